@@ -1,1 +1,3 @@
-//! The forum server.
+//! The forum server: gateway, router, actors, journal, feed.
+
+pub mod journal;

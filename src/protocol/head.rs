@@ -25,7 +25,7 @@ pub struct Head {
     /// Whether the creator is a human or a model.
     pub author_kind: AuthorKind,
     /// The first characters of the opening body.
-    pub subject: Box<str>,
+    pub subject: Arc<str>,
     /// The one state.
     pub state: State,
     /// Who set it.
