@@ -1,3 +1,4 @@
 //! The forum server: gateway, router, actors, journal, feed.
 
+pub mod clock;
 pub mod journal;
