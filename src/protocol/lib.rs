@@ -5,6 +5,7 @@
 //! of the acts what a thread is.
 
 pub mod act;
+pub mod arguments;
 pub mod claim;
 pub mod command;
 pub mod entry;
@@ -12,6 +13,7 @@ pub mod head;
 pub mod ids;
 pub mod json;
 pub mod limits;
+pub mod operation;
 pub mod refusal;
 pub mod state;
 pub mod text;
