@@ -20,3 +20,4 @@ pub mod text;
 pub mod thread;
 pub mod time;
 pub mod who;
+pub mod wire;

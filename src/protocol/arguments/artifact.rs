@@ -77,12 +77,7 @@ pub(super) fn read(arguments: &[u8]) -> Result<(Call, Option<Box<str>>)> {
 }
 
 /// Takes the text of a member that may be there once.
-fn put<'a>(
-    slot: &mut Option<&'a [u8]>,
-    place: Place,
-    name: &str,
-    text: &'a [u8],
-) -> Result<()> {
+fn put<'a>(slot: &mut Option<&'a [u8]>, place: Place, name: &str, text: &'a [u8]) -> Result<()> {
     match slot.replace(text) {
         None => Ok(()),
         Some(_) => {

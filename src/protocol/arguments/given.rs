@@ -214,9 +214,9 @@ fn integer(raw: Raw<'_>, min: u64, max: u64) -> Read<u64> {
         text.bytes().all(|byte| byte.is_ascii_digit()) && (*text == "0" || !text.starts_with('0'))
     });
     let number = plain.and_then(|text| text.parse().ok());
-    number.filter(|number| (min..=max).contains(number)).ok_or_else(|| {
-        Wrong::new(format!("This must be a whole number from {min} to {max}."))
-    })
+    number
+        .filter(|number| (min..=max).contains(number))
+        .ok_or_else(|| Wrong::new(format!("This must be a whole number from {min} to {max}.")))
 }
 
 fn word(raw: Raw<'_>, words: &[&'static str]) -> Read<&'static str> {
@@ -291,7 +291,8 @@ fn piece(object: &Object) -> Read<Evidence> {
     let kind = field::required(object, "kind", |raw| word(raw, &kinds))?;
     let reference = field::required(object, "ref", |raw| bounded(raw, 1, REF_MAX))?;
     let note = field::optional(object, "note", |raw| bounded(raw, 0, NOTE_MAX))?;
-    let kind = EvidenceKind::parse(kind).ok_or_else(|| Wrong::at("There is no such kind.", "kind"))?;
+    let kind =
+        EvidenceKind::parse(kind).ok_or_else(|| Wrong::at("There is no such kind.", "kind"))?;
     if !kind.admits(&reference) {
         return Err(Wrong::at(reference_form(kind), "ref"));
     }

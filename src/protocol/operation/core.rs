@@ -148,11 +148,7 @@ pub(super) static READ_THREAD: Row = Row {
     fields: &[
         THREAD,
         Field::query("format", Shape::Word(Words::Format), "`tree` if left out."),
-        Field::query(
-            "since",
-            Shape::Cursor,
-            "Only messages after this cursor; with `flat` only.",
-        ),
+        Field::query("since", Shape::Cursor, "Only messages after this cursor; with `flat` only."),
         Field::query(
             "limit",
             Shape::Integer { min: 1, max: super::Bound::Page },

@@ -37,7 +37,10 @@ pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> Found<'p> {
 /// Whether `path` fits `template`, and what stands in the place of its field. A value that is no
 /// UTF-8 once decoded stays as it is: no identifier looks like it.
 #[expect(clippy::option_option, reason = "fits or not, with or without a field")]
-fn matched<'p>(template: &'static str, path: &'p str) -> Option<Option<(&'static str, Cow<'p, str>)>> {
+fn matched<'p>(
+    template: &'static str,
+    path: &'p str,
+) -> Option<Option<(&'static str, Cow<'p, str>)>> {
     let (mut parts, mut segments) = (template.split('/'), path.split('/'));
     let mut value = None;
     loop {
