@@ -270,7 +270,9 @@ fn argument_fault(operation: Operation, fault: &Fault) -> Refusal {
         None if first == Some(KEY_ARGUMENT) => Place::Query,
         None => default_place(operation),
     };
-    at_fault(place, fault.field().map(str::to_owned), fault_detail(fault.kind).into())
+    // A parameter has no members: it is named itself.
+    let field = if place == Place::Body { fault.field() } else { first };
+    at_fault(place, field.map(str::to_owned), fault_detail(fault.kind).into())
 }
 
 #[cfg(test)]
