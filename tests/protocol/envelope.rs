@@ -1,4 +1,4 @@
-//! The text table of what clients send: `envelope.txt`.
+//! The text tables of what clients send: `envelope.txt`, `queries.txt` and `tools.txt`.
 
 use parley_protocol::arguments::{read_http, read_mcp};
 use parley_protocol::command::Call;
@@ -7,7 +7,9 @@ use parley_protocol::operation::{Operation, Place};
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
-const TABLE: &str = include_str!("envelope.txt");
+const ENVELOPES: &str = include_str!("envelope.txt");
+const QUERIES: &str = include_str!("queries.txt");
+const TOOLS: &str = include_str!("tools.txt");
 const NOW: Millis = Millis(1_796_068_800_000);
 
 /// One row of the table.
@@ -19,15 +21,19 @@ struct Row<'t> {
     text: &'t str,
 }
 
-fn rows() -> impl Iterator<Item = Row<'static>> {
-    let lines = TABLE.lines().enumerate();
-    let lines = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
-    lines.map(|(line, text)| {
+/// The lines of a table that are rows, and their numbers.
+fn lines(table: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = table.lines().enumerate().map(|(line, text)| (line + 1, text));
+    lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
+}
+
+fn rows(table: &'static str) -> impl Iterator<Item = Row<'static>> {
+    lines(table).map(|(line, text)| {
         let mut columns = text.splitn(3, " | ");
-        let mut column = || columns.next().unwrap_or_else(|| panic!("line {}", line + 1));
-        let operation = Operation::parse(column()).unwrap_or_else(|| panic!("line {}", line + 1));
+        let mut column = || columns.next().unwrap_or_else(|| panic!("line {line}"));
+        let operation = Operation::parse(column()).unwrap_or_else(|| panic!("line {line}"));
         let want = String::from_utf8(expanded(column())).expect("UTF-8");
-        Row { line: line + 1, operation, want, body: expanded(column()), text }
+        Row { line, operation, want, body: expanded(column()), text }
     })
 }
 
@@ -84,7 +90,7 @@ fn table() {
     let limits = Limits::default();
     let mut failures = Vec::new();
     let mut count = 0;
-    for row in rows() {
+    for row in rows(ENVELOPES) {
         count += 1;
         let values = path(row.operation);
         let http = read_http(row.operation, values.as_slice(), "", Some(&row.body), &limits, NOW);
@@ -111,4 +117,32 @@ fn no_body() {
     };
     assert_eq!(read(None), read(Some(b"{}")));
     assert_eq!(read(Some(b"")), read(Some(b"{}")));
+    let tool = |arguments: &[u8]| read_mcp(Operation::GetManifest, arguments, &limits, NOW);
+    assert_eq!(tool(b""), tool(b"{}"));
+}
+
+/// Goal: queries and paths are judged as bindings.md §3 says. Method: each row of the table.
+#[test]
+fn queries() {
+    let limits = Limits::default();
+    for (line, text) in lines(QUERIES) {
+        let columns: Vec<&str> = text.split(" | ").collect();
+        let [operation, id, query, want] = columns[..] else { panic!("line {line}") };
+        let operation = Operation::parse(operation).unwrap_or_else(|| panic!("line {line}"));
+        let values = path(operation).map(|(name, _)| (name, id));
+        let query = if query == "-" { "" } else { query };
+        let body = operation.has_body().then_some(&b"{\"state\":\"closed\"}"[..]);
+        let got = read_http(operation, values.as_slice(), query, body, &limits, NOW);
+        assert_eq!(outcome(&got), want, "line {line}: {text}");
+    }
+}
+
+/// Goal: arguments of tools are judged as they would be over HTTP. Method: each row of the table.
+#[test]
+fn tools() {
+    let limits = Limits::default();
+    for row in rows(TOOLS) {
+        let got = read_mcp(row.operation, &row.body, &limits, NOW);
+        assert_eq!(outcome(&got), row.want, "line {}: {}", row.line, row.text);
+    }
 }
