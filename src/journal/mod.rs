@@ -4,7 +4,10 @@
 //! one order; the writer commits what is queued in one transaction; after the sync the view is
 //! moved, then replies go out and the hub is told, in that order.
 
+pub mod disk;
 pub mod error;
+pub mod log;
+pub mod options;
 
 use std::sync::Arc;
 
