@@ -30,11 +30,12 @@ struct Active {
 #[derive(Debug)]
 pub struct LogWriter {
     log: Arc<Log>,
-    /// `None` after a failure, until [`LogWriter::renew`].
+    /// `None` after a failure, until [`LogWriter::make_ready`].
     active: Option<Active>,
     /// The number of the last entry that is on the disk for certain.
     last: u64,
     segment_bytes: u64,
+    rotated: bool,
 }
 
 /// Makes the log of a folder that has none, so that the first entry will be `first` or more.
@@ -82,7 +83,7 @@ pub fn open(
         shown: AtomicU64::new(derived_upto),
         segments: Mutex::new(Segments { by_first, ..Segments::default() }),
     });
-    let mut writer = LogWriter { log, active: None, last: derived_upto, segment_bytes };
+    let mut writer = LogWriter { log, active: None, last: derived_upto, segment_bytes, rotated: true };
     let entries = writer.tail(derived_upto)?;
     match fuse {
         Some(fuse) => writer.active = Some(Active { segment: last, fuse, bytes }),
@@ -146,16 +147,28 @@ impl LogWriter {
         self.last
     }
 
-    /// Whether there is a segment to write to.
-    pub fn is_sound(&self) -> bool {
-        self.active.is_some()
+    /// Whether a new segment was begun since this was asked last.
+    pub fn has_rotated(&mut self) -> bool {
+        std::mem::take(&mut self.rotated)
+    }
+
+    /// Makes ready to append after an error, once the disk takes writes.
+    ///
+    /// # Errors
+    /// What the disk says; it may be tried again.
+    pub fn make_ready(&mut self, derived_upto: u64) -> Result<(), StoreError> {
+        match &self.active {
+            None => self.renew(derived_upto),
+            Some(active) if active.bytes >= self.segment_bytes => self.rotate(),
+            Some(_) => Ok(()),
+        }
     }
 
     /// Puts `entries` on the disk, all or none, and syncs.
     ///
     /// # Errors
     /// What the disk says. Whether they are there is unknown then, and nothing can be appended
-    /// until [`LogWriter::renew`], which sees to it that they are not.
+    /// until [`LogWriter::make_ready`], which sees to it that they are not.
     pub fn append(&mut self, entries: &[Arc<Committed>]) -> Result<(), StoreError> {
         if self.active.as_ref().is_some_and(|active| active.bytes >= self.segment_bytes) {
             self.rotate()?;
@@ -209,6 +222,7 @@ impl LogWriter {
     fn rotate(&mut self) -> Result<(), StoreError> {
         let (segment, fuse) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
         self.log.segments().by_first.insert(segment.first, Arc::clone(&segment));
+        self.rotated = true;
         let sealed = self.active.replace(Active { segment, fuse, bytes: 0 });
         // What it holds was synced with every commit: without a good end it is mended, in memory,
         // whenever it is read.
@@ -220,12 +234,9 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Goes on after a failure or a bad end, once the disk takes writes: a new segment, with a
-    /// copy of what is not folded into the archive, takes over.
-    ///
-    /// # Errors
-    /// What the disk says; it may be tried again.
-    pub fn renew(&mut self, derived_upto: u64) -> Result<(), StoreError> {
+    /// Goes on after a failure or a bad end: a new segment, with a copy of what is not folded into
+    /// the archive, takes over.
+    fn renew(&mut self, derived_upto: u64) -> Result<(), StoreError> {
         self.fail();
         let last = {
             let segments = self.log.segments();
@@ -293,7 +304,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// What the disk says; what was acknowledged is there all the same.
-    pub fn close(mut self) -> Result<(), StoreError> {
+    pub fn close(&mut self) -> Result<(), StoreError> {
         let active = self.active.take();
         active.map_or(Ok(()), |active| active.segment.close())
     }
