@@ -8,6 +8,7 @@ pub mod act;
 pub mod claim;
 pub mod command;
 pub mod entry;
+pub mod feed;
 pub mod head;
 pub mod ids;
 pub mod json;
