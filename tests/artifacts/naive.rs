@@ -63,7 +63,8 @@ fn quoted(text: &str) -> String {
             '\r' => output += "\\r",
             '\t' => output += "\\t",
             '\0'..=' ' if character != ' ' => {
-                output += &format!("\\u{:04x}", u32::from(character));
+                let escape = format!("\\u{:04x}", u32::from(character));
+                output.push_str(&escape);
             }
             _ => output.push(character),
         }
