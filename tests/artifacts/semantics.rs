@@ -1,6 +1,6 @@
 //! What an artifact must say, by table.
 
-use parley_protocol::artifact::{Verdict, validate};
+use parley_protocol::artifact::{Class, Verdict, validate};
 use serde_json::{Value, json};
 
 use crate::{naive, table};
@@ -124,7 +124,7 @@ fn verdicts() {
 
     let found = Verdict::validate(b"[");
     assert_eq!((found.ok, found.artifact_id, found.violations.len()), (false, None, 1));
-    assert_eq!(found.class.map(|class| class.as_str()), Some("malformed_input"));
+    assert_eq!(found.class.map(Class::as_str), Some("malformed_input"));
 }
 
 /// The identifier is verified before anything else: an artifact with both faults shows the

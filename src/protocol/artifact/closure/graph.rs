@@ -1,6 +1,9 @@
 //! Loading what the targets rest on, each artifact once (`artifacts.md` §3.1, 1 and 2).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, Hash};
+
+use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
 
 use super::super::content::{Decision, TerminationState};
 use super::super::report::{Failure, Notice, warning};
@@ -17,16 +20,47 @@ pub(super) struct Node {
     /// What it objects to and is there; empty unless it is an objection.
     pub(super) objects_to: Vec<usize>,
     pub(super) blocking: bool,
-    pub(super) decision: Option<Decision>,
+    pub(super) decision: Option<Box<Decision>>,
     pub(super) state: Option<TerminationState>,
 }
 
-/// A closure. The index is a tree and no hash table: references name whatever their author
+/// Places by identifier.
+pub(super) type Index = HashMap<Identifier, usize, Keyed>;
+
+/// Hashes with a key that comes from the targets. Nobody can aim artifacts at one place of a
+/// table: the target's identifier, and so the key, changes with every artifact it rests on.
+/// And unlike with a random key, the same closure always costs the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keyed(SipHasher13);
+
+impl Keyed {
+    pub(super) fn by(targets: &[Identifier]) -> Self {
+        let mut key = [0; 16];
+        for target in targets {
+            let mut hasher = SipHasher13::new_with_key(&key);
+            target.hash(&mut hasher);
+            let Hash128 { h1, h2 } = hasher.finish128();
+            key[..8].copy_from_slice(&h1.to_le_bytes());
+            key[8..].copy_from_slice(&h2.to_le_bytes());
+        }
+        Self(SipHasher13::new_with_key(&key))
+    }
+}
+
+impl BuildHasher for Keyed {
+    type Hasher = SipHasher13;
+
+    fn build_hasher(&self) -> SipHasher13 {
+        self.0
+    }
+}
+
+/// A closure. What is missing is kept in a tree: a reference may name whatever its author
 /// likes, and a tree has no worst case to be aimed at.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
-    pub(super) index: BTreeMap<Identifier, usize>,
+    pub(super) index: Index,
     pub(super) missing: BTreeSet<Identifier>,
     pub(super) failures: Vec<Failure>,
     pub(super) warnings: Vec<Notice>,
@@ -47,7 +81,13 @@ impl Graph {
         targets: &[Identifier],
         artifacts_max: usize,
     ) -> Result<Option<Self>, S::Error> {
-        let mut graph = Self::default();
+        let mut graph = Self {
+            nodes: Vec::new(),
+            index: Index::with_hasher(Keyed::by(targets)),
+            missing: BTreeSet::new(),
+            failures: Vec::new(),
+            warnings: Vec::new(),
+        };
         // The contents of artifacts found and not yet followed, in the order of `nodes`.
         let mut found = Vec::new();
         for target in targets {
@@ -99,7 +139,7 @@ impl Graph {
             references: Vec::new(),
             objects_to: Vec::new(),
             blocking: content.blocking,
-            decision: content.decision.take(),
+            decision: content.decision.take().map(Box::new),
             state: content.state,
         });
         self.index.insert(id, at);

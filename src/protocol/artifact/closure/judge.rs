@@ -300,7 +300,7 @@ impl<'a> Walk<'a> {
     ) -> Vec<Bits> {
         let mut named = vec![0; count];
         for (bit, judge) in self.judges.iter().enumerate() {
-            let decision = graph.nodes[judge.at].decision.as_ref();
+            let decision = graph.nodes[judge.at].decision.as_deref();
             for id in decision.into_iter().flat_map(accounted_for) {
                 if let Some(place) = places.get(&id) {
                     named[*place] |= 1 << bit;
@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
         }
         for (node, reach) in graph.nodes.iter().zip(&self.reach) {
             let stalemates = reach & !self.decisions;
-            let decision = node.decision.as_ref().filter(|_| stalemates != 0);
+            let decision = node.decision.as_deref().filter(|_| stalemates != 0);
             for id in decision.into_iter().flat_map(disposed_of) {
                 if let Some(place) = places.get(&id) {
                     named[*place] |= stalemates;
