@@ -6,6 +6,7 @@
 
 pub mod act;
 pub mod arguments;
+pub mod artifact;
 pub mod claim;
 pub mod command;
 pub mod entry;
