@@ -11,7 +11,7 @@ use parley_protocol::refusal::Result;
 use parley_protocol::time::Millis;
 
 use super::chunks::Chunks;
-use super::encode::Encoder;
+use super::encode::{Encoder, When};
 use super::hub::{Hub, JOIN_ACTS_MAX, frames_for};
 use super::outlet::Outlet;
 use crate::journal::{Committed, Journal};
@@ -107,7 +107,7 @@ impl Replay {
             if !which.is_empty() {
                 let present = present(sources, number, act)?;
                 for frame in which {
-                    let bytes = sources.encoder.frame(&present, frame, now);
+                    let bytes = sources.encoder.frame(&present, frame, now, When::Later);
                     frames.push((frame.position(number), frame, bytes));
                 }
             }
