@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use parley_protocol::refusal::Result;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Committed, Done, Lease, Reply};
+use super::queue::Queue;
+use super::{Committed, Done, Item, Lease, Reply};
 
 /// What one commit brought.
 #[derive(Debug)]
@@ -30,12 +31,15 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    fn send(self) {
+    fn send(self, queue: &Queue) {
         match self {
             Self::Reply(reply, result) => reply.send(result),
-            // An actor that went away meanwhile holds nothing up: the next acquire makes its
-            // lease stale.
-            Self::Lease(sender, lease) => drop(sender.send(Ok(lease))),
+            // An actor that went away meanwhile must not leave its lease behind.
+            Self::Lease(sender, lease) => {
+                if sender.send(Ok(lease)).is_err() {
+                    queue.submit(Item::Release(lease));
+                }
+            }
         }
     }
 }
@@ -93,10 +97,10 @@ impl Listeners {
 }
 
 /// The publisher; ends when the writer has.
-#[derive(Debug)]
 pub struct Publisher {
     pub(super) inbox: mpsc::Receiver<Outgoing>,
     pub(super) listeners: Arc<Listeners>,
+    pub(super) queue: Arc<Queue>,
 }
 
 impl Publisher {
@@ -122,7 +126,9 @@ impl Publisher {
     }
 
     async fn publish(&self, outgoing: Outgoing) {
-        outgoing.answers.into_iter().for_each(Answer::send);
+        for answer in outgoing.answers {
+            answer.send(&self.queue);
+        }
         let Some(batch) = outgoing.batch else { return };
         for sender in self.listeners.of(batch.upto()) {
             // One that has gone is left out the next time.

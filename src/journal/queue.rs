@@ -41,7 +41,7 @@ fn overloaded() -> Refusal {
 }
 
 /// 503 `shutting_down`.
-fn shutting_down() -> Refusal {
+pub fn shutting_down() -> Refusal {
     let detail = "The server is shutting down. Try again once it is back.";
     Refusal::new(Reason::ShuttingDown, detail).retry_after(RETRY_AFTER_MS)
 }

@@ -20,7 +20,7 @@ use super::publisher::{Listeners, Publisher};
 use super::queue::{Queue, Start};
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, log};
+use super::{Committed, Inner, Journal, log};
 use crate::clock::Clock;
 
 /// The file of the archive.
@@ -29,7 +29,7 @@ pub const ARCHIVE_NAME: &str = "archive.redb";
 /// A journal, and what must run for it to work.
 pub struct Opened {
     /// The door.
-    pub journal: Arc<Journal>,
+    pub journal: Journal,
     /// To be run on a thread of its own.
     pub writer: Writer,
     /// To be run as a task.
@@ -53,7 +53,8 @@ impl Journal {
         clock: Arc<dyn Clock>,
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
-        let file = disk.create(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
+        let file =
+            disk.create(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
         disk.sync().map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
         let archive = Archive::open(file, cache_bytes.max(ACTIVE_CACHE_BYTES))?;
         let read = archive.read()?;
@@ -72,15 +73,15 @@ impl Journal {
         let queue = Arc::new(Queue::new(queue_max, start, Arc::clone(&clock)));
         let listeners = Arc::new(Listeners::new(last));
         let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
-        let journal = Arc::new(Journal {
+        let journal = Journal(Arc::new(Inner {
             queue: Arc::clone(&queue),
             counters: Counters::new(maxima.message, maxima.event, maxima.claim),
             views: Arc::clone(&views),
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
-        });
+        }));
+        let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let writer = Writer::new(queue, log, Arc::clone(&views), disk, clock, options, outbox);
-        let publisher = Publisher { inbox, listeners };
         let meta = archive.meta().clone();
         Ok(Opened { journal, writer, publisher, archive, views, meta })
     }

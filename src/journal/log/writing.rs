@@ -83,7 +83,8 @@ pub fn open(
         shown: AtomicU64::new(derived_upto),
         segments: Mutex::new(Segments { by_first, ..Segments::default() }),
     });
-    let mut writer = LogWriter { log, active: None, last: derived_upto, segment_bytes, rotated: true };
+    let mut writer =
+        LogWriter { log, active: None, last: derived_upto, segment_bytes, rotated: true };
     let entries = writer.tail(derived_upto)?;
     match fuse {
         Some(fuse) => writer.active = Some(Active { segment: last, fuse, bytes }),
