@@ -100,13 +100,13 @@ impl Chunk {
 
 /// The chunks kept. One is read at a time; whoever waits for the same finds it here.
 pub struct Chunks {
-    journal: Journal,
+    journal: Arc<Journal>,
     kept: Mutex<VecDeque<Arc<Chunk>>>,
 }
 
 impl Chunks {
     /// No chunk yet.
-    pub fn new(journal: Journal) -> Self {
+    pub fn new(journal: Arc<Journal>) -> Self {
         Self { journal, kept: Mutex::default() }
     }
 
@@ -125,7 +125,7 @@ impl Chunks {
             }
             kept.remove(place);
         }
-        let journal = self.journal.clone();
+        let journal = Arc::clone(&self.journal);
         let read = tokio::task::spawn_blocking(move || read(&journal, begin, after)).await;
         let chunk = Arc::new(read.map_err(|_| crate::thread::internal())??);
         if chunk.after == begin {
@@ -141,9 +141,9 @@ impl Chunks {
 fn read(journal: &Journal, begin: u64, after: u64) -> Result<Chunk> {
     let entries = usize::try_from(CHUNK_ENTRIES).unwrap_or(usize::MAX);
     // The log may begin within the chunk: then what it holds of it is read for this listener.
-    let from = match journal.entries(begin, entries, CHUNK_BYTES_MAX)? {
+    let from = match journal.log().entries(begin, entries, CHUNK_BYTES_MAX)? {
         Some(stretch) => Some((begin, stretch)),
-        None => journal.entries(after, entries, CHUNK_BYTES_MAX)?.map(|stretch| (after, stretch)),
+        None => journal.log().entries(after, entries, CHUNK_BYTES_MAX)?.map(|stretch| (after, stretch)),
     };
     let (from, mut stretch) = from.ok_or_else(too_old)?;
     let end = begin + CHUNK_ENTRIES;

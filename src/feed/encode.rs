@@ -1,5 +1,7 @@
 //! Frames as JSON text (bindings.md §6).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
@@ -24,12 +26,12 @@ pub enum When {
 /// Makes frames of committed acts.
 #[derive(Clone)]
 pub struct Encoder {
-    journal: Journal,
+    journal: Arc<Journal>,
 }
 
 impl Encoder {
     /// An encoder with the journal's cursors.
-    pub fn new(journal: Journal) -> Self {
+    pub fn new(journal: Arc<Journal>) -> Self {
         Self { journal }
     }
 

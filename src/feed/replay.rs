@@ -22,7 +22,7 @@ const STEP_FRAMES: usize = 256;
 /// What a replay needs, shared by all.
 pub struct Sources {
     /// The journal.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
     /// The hub.
     pub hub: Arc<Hub>,
     /// The decoded log.
