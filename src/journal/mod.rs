@@ -4,6 +4,11 @@
 //! one order; the writer commits what is queued in one transaction; after the sync the view is
 //! moved, then replies go out and the hub is told, in that order.
 
+pub mod archive;
+pub mod error;
+mod tail;
+pub mod view;
+
 use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
