@@ -1,7 +1,8 @@
 //! The only door to durable state: one writer, one order, group commit.
 //!
-//! Data goes one way: [`Journal::append`] gives an act a place in the queue and in the one order; the writer commits what is queued in one transaction; after the sync the view is
-//! moved, then replies go out and the hub is told, in that order.
+//! Data goes one way: [`Journal::append`] gives an act a place in the queue and in the one order;
+//! the writer commits what is queued in one transaction; after the sync the view is moved, then
+//! replies go out and the hub is told, in that order.
 
 pub mod archive;
 pub mod disk;
@@ -118,12 +119,8 @@ pub enum Item {
     Release(Lease),
 }
 
-/// The door. Whoever holds it may append and read; one writer does the rest. A clone is the same
-/// door.
-#[derive(Clone)]
-pub struct Journal(Arc<Inner>);
-
-struct Inner {
+/// The door. Whoever holds it may append and read; one writer does the rest.
+pub struct Journal {
     queue: Arc<queue::Queue>,
     counters: numbers::Counters,
     views: Arc<view::Views>,
@@ -140,7 +137,7 @@ impl Journal {
     /// `storage_unavailable`, `overloaded` or `shutting_down`). An actor that has applied the act
     /// must drop its state then; [`Journal::refuses`] asked before `admit` spares it that.
     pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, Refused> {
-        self.0.queue.append(make)
+        self.queue.append(make)
     }
 
     /// The same for an opening, which is given the number of its thread too: threads are numbered
@@ -152,66 +149,64 @@ impl Journal {
         &self,
         make: impl FnOnce(u64, ThreadId) -> Append,
     ) -> Result<(u64, ThreadId), Refused> {
-        self.0.queue.open_thread(make)
+        self.queue.open_thread(make)
     }
 
     /// Why an append would be refused now; `None` if it would be taken.
     pub fn refuses(&self) -> Option<Refusal> {
-        self.0.queue.refuses()
+        self.queue.refuses()
     }
 
     /// Lets an answer leave once everything queued before it is committed; it becomes 503
     /// `storage_unavailable` if that fails, or if `generation` or `lease` is stale.
     pub fn barrier(
         &self,
-        generation: u64,
         lease: Option<Lease>,
+        generation: u64,
         outcome: Result<Done>,
         reply: Reply,
     ) {
-        self.0.queue.submit(Item::Barrier { generation, lease, outcome, reply });
+        self.queue.submit(Item::Barrier { generation, lease, outcome, reply });
     }
 
     /// Takes the lease of a thread. It comes once everything queued before is committed and in
-    /// the view; every earlier lease of the thread is stale then.
-    ///
-    /// # Errors
-    /// 503 `overloaded` or `shutting_down`. Not because the disk fails: reading goes on.
-    pub async fn acquire(&self, thread: ThreadId) -> Result<Lease> {
+    /// the view; every earlier lease of the thread is stale then. It is refused with 503
+    /// `overloaded` or `shutting_down`, not because the disk fails: reading goes on.
+    pub fn acquire(&self, thread: ThreadId) -> oneshot::Receiver<Result<Lease>> {
         let (reply, receiver) = oneshot::channel();
-        self.0.queue.submit(Item::Acquire { thread, reply });
-        receiver.await.unwrap_or_else(|_| Err(queue::shutting_down()))
+        self.queue.submit(Item::Acquire { thread, reply });
+        receiver
     }
 
     /// Gives a lease back.
     pub fn release(&self, lease: Lease) {
-        self.0.queue.submit(Item::Release(lease));
+        self.queue.submit(Item::Release(lease));
     }
 
     /// How often the store has failed, from 1. State read or computed under an older one may hold
     /// what was never stored and must be dropped.
     pub fn generation(&self) -> u64 {
-        self.0.queue.generation()
+        self.queue.generation()
     }
 
     /// Whether the store takes writes (operations.md §4, `/readyz`).
     pub fn is_writable(&self) -> bool {
-        self.0.queue.is_writable()
+        self.queue.is_writable()
     }
 
     /// Where new messages, events and claims take their numbers from.
     pub fn numbers(&self) -> JournalNumbers<'_> {
-        JournalNumbers(&self.0.counters)
+        JournalNumbers(&self.counters)
     }
 
     /// What is committed, as one consistent and unchanging view.
     pub fn view(&self) -> view::View {
-        self.0.views.view()
+        self.views.view()
     }
 
     /// The number of the last entry that is committed and in the view.
     pub fn committed(&self) -> u64 {
-        self.0.log.shown()
+        self.log.shown()
     }
 
     /// The place after everything that is in the view.
@@ -221,17 +216,17 @@ impl Journal {
 
     /// The log, for replays.
     pub fn log(&self) -> &Arc<log::Log> {
-        &self.0.log
+        &self.log
     }
 
     /// Every batch from now on, in order, without gaps; `batches_max` may wait for the listener.
     pub fn listen(&self, batches_max: usize) -> Listening {
-        self.0.listeners.listen(batches_max)
+        self.listeners.listen(batches_max)
     }
 
     /// Lets no append in any more (503 `shutting_down`). The writer ends once everything queued
     /// is answered, the publisher after it.
     pub fn close(&self) {
-        self.0.queue.close();
+        self.queue.close();
     }
 }

@@ -20,7 +20,7 @@ use super::publisher::{Listeners, Publisher};
 use super::queue::{Queue, Start};
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Inner, Journal, log};
+use super::{Committed, Journal, log};
 use crate::clock::Clock;
 
 /// The file of the archive.
@@ -29,7 +29,7 @@ pub const ARCHIVE_NAME: &str = "archive.redb";
 /// A journal, and what must run for it to work.
 pub struct Opened {
     /// The door.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
     /// To be run on a thread of its own.
     pub writer: Writer,
     /// To be run as a task.
@@ -73,13 +73,13 @@ impl Journal {
         let queue = Arc::new(Queue::new(queue_max, start, Arc::clone(&clock)));
         let listeners = Arc::new(Listeners::new(last));
         let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
-        let journal = Journal(Arc::new(Inner {
+        let journal = Arc::new(Journal {
             queue: Arc::clone(&queue),
             counters: Counters::new(maxima.message, maxima.event, maxima.claim),
             views: Arc::clone(&views),
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
-        }));
+        });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let writer = Writer::new(queue, log, Arc::clone(&views), disk, clock, options, outbox);
         let meta = archive.meta().clone();

@@ -68,7 +68,7 @@ pub fn came(waiting: &mut Waiting) -> Came {
 /// The journal and whatever drives it.
 pub struct Rig {
     /// The door.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
     /// The writer.
     pub writer: Writer,
     /// The publisher.
@@ -168,15 +168,9 @@ impl Rig {
 
     /// Takes the lease of a thread.
     pub fn acquire(&mut self, thread: ThreadId) -> Lease {
-        let journal = self.journal.clone();
-        let (writer, publisher) = (&mut self.writer, &mut self.publisher);
-        self.runtime.block_on(async {
-            let work = async {
-                while writer.step() == Step::Worked {}
-                publisher.drain().await;
-            };
-            tokio::join!(journal.acquire(thread), work).0.unwrap()
-        })
+        let mut lease = self.journal.acquire(thread);
+        self.work();
+        lease.try_recv().unwrap().unwrap()
     }
 
     /// Says something in a thread, as its actor does.
@@ -206,7 +200,7 @@ impl Rig {
                 reply,
             }
         });
-        drop(appended);
+        let _ = appended;
         waiting
     }
 
@@ -215,7 +209,7 @@ impl Rig {
         let (reply, waiting) = reply();
         let head = Arc::new(holder.thread.head().clone());
         let outcome = Ok(Done::Unchanged(head));
-        self.journal.barrier(holder.generation, Some(holder.lease), outcome, reply);
+        self.journal.barrier(Some(holder.lease), holder.generation, outcome, reply);
         waiting
     }
 
@@ -248,7 +242,7 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
         let entry = Entry::Act(Box::new(act));
         Append { lease: None, entry, head, claims: Vec::new(), reply }
     });
-    drop(opened);
+    let _ = opened;
     waiting
 }
 
