@@ -2,15 +2,15 @@
 //! model that must agree with the core on whatever chance brings.
 
 mod dialectic;
-//mod model;
-//mod order;
-//mod parts;
-//mod properties;
+mod model;
+mod parts;
+mod properties;
 mod sheet;
 mod table;
+mod verdict;
 
-//#[path = "../support/generator.rs"]
-//mod generator;
+#[path = "../support/generator.rs"]
+mod generator;
 #[path = "../support/scenario.rs"]
 mod scenario;
 #[path = "../support/stage.rs"]

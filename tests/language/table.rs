@@ -69,7 +69,7 @@ fn rows() {
         let mut want = row.cells[2..].join(" | ");
         if outcome.is_ok() && row.cells.len() < 7 {
             let given = got.rsplit_once(" | ").map_or("", |(_, parent)| parent);
-            want += &format!(" | {given}");
+            want = format!("{want} | {given}");
         }
         if got != want {
             wrong.push(format!("{place}\n  want {want}\n  got  {got}"));

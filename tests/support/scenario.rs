@@ -21,6 +21,7 @@ use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::state::{Origin, State};
+use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
 use parley_protocol::who::{Caller, Participant};
 
@@ -81,11 +82,8 @@ fn command(stage: &Stage, verb: &str, rest: &str, extension: Option<Arc<str>>) -
     let rank = || rest[1..].parse::<usize>().unwrap_or_else(|_| panic!("no number: {rest}"));
     let mark = |state| Mark { state, reason: Some("because".into()), extension: extension.clone() };
     let state = || State::parse(&rest[1..]).unwrap_or_else(|| panic!("no state: {rest}"));
-    let evidence = vec![Evidence {
-        kind: EvidenceKind::Commit,
-        reference: "0123abc".into(),
-        note: None,
-    }];
+    let evidence =
+        vec![Evidence { kind: EvidenceKind::Commit, reference: "0123abc".into(), note: None }];
     let proof = |seal| Proof {
         claim: claim(stage, rank()),
         evidence: evidence.clone(),
@@ -130,7 +128,7 @@ fn message(stage: &Stage, rank: usize) -> MessageId {
 
 /// The claim of this rank, from 1.
 pub fn claim(stage: &Stage, rank: usize) -> ClaimId {
-    let mut claims = stage.thread.iter().flat_map(|thread| thread.claims());
+    let mut claims = stage.thread.iter().flat_map(Thread::claims);
     claims.nth(rank - 1).map_or(ClaimId(FOREIGN), |claim| claim.id)
 }
 
@@ -186,15 +184,11 @@ pub fn event(act: Option<&Act>) -> String {
 
 /// The reason of a refusal and what belongs to it: `invalid_transition open>closed`.
 pub fn refusal(refusal: &Refusal) -> String {
-    let mut text = refusal.reason.word().to_owned();
-    if let Some(field) = &refusal.field {
-        text += &format!(" {field}");
-    }
-    if let Some(right) = refusal.right {
-        text += &format!(" {}", right.word());
-    }
+    let mut words = vec![refusal.reason.word().to_owned()];
+    words.extend(refusal.field.as_deref().map(str::to_owned));
+    words.extend(refusal.right.map(|right| right.word().to_owned()));
     if let (Some(state), Some(attempted)) = (refusal.state, refusal.attempted) {
-        text += &format!(" {}>{}", state.word(), attempted.word());
+        words.push(format!("{}>{}", state.word(), attempted.word()));
     }
-    text
+    words.join(" ")
 }
