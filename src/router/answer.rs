@@ -10,7 +10,8 @@ use parley_protocol::wire::{self, Out};
 
 use super::Forum;
 use crate::journal::view::View;
-use crate::journal::{Done, First, Remembered};
+use crate::journal::Done;
+use crate::journal::archive::{First, Remembered};
 use crate::thread::internal;
 
 /// Bytes that an answer of a write usually needs: one allocation for most.
