@@ -54,9 +54,9 @@ impl Cursors {
     /// 400 `invalid_cursor` for any text that is no cursor of ours, that lies beyond `now`, or
     /// that was given after the copy which this instance was restored from.
     pub fn read(&self, text: &str, now: Position) -> Result<Position> {
-        let numbers = self.verified(CURSOR, &[], text).filter(|[position, era]| {
-            self.is_good(*era, Position(*position), now)
-        });
+        let numbers = self
+            .verified(CURSOR, &[], text)
+            .filter(|[position, era]| self.is_good(*era, Position(*position), now));
         numbers.map(|[position, _]| Position(position)).ok_or_else(|| {
             let detail = "This is no cursor of this instance, or no longer one. Leave it out to \
                           begin at the beginning, or read the inbox without `since`: it gives a \
