@@ -1,12 +1,10 @@
 //! Loading what the targets rest on, each artifact once (`artifacts.md` §3.1, 1 and 2).
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
-
 use super::super::content::{Decision, TerminationState};
+use super::super::identity::Keyed;
 use super::super::report::{Failure, Notice, warning};
 use super::super::{ArtifactType, Class, Content, Identifier, canonicalize, examine, identity};
 use super::Store;
@@ -25,36 +23,10 @@ pub(super) struct Node {
     pub(super) state: Option<TerminationState>,
 }
 
-/// Places by identifier.
+/// Places by identifier. The key comes from the targets: nobody can aim artifacts at one place
+/// of the table, since a target's identifier, and so the key, changes with every artifact it
+/// rests on. And unlike with a random key, the same closure always costs the same.
 pub(super) type Index = HashMap<Identifier, usize, Keyed>;
-
-/// Hashes with a key that comes from the targets. Nobody can aim artifacts at one place of a
-/// table: the target's identifier, and so the key, changes with every artifact it rests on.
-/// And unlike with a random key, the same closure always costs the same.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Keyed(SipHasher13);
-
-impl Keyed {
-    pub(super) fn by(targets: &[Identifier]) -> Self {
-        let mut key = [0; 16];
-        for target in targets {
-            let mut hasher = SipHasher13::new_with_key(&key);
-            target.hash(&mut hasher);
-            let Hash128 { h1, h2 } = hasher.finish128();
-            key[..8].copy_from_slice(&h1.to_le_bytes());
-            key[8..].copy_from_slice(&h2.to_le_bytes());
-        }
-        Self(SipHasher13::new_with_key(&key))
-    }
-}
-
-impl BuildHasher for Keyed {
-    type Hasher = SipHasher13;
-
-    fn build_hasher(&self) -> SipHasher13 {
-        self.0
-    }
-}
 
 /// A closure. What is missing is kept in a tree: a reference may name whatever its author
 /// likes, and a tree has no worst case to be aimed at.
