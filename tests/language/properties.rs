@@ -322,8 +322,8 @@ fn word(verdict: &Verdict, command: &Command) -> String {
 /// reason and every deed must have come often enough to mean something.
 #[test]
 fn core_and_page_agree() {
-    let first = match std::env::var("PARLEY_SEED") {
-        Ok(text) => text.parse().expect("PARLEY_SEED is a number"),
+    let first = match std::env::var("PLAY_SEED") {
+        Ok(text) => text.parse().expect("PLAY_SEED is a number"),
         Err(_) => 20_261_129,
     };
     println!("first seed {first}");
