@@ -157,7 +157,7 @@ impl Generator {
             (10, Kind::Object),
             (8, Kind::Agree),
             (14, Kind::Inform),
-            (3, Kind::Decide),
+            (6, Kind::Decide),
             (9, Kind::Retract),
         ]);
         let named = kind == Kind::Retract || self.chance.percent(60);
