@@ -37,7 +37,12 @@ impl Connection {
     pub async fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, buffer: vec![0; 4096], filled: 0 })
+        Ok(Self::over(stream))
+    }
+
+    /// Goes over a socket that is connected already.
+    pub fn over(stream: TcpStream) -> Self {
+        Self { stream, buffer: vec![0; 4096], filled: 0 }
     }
 
     /// Sends a whole request and waits for its answer.
