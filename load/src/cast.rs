@@ -74,7 +74,12 @@ impl Cast {
     }
 
     /// Adds a participant on a token of its own with these rights; gives its place.
-    pub async fn add(&mut self, site: &Site, handle: &str, rights: &[&str]) -> anyhow::Result<usize> {
+    pub async fn add(
+        &mut self,
+        site: &Site,
+        handle: &str,
+        rights: &[&str],
+    ) -> anyhow::Result<usize> {
         let (identity, token) = token(site, handle, rights).await?;
         let caller = Caller::new(&site.host, &token, Door::Http);
         let line = self.members.iter().map(|member| member.line + 1).max().unwrap_or(0);
@@ -140,7 +145,8 @@ async fn token(site: &Site, handle: &str, rights: &[&str]) -> anyhow::Result<(St
     let answer = connection.call(&request).await?;
     match outcome(Door::Http, answer) {
         Outcome::Done(json) => {
-            let created: Created = serde_json::from_slice(json).context("no token in the answer")?;
+            let created: Created =
+                serde_json::from_slice(json).context("no token in the answer")?;
             Ok((created.token.identity, created.secret))
         }
         Outcome::Refused { reason, detail, .. } => {

@@ -118,7 +118,11 @@ struct Shape {
     answer_bytes: usize,
 }
 
-async fn serve_writes(folder: PathBuf, record_bytes: usize, answer_bytes: usize) -> anyhow::Result<()> {
+async fn serve_writes(
+    folder: PathBuf,
+    record_bytes: usize,
+    answer_bytes: usize,
+) -> anyhow::Result<()> {
     let (writer, queue) = mpsc::channel(QUEUE);
     let database = open(&folder)?;
     std::thread::spawn(move || commit_all(&database, queue));

@@ -22,11 +22,6 @@ impl Dice {
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next() % bound }
     }
-
-    /// True in `share` of all throws.
-    pub fn chance(&mut self, share: f64) -> bool {
-        (self.next() >> 11) as f64 / ((1_u64 << 53) as f64) < share
-    }
 }
 
 /// Spreads the bits of a number.

@@ -81,7 +81,9 @@ impl Gauge {
 pub fn rss(pid: u32) -> u64 {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return 0 };
     text.lines()
-        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB")?.trim().parse().ok())
+        .find_map(|line| {
+            line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB")?.trim().parse().ok()
+        })
         .map_or(0, |kib: u64| kib * 1024)
 }
 

@@ -26,8 +26,6 @@ pub struct Connection {
 pub struct Answer<'a> {
     /// The status code.
     pub status: u16,
-    /// Status line and header fields.
-    pub head: &'a [u8],
     /// The content.
     pub body: &'a [u8],
 }
@@ -61,7 +59,7 @@ impl Connection {
         } else {
             return Err(invalid("an answer without a length"));
         };
-        Ok(Answer { status, head: &self.buffer[..head], body: &self.buffer[body] })
+        Ok(Answer { status, body: &self.buffer[body] })
     }
 
     /// Gives up the connection for an upgraded protocol, with what was read beyond the head.
@@ -179,7 +177,7 @@ fn status(head: &[u8]) -> io::Result<u16> {
 }
 
 /// The value of a header field, whatever the case of its name.
-pub fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
+fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     for line in head.split(|byte| *byte == b'\n').skip(1) {
         let Some(rest) = line.get(name.len()..) else { continue };
         if rest.first() == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name.as_bytes()) {
@@ -225,7 +223,8 @@ mod tests {
     /// Goal: an answer cut anywhere is read whole. Method: a server that writes it in pieces.
     #[tokio::test]
     async fn reads_pieces() {
-        let pieces: &[&[u8]] = &[b"HTTP/1.1 201 Created\r\ncontent-LENGTH: 5\r", b"\n\r\nhe", b"llo"];
+        let pieces: &[&[u8]] =
+            &[b"HTTP/1.1 201 Created\r\ncontent-LENGTH: 5\r", b"\n\r\nhe", b"llo"];
         assert_eq!(answered(pieces).await, (201, b"hello".to_vec()));
     }
 

@@ -34,6 +34,15 @@ impl Latencies {
         }
     }
 
+    /// Begins anew.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            if let Ok(mut slices) = shard.lock() {
+                slices.iter_mut().for_each(Histogram::reset);
+            }
+        }
+    }
+
     /// All of a slice, or of everything.
     pub fn merged(&self, slice: Option<usize>) -> Histogram<u64> {
         let mut merged = empty();
@@ -51,7 +60,8 @@ impl Latencies {
 }
 
 fn empty() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, MICROS_MAX, DIGITS).unwrap_or_else(|_| unreachable!("fixed bounds"))
+    Histogram::new_with_bounds(1, MICROS_MAX, DIGITS)
+        .unwrap_or_else(|_| unreachable!("fixed bounds"))
 }
 
 /// The percentiles that are reported, in milliseconds.

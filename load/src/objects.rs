@@ -63,9 +63,6 @@ pub struct Message<'a> {
     /// What it left waiting.
     #[serde(borrow)]
     pub awaiting: Option<Awaiting<'a>>,
-    /// Present where the message was taken back.
-    #[serde(borrow)]
-    pub retracted: Option<&'a serde_json::value::RawValue>,
 }
 
 /// A thread.
@@ -91,9 +88,6 @@ pub struct Thread<'a> {
     pub turn: Option<Due<'a>>,
     /// How many messages it has.
     pub message_count: u64,
-    /// The position of its last change.
-    #[serde(borrow)]
-    pub cursor: Cow<'a, str>,
 }
 
 /// The answer to `post_message`.

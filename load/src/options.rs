@@ -229,9 +229,14 @@ const fn defaults(mode: Mode) -> Defaults {
             mcp: 0.5,
             ..base
         },
-        Mode::Fanout => {
-            Defaults { seconds: 10, agents: 8, connections: 8, threads: 64, listeners: 1_000, ..base }
-        }
+        Mode::Fanout => Defaults {
+            seconds: 10,
+            agents: 8,
+            connections: 8,
+            threads: 64,
+            listeners: 1_000,
+            ..base
+        },
         Mode::Hot => Defaults { threads: 1, ..base },
         Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
         Mode::Crash => Defaults {
@@ -375,7 +380,8 @@ mod tests {
     #[test]
     fn flags_over_scenario() {
         let file: Scenario =
-            toml::from_str("mode = 'post'\n[flags]\nthreads = 5\nrate = 10.0\nset = ['a=1']").unwrap();
+            toml::from_str("mode = 'post'\n[flags]\nthreads = 5\nrate = 10.0\nset = ['a=1']")
+                .unwrap();
         let flags = Flags { threads: Some(7), set: vec!["b=2".into()], ..Flags::default() };
         let options = flags.over(file.flags).decide(file.mode).unwrap();
         assert_eq!((options.threads, options.rate), (7, Some(10.0)));

@@ -171,7 +171,11 @@ impl Report {
         for round in self.ceiling_rounds.iter().chain(&self.rounds) {
             row(&mut text, round)?;
         }
-        writeln!(text, "\nacknowledged {:>12}\nfailed       {:>12}", self.acknowledged, self.failed)?;
+        writeln!(
+            text,
+            "\nacknowledged {:>12}\nfailed       {:>12}",
+            self.acknowledged, self.failed
+        )?;
         for (reason, count) in &self.refused {
             writeln!(text, "refused      {count:>12}  {reason}")?;
         }
@@ -196,7 +200,10 @@ impl Report {
         let Some(ceiling) = &self.ceiling else { return Ok(()) };
         let Ceiling { per_second, p99_ms, spread, .. } = ceiling;
         let spread = spread * 100.0;
-        writeln!(text, "\nceiling {per_second:.0}/s, p99 {p99_ms:.2} ms, rounds within {spread:.0} %")?;
+        writeln!(
+            text,
+            "\nceiling {per_second:.0}/s, p99 {p99_ms:.2} ms, rounds within {spread:.0} %"
+        )?;
         if let (Some(share), Some(ratio)) = (ceiling.share, ceiling.p99_ratio) {
             let share = share * 100.0;
             writeln!(text, "reached {share:.1} % of the ceiling, p99 {ratio:.2} times its p99")?;

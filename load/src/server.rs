@@ -140,11 +140,6 @@ impl Server {
         bail!("the server did not end within {STOP_MAX:?} of SIGTERM")
     }
 
-    /// Whether the process still runs.
-    pub fn runs(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
     fn log_tail(&self) -> String {
         log_tail(&self.data)
     }

@@ -167,7 +167,7 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     if payload.len() < 126 {
         out.push(0x80 | payload.len() as u8);
     } else {
-        out.push(0x80 | 126);
+        out.push(0xfe);
         out.extend_from_slice(&(payload.len() as u16).to_be_bytes());
     }
     out.extend_from_slice(&MASK);

@@ -95,19 +95,15 @@ impl Caller {
 
     fn head(&self, method: &str, target: &str) -> String {
         let Self { host, token, .. } = self;
-        format!(
-            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
-        )
+        format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n")
     }
 
     fn mcp_fields(&self, tool: &str) -> String {
         match self.door {
             Door::Http => String::new(),
-            Door::Legacy => {
-                "Accept: application/json, text/event-stream\r\n\
+            Door::Legacy => "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2025-11-25\r\n"
-                    .to_owned()
-            }
+                .to_owned(),
             Door::Modern => format!(
                 "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
@@ -124,7 +120,7 @@ impl Caller {
             out.extend_from_slice(envelope);
             return;
         }
-        let opening = self.rpc_opening("post_message");
+        let opening = rpc_opening("post_message");
         let closing = self.rpc_closing();
         push_length(out, opening.len() + envelope.len() + closing.len());
         out.extend_from_slice(opening.as_bytes());
@@ -166,7 +162,7 @@ impl Caller {
     }
 
     fn write_mcp(&self, out: &mut Vec<u8>, operation: &Operation) {
-        let mut body = self.rpc_opening(operation.tool);
+        let mut body = rpc_opening(operation.tool);
         body.push('{');
         let key = operation.key.as_ref().map(|key| format!("\"idempotency_key\":\"{key}\""));
         let parts = [operation.place.as_str(), &operation.members, key.as_deref().unwrap_or("")];
@@ -179,20 +175,13 @@ impl Caller {
             first = false;
         }
         body.push('}');
-        body.push_str(&self.rpc_closing());
+        body.push_str(self.rpc_closing());
         let mut head = self.head("POST", "/mcp");
         head.push_str(&self.mcp_fields(operation.tool));
         head.push_str("Content-Type: application/json\r\nContent-Length: ");
         out.extend_from_slice(head.as_bytes());
         push_length(out, body.len());
         out.extend_from_slice(body.as_bytes());
-    }
-
-    fn rpc_opening(&self, tool: &str) -> String {
-        format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\
-             \"params\":{{\"name\":\"{tool}\",\"arguments\":"
-        )
     }
 
     fn rpc_closing(&self) -> &'static str {
@@ -206,6 +195,13 @@ impl Caller {
             }
         }
     }
+}
+
+fn rpc_opening(tool: &str) -> String {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\
+         \"params\":{{\"name\":\"{tool}\",\"arguments\":"
+    )
 }
 
 fn push_length(out: &mut Vec<u8>, length: usize) {
@@ -328,7 +324,7 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &[u8]) -> Answer<'_> {
-        Answer { status, head: b"", body }
+        Answer { status, body }
     }
 
     /// Goal: one operation is written alike for all doors. Method: parse what is written.
@@ -371,7 +367,8 @@ mod tests {
         for (door, status, body) in
             [(Door::Http, 409, &problem[..]), (Door::Legacy, 200, tool.as_bytes())]
         {
-            let Outcome::Refused { status, reason, .. } = outcome(door, answer(status, body)) else {
+            let Outcome::Refused { status, reason, .. } = outcome(door, answer(status, body))
+            else {
                 panic!("no refusal")
             };
             assert_eq!((status, reason.as_str()), (409, "self_reply"));

@@ -11,6 +11,7 @@ use indicatif::ProgressBar;
 use crate::cast::Cast;
 use crate::clock;
 use crate::dice::{self, Dice};
+use crate::fan::Fan;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
 use crate::pace::Pace;
@@ -46,6 +47,8 @@ pub struct Work {
     serial: AtomicU64,
     /// Whether there is a forum behind the address; the ceiling keeps no threads.
     forum: bool,
+    /// Listeners that hear of each act.
+    fan: Mutex<Option<Arc<Fan>>>,
     /// How many bytes the last acknowledgement had.
     pub answer_bytes: AtomicUsize,
     /// What was counted, over all rounds.
@@ -82,7 +85,13 @@ pub struct Yield {
 
 impl Work {
     /// Writers on a forum.
-    pub fn forum(address: SocketAddr, cast: Arc<Cast>, threads: usize, body: usize, seed: u64) -> Self {
+    pub fn forum(
+        address: SocketAddr,
+        cast: Arc<Cast>,
+        threads: usize,
+        body: usize,
+        seed: u64,
+    ) -> Self {
         Self {
             address,
             cast,
@@ -92,6 +101,7 @@ impl Work {
             seed,
             serial: AtomicU64::new(0),
             forum: true,
+            fan: Mutex::new(None),
             answer_bytes: AtomicUsize::new(0),
             tally: Arc::default(),
             findings: Arc::default(),
@@ -114,6 +124,18 @@ impl Work {
     pub fn with_messages_max(mut self, messages_max: u32) -> Self {
         self.messages_max = messages_max;
         self
+    }
+
+    /// From the next round on, listeners hear of each act, or none do.
+    pub fn attach(&self, fan: Option<Arc<Fan>>) {
+        if let Ok(mut place) = self.fan.lock() {
+            *place = fan;
+        }
+    }
+
+    /// The serial number of the next body.
+    pub fn next_serial(&self) -> u64 {
+        self.serial.load(Ordering::Relaxed)
     }
 
     /// Everything that was acknowledged, for the reading back.
@@ -153,13 +175,18 @@ impl Work {
                 writer.await??;
             }
         }
-        let empty = self.slots.iter().filter(|slot| slot.thread.load(Ordering::Relaxed) == 0).count();
+        let empty =
+            self.slots.iter().filter(|slot| slot.thread.load(Ordering::Relaxed) == 0).count();
         ensure!(empty == 0, "{empty} threads could not be opened: {:?}", self.tally.failures());
         Ok(())
     }
 
     /// One round of load.
-    pub async fn round(self: &Arc<Self>, course: Course, bar: &ProgressBar) -> anyhow::Result<Yield> {
+    pub async fn round(
+        self: &Arc<Self>,
+        course: Course,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Yield> {
         let mut writers = Vec::new();
         for index in 0..course.connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
@@ -194,6 +221,7 @@ struct Writer {
     request: Vec<u8>,
     envelope: Vec<u8>,
     bar: Option<ProgressBar>,
+    fan: Option<Arc<Fan>>,
 }
 
 /// What is known of a message before it is sent.
@@ -202,13 +230,16 @@ struct Sent {
     thread: u64,
     hash: u64,
     speaker: usize,
+    serial: u64,
 }
 
 impl Writer {
     async fn new(work: Arc<Work>, index: usize, bar: Option<ProgressBar>) -> anyhow::Result<Self> {
         let connection = Connection::open(work.address).await?;
         let dice = Dice::new(work.seed, index as u64);
-        Ok(Self { work, index, connection, dice, request: Vec::new(), envelope: Vec::new(), bar })
+        let fan = work.fan.lock().ok().and_then(|fan| fan.clone());
+        let (request, envelope) = (Vec::new(), Vec::new());
+        Ok(Self { work, index, connection, dice, request, envelope, bar, fan })
     }
 
     async fn run(mut self, course: Course, begun: Instant, latencies: Arc<Latencies>) -> Instant {
@@ -225,6 +256,9 @@ impl Writer {
                 None => Some(clock::now()),
             };
             let Some(due) = due.filter(|due| *due < until) else { break };
+            if let Some(fan) = &self.fan {
+                fan.take_room().await;
+            }
             let slot = self.dice.below(self.work.slots.len() as u64) as usize;
             match self.step(slot, false).await {
                 Ok(true) => {
@@ -270,7 +304,13 @@ impl Writer {
                 return Err(error.into());
             }
         };
-        Ok(work.judge(&sent, member.caller.door(), answer))
+        let acknowledged = work.judge(&sent, member.caller.door(), answer);
+        match &self.fan {
+            Some(fan) if acknowledged => fan.acknowledge(sent.serial),
+            Some(fan) => fan.give_back(),
+            None => {}
+        }
+        Ok(acknowledged)
     }
 
     /// Writes the envelope for a slot: the next message of its thread, or the opening of a new one.
@@ -301,7 +341,7 @@ impl Writer {
         push_body(&mut self.envelope, work.seed, serial, work.body);
         let hash = dice::hash(&self.envelope[from..]);
         self.envelope.extend_from_slice(b"\"}");
-        Sent { slot, thread, hash, speaker }
+        Sent { slot, thread, hash, speaker, serial }
     }
 }
 
@@ -388,7 +428,8 @@ fn push_number(out: &mut Vec<u8>, number: u64) {
 
 /// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
 pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
-    const FILLER: &[u8] = b"whoever reads this learns nothing new but how long a message is and that \
+    const FILLER: &[u8] =
+        b"whoever reads this learns nothing new but how long a message is and that \
         the one before it was much the same, which is what a load generator has to say ";
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let end = out.len() + length;

@@ -1,6 +1,10 @@
 //! One file a mode.
 
+pub mod crash;
+pub mod fanout;
+pub mod idle;
 pub mod post;
+pub mod swarm;
 
 use std::sync::Arc;
 
@@ -48,7 +52,11 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     use crate::options::Mode;
     match options.mode {
         Mode::Ceiling => post::ceiling(options).await,
-        _ => post::run(options).await,
+        Mode::Post | Mode::Hot | Mode::Soak => post::run(options).await,
+        Mode::Swarm => swarm::run(options).await,
+        Mode::Fanout => fanout::run(options).await,
+        Mode::Idle => idle::run(options).await,
+        Mode::Crash => crash::run(options).await,
     }
 }
 
@@ -57,6 +65,8 @@ pub fn memory_level(server: &crate::gauge::Usage, findings: &crate::verify::Find
     let allowed = server.rss_half + server.rss_half / 20 + (16 << 20);
     if server.rss_end > allowed {
         let (half, end) = (server.rss_half >> 20, server.rss_end >> 20);
-        findings.add(format!("memory does not stay level: {half} MiB at half time, {end} MiB at the end"));
+        findings.add(format!(
+            "memory does not stay level: {half} MiB at half time, {end} MiB at the end"
+        ));
     }
 }

@@ -83,12 +83,14 @@ fn course(options: &Options) -> Course {
 /// Writes, alternating with the ceiling, then reads everything back.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let hot = options.mode == Mode::Hot;
-    let keys = if hot { vec![format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")] } else { vec![] };
+    let keys =
+        if hot { vec![format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")] } else { vec![] };
     let mut site = Site::prepare(options, &keys).await?;
     let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
     let mut report = Report::new(options);
     store_beside(options, &site, &cast).await?;
-    let work = Work::forum(site.address, Arc::clone(&cast), options.threads, options.body, options.seed);
+    let work =
+        Work::forum(site.address, Arc::clone(&cast), options.threads, options.body, options.seed);
     let work = if hot { work.with_messages_max(HOT_MESSAGES_MAX) } else { work };
     let work = Arc::new(work);
     let total = options.threads * (options.prefill + 1);

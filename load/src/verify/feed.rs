@@ -32,7 +32,8 @@ impl Tape {
     /// Takes the next frame, or says what is wrong with its place.
     pub fn frame(&mut self, frame: &[u8]) -> Result<Kind, String> {
         let name = scan::frame_type(frame).ok_or_else(|| told("without a type", frame))?;
-        let position = scan::frame_position(frame).ok_or_else(|| told("without a cursor", frame))?;
+        let position =
+            scan::frame_position(frame).ok_or_else(|| told("without a cursor", frame))?;
         let kind = match name {
             "message" | "event" | "claim" | "awaiting" | "settled" => Kind::Item,
             _ => Kind::Sign,
@@ -81,8 +82,8 @@ fn told(what: &str, frame: &[u8]) -> String {
 pub fn completeness(mut told: Vec<u64>, mut expected: Vec<u64>) -> Result<(), String> {
     told.sort_unstable();
     expected.sort_unstable();
-    if let Some(pair) = told.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(format!("a repeat in a feed: msg_{}", pair[0]));
+    if let Some([twice, _]) = told.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("a repeat in a feed: msg_{twice}"));
     }
     if let Some(gap) = expected.iter().find(|id| told.binary_search(id).is_err()) {
         return Err(format!("a gap in a feed: msg_{gap} never came"));

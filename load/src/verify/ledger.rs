@@ -100,7 +100,8 @@ impl<'a> Audit<'a> {
             Some(_) => self.findings.add(format!("th_{thread}: msg_{id} has changed")),
             None => {
                 if let Some(first) = self.bodies.get(&hash) {
-                    let text = format!("th_{thread}: msg_{first} is there again as msg_{id}: doubled");
+                    let text =
+                        format!("th_{thread}: msg_{first} is there again as msg_{id}: doubled");
                     self.findings.add(text);
                 } else if self.doubtful.get(&hash).is_some_and(|left| *left > 0) {
                     self.doubtful.entry(hash).and_modify(|left| *left -= 1);
@@ -176,8 +177,10 @@ mod tests {
             let told = found(&[], shown);
             assert!(told.iter().any(|text| text.contains(word)), "{word}: {told:?}");
         }
-        let twice = found(&["six"], &[(1, "one", 1), (2, "two", 1), (5, "five", 2), (6, "six", 2),
-            (7, "six", 2)]);
+        let twice = found(
+            &["six"],
+            &[(1, "one", 1), (2, "two", 1), (5, "five", 2), (6, "six", 2), (7, "six", 2)],
+        );
         assert!(twice.iter().any(|text| text.contains("doubled")), "{twice:?}");
     }
 }

@@ -81,14 +81,20 @@ impl Moves {
             return Err(format!("{name} after ev_{}: ids run backwards", self.last_id));
         }
         if *event.at < *self.last_time {
-            return Err(format!("{name}: {} after {}: times run backwards", event.at, self.last_time));
+            return Err(format!(
+                "{name}: {} after {}: times run backwards",
+                event.at, self.last_time
+            ));
         }
         self.last_id = id;
         self.last_time = event.at.clone().into_owned();
         let to = State::parse(&event.to).ok_or_else(|| format!("{name}: no state {}", event.to))?;
         let from = event.from.as_deref().map(State::parse);
         if from != self.state.map(Some) {
-            return Err(format!("{name}: from {:?}, but the state was {:?}", event.from, self.state));
+            return Err(format!(
+                "{name}: from {:?}, but the state was {:?}",
+                event.from, self.state
+            ));
         }
         let legal = self.legal(to, event.confirmed);
         let was = self.state;
@@ -157,10 +163,18 @@ mod tests {
         let rows = [
             vec![(1, None, "answered", false)],
             vec![open, (2, Some("open"), "closed", false)],
-            vec![open, (2, Some("open"), "decided", false), (3, Some("decided"), "answered", false)],
+            vec![
+                open,
+                (2, Some("open"), "decided", false),
+                (3, Some("decided"), "answered", false),
+            ],
             vec![open, (2, Some("answered"), "decided", false)],
             vec![open, (2, Some("open"), "open", false)],
-            vec![open, (2, Some("open"), "obsolete", false), (3, Some("obsolete"), "closed", false)],
+            vec![
+                open,
+                (2, Some("open"), "obsolete", false),
+                (3, Some("obsolete"), "closed", false),
+            ],
             vec![open, (1, Some("open"), "answered", false)],
         ];
         for row in rows {

@@ -8,8 +8,10 @@ use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
 use super::ledger::{Audit, Record};
-use super::moves::Moves;
+use super::moves::{Moves, State};
+use super::shadow::{Change, Shadow};
 use super::{Findings, turn};
+use crate::cast::Cast;
 use crate::http::Connection;
 use crate::objects::{Event, List, Page, Thread};
 use crate::wire::{Caller, Door, Operation, Outcome, outcome};
@@ -47,8 +49,14 @@ impl Reader {
         }
     }
 
-    /// Reads a thread whole: messages against the record, the turn, the moves of the state.
-    pub async fn audit(&mut self, record: &Record, findings: &Findings) -> anyhow::Result<u64> {
+    /// Reads a thread whole: messages against the record, the turn, the moves of the state; and, where
+    /// one is kept, against the thread that is expected.
+    pub async fn audit(
+        &mut self,
+        record: &Record,
+        expected: Option<(&Shadow, &Cast)>,
+        findings: &Findings,
+    ) -> anyhow::Result<u64> {
         let id = record.thread;
         let path = format!("/v1/threads/th_{id}");
         let place = format!("\"thread\":\"th_{id}\"");
@@ -64,6 +72,9 @@ impl Reader {
             if since.is_empty() {
                 let thread: Thread<'_> = serde_json::from_slice(json).context("no thread")?;
                 findings.check(turn::lawful(&thread));
+                if let Some((shadow, cast)) = expected {
+                    findings.check(shadow.compare(&thread, cast));
+                }
             }
             let page: Page<'_> = serde_json::from_slice(json).context("no page of a thread")?;
             for message in &page.messages {
@@ -75,11 +86,18 @@ impl Reader {
             since = page.cursor.into_owned();
         }
         let seen = audit.finish();
-        self.events(id, findings).await?;
+        let changes = self.events(id, findings).await?;
+        if let Some((shadow, _)) = expected
+            && shadow.changes() != changes
+        {
+            findings
+                .add(format!("th_{id}: the events {changes:?}, must be {:?}", shadow.changes()));
+        }
         Ok(seen)
     }
 
-    async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<()> {
+    async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<Vec<Change>> {
+        let mut changes = Vec::new();
         let mut moves = Moves::default();
         let mut cursor = String::new();
         loop {
@@ -94,9 +112,13 @@ impl Reader {
             for event in &list.items {
                 let result = moves.event(event);
                 findings.check(result.map_err(|text| format!("th_{id}: {text}")));
+                if let Some(to) = State::parse(&event.to) {
+                    let from = event.from.as_deref().and_then(State::parse);
+                    changes.push(Change { from, to, confirmed: event.confirmed });
+                }
             }
             if !list.more {
-                return Ok(());
+                return Ok(changes);
             }
             cursor = list.cursor.into_owned();
         }
@@ -122,7 +144,7 @@ pub async fn threads(
             let mut seen = 0;
             while let Some(record) = records.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if record.thread != 0 {
-                    seen += reader.audit(record, &findings).await?;
+                    seen += reader.audit(record, None, &findings).await?;
                 }
                 bar.inc(1);
             }

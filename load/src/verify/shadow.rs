@@ -131,11 +131,6 @@ impl Shadow {
         self.said.get(place).map(|said| said.id)
     }
 
-    /// How many messages there are.
-    pub fn len(&self) -> usize {
-        self.said.len()
-    }
-
     /// Somebody speaks. `parent` is a place; `lock` tells whether the speaker confirms.
     pub fn speak(&mut self, act: Act, author: usize, parent: Option<usize>, id: u64, lock: bool) {
         let before = self.awaiting.map(|awaiting| awaiting.message);
@@ -272,7 +267,11 @@ impl Shadow {
             return differs("message_count", self.said.len().to_string(), shown);
         }
         if !cast.is(self.creator, &thread.creator) {
-            return differs("the creator", self.creator.to_string(), format!("{:?}", thread.creator));
+            return differs(
+                "the creator",
+                self.creator.to_string(),
+                format!("{:?}", thread.creator),
+            );
         }
         Ok(())
     }
