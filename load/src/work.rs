@@ -49,7 +49,7 @@ pub struct Work {
     forum: bool,
     /// Listeners that hear of each act.
     fan: Mutex<Option<Arc<Fan>>>,
-    /// How many bytes the last acknowledgement had.
+    /// How many bytes the last acknowledgement over HTTP had; 0 if there was none.
     pub answer_bytes: AtomicUsize,
     /// What was counted, over all rounds.
     pub tally: Arc<Tally>,
@@ -151,33 +151,40 @@ impl Work {
         prefill: usize,
         bar: &ProgressBar,
     ) -> anyhow::Result<()> {
-        let rounds = prefill as u64 + 1;
+        let slots = self.slots.len() as u64;
+        self.step_all(connections, slots, true, bar).await?;
+        let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
+        ensure!(empty == 0, "{empty} threads could not be opened: {:?}", self.tally);
+        self.step_all(connections, slots * prefill as u64, false, bar).await
+    }
+
+    async fn step_all(
+        self: &Arc<Self>,
+        connections: usize,
+        steps: u64,
+        opens: bool,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<()> {
         let next = Arc::new(AtomicU64::new(0));
-        let total = self.slots.len() as u64;
-        for round in 0..rounds {
-            next.store(0, Ordering::Relaxed);
-            let mut writers = Vec::new();
-            for index in 0..connections.min(self.slots.len()) {
-                let mut writer = Writer::new(Arc::clone(self), index, None).await?;
-                let (next, bar) = (Arc::clone(&next), bar.clone());
-                writers.push(tokio::spawn(async move {
-                    loop {
-                        let slot = next.fetch_add(1, Ordering::Relaxed);
-                        if slot >= total {
-                            return anyhow::Ok(());
-                        }
-                        writer.step(slot as usize, round == 0).await?;
-                        bar.inc(1);
+        let mut writers = Vec::new();
+        for index in 0..connections.min(self.slots.len()) {
+            let mut writer = Writer::new(Arc::clone(self), index, None).await?;
+            let (next, bar) = (Arc::clone(&next), bar.clone());
+            writers.push(tokio::spawn(async move {
+                loop {
+                    let step = next.fetch_add(1, Ordering::Relaxed);
+                    if step >= steps {
+                        return anyhow::Ok(());
                     }
-                }));
-            }
-            for writer in writers {
-                writer.await??;
-            }
+                    let slot = step as usize % writer.work.slots.len();
+                    writer.step(slot, opens).await?;
+                    bar.inc(1);
+                }
+            }));
         }
-        let empty =
-            self.slots.iter().filter(|slot| slot.thread.load(Ordering::Relaxed) == 0).count();
-        ensure!(empty == 0, "{empty} threads could not be opened: {:?}", self.tally.failures());
+        for writer in writers {
+            writer.await??;
+        }
         Ok(())
     }
 
@@ -318,7 +325,9 @@ impl Writer {
         let work = &self.work;
         let place = &work.slots[slot];
         let count = place.sent.fetch_add(1, Ordering::Relaxed);
-        let full = count == work.messages_max.saturating_sub(MESSAGES_SPARE);
+        let limit = work.messages_max.saturating_sub(MESSAGES_SPARE);
+        // Tried again now and then, should the new thread be refused.
+        let full = count >= limit && (count - limit).is_multiple_of(64);
         let thread = if opens || full { 0 } else { place.thread.load(Ordering::Relaxed) };
         let speaker = (slot + count as usize) % work.cast.members.len();
         let member = &work.cast.members[speaker];
@@ -356,7 +365,9 @@ impl Work {
             }
             if self.forum {
                 self.note(sent, found.thread, found.message);
-                self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
+                if door == Door::Http {
+                    self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
+                }
             }
             self.tally.acknowledge();
             return true;

@@ -65,6 +65,37 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
+/// A frame as the specification shows it, for a ceiling without a forum to take one from.
+const SAMPLE: &str = concat!(
+    r#"{"type":"message","cursor":"16.1.0123456789abcdef","message":{"id":"msg_1000001","#,
+    r#""thread":"th_1001","parent":null,"kind":"inform","from":{"identity":"local:load-1","#,
+    r#""extension":"worker-1"},"author_kind":"llm","label":null,"body":"BODY","provenance":null,"#,
+    r#""created_at":"2026-11-29T20:00:00.000Z","awaiting":{"message":"msg_1001","due":"anyone","#,
+    r#""since":"2026-11-29T20:00:00.000Z"},"retracted":null},"thread":{"id":"th_1001","#,
+    r#""number":1001,"created_at":"2026-11-29T20:00:00.000Z","#,
+    r#""updated_at":"2026-11-29T20:00:00.000Z","creator":{"identity":"local:load-2","#,
+    r#""extension":null},"author_kind":"llm","subject":"SUBJECT","state":"open","#,
+    r#""state_origin":"llm","state_confirmed_at":null,"state_label":null,"locked":false,"#,
+    r#""awaiting":{"message":"msg_1001","due":"anyone","since":"2026-11-29T20:00:00.000Z"},"#,
+    r#""turn":"anyone","message_count":17,"claim_count":0,"cursor":"16.1.0123456789abcdef"}}"#,
+);
+
+/// The ceiling of feeds alone, with a frame made up.
+pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<()> {
+    let playing = Playing::start(ceiling::FEEDS, &[])?;
+    let mut body = Vec::new();
+    push_body(&mut body, options.seed, 0, options.body);
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let sample = SAMPLE.replace("BODY", &body).replace("SUBJECT", &body[..32]);
+    let findings = Arc::default();
+    for _ in 0..options.rounds {
+        ceiling_round(options, &playing, &sample, &findings, report).await?;
+        rest(vec![playing.pid()]).await?;
+    }
+    report.judge(&findings);
+    Ok(())
+}
+
 fn request(site: &Site, cast: &Cast, index: usize) -> Request {
     let member = &cast.members[index % cast.members.len()];
     // Open questions would come to each listener in frames of its own; here all hear the same.
@@ -267,7 +298,7 @@ async fn ceiling_round(
         findings.add(format!("the ceiling itself lost frames: {} of {count}", heard.tape.items));
     }
     report.ceiling_rounds.push(Round {
-        name: "ceiling".to_owned(),
+        name: "feed ceiling".to_owned(),
         seconds,
         per_second: (count * options.listeners as u64) as f64 / seconds,
         latency: (&fan.latencies.merged(None)).into(),

@@ -34,6 +34,9 @@ pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     report.count(&bare.work.tally);
     report.judge(&bare.work.findings);
     report.compare();
+    if options.listeners > 0 {
+        super::fanout::ceiling(options, &mut report).await?;
+    }
     Ok(report)
 }
 
@@ -156,7 +159,11 @@ async fn prepare_ceiling(
     };
     let bar = indicatif::ProgressBar::hidden();
     work.round(probe, &bar).await.context("the first messages")?;
-    let answer_bytes = work.answer_bytes.load(Ordering::Relaxed);
+    let answer_bytes = match work.answer_bytes.load(Ordering::Relaxed) {
+        // All goes over MCP, whose answers are twice as long; the ceiling stays that of HTTP.
+        0 => options.body + ANSWER_EXTRA_BYTES,
+        bytes => bytes,
+    };
     Bare::start(options, answer_bytes).map(Some)
 }
 
