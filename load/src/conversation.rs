@@ -26,7 +26,8 @@ pub struct Conversation {
     seed: u64,
     body: usize,
     run: u64,
-    claim: u64,
+    /// The claim made in it, and its status.
+    pub claim: Option<(u64, &'static str)>,
     /// The thread as it must be; none before it is open.
     pub shadow: Option<Shadow>,
     /// What was acknowledged.
@@ -80,7 +81,7 @@ impl Conversation {
             seed,
             body,
             run,
-            claim: 0,
+            claim: None,
             shadow: None,
             record: Record::default(),
         }
@@ -168,7 +169,7 @@ impl Conversation {
 
     fn on_claim(&self, what: &'static str, rest: &str) -> Operation {
         let tool = if what == "attest" { "attest_claim" } else { "refute_claim" };
-        let claim = self.claim;
+        let claim = self.claim.map_or(0, |(id, _)| id);
         let evidence = "\"evidence\":[{\"kind\":\"url\",\"ref\":\"https://example.org/run/1\"}]";
         let place = format!("\"claim\":\"cl_{claim}\"");
         Operation::write(
@@ -297,10 +298,10 @@ impl Conversation {
         self.compare(&marked.thread, cast)
     }
 
-    fn claimed(&mut self, status: &str, json: &[u8]) -> Result<(), String> {
+    fn claimed(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
         let claimed: Claimed<'_> = parse(json)?;
         let id = objects::number(&claimed.claim.id, "cl_").ok_or("a claim without an id")?;
-        self.claim = id;
+        self.claim = Some((id, status));
         if claimed.claim.status == status {
             return Ok(());
         }

@@ -57,7 +57,13 @@ fn run(options: &options::Options) -> anyhow::Result<bool> {
         .worker_threads(options.workers)
         .enable_all()
         .build()?;
-    let report = runtime.block_on(modes::run(options))?;
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = modes::run(options) => report,
+            // What runs is dropped, and a server of our own ends with it.
+            _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
+        }
+    })?;
     report.publish()
 }
 

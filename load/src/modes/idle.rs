@@ -25,6 +25,8 @@ const ACTORS: usize = 100_000;
 /// So many threads are woken to see how long it takes.
 const WOKEN: usize = 500;
 
+/// Of more threads than this, a part is read back.
+const READ_BACK_MAX: usize = 100_000;
 /// Keeps the feeds of one identity, which has eight members, below their cap.
 const LISTENERS_A_MEMBER: usize = 6;
 
@@ -57,6 +59,9 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     listeners(options, &site, &cast, &mut report).await?;
 
     let findings = Arc::default();
+    let step = records.len().div_ceil(READ_BACK_MAX);
+    let records: Vec<_> = records.into_iter().step_by(step).collect();
+    report.figure("threads read back", records.len() as f64);
     let reading = bar(records.len() as u64, "reading back");
     readback::threads(site.address, &site.admin(), records, &findings, &reading).await?;
     reading.finish_and_clear();

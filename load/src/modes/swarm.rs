@@ -38,6 +38,10 @@ const AUDITORS: usize = 4;
 /// What the shortest answer of a ceiling beside a swarm has beyond the body.
 const ANSWER_EXTRA_BYTES: usize = 950;
 
+/// A shorter swarm is still growing into its memory.
+const LEVEL_AFTER: Duration = Duration::from_secs(120);
+const MIB: f64 = 1_048_576.0;
+
 /// Agents, listeners and auditors on a site.
 pub struct Scene {
     /// The engine.
@@ -196,7 +200,10 @@ pub async fn audit(
     conversation: &Conversation,
 ) -> anyhow::Result<u64> {
     let expected = conversation.shadow.as_ref().map(|shadow| (shadow, &*swarm.cast));
-    reader.audit(&conversation.record, expected, &swarm.findings).await
+    let record = &conversation.record;
+    let claims: Vec<_> = conversation.claim.into_iter().collect();
+    reader.claims(record.thread, &claims, &swarm.findings).await?;
+    reader.audit(record, expected, &swarm.findings).await
 }
 
 async fn audit_along(
@@ -247,6 +254,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
     // The rounds share the duration, so that a long swarm stays one long swarm.
     let share = options.duration.div_f64(options.rounds as f64);
+    let whole = site.pid().map(Gauge::start);
     for _ in 0..options.rounds {
         if let Some(bare) = &bare {
             bare.round(
@@ -256,14 +264,16 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
             .await?;
         }
         let (round, resting) = one_round(&scene, &site, conversations, share).await?;
-        if let Some(server) = &round.server
-            && share >= Duration::from_secs(60)
-        {
-            memory_level(server, &scene.findings);
-        }
         conversations = resting;
         report.rounds.push(round);
         rest(site.pid().into_iter().collect()).await?;
+    }
+    if let Some(usage) = whole.map(Gauge::finish) {
+        report.figure("server memory at half time, MiB", usage.rss_half as f64 / MIB);
+        report.figure("server memory at the end, MiB", usage.rss_end as f64 / MIB);
+        if options.duration >= LEVEL_AFTER {
+            memory_level(&usage, &scene.findings);
+        }
     }
     scene.check(&site, &conversations).await?;
     finish(scene, &mut report).await?;

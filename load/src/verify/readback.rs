@@ -13,7 +13,7 @@ use super::shadow::{Change, Shadow};
 use super::{Findings, turn};
 use crate::cast::Cast;
 use crate::http::Connection;
-use crate::objects::{Event, List, Page, Thread};
+use crate::objects::{self, Claim, Event, List, Page, Thread};
 use crate::wire::{Caller, Door, Operation, Outcome, outcome};
 
 /// A reader with its own connection.
@@ -94,6 +94,26 @@ impl Reader {
                 .add(format!("th_{id}: the events {changes:?}, must be {:?}", shadow.changes()));
         }
         Ok(seen)
+    }
+
+    /// Reads the claims of a thread, which must be these, with these statuses.
+    pub async fn claims(
+        &mut self,
+        id: u64,
+        expected: &[(u64, &str)],
+        findings: &Findings,
+    ) -> anyhow::Result<()> {
+        let path = format!("/v1/threads/th_{id}/claims");
+        let read = Operation::read("list_claims", path, String::new(), &[("limit", PAGE)]);
+        let json = self.read(&read).await?;
+        let list: List<'_, Claim<'_>> = serde_json::from_slice(json).context("no claims")?;
+        let shown: Vec<_> =
+            list.items.iter().map(|it| (objects::number(&it.id, "cl_"), &*it.status)).collect();
+        let wanted: Vec<_> = expected.iter().map(|(id, status)| (Some(*id), *status)).collect();
+        if shown != wanted {
+            findings.add(format!("th_{id}: the claims {shown:?}, must be {wanted:?}"));
+        }
+        Ok(())
     }
 
     async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<Vec<Change>> {
