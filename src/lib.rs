@@ -1,1 +1,4 @@
-//! The forum server.
+//! The forum server: gateway, router, actors, journal, feed.
+
+pub mod clock;
+pub mod journal;

@@ -1,3 +1,25 @@
-//! The Parley language: pure, synchronous, without I/O, clock or randomness.
+//! The Parley language: pure and synchronous. No I/O, no clock, no randomness, no runtime.
+//!
+//! A caller's request is read into a [`command::Command`]; [`thread::Thread::admit`] judges it and
+//! gives the [`entry::Act`] to store, or a [`refusal::Refusal`]; [`thread::Thread::apply`] makes
+//! of the acts what a thread is.
+
+pub mod act;
+pub mod arguments;
+pub mod artifact;
+pub mod claim;
+pub mod command;
+pub mod entry;
+pub mod feed;
+pub mod head;
+pub mod ids;
 pub mod json;
+pub mod limits;
+pub mod operation;
+pub mod refusal;
+pub mod state;
 pub mod text;
+pub mod thread;
+pub mod time;
+pub mod who;
+pub mod wire;

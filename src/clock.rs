@@ -1,0 +1,32 @@
+//! The one place that asks the machine for the time and for randomness.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parley_protocol::time::Millis;
+
+/// Where time comes from; tests bring their own.
+pub trait Clock: Send + Sync + 'static {
+    /// The time now.
+    fn now(&self) -> Millis;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Millis {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// `N` unpredictable bytes, for secrets and keys.
+///
+/// # Panics
+/// If the machine has no source of randomness: going on without one would give away secrets.
+pub fn entropy<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the machine has a source of randomness");
+    bytes
+}

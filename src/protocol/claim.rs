@@ -1,0 +1,232 @@
+//! Claims of the profile `dialectic` (parley.md §8): proof over votes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClaimId, ThreadId};
+use crate::time::Millis;
+use crate::who::{AuthorKind, Participant};
+
+/// What an evidence's `ref` points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum EvidenceKind {
+    /// An absolute http or https URL.
+    Url,
+    /// `<algorithm>:<hex>`.
+    Hash,
+    /// An artifact's identifier.
+    Artifact,
+    /// A commit, 7 to 64 hex digits.
+    Commit,
+    /// A log.
+    Log,
+    /// Something that shows it again.
+    Reproducer,
+    /// A remark; no proof alone.
+    Note,
+    /// Anything else; no proof alone.
+    Other,
+}
+
+impl EvidenceKind {
+    /// All of them, in the order of the page.
+    pub const ALL: [Self; 8] = [
+        Self::Url,
+        Self::Hash,
+        Self::Artifact,
+        Self::Commit,
+        Self::Log,
+        Self::Reproducer,
+        Self::Note,
+        Self::Other,
+    ];
+
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Hash => "hash",
+            Self::Artifact => "artifact",
+            Self::Commit => "commit",
+            Self::Log => "log",
+            Self::Reproducer => "reproducer",
+            Self::Note => "note",
+            Self::Other => "other",
+        }
+    }
+
+    /// The kind of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether a piece of this kind may stand alone as proof.
+    pub fn proves(self) -> bool {
+        !matches!(self, Self::Note | Self::Other)
+    }
+
+    /// Whether `text` has the form that this kind of `ref` has, where there is one.
+    pub fn admits(self, text: &str) -> bool {
+        match self {
+            Self::Url => is_web_url(text),
+            Self::Hash => match text.split_once(':') {
+                Some(("sha256" | "blake3", hex)) => is_lower_hex(hex, 64, 64),
+                Some(("sha512", hex)) => is_lower_hex(hex, 128, 128),
+                _ => false,
+            },
+            Self::Artifact => {
+                text.strip_prefix("sha256:").is_some_and(|hex| is_lower_hex(hex, 64, 64))
+            }
+            Self::Commit => is_lower_hex(text, 7, 64),
+            Self::Log | Self::Reproducer | Self::Note | Self::Other => true,
+        }
+    }
+}
+
+fn is_lower_hex(text: &str, min: usize, max: usize) -> bool {
+    (min..=max).contains(&text.len())
+        && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// An absolute http or https URL with a host and no white space.
+fn is_web_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return false;
+    };
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return false;
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (host, port) = match host_port.strip_prefix('[') {
+        Some(bracketed) => match bracketed.split_once(']') {
+            Some((host, port)) => (host, port),
+            None => return false,
+        },
+        None => host_port.split_at(host_port.find(':').unwrap_or(host_port.len())),
+    };
+    let port_ok = match port.strip_prefix(':') {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
+        None => port.is_empty(),
+    };
+    !host.is_empty() && port_ok && !text.chars().any(char::is_whitespace)
+}
+
+/// A pointer, never an opinion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What it points at.
+    pub kind: EvidenceKind,
+    /// Where.
+    pub reference: Box<str>,
+    /// A remark of 0 to 500 characters.
+    pub note: Option<Box<str>>,
+}
+
+/// Whether `evidence` proves anything (parley.md §8: `note` and `other` never stand alone).
+pub fn proves(evidence: &[Evidence]) -> bool {
+    evidence.iter().any(|piece| piece.kind.proves())
+}
+
+/// The status of a claim. `refuted` and `superseded` are final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Status {
+    /// Asserted, nothing more.
+    Unverified,
+    /// Attested with proof by another identity.
+    Supported,
+    /// Sealed by a verifier.
+    Verified,
+    /// Refuted with proof.
+    Refuted,
+    /// Replaced by a newer claim.
+    Superseded,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Unverified, Self::Supported, Self::Verified, Self::Refuted, Self::Superseded];
+
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unverified => "unverified",
+            Self::Supported => "supported",
+            Self::Verified => "verified",
+            Self::Refuted => "refuted",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    /// The status of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
+    }
+}
+
+/// Support with proof; with `seal` the verifier's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attestation {
+    /// Who attests.
+    pub by: Participant,
+    /// When.
+    pub at: Millis,
+    /// The proof.
+    pub evidence: Vec<Evidence>,
+    /// Whether it is the seal.
+    pub seal: bool,
+}
+
+/// A proven refutation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refutation {
+    /// Who refutes.
+    pub by: Participant,
+    /// When.
+    pub at: Millis,
+    /// The proof.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A claim as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Its identifier.
+    pub id: ClaimId,
+    /// The thread it lives in.
+    pub thread: ThreadId,
+    /// What is claimed.
+    pub statement: Box<str>,
+    /// Who claims it.
+    pub author: Participant,
+    /// Human or model.
+    pub author_kind: AuthorKind,
+    /// When.
+    pub created_at: Millis,
+    /// How it stands.
+    pub status: Status,
+    /// When it expires.
+    pub valid_until: Option<Millis>,
+    /// What it came with.
+    pub evidence: Vec<Evidence>,
+    /// In order.
+    pub attestations: Vec<Attestation>,
+    /// At most one, final.
+    pub refutation: Option<Refutation>,
+    /// The claims that it replaced.
+    pub supersedes: Vec<ClaimId>,
+    /// The claim that replaced it.
+    pub superseded_by: Option<ClaimId>,
+}
+
+impl Claim {
+    /// Whether `valid_until` has passed at `now`.
+    pub fn expired(&self, now: Millis) -> bool {
+        self.valid_until.is_some_and(|until| until <= now)
+    }
+
+    /// Whether the status is final.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.status, Status::Refuted | Status::Superseded)
+    }
+}

@@ -1,0 +1,86 @@
+//! Strict JSON: what the protocol reads, with the place of every fault.
+//!
+//! The rules of `parley.md` §2 and of the canonical profile (`artifacts.md` §1) cannot be
+//! had from a lenient reader: a number is judged by its text and never by way of a float, a
+//! member given twice is a fault even where nobody looks at it, and a refusal names the
+//! member. So this reader keeps what others throw away. It works in time linear in its
+//! input, apart from the sorting of an object's names, and recurses no deeper than the
+//! nesting it is told to admit.
+
+mod reader;
+mod value;
+
+pub use value::{Member, Number, Object, Value};
+
+use reader::Reader;
+
+/// The deepest nesting any caller may admit (`artifacts.md` §3.3); it bounds the reader's
+/// own recursion.
+pub const NESTING_CEILING: usize = 64;
+
+/// Why a text is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// No JSON: bad syntax, invalid UTF-8, a byte-order mark, no input, or something after
+    /// the value.
+    Malformed,
+    /// A member name given twice in one object, compared after unescaping.
+    Duplicate,
+    /// An unpaired surrogate in a string or in a name.
+    Surrogate,
+    /// One of the texts `NaN`, `Infinity` and `-Infinity` where a value belongs.
+    Number,
+    /// Objects and arrays nested deeper than admitted; the top level has nesting 1.
+    TooDeep,
+}
+
+/// A refusal and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Why.
+    pub kind: FaultKind,
+    /// An RFC 6901 JSON Pointer: the member given twice, the value at fault, or, for an
+    /// unpaired surrogate in a name, the object that holds it. Empty for the top level and
+    /// for a text that is no JSON, where no single member is at fault.
+    pub pointer: String,
+}
+
+impl Fault {
+    /// The pointer as refusals name it (`parley.md` §2): without the first slash, `None`
+    /// where no single member is at fault.
+    pub fn field(&self) -> Option<&str> {
+        self.pointer.strip_prefix('/')
+    }
+}
+
+/// Reads one JSON value, refusing every fault of [`FaultKind`].
+///
+/// `nesting_max` counts objects and arrays, the top level being 1; values above
+/// [`NESTING_CEILING`] count as that. With several faults, one of them is returned.
+pub fn parse(bytes: &[u8], nesting_max: usize) -> Result<Value, Fault> {
+    Reader::new(bytes, nesting_max, false)?.document()
+}
+
+/// Like [`parse`], but an unpaired surrogate is no fault: a string with one becomes
+/// [`Value::Surrogate`], in a name it is replaced by U+FFFD (after names were compared).
+///
+/// For operations with ignored members, inside which only syntax, duplicates and nesting are
+/// checked (`parley.md` §2): whoever looks at such a value finds that it is no string.
+pub fn parse_keeping_surrogates(bytes: &[u8], nesting_max: usize) -> Result<Value, Fault> {
+    Reader::new(bytes, nesting_max, true)?.document()
+}
+
+/// Appends one reference token to a JSON Pointer, escaped as RFC 6901 says.
+pub fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    for character in token.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,348 @@
+//! The reader: recursive descent over bytes known to be UTF-8.
+
+use super::{Fault, FaultKind, Member, NESTING_CEILING, Number, Object, Value, push_token};
+
+/// Up to this many members, comparing each name with each is cheaper than sorting.
+const PAIRWISE_MAX: usize = 8;
+
+/// One step on the way from the top level to a fault.
+enum Token {
+    Index(usize),
+    Name(String),
+}
+
+/// A fault whose place is collected while the recursion unwinds: a way kept up to date on
+/// the way down would cost a copy of every name although most texts have no fault.
+pub(super) struct Trail {
+    kind: FaultKind,
+    tokens: Vec<Token>,
+}
+
+impl Trail {
+    fn new(kind: FaultKind) -> Self {
+        Self { kind, tokens: Vec::new() }
+    }
+
+    fn under(mut self, token: Token) -> Self {
+        self.tokens.push(token);
+        self
+    }
+
+    fn into_fault(self) -> Fault {
+        let mut pointer = String::new();
+        // A text that is no JSON has no members to be at fault.
+        if self.kind != FaultKind::Malformed {
+            for token in self.tokens.iter().rev() {
+                match token {
+                    Token::Index(index) => push_token(&mut pointer, &index.to_string()),
+                    Token::Name(name) => push_token(&mut pointer, name),
+                }
+            }
+        }
+        Fault { kind: self.kind, pointer }
+    }
+}
+
+fn malformed<T>() -> Result<T, Trail> {
+    Err(Trail::new(FaultKind::Malformed))
+}
+
+/// A string as read. Surrogates without their partner are kept as the three bytes that
+/// UTF-8 would give them, so that names with different ones stay different.
+enum Text {
+    Unicode(String),
+    Surrogates(Vec<u8>),
+}
+
+impl Text {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Unicode(text) => text.as_bytes(),
+            Self::Surrogates(bytes) => bytes,
+        }
+    }
+
+    fn into_lossy(self) -> String {
+        match self {
+            Self::Unicode(text) => text,
+            Self::Surrogates(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+}
+
+/// A text being read.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    nesting_max: usize,
+    surrogates_kept: bool,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        bytes: &'a [u8],
+        nesting_max: usize,
+        surrogates_kept: bool,
+    ) -> Result<Self, Fault> {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Err(Trail::new(FaultKind::Malformed).into_fault());
+        };
+        let nesting_max = nesting_max.min(NESTING_CEILING);
+        Ok(Self { text, at: 0, nesting_max, surrogates_kept })
+    }
+
+    pub(super) fn document(mut self) -> Result<Value, Fault> {
+        self.top_level().map_err(Trail::into_fault)
+    }
+
+    fn top_level(&mut self) -> Result<Value, Trail> {
+        self.skip_white_space();
+        let value = self.value(1)?;
+        self.skip_white_space();
+        // A byte-order mark needs no rule of its own: it is no white space and no value.
+        if self.at == self.text.len() { Ok(value) } else { malformed() }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_white_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn accept(&mut self, text: &str) -> bool {
+        let found = self.text.as_bytes()[self.at..].starts_with(text.as_bytes());
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, text: &str) -> Result<(), Trail> {
+        if self.accept(text) { Ok(()) } else { malformed() }
+    }
+
+    /// Reads a value that, if it is an object or an array, has this nesting.
+    fn value(&mut self, nesting: usize) -> Result<Value, Trail> {
+        match self.peek() {
+            Some(b'n') => self.expect("null").map(|()| Value::Null),
+            Some(b't') => self.expect("true").map(|()| Value::Bool(true)),
+            Some(b'f') => self.expect("false").map(|()| Value::Bool(false)),
+            Some(b'"') => self.string_value(),
+            Some(b'[' | b'{') if nesting > self.nesting_max => Err(Trail::new(FaultKind::TooDeep)),
+            Some(b'[') => self.array(nesting),
+            Some(b'{') => self.object(nesting),
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => self.number(),
+            _ => malformed(),
+        }
+    }
+
+    fn string_value(&mut self) -> Result<Value, Trail> {
+        match self.string()? {
+            Text::Unicode(text) => Ok(Value::String(text)),
+            Text::Surrogates(_) if self.surrogates_kept => Ok(Value::Surrogate),
+            Text::Surrogates(_) => Err(Trail::new(FaultKind::Surrogate)),
+        }
+    }
+
+    fn array(&mut self, nesting: usize) -> Result<Value, Trail> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.skip_white_space();
+        if self.accept("]") {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            self.skip_white_space();
+            let item = self.value(nesting + 1);
+            items.push(item.map_err(|trail| trail.under(Token::Index(items.len())))?);
+            self.skip_white_space();
+            if self.accept("]") {
+                return Ok(Value::Array(items));
+            }
+            self.expect(",")?;
+        }
+    }
+
+    fn object(&mut self, nesting: usize) -> Result<Value, Trail> {
+        self.at += 1;
+        let mut names = Vec::new();
+        let mut values = Vec::new();
+        self.skip_white_space();
+        if !self.accept("}") {
+            loop {
+                self.skip_white_space();
+                let name = self.name()?;
+                self.skip_white_space();
+                self.expect(":")?;
+                self.skip_white_space();
+                let start = self.at;
+                match self.value(nesting + 1) {
+                    Ok(value) => values.push((value, start..self.at)),
+                    Err(trail) => return Err(trail.under(Token::Name(name.into_lossy()))),
+                }
+                names.push(name);
+                self.skip_white_space();
+                if self.accept("}") {
+                    break;
+                }
+                self.expect(",")?;
+            }
+        }
+        if let Some(index) = repeated(&names) {
+            let name = names.swap_remove(index).into_lossy();
+            return Err(Trail::new(FaultKind::Duplicate).under(Token::Name(name)));
+        }
+        let members = names.into_iter().zip(values).map(|(name, (value, span))| Member {
+            name: name.into_lossy(),
+            value,
+            span,
+        });
+        Ok(Value::Object(Object::from_members(members.collect())))
+    }
+
+    fn name(&mut self) -> Result<Text, Trail> {
+        if self.peek() != Some(b'"') {
+            return malformed();
+        }
+        match self.string()? {
+            Text::Surrogates(_) if !self.surrogates_kept => Err(Trail::new(FaultKind::Surrogate)),
+            name => Ok(name),
+        }
+    }
+
+    /// Reads a string from its opening quotation mark to behind its closing one.
+    fn string(&mut self) -> Result<Text, Trail> {
+        self.at += 1;
+        let mut buffer = Vec::new();
+        let mut unpaired = false;
+        loop {
+            let start = self.at;
+            while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+                self.at += 1;
+            }
+            buffer.extend_from_slice(&self.text.as_bytes()[start..self.at]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b'\\') => unpaired |= self.escape(&mut buffer)?,
+                _ => return malformed(),
+            }
+        }
+        if unpaired {
+            return Ok(Text::Surrogates(buffer));
+        }
+        // Only whole characters were put together, so this cannot fail; should it, the text
+        // is refused.
+        String::from_utf8(buffer).map_or_else(|_| malformed(), |text| Ok(Text::Unicode(text)))
+    }
+
+    /// Reads one escape, or two that make one character; whether it is an unpaired surrogate.
+    fn escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Trail> {
+        self.at += 1;
+        let Some(kind) = self.peek() else { return malformed() };
+        self.at += 1;
+        let byte = match kind {
+            b'"' | b'\\' | b'/' => kind,
+            b'b' => 0x08,
+            b'f' => 0x0c,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => return self.unicode_escape(buffer),
+            _ => return malformed(),
+        };
+        buffer.push(byte);
+        Ok(false)
+    }
+
+    fn unicode_escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Trail> {
+        let first = self.hex()?;
+        let mut code = first;
+        if (0xd800..0xdc00).contains(&first) {
+            let after_first = self.at;
+            if self.accept("\\u") {
+                let second = self.hex()?;
+                if (0xdc00..0xe000).contains(&second) {
+                    code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                } else {
+                    self.at = after_first;
+                }
+            }
+        }
+        match char::from_u32(code) {
+            Some(character) => {
+                buffer.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+                Ok(false)
+            }
+            None => {
+                buffer.push(0xe0 | (code >> 12) as u8);
+                buffer.push(0x80 | ((code >> 6) & 0x3f) as u8);
+                buffer.push(0x80 | (code & 0x3f) as u8);
+                Ok(true)
+            }
+        }
+    }
+
+    fn hex(&mut self) -> Result<u32, Trail> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
+                return malformed();
+            };
+            code = code * 16 + digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+
+    fn number(&mut self) -> Result<Value, Trail> {
+        let start = self.at;
+        self.accept("-");
+        if self.accept("Infinity") || (self.at == start && self.accept("NaN")) {
+            return Err(Trail::new(FaultKind::Number));
+        }
+        if !self.accept("0") {
+            self.digits()?;
+        }
+        if self.accept(".") {
+            self.digits()?;
+        }
+        if self.accept("e") || self.accept("E") {
+            if !self.accept("+") {
+                self.accept("-");
+            }
+            self.digits()?;
+        }
+        // A digit after a leading zero is refused by whoever expects a comma or an end.
+        Ok(Value::Number(Number::from_text(&self.text[start..self.at])))
+    }
+
+    fn digits(&mut self) -> Result<(), Trail> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { malformed() }
+    }
+}
+
+/// The index of the first name that stood there before. Sorting instead of hashing: the
+/// worst case is known whatever names are sent, without a random key.
+fn repeated(names: &[Text]) -> Option<usize> {
+    if names.len() <= PAIRWISE_MAX {
+        let is_repeated = |index: &usize| {
+            names[..*index].iter().any(|name| name.bytes() == names[*index].bytes())
+        };
+        return (1..names.len()).find(is_repeated);
+    }
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by(|&left, &right| names[left].bytes().cmp(names[right].bytes()));
+    let equal = order.windows(2).filter(|pair| names[pair[0]].bytes() == names[pair[1]].bytes());
+    equal.map(|pair| pair[1]).min()
+}

@@ -1,0 +1,103 @@
+//! The state machine (parley.md §5): one state for the whole thread.
+
+use serde::{Deserialize, Serialize};
+
+/// The state of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum State {
+    /// Asked, not answered.
+    Open,
+    /// Answered, not decided.
+    Answered,
+    /// Decided, not closed.
+    Decided,
+    /// Closed; locked once confirmed.
+    Closed,
+    /// Side state: put off.
+    Deferred,
+    /// Side state: no longer of interest.
+    Obsolete,
+    /// Side state: turned down.
+    Rejected,
+}
+
+impl State {
+    /// All of them: the line first, in order, then the side states.
+    pub const ALL: [Self; 7] = [
+        Self::Open,
+        Self::Answered,
+        Self::Decided,
+        Self::Closed,
+        Self::Deferred,
+        Self::Obsolete,
+        Self::Rejected,
+    ];
+
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Answered => "answered",
+            Self::Decided => "decided",
+            Self::Closed => "closed",
+            Self::Deferred => "deferred",
+            Self::Obsolete => "obsolete",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    /// The state of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.word() == word)
+    }
+
+    /// The place on the line, 0 to 3; `None` for a side state.
+    pub fn step(self) -> Option<u8> {
+        match self {
+            Self::Open => Some(0),
+            Self::Answered => Some(1),
+            Self::Decided => Some(2),
+            Self::Closed => Some(3),
+            Self::Deferred | Self::Obsolete | Self::Rejected => None,
+        }
+    }
+
+    /// Whether this is an endpoint beside the line.
+    pub fn is_side(self) -> bool {
+        self.step().is_none()
+    }
+
+    /// Whether an event that leads here empties `awaiting` (parley.md §4).
+    pub fn empties_awaiting(self) -> bool {
+        self != Self::Open && self != Self::Answered
+    }
+
+    /// Whether a model with authority may move a thread from here (a `closed` being a proposed
+    /// one) to the other state `to`.
+    pub fn model_may_move(self, to: Self) -> bool {
+        match (self.step(), to.step()) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(from), Some(to)) => to > from && to - from <= 2,
+        }
+    }
+}
+
+/// Who set the present state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Origin {
+    /// A human.
+    User,
+    /// A model.
+    Llm,
+}
+
+impl Origin {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Llm => "llm",
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Claims (parley.md §8): assert, attest, seal, refute, supersede. No operation counts, sums or
+//! ranks supporters to reach a status.
+
+use crate::claim::{Attestation, Claim, Refutation, Status};
+use crate::command::{Assertion, Proof};
+use crate::entry::{Act, Deed};
+use crate::ids::ClaimId;
+use crate::refusal::{Reason, Refusal, Result};
+
+use super::{Context, Thread};
+
+impl Thread {
+    pub(super) fn assert(&self, ctx: &mut Context<'_>, assertion: &Assertion) -> Result<Act> {
+        let mut older = Vec::with_capacity(assertion.supersedes.len());
+        for (place, id) in assertion.supersedes.iter().enumerate() {
+            let found = self.known(*id);
+            older.push(found.map_err(|refusal| refusal.at(&format!("supersedes/{place}")))?);
+        }
+        self.refuse_locked()?;
+        let others = older.iter().any(|old| old.author.identity != ctx.caller.identity);
+        if others {
+            self.require_authority(ctx.caller, "supersede another's claim")?;
+        }
+        if self.head.claim_count >= ctx.limits.claims_per_thread_max {
+            let detail = "The thread holds as many claims as it may, superseded ones too. Claim \
+                          in a new thread.";
+            return Err(Refusal::new(Reason::ThreadFull, detail));
+        }
+        if let Some(old) = older.iter().find(|old| old.status == Status::Superseded) {
+            let detail = format!("{} was superseded already; supersede the newest claim.", old.id);
+            return Err(Refusal::new(Reason::ClaimSettled, detail));
+        }
+        let by = ctx.caller.participant(assertion.extension.as_ref());
+        let mut act = self.act(ctx, by.clone(), Deed::Mark);
+        act.deed = Deed::Assert(Box::new(Claim {
+            id: ctx.numbers.claim(),
+            thread: self.head.id,
+            statement: assertion.statement.clone(),
+            author: by,
+            author_kind: ctx.caller.author_kind,
+            created_at: act.at,
+            status: Status::Unverified,
+            valid_until: assertion.valid_until,
+            evidence: assertion.evidence.clone(),
+            attestations: Vec::new(),
+            refutation: None,
+            supersedes: assertion.supersedes.clone(),
+            superseded_by: None,
+        }));
+        Ok(act)
+    }
+
+    pub(super) fn attest(&self, ctx: &mut Context<'_>, proof: &Proof) -> Result<Act> {
+        let claim = self.known(proof.claim)?;
+        self.refuse_locked()?;
+        let me = &ctx.caller.identity;
+        let plain = claim.attestations.iter().filter(|one| !one.seal).count() as u64;
+        if !proof.seal && plain >= ctx.limits.attestations_per_claim_max {
+            let detail = "The claim has as many attestations as it may. It needs no more support.";
+            return Err(Refusal::new(Reason::ThreadFull, detail));
+        }
+        if claim.author.identity == *me {
+            let detail = "A claim's own identity cannot attest it, nor can its extensions. \
+                          Another identity must.";
+            return Err(Refusal::new(Reason::SelfAttest, detail));
+        }
+        if claim.is_settled() || claim.expired(ctx.now) {
+            return Err(settled(claim, claim.expired(ctx.now)));
+        }
+        let mut mine = claim.attestations.iter().filter(|one| one.by.identity == *me);
+        if mine.any(|one| !proof.seal || one.seal) {
+            let detail = "This identity has attested the claim already; its extensions do not \
+                          count again.";
+            return Err(Refusal::new(Reason::AlreadyAttested, detail));
+        }
+        if proof.seal {
+            refuse_unsupported(claim, me)?;
+        }
+        let by = ctx.caller.participant(proof.extension.as_ref());
+        let mut act = self.act(ctx, by.clone(), Deed::Mark);
+        let evidence = proof.evidence.clone();
+        let attestation = Attestation { by, at: act.at, evidence, seal: proof.seal };
+        act.deed = Deed::Attest(proof.claim, attestation);
+        Ok(act)
+    }
+
+    pub(super) fn refute(&self, ctx: &mut Context<'_>, proof: &Proof) -> Result<Act> {
+        let claim = self.known(proof.claim)?;
+        self.refuse_locked()?;
+        if claim.is_settled() {
+            return Err(settled(claim, false));
+        }
+        let by = ctx.caller.participant(proof.extension.as_ref());
+        let mut act = self.act(ctx, by.clone(), Deed::Mark);
+        let refutation = Refutation { by, at: act.at, evidence: proof.evidence.clone() };
+        act.deed = Deed::Refute(proof.claim, refutation);
+        Ok(act)
+    }
+
+    fn known(&self, id: ClaimId) -> Result<&Claim> {
+        self.claims.get(&id).map(AsRef::as_ref).ok_or_else(|| {
+            let detail = format!("The thread holds no claim {id}. List its claims and name one.");
+            Refusal::new(Reason::ClaimNotFound, detail)
+        })
+    }
+}
+
+fn settled(claim: &Claim, expired: bool) -> Refusal {
+    let how = if expired { "has expired" } else { claim.status.word() };
+    let detail = format!("{} is settled: {how}. Assert a new claim instead.", claim.id);
+    Refusal::new(Reason::ClaimSettled, detail)
+}
+
+/// A seal needs a claim that is supported, by at least one identity other than the verifier.
+fn refuse_unsupported(claim: &Claim, verifier: &str) -> Result<()> {
+    let supported = matches!(claim.status, Status::Supported | Status::Verified);
+    if supported && claim.attestations.iter().any(|one| *one.by.identity != *verifier) {
+        return Ok(());
+    }
+    let detail = "The seal needs a claim that at least one identity other than the verifier has \
+                  attested with proof. Have it attested first.";
+    Err(Refusal::new(Reason::ClaimNotSupported, detail))
+}

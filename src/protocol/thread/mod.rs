@@ -1,0 +1,308 @@
+//! A thread: what its acts have made of it, and what may be done to it next.
+//!
+//! `admit` looks and decides, `apply` changes; they are apart, so that a thread read back from its
+//! acts equals the one that admitted them. Checks come in the order of parley.md §6: found,
+//! locked, the missing parent of a reply, authority, then the rest in the order of §10.
+
+mod dialectic;
+mod exchange;
+mod mark;
+mod speak;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::act::Kind;
+use crate::claim::{Claim, Status};
+use crate::command::Command;
+use crate::entry::{Act, Deed, Event, KeyUse, Message};
+use crate::head::Head;
+use crate::ids::{ClaimId, MessageId, Numbers};
+use crate::limits::Limits;
+use crate::refusal::{Reason, Refusal, Result};
+use crate::state::{Origin, State};
+use crate::time::Millis;
+use crate::who::{AuthorKind, Caller, Participant};
+
+use exchange::Exchange;
+
+/// What an act is judged with beside the thread itself.
+pub struct Context<'a> {
+    /// The clock; a thread's own time never runs backwards, whatever this says.
+    pub now: Millis,
+    /// Who calls.
+    pub caller: &'a Caller,
+    /// The limits in force.
+    pub limits: &'a Limits,
+    /// Where new numbers come from.
+    pub numbers: &'a mut dyn Numbers,
+    /// The idempotency key that the act came under.
+    pub key: Option<KeyUse>,
+}
+
+/// What a thread keeps of a message to judge later ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Meta {
+    id: MessageId,
+    /// The entry that holds it; 0 until [`Thread::stamp`].
+    entry: u64,
+    /// Index of the parent.
+    parent: Option<u32>,
+    /// Index among the thread's authors.
+    author: u32,
+    kind: Kind,
+    depth: u32,
+    retracted: bool,
+    /// Replies of kind `answer` that are not retracted.
+    answers: u32,
+}
+
+/// A thread, as a state machine over its acts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thread {
+    head: Head,
+    messages: Vec<Meta>,
+    /// Each participant that spoke, once.
+    authors: Vec<(Participant, AuthorKind)>,
+    exchange: Exchange,
+    claims: BTreeMap<ClaimId, Arc<Claim>>,
+}
+
+impl Thread {
+    /// The act that opens a thread, which is to be numbered `thread`.
+    pub fn opening(ctx: &mut Context<'_>, thread: crate::ids::ThreadId, command: &Command) -> Act {
+        speak::opening(ctx, thread, command)
+    }
+
+    /// The thread that its opening act makes; `None` if `act` is no opening.
+    pub fn open(act: &Act) -> Option<Self> {
+        let mut thread = Self {
+            head: Head::open(act)?,
+            messages: Vec::new(),
+            authors: Vec::new(),
+            exchange: Exchange::default(),
+            claims: BTreeMap::new(),
+        };
+        thread.apply_parts(act);
+        Some(thread)
+    }
+
+    /// The head.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The claim `id` as it stands.
+    pub fn claim(&self, id: ClaimId) -> Option<&Arc<Claim>> {
+        self.claims.get(&id)
+    }
+
+    /// The claims, by identifier.
+    pub fn claims(&self) -> impl Iterator<Item = &Arc<Claim>> {
+        self.claims.values()
+    }
+
+    /// Judges `command`: the act to apply, or none if it succeeds and nothing changes.
+    pub fn admit(&self, ctx: &mut Context<'_>, command: &Command) -> Result<Option<Act>> {
+        let act = match command {
+            Command::Post(envelope) => self.speak(ctx, envelope).map(Some),
+            Command::Mark(mark) => self.mark(ctx, mark),
+            Command::Confirm(mark) => self.confirm(ctx, mark),
+            Command::Reopen(mark) => self.reopen(ctx, mark).map(Some),
+            Command::Assert(assertion) => self.assert(ctx, assertion).map(Some),
+            Command::Attest(proof) => self.attest(ctx, proof).map(Some),
+            Command::Refute(proof) => self.refute(ctx, proof).map(Some),
+        };
+        act.map_err(|refusal| refusal.of(self.head.id))
+    }
+
+    /// What `act`, the next one of this thread, makes of it.
+    pub fn apply(&mut self, act: &Act) {
+        self.head.apply(act);
+        self.apply_parts(act);
+    }
+
+    /// Says at which entry `act`, the one applied last, was placed in the one order.
+    pub fn stamp(&mut self, act: &Act, entry: u64) {
+        self.head.stamp(act, entry);
+        if let (Deed::Message(_), Some(last)) = (&act.deed, self.messages.last_mut()) {
+            last.entry = entry;
+        }
+    }
+
+    fn apply_parts(&mut self, act: &Act) {
+        match &act.deed {
+            Deed::Message(message) => self.apply_message(act, message),
+            Deed::Mark => {}
+            Deed::Assert(_) | Deed::Attest(..) | Deed::Refute(..) => self.apply_claim(act),
+        }
+        if act.event.is_some() {
+            // The opening counts in an exchange, although it caused an event (§3.2).
+            self.exchange = Exchange::default();
+            if act.seq == 0
+                && let Some((_, kind)) = self.authors.first()
+            {
+                self.exchange.spoke(0, *kind);
+            }
+        }
+    }
+
+    fn apply_message(&mut self, act: &Act, message: &Message) {
+        let author = self.author_index(&act.by, act.author_kind);
+        let parent = message.parent.and_then(|id| self.index(id));
+        let depth = parent.map_or(1, |parent| self.messages[parent as usize].depth + 1);
+        if let Some(parent) = parent {
+            match message.kind {
+                Kind::Answer => self.messages[parent as usize].answers += 1,
+                Kind::Retract => self.apply_retraction(parent),
+                _ => {}
+            }
+        }
+        self.messages.push(Meta {
+            id: message.id,
+            entry: 0,
+            parent,
+            author,
+            kind: message.kind,
+            depth,
+            retracted: false,
+            answers: 0,
+        });
+        self.exchange.spoke(author, act.author_kind);
+    }
+
+    fn apply_retraction(&mut self, target: u32) {
+        let meta = &mut self.messages[target as usize];
+        meta.retracted = true;
+        if let (Kind::Answer, Some(answered)) = (meta.kind, meta.parent) {
+            self.messages[answered as usize].answers -= 1;
+        }
+    }
+
+    fn author_index(&mut self, by: &Participant, kind: AuthorKind) -> u32 {
+        let found = self.authors.iter().position(|(author, _)| author == by);
+        let index = found.unwrap_or_else(|| {
+            self.authors.push((by.clone(), kind));
+            self.authors.len() - 1
+        });
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    fn apply_claim(&mut self, act: &Act) {
+        match &act.deed {
+            Deed::Assert(claim) => {
+                for old in &claim.supersedes {
+                    self.change_claim(*old, |old| {
+                        old.status = Status::Superseded;
+                        old.superseded_by = Some(claim.id);
+                    });
+                }
+                self.claims.insert(claim.id, Arc::new((**claim).clone()));
+            }
+            Deed::Attest(id, attestation) => self.change_claim(*id, |claim| {
+                claim.status = match (attestation.seal, claim.status) {
+                    (true, _) | (false, Status::Verified) => Status::Verified,
+                    (false, _) => Status::Supported,
+                };
+                claim.attestations.push(attestation.clone());
+            }),
+            Deed::Refute(id, refutation) => self.change_claim(*id, |claim| {
+                claim.status = Status::Refuted;
+                claim.refutation = Some(refutation.clone());
+            }),
+            Deed::Message(_) | Deed::Mark => {}
+        }
+    }
+
+    fn change_claim(&mut self, id: ClaimId, change: impl FnOnce(&mut Claim)) {
+        if let Some(claim) = self.claims.get_mut(&id) {
+            change(Arc::make_mut(claim));
+        }
+    }
+
+    fn index(&self, id: MessageId) -> Option<u32> {
+        let found = self.messages.binary_search_by_key(&id, |meta| meta.id).ok()?;
+        u32::try_from(found).ok()
+    }
+
+    fn meta(&self, id: MessageId) -> Result<&Meta> {
+        let found = self.messages.binary_search_by_key(&id, |meta| meta.id);
+        found.map(|index| &self.messages[index]).map_err(|_| {
+            let detail = format!(
+                "The thread holds no message {id}. Read the thread and name one of its messages."
+            );
+            Refusal::new(Reason::MessageNotFound, detail).at("parent")
+        })
+    }
+
+    fn author(&self, meta: &Meta) -> &Participant {
+        &self.authors[meta.author as usize].0
+    }
+
+    /// 409 `thread_closed` while `closed` is confirmed: only reopening gets through.
+    fn refuse_locked(&self) -> Result<()> {
+        if !self.head.locked() {
+            return Ok(());
+        }
+        let detail = "The thread is closed and takes nothing. Its creator, a lock holder or a \
+                      human may reopen it (`reopen_thread`); else ask in a new thread.";
+        Err(Refusal { state: Some(State::Closed), ..Refusal::new(Reason::ThreadClosed, detail) })
+    }
+
+    /// Whether `caller` has authority over the thread (§6): creator's line, lock holder, human.
+    fn has_authority(&self, caller: &Caller) -> bool {
+        caller.moderates() || caller.identity == self.head.creator.identity
+    }
+
+    fn require_authority(&self, caller: &Caller, what: &str) -> Result<()> {
+        if self.has_authority(caller) {
+            return Ok(());
+        }
+        let detail = format!(
+            "Only the thread's creator, a lock holder or a human may {what}. Say what you think \
+             with `propose`, `object` or `inform` instead."
+        );
+        Err(Refusal::new(Reason::ThreadAuthorityMissing, detail))
+    }
+
+    /// The act that `deed` becomes; `awaiting` stays as it is.
+    fn act(&self, ctx: &Context<'_>, by: Participant, deed: Deed) -> Act {
+        Act {
+            thread: self.head.id,
+            seq: self.head.seq,
+            at: ctx.now.max(self.head.updated_at),
+            by,
+            author_kind: ctx.caller.author_kind,
+            deed,
+            event: None,
+            awaiting: self.head.awaiting.clone(),
+            awaiting_set: false,
+            awaited_entry: 0,
+            awaiting_was: None,
+            key: ctx.key,
+        }
+    }
+}
+
+/// The event that `ctx.caller` causes by setting `to` (§5.1).
+fn event(ctx: &mut Context<'_>, from: Option<State>, to: State, reason: Option<Box<str>>) -> Event {
+    let caller = ctx.caller;
+    Event {
+        id: ctx.numbers.event(),
+        from,
+        to,
+        origin: if caller.is_human() { Origin::User } else { Origin::Llm },
+        confirmed: caller.moderates(),
+        label: caller.shown_label(),
+        reason,
+    }
+}
+
+/// Empties `awaiting` in `act`, remembering what stood there.
+fn empty_awaiting(act: &mut Act) {
+    if let Some(was) = act.awaiting.take() {
+        act.awaiting_was = Some(was);
+    }
+}

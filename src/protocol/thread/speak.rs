@@ -1,0 +1,287 @@
+//! Speech acts (parley.md §3, §4): parents, loop protection, the turn.
+
+use crate::act::{Kind, ParentRule};
+use crate::command::{Command, Envelope};
+use crate::entry::{Act, Awaiting, Deed, Due, Message};
+use crate::ids::{MessageId, ThreadId};
+use crate::limits::Limits;
+use crate::refusal::{Reason, Refusal, Result};
+use crate::state::State;
+use crate::who::{Caller, Participant};
+
+use super::mark::invalid_transition;
+use super::{Context, Meta, Thread, empty_awaiting, event};
+
+/// The act that opens `thread`. Reading the envelope has made sure that it is an `ask`.
+pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command) -> Act {
+    let extension = command.extension().cloned();
+    let (body, provenance) = match command {
+        Command::Post(envelope) => (envelope.body.clone(), envelope.provenance.clone()),
+        _ => (Box::default(), None),
+    };
+    let by = ctx.caller.participant(extension.as_ref());
+    let id = ctx.numbers.message();
+    let awaiting = Awaiting { message: id, asker: by.clone(), due: Due::Anyone, since: ctx.now };
+    Act {
+        thread,
+        seq: 0,
+        at: ctx.now,
+        by,
+        author_kind: ctx.caller.author_kind,
+        deed: Deed::Message(Message { id, parent: None, kind: Kind::Ask, body, provenance }),
+        event: Some(event(ctx, None, State::Open, None)),
+        awaiting: Some(awaiting),
+        awaiting_set: true,
+        awaited_entry: 0,
+        awaiting_was: None,
+        key: ctx.key,
+    }
+}
+
+/// What an act leaves of the turn.
+enum Turn {
+    /// As it is.
+    Keep,
+    /// Nothing is awaited.
+    Empty,
+    /// The message of the act itself, due `Due`.
+    This(Due),
+    /// An earlier message again.
+    Again {
+        /// That message.
+        message: MessageId,
+        /// The entry that holds it.
+        entry: u64,
+        /// Who asked.
+        asker: Participant,
+        /// Who is due.
+        due: Participant,
+    },
+}
+
+impl Thread {
+    pub(super) fn speak(&self, ctx: &mut Context<'_>, envelope: &Envelope) -> Result<Act> {
+        let named = envelope.parent.map(|id| self.meta(id)).transpose()?;
+        self.refuse_locked()?;
+        let parent = match (named, envelope.kind.parent_rule()) {
+            (None, ParentRule::Reply) => Some(self.awaited_parent()?),
+            (named, _) => named,
+        };
+        let by = ctx.caller.participant(envelope.extension.as_ref());
+        self.refuse_unauthorized(ctx.caller, envelope.kind, parent)?;
+        self.refuse_rest(&by, envelope.kind, parent, ctx.limits)?;
+        Ok(self.message(ctx, envelope, by, parent))
+    }
+
+    /// The parent of a reply that names none: the awaited message (§3.1).
+    fn awaited_parent(&self) -> Result<&Meta> {
+        let awaited = self.head.awaiting.as_ref().and_then(|awaiting| {
+            self.index(awaiting.message).map(|index| &self.messages[index as usize])
+        });
+        awaited.ok_or_else(|| {
+            let detail = "Nothing is awaited here, so a reply must name its `parent`.";
+            Refusal::body("parent".to_owned(), detail)
+        })
+    }
+
+    fn refuse_unauthorized(
+        &self,
+        caller: &Caller,
+        kind: Kind,
+        parent: Option<&Meta>,
+    ) -> Result<()> {
+        let own = |parent: &Meta| self.author(parent).identity == caller.identity;
+        match kind {
+            Kind::Decide => self.require_authority(caller, "decide"),
+            Kind::Retract if !parent.is_some_and(own) => {
+                self.require_authority(caller, "retract another's message")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The 409s, in the order of §10.
+    fn refuse_rest(
+        &self,
+        by: &Participant,
+        kind: Kind,
+        parent: Option<&Meta>,
+        limits: &Limits,
+    ) -> Result<()> {
+        if let Some(parent) = parent {
+            refuse_retracted(kind, parent)?;
+            if kind != Kind::Retract && self.author(parent) == by {
+                let detail = "This participant wrote the parent itself. Let another participant \
+                              reply, or add to it with `inform` without a parent.";
+                return Err(Refusal::new(Reason::SelfReply, detail));
+            }
+        }
+        let author = self.authors.iter().position(|(author, _)| author == by);
+        if let Some(author) = author.and_then(|index| u32::try_from(index).ok()) {
+            if kind != Kind::Retract {
+                self.refuse_row(author, limits)?;
+            }
+            self.exchange.refuse_loop(author, kind, limits)?;
+        }
+        if kind == Kind::Retract {
+            return Ok(());
+        }
+        let depth = parent.map_or(1, |parent| u64::from(parent.depth) + 1);
+        if depth > limits.thread_depth_max {
+            let detail = "The thread is as deep here as it may be. Reply further up, or begin \
+                          anew beside the opening without a parent.";
+            return Err(Refusal::new(Reason::DepthLimit, detail));
+        }
+        if self.head.message_count >= limits.thread_messages_max {
+            let detail = "The thread holds as many messages as it may. Let it be decided and \
+                          closed; go on in a new thread.";
+            return Err(Refusal::new(Reason::ThreadFull, detail));
+        }
+        let marks = marked(kind, parent);
+        match marks {
+            Some(to) if self.head.state.is_side() => Err(invalid_transition(self.head.state, to)),
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse_row(&self, author: u32, limits: &Limits) -> Result<()> {
+        let row = self.messages.iter().rev().take_while(|meta| meta.author == author);
+        let max = usize::try_from(limits.consecutive_max).unwrap_or(usize::MAX);
+        if row.take(max).count() < max {
+            return Ok(());
+        }
+        let detail = format!(
+            "This participant wrote the last {max} messages. Wait until another one has spoken."
+        );
+        Err(Refusal::new(Reason::ConsecutiveLimit, detail))
+    }
+
+    fn message(
+        &self,
+        ctx: &mut Context<'_>,
+        envelope: &Envelope,
+        by: Participant,
+        parent: Option<&Meta>,
+    ) -> Act {
+        let kind = envelope.kind;
+        let id = ctx.numbers.message();
+        let message = Message {
+            id,
+            parent: parent.map(|parent| parent.id),
+            kind,
+            body: envelope.body.clone(),
+            provenance: envelope.provenance.clone(),
+        };
+        let turn = self.turn_after(kind, parent);
+        let mut act = self.act(ctx, by, Deed::Message(message));
+        set_turn(&mut act, id, turn);
+        if let Some(to) = marked(kind, parent)
+            && self.act_moves(ctx.caller, to)
+        {
+            act.event = Some(event(ctx, Some(self.head.state), to, None));
+            if to.empties_awaiting() {
+                empty_awaiting(&mut act);
+            }
+        }
+        act
+    }
+
+    /// Whether the mark of an act changes the state: forward, or confirming a proposal of the
+    /// same; a mark that the thread has passed changes none (§5).
+    fn act_moves(&self, caller: &Caller, to: State) -> bool {
+        let state = self.head.state;
+        if state == to {
+            return caller.moderates() && self.head.confirmed_at.is_none();
+        }
+        state.step().zip(to.step()).is_some_and(|(from, to)| from < to)
+    }
+
+    /// What the act makes of the turn, its event apart (§3, §3.4, §4).
+    fn turn_after(&self, kind: Kind, parent: Option<&Meta>) -> Turn {
+        let awaited = self.head.awaiting.as_ref().map(|awaiting| awaiting.message);
+        let on_awaited = parent.is_some_and(|parent| Some(parent.id) == awaited);
+        match kind {
+            Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => {
+                if self.head.state.is_side() {
+                    return Turn::Keep;
+                }
+                Turn::This(
+                    parent.map_or(Due::Anyone, |parent| {
+                        Due::Participant(self.author(parent).clone())
+                    }),
+                )
+            }
+            Kind::Answer | Kind::Retract if on_awaited => {
+                parent.map_or(Turn::Empty, |parent| self.turn_back(parent))
+            }
+            Kind::Answer if self.asked_back_about(awaited, parent) => Turn::Empty,
+            Kind::Agree if on_awaited => Turn::Empty,
+            Kind::Decide => Turn::Empty,
+            Kind::Answer | Kind::Agree | Kind::Inform | Kind::Retract => Turn::Keep,
+        }
+    }
+
+    /// Whether `parent` is what the awaited `clarify` asks back about.
+    fn asked_back_about(&self, awaited: Option<MessageId>, parent: Option<&Meta>) -> bool {
+        let awaited = awaited.and_then(|id| self.index(id));
+        let awaited = awaited.map(|index| &self.messages[index as usize]);
+        awaited.zip(parent).is_some_and(|(awaited, parent)| {
+            awaited.kind == Kind::Clarify
+                && awaited.parent.is_some_and(|about| self.messages[about as usize].id == parent.id)
+        })
+    }
+
+    /// Where the turn goes once `awaited` is answered or retracted: from a `clarify` back to what
+    /// it was about, due its author, unless that needs no reply any more (§3.4).
+    fn turn_back(&self, awaited: &Meta) -> Turn {
+        let about = match (awaited.kind, awaited.parent) {
+            (Kind::Clarify, Some(about)) => &self.messages[about as usize],
+            _ => return Turn::Empty,
+        };
+        if !about.kind.expects_reply() || about.retracted || about.answers > 0 {
+            return Turn::Empty;
+        }
+        Turn::Again {
+            message: about.id,
+            entry: about.entry,
+            asker: self.author(about).clone(),
+            due: self.author(awaited).clone(),
+        }
+    }
+}
+
+/// The state that an act of `kind` on `parent` marks in an existing thread.
+fn marked(kind: Kind, parent: Option<&Meta>) -> Option<State> {
+    match kind {
+        Kind::Answer => parent.filter(|parent| parent.kind == Kind::Ask).map(|_| State::Answered),
+        Kind::Decide => Some(State::Decided),
+        _ => None,
+    }
+}
+
+/// No act may point at a retracted message, and a `retract` cannot be retracted (§3.3).
+fn refuse_retracted(kind: Kind, parent: &Meta) -> Result<()> {
+    let detail = if parent.retracted {
+        "The message was retracted; nothing can point at it. Reply to another message."
+    } else if kind == Kind::Retract && parent.kind == Kind::Retract {
+        "A `retract` cannot be retracted. Say what holds with a new message."
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::new(Reason::MessageRetracted, detail))
+}
+
+fn set_turn(act: &mut Act, id: MessageId, turn: Turn) {
+    let (message, entry, asker, due) = match turn {
+        Turn::Keep => return,
+        Turn::Empty => return empty_awaiting(act),
+        Turn::This(due) => (id, 0, act.by.clone(), due),
+        Turn::Again { message, entry, asker, due } => {
+            (message, entry, asker, Due::Participant(due))
+        }
+    };
+    empty_awaiting(act);
+    act.awaiting = Some(Awaiting { message, asker, due, since: act.at });
+    act.awaiting_set = true;
+    act.awaited_entry = entry;
+}
