@@ -57,7 +57,7 @@ impl Conversation {
         let mut dice = Dice::new(seed, serial);
         let mut roles = [0; ROLES];
         let first = dice.below(company.agents as u64) as usize;
-        let shift = 1 + dice.below(company.lines as u64 / 2) as usize;
+        let shift = 1 + dice.below((company.lines as u64 - 1) / 2) as usize;
         // Agents of one line stand `lines` apart, so neighbours within it are of different lines.
         for (role, place) in roles.iter_mut().take(3).enumerate() {
             let line = (first % company.lines + role * shift) % company.lines;
@@ -333,3 +333,6 @@ fn parse<'a, T: serde::Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
         format!("{error} in {}", text.chars().take(200).collect::<String>())
     })
 }
+
+#[cfg(test)]
+mod tests;
