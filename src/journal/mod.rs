@@ -5,8 +5,10 @@
 //! replies go out and the hub is told, in that order.
 
 pub mod archive;
+pub mod cursor;
 pub mod disk;
 pub mod error;
+pub mod fold;
 mod lease;
 pub mod log;
 mod numbers;
@@ -25,6 +27,7 @@ use parley_protocol::entry::{Entry, Position};
 use parley_protocol::head::Head;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::thread::Thread;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 pub use numbers::JournalNumbers;
@@ -126,6 +129,7 @@ pub struct Journal {
     views: Arc<view::Views>,
     log: Arc<log::Log>,
     listeners: Arc<publisher::Listeners>,
+    cursors: cursor::Cursors,
 }
 
 impl Journal {
@@ -207,6 +211,16 @@ impl Journal {
     /// The number of the last entry that is committed and in the view.
     pub fn committed(&self) -> u64 {
         self.log.shown()
+    }
+
+    /// Makes and reads cursors.
+    pub fn cursors(&self) -> &cursor::Cursors {
+        &self.cursors
+    }
+
+    /// Offers a thread that goes to sleep, all its acts committed, to be stored as it is.
+    pub fn offer_snapshot(&self, thread: Thread) {
+        self.views.offer_snapshot(thread);
     }
 
     /// The place after everything that is in the view.

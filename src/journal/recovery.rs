@@ -12,6 +12,7 @@ use parley_protocol::thread::Thread;
 use tokio::sync::mpsc;
 
 use super::archive::{Archive, Maxima, Meta};
+use super::cursor::Cursors;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::numbers::Counters;
@@ -73,16 +74,17 @@ impl Journal {
         let queue = Arc::new(Queue::new(queue_max, start, Arc::clone(&clock)));
         let listeners = Arc::new(Listeners::new(last));
         let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
+        let meta = archive.meta().clone();
         let journal = Arc::new(Journal {
             queue: Arc::clone(&queue),
             counters: Counters::new(maxima.message, maxima.event, maxima.claim),
             views: Arc::clone(&views),
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
+            cursors: Cursors::new(&meta, Arc::clone(&views)),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let writer = Writer::new(queue, log, Arc::clone(&views), disk, clock, options, outbox);
-        let meta = archive.meta().clone();
         Ok(Opened { journal, writer, publisher, archive, views, meta })
     }
 }

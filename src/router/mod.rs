@@ -116,12 +116,7 @@ impl Forum {
     /// # Errors
     /// Whatever refuses the call; nothing has changed then, but where the reason is `internal` or
     /// `storage_unavailable`, which leave it open.
-    pub async fn perform(
-        &self,
-        caller: &Caller,
-        call: Call,
-        key: Option<&str>,
-    ) -> Result<Answer> {
+    pub async fn perform(&self, caller: &Caller, call: Call, key: Option<&str>) -> Result<Answer> {
         match call {
             Call::Write(thread, command) => self.write(caller, thread, command, key).await,
             Call::PublishArtifact(bytes) => self.publish(caller, bytes, key).await,

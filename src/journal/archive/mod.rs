@@ -164,15 +164,6 @@ impl Remembered {
     }
 }
 
-/// A thread as it was after one of its acts, so that waking it need not begin at its opening.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// The entry of the last act in it.
-    pub entry: u64,
-    /// The thread, stamped.
-    pub thread: Thread,
-}
-
 /// Acts from which a snapshot of a thread is worth storing.
 pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 
@@ -226,7 +217,7 @@ impl Archive {
     /// Folds entries, in order and following what is folded already, in one transaction; those
     /// at or before `derived_upto` are passed over, so that folding again changes nothing. `now`
     /// decides which outcomes are old enough to be forgotten. Snapshots are stored if they show a
-    /// thread as it stands after the slice.
+    /// thread as the archive knows it after the slice.
     ///
     /// # Errors
     /// What the disk says; then nothing of the slice is in the archive, or after a failed sync
@@ -234,7 +225,7 @@ impl Archive {
     pub fn fold(
         &self,
         slice: &[Arc<Committed>],
-        snapshots: &[Snapshot],
+        snapshots: &[Thread],
         now: Millis,
         sync: Sync,
     ) -> Result<Progress, StoreError> {

@@ -3,8 +3,8 @@
 //! Keys are bytes and integers; numbers inside byte keys are big-endian, so that they sort. A row
 //! is a version byte and postcard.
 
+pub use parley_protocol::entry::Retraction;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::time::Millis;
 use parley_protocol::who::Participant;
 use redb::TableDefinition;
 use serde::de::DeserializeOwned;
@@ -49,7 +49,7 @@ pub(super) const ARTIFACT_REFS: TableDefinition<&[u8; 40], &[u8]> =
 /// (thread, entry) of artifacts published about a thread.
 pub(super) const ARTIFACT_THREADS: TableDefinition<&[u8; 16], ()> =
     TableDefinition::new("artifact_threads");
-/// Thread → [`super::Snapshot`].
+/// Thread → the thread as one of its acts left it.
 pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("snapshots");
 
 /// The rows of [`META`].
@@ -69,17 +69,6 @@ pub(in super::super) struct Waiting {
     pub thread: ThreadId,
     /// On the board the asker, else the one who is due.
     pub participant: Participant,
-}
-
-/// How a message was taken back (bindings.md §2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retraction {
-    /// By whom.
-    pub by: Participant,
-    /// When.
-    pub at: Millis,
-    /// By which `retract`.
-    pub message: parley_protocol::ids::MessageId,
 }
 
 /// The key (first, second).

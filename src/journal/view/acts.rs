@@ -130,10 +130,8 @@ impl View {
             true => self.0.archive.snapshot(id)?,
             false => None,
         };
-        let (mut after, mut thread) = match snapshot {
-            Some(snapshot) => (snapshot.entry, Some(snapshot.thread)),
-            None => (0, None),
-        };
+        let mut thread = snapshot;
+        let mut after = thread.as_ref().map_or(0, |thread| thread.head().position.entry());
         loop {
             let acts = self.acts(id, after, ACTS_AT_ONCE)?;
             for placed in &acts {
