@@ -39,8 +39,8 @@ pub struct Faults {
 pub enum Cut {
     /// None.
     ForgetAll,
-    /// All: the process was killed, the machine goes on.
-    KeepAll,
+    /// All: the process was killed, the machine goes on, with what its cache holds.
+    Kill,
     /// Some sectors of some, by chance.
     KeepSome(u64),
 }
@@ -119,26 +119,22 @@ impl FaultyDisk {
         drop(self.0.moved.wait_while(state, |state| state.waiting == 0).unwrap());
     }
 
-    /// The power goes. Whatever is open is dead: a late write of the old process changes nothing.
+    /// The power goes, or the process. Whatever is open is dead: a late write of the old process changes nothing.
     pub fn cut(&self, cut: Cut) {
         let mut state = self.state();
         state.life += 1;
         state.faults = Faults::default();
         let mut dice = match cut {
+            Cut::Kill => return,
             Cut::KeepSome(seed) => seed,
-            Cut::ForgetAll | Cut::KeepAll => 0,
+            Cut::ForgetAll => 0,
         };
         for file in &mut state.files {
-            match cut {
-                Cut::ForgetAll => {}
-                Cut::KeepAll => file.sync(),
-                Cut::KeepSome(_) => file.sync_some(&mut dice),
+            if matches!(cut, Cut::KeepSome(_)) {
+                file.sync_some(&mut dice);
             }
             file.seen = file.stable.clone();
             file.dirty.clear();
-        }
-        if matches!(cut, Cut::KeepAll) {
-            state.stable_names = state.names.clone();
         }
         state.names = state.stable_names.clone();
     }
