@@ -58,6 +58,10 @@ struct Inner {
     residents: Arc<Residents>,
     routers: Vec<ActorRef<Route>>,
     keys: Arc<Keys>,
+    /// The artifacts that are being published.
+    publishing: Arc<Keys>,
+    /// Held alone by what is judged by its closure.
+    gate: Arc<tokio::sync::RwLock<()>>,
     inboxes: Inboxes,
     manifest: Manifests,
     stopping: CancellationToken,
@@ -100,6 +104,8 @@ impl Forum {
                 residents,
                 routers,
                 keys: Arc::default(),
+                publishing: Arc::default(),
+                gate: Arc::default(),
                 inboxes,
                 manifest,
                 stopping: CancellationToken::new(),

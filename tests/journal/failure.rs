@@ -131,12 +131,9 @@ fn numbers() {
 /// anything about it, in three ways.
 #[test]
 fn failed_and_killed() {
-    for (sync_reached, cut) in [
-        (true, Cut::ForgetAll),
-        (true, Cut::Kill),
-        (false, Cut::Kill),
-        (false, Cut::ForgetAll),
-    ] {
+    for (sync_reached, cut) in
+        [(true, Cut::ForgetAll), (true, Cut::Kill), (false, Cut::Kill), (false, Cut::ForgetAll)]
+    {
         let disk = FaultyDisk::default();
         let mut rig = open(&disk);
         rig.opened("local:ada", "before");
