@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::refusal::{Reason, Refusal, Result};
 
-/// The parameters of one query, decoded. Take those that are known; [`Query::rest`] is unknown.
+/// The parameters of one query, decoded. Take those that are known, then [`Query::finish`].
 #[derive(Debug)]
 pub struct Query<'q> {
     parameters: Vec<(Cow<'q, str>, Cow<'q, str>)>,
@@ -43,6 +43,20 @@ impl<'q> Query<'q> {
     pub fn take(&mut self, name: &str) -> Option<Cow<'q, str>> {
         let found = self.parameters.iter().position(|(known, _)| known == name)?;
         Some(self.parameters.swap_remove(found).1)
+    }
+
+    /// Refuses what was not taken.
+    ///
+    /// # Errors
+    /// 400 `invalid_parameter`.
+    pub fn finish(&self) -> Result<()> {
+        match self.rest() {
+            None => Ok(()),
+            Some(name) => {
+                let detail = "There is no such parameter here. Leave it out.";
+                Err(Refusal::parameter(name, detail))
+            }
+        }
     }
 
     /// The name of a parameter that was not taken.
