@@ -64,7 +64,10 @@ fn schemas() -> Value {
 fn new_token() -> Value {
     let expires_at = || json!({ "anyOf": [strings::time(), { "type": "null" }] });
     let nothing = || json!({ "type": "null" });
-    let rights = |among: Vec<&str>| json!({ "type": "array", "uniqueItems": true, "items": { "enum": among } });
+    let rights = |among: Vec<&str>| {
+        let right = json!({ "type": "string", "enum": among });
+        json!({ "type": "array", "uniqueItems": true, "items": right })
+    };
     let human_rights = json!({ "anyOf": [rights(vec![Right::Admin.word()]), { "type": "null" }] });
     let human = members([
         ("human", strings::handle()),
@@ -74,8 +77,8 @@ fn new_token() -> Value {
         ("label", nothing()),
     ]);
     let all = Right::ALL.map(Right::word);
-    let plain = rights(all.into_iter().filter(|right| *right != Right::Lock.word()).collect());
-    let plain = super::with(plain, "minItems", 1);
+    let plain = all.into_iter().filter(|right| *right != Right::Lock.word());
+    let plain = super::with(rights(plain.collect()), "minItems", 1);
     let moderator = super::with(rights(all.into()), "contains", json!({ "const": "lock" }));
     let model = |rights: Value, label: Value| {
         let properties = members([
@@ -89,7 +92,8 @@ fn new_token() -> Value {
     };
     let label =
         json!({ "anyOf": [strings::text(1, crate::limits::EXTENSION_MAX), { "type": "null" }] });
-    json!({ "oneOf": [closed(human, &["human"]), model(plain, nothing()), model(moderator, label)] })
+    let human = closed(human, &["human"]);
+    json!({ "oneOf": [human, model(plain, nothing()), model(moderator, label)] })
 }
 
 /// A refusal of each status, with the reasons that it may have.
