@@ -11,7 +11,7 @@ mod shape;
 mod strings;
 mod tool;
 
-pub use openapi::{OpenApiFacts, openapi};
+pub use openapi::{BEYOND_SCHEMA, OpenApiFacts, openapi};
 pub use tool::{annotations, input_schema, output_schema, tool};
 
 use serde_json::{Map, Value};
