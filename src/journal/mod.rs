@@ -17,6 +17,7 @@ mod publisher;
 mod queue;
 pub mod recovery;
 mod tail;
+pub mod tokens;
 pub mod view;
 mod writer;
 
