@@ -6,9 +6,11 @@
 
 pub mod act;
 pub mod arguments;
+pub mod artifact;
 pub mod claim;
 pub mod command;
 pub mod entry;
+pub mod feed;
 pub mod head;
 pub mod ids;
 pub mod json;
