@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use parley_protocol::refusal::{Reason, Refusal};
 use thiserror::Error;
 
 /// Why the store did not do what it was asked.
@@ -89,3 +90,16 @@ from_database!(
     redb::CommitError,
     redb::SetDurabilityError
 );
+
+impl From<StoreError> for Refusal {
+    /// What a caller is told whose reading failed; the operator is told why.
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the store could not be read");
+        if matches!(error, StoreError::Damaged { .. }) {
+            let detail = "What is stored cannot be read. Tell the operator of this server.";
+            return Self::new(Reason::Internal, detail);
+        }
+        let detail = "The store cannot be read at the moment. Try again in a while.";
+        Self::new(Reason::StorageUnavailable, detail).retry_after(1_000)
+    }
+}

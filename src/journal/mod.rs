@@ -5,7 +5,9 @@
 //! moved, then replies go out and the hub is told, in that order.
 
 pub mod archive;
+pub mod cursor;
 pub mod error;
+pub mod fold;
 mod tail;
 pub mod view;
 

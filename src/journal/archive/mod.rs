@@ -11,8 +11,8 @@ mod write;
 
 use std::sync::Arc;
 
-use parley_protocol::entry::{Entry, Outcome, Position};
 use parley_protocol::claim::Claim;
+use parley_protocol::entry::{Entry, Outcome, Position};
 use parley_protocol::ids::{ID_END, ThreadId};
 use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
@@ -24,9 +24,9 @@ use super::error::StoreError;
 use crate::clock::entropy;
 
 pub use read::ArchiveRead;
+pub(super) use read::{LazyHead, Referrer, Rows};
 pub use tables::Retraction;
 pub(super) use tables::{Waiting, damaged};
-pub(super) use read::{LazyHead, Referrer, Rows};
 pub(super) use write::{objections, retraction};
 
 /// The format that this version writes.
@@ -152,9 +152,7 @@ impl Remembered {
         let content = committed.entry.key()?.content;
         let outcome = match &committed.entry {
             Entry::Act(act) => match committed.claims.first() {
-                Some(claim) => {
-                    First::Claim { entry: committed.number, claim: Arc::clone(claim) }
-                }
+                Some(claim) => First::Claim { entry: committed.number, claim: Arc::clone(claim) },
                 None => First::Act { thread: act.thread, entry: committed.number },
             },
             Entry::Artifact(published) => {
@@ -164,15 +162,6 @@ impl Remembered {
         };
         Some(Self { content, outcome })
     }
-}
-
-/// A thread as it was after one of its acts, so that waking it need not begin at its opening.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// The entry of the last act in it.
-    pub entry: u64,
-    /// The thread, stamped.
-    pub thread: Thread,
 }
 
 /// Acts from which a snapshot of a thread is worth storing.
@@ -228,7 +217,7 @@ impl Archive {
     /// Folds entries, in order and following what is folded already, in one transaction; those
     /// at or before `derived_upto` are passed over, so that folding again changes nothing. `now`
     /// decides which outcomes are old enough to be forgotten. Snapshots are stored if they show a
-    /// thread as it stands after the slice.
+    /// thread as the archive knows it after the slice.
     ///
     /// # Errors
     /// What the disk says; then nothing of the slice is in the archive, or after a failed sync
@@ -236,7 +225,7 @@ impl Archive {
     pub fn fold(
         &self,
         slice: &[Arc<Committed>],
-        snapshots: &[Snapshot],
+        snapshots: &[Thread],
         now: Millis,
         sync: Sync,
     ) -> Result<Progress, StoreError> {

@@ -8,18 +8,16 @@ use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry, Published};
 use parley_protocol::head::Head;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
-use redb::{
-    AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError,
-};
+use parley_protocol::thread::Thread;
+use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError};
 
 use super::super::error::StoreError;
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
 use super::write::BUCKETS_KEPT;
-use super::{FORMAT, Meta, Progress, Remembered, Snapshot};
+use super::{FORMAT, Meta, Progress, Remembered};
 
 /// Rows of a table, each with its number, in the order asked for.
-pub(in super::super) type Rows<'a, T> =
-    Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
+pub(in super::super) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
 
 /// What refers to an artifact: its identifier, and whether it objects to it.
 pub(in super::super) type Referrer = ([u8; 32], bool);
@@ -212,7 +210,7 @@ impl ArchiveRead {
     pub(in super::super) fn snapshot(
         &self,
         thread: ThreadId,
-    ) -> Result<Option<Snapshot>, StoreError> {
+    ) -> Result<Option<Thread>, StoreError> {
         let row = self.snapshots.get(thread.0)?;
         row.map(|row| unpack("snapshots", row.value())).transpose()
     }

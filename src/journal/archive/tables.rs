@@ -49,7 +49,7 @@ pub(super) const ARTIFACT_REFS: TableDefinition<&[u8; 40], &[u8]> =
 /// (thread, entry) of artifacts published about a thread.
 pub(super) const ARTIFACT_THREADS: TableDefinition<&[u8; 16], ()> =
     TableDefinition::new("artifact_threads");
-/// Thread → [`super::Snapshot`].
+/// Thread → the thread as one of its acts left it.
 pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("snapshots");
 
 /// The rows of [`META`].

@@ -9,13 +9,14 @@ use parley_protocol::entry::{Act, Deed, Due, Entry, Published};
 use parley_protocol::head::Head;
 use parley_protocol::ids::MessageId;
 use parley_protocol::limits::KEY_HOURS_MIN;
+use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
 use super::super::error::StoreError;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
-use super::{FORMAT, Maxima, Meta, Progress, Remembered, Snapshot};
+use super::{FORMAT, Maxima, Meta, Progress, Remembered};
 
 /// How long one bucket of outcomes takes new ones.
 const BUCKET_MS: u64 = 12 * 3_600_000;
@@ -129,7 +130,7 @@ pub(in super::super) fn retraction(act: &Act) -> Option<(MessageId, Retraction)>
 pub(super) fn fold(
     transaction: &WriteTransaction,
     entries: &[Arc<Committed>],
-    snapshots: &[Snapshot],
+    snapshots: &[Thread],
     now: Millis,
 ) -> Result<Progress, StoreError> {
     let mut meta = transaction.open_table(t::META)?;
@@ -148,7 +149,7 @@ pub(super) fn fold(
     write_claims(transaction, &slice)?;
     write_artifacts(transaction, &slice)?;
     write_outcomes(transaction, &slice, progress.bucket, entries.len())?;
-    write_snapshots(transaction, snapshots, progress.derived_upto)?;
+    write_snapshots(transaction, snapshots)?;
     meta.insert(meta_row::PROGRESS, pack(&progress).as_slice())?;
     Ok(progress)
 }
@@ -190,7 +191,8 @@ fn write_heads(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), 
                 };
                 let (key, thread) = (head.awaiting_entry, head.id);
                 let row = |participant: &_| {
-                    stands.then(|| pack(&Waiting { thread, participant: Clone::clone(participant) }))
+                    stands
+                        .then(|| pack(&Waiting { thread, participant: Clone::clone(participant) }))
                 };
                 match &awaiting.due {
                     Due::Anyone => board.insert(key, row(&awaiting.asker)),
@@ -330,23 +332,19 @@ fn write_outcomes(
     Ok(())
 }
 
-fn write_snapshots(
-    transaction: &WriteTransaction,
-    snapshots: &[Snapshot],
-    derived_upto: u64,
-) -> Result<(), StoreError> {
+fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Result<(), StoreError> {
     if snapshots.is_empty() {
         return Ok(());
     }
     let heads = transaction.open_table(t::HEADS)?;
     let mut table = transaction.open_table(t::SNAPSHOTS)?;
     for snapshot in snapshots {
-        let head = snapshot.thread.head();
+        let head = snapshot.head();
         let Some(row) = heads.get(head.id.0)? else {
             continue;
         };
         let stored: Head = unpack("heads", row.value())?;
-        if stored == *head && snapshot.entry <= derived_upto {
+        if stored == *head {
             table.insert(head.id.0, pack(snapshot).as_slice())?;
         }
     }

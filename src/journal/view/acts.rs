@@ -117,6 +117,14 @@ impl View {
         }
     }
 
+    /// How many acts of `thread` the snapshot holds from which it would be woken, if there is one.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn snapshot_seq(&self, thread: ThreadId) -> Result<Option<u64>, StoreError> {
+        Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.head().seq))
+    }
+
     /// The thread as its acts have made it, to wake its actor with: from the last snapshot, or
     /// from its opening.
     ///
@@ -130,10 +138,8 @@ impl View {
             true => self.0.archive.snapshot(id)?,
             false => None,
         };
-        let (mut after, mut thread) = match snapshot {
-            Some(snapshot) => (snapshot.entry, Some(snapshot.thread)),
-            None => (0, None),
-        };
+        let mut thread = snapshot;
+        let mut after = thread.as_ref().map_or(0, |thread| thread.head().position.entry());
         loop {
             let acts = self.acts(id, after, ACTS_AT_ONCE)?;
             for placed in &acts {

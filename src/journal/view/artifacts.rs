@@ -106,10 +106,7 @@ impl View {
         })
     }
 
-    fn all_artifacts(
-        &self,
-        start: u64,
-    ) -> Result<Merged<'_, Option<PlacedArtifact>>, StoreError> {
+    fn all_artifacts(&self, start: u64) -> Result<Merged<'_, Option<PlacedArtifact>>, StoreError> {
         let from = start.max(self.0.archive.upto());
         let here = self.0.tail.artifacts.range(from.saturating_add(1)..);
         let here = here.map(|(entry, committed)| Ok((*entry, Some(PlacedArtifact::of(committed)))));

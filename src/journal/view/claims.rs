@@ -18,7 +18,9 @@ impl View {
     pub fn claim(&self, id: ClaimId) -> Result<Option<Arc<Claim>>, StoreError> {
         if let Some(thread) = self.0.tail.claim_threads.get(&id) {
             let found = self.0.tail.threads.get(thread);
-            return Ok(found.and_then(|found| found.claims.get(&id)).map(|(_, claim)| claim.clone()));
+            return Ok(found
+                .and_then(|found| found.claims.get(&id))
+                .map(|(_, claim)| claim.clone()));
         }
         let Some(thread) = self.0.archive.claim_thread(id)? else {
             return Ok(None);

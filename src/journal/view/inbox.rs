@@ -9,8 +9,8 @@ use parley_protocol::who::Participant;
 
 use super::super::archive::{Rows, Waiting, damaged};
 use super::super::error::StoreError;
-use super::scan::{Merged, Page, Scan, scan};
 use super::View;
+use super::scan::{Merged, Page, Scan, scan};
 
 /// A question that stands.
 enum Standing {
@@ -142,8 +142,6 @@ impl View {
 fn may_concern(participant: &Participant, waiting: &Waiting, asked: Asked) -> bool {
     match asked {
         Asked::Anyone => waiting.participant != *participant,
-        Asked::One => {
-            participant.extension.is_none() || waiting.participant == *participant
-        }
+        Asked::One => participant.extension.is_none() || waiting.participant == *participant,
     }
 }

@@ -19,6 +19,7 @@ use arc_swap::ArcSwap;
 use parley_protocol::entry::Position;
 use parley_protocol::head::Head;
 use parley_protocol::ids::ThreadId;
+use parley_protocol::thread::Thread;
 
 use super::Committed;
 use super::archive::{ArchiveRead, Remembered};
@@ -32,6 +33,10 @@ pub use scan::{Page, Scan};
 
 /// Entries that the tail forgets while holding the lock once: the writer waits no longer.
 const FORGET_AT_ONCE: usize = 64;
+/// Which part of the tail may be folded and not durable.
+const UNSYNCED_PART: u64 = 8;
+/// Snapshots that may wait to be stored.
+const SNAPSHOTS_MAX: usize = 64;
 
 /// What one moment shows.
 #[derive(Debug)]
@@ -71,6 +76,8 @@ struct State {
     folded: usize,
     /// How many of these the tail has forgotten.
     forgotten: usize,
+    /// Threads that went to sleep, to be stored by the folder.
+    snapshots: Vec<Thread>,
     closing: bool,
 }
 
@@ -98,6 +105,7 @@ impl Views {
             queue: VecDeque::new(),
             folded: 0,
             forgotten: 0,
+            snapshots: Vec::new(),
             closing: false,
         };
         Self {
@@ -225,11 +233,36 @@ impl Views {
         (state.queue.len() - state.folded, state.folded)
     }
 
-    /// Waits until `entries_min` entries are to be folded, or [`Views::close`] was called, or
-    /// `timeout` is over (`None`: however long it takes); returns whether it was closed.
+    /// Entries and bytes that may be folded and not durable: a part of what the tail may hold.
+    pub fn unsynced_max(&self) -> (u64, u64) {
+        ((self.max.entries / UNSYNCED_PART).max(1), (self.max.bytes / UNSYNCED_PART).max(1))
+    }
+
+    /// Offers a thread that goes to sleep, all its acts committed, to be stored as it is, so that
+    /// waking it need not begin at its opening. Dropped if too many wait already, or if it is not
+    /// how the archive knows the thread once that has come so far.
+    pub fn offer_snapshot(&self, thread: Thread) {
+        let mut state = self.lock();
+        if state.snapshots.len() < SNAPSHOTS_MAX {
+            state.snapshots.push(thread);
+            drop(state);
+            self.grown.notify_all();
+        }
+    }
+
+    /// The threads offered since the last call.
+    pub fn take_snapshots(&self) -> Vec<Thread> {
+        std::mem::take(&mut self.lock().snapshots)
+    }
+
+    /// Waits until `entries_min` entries are to be folded, or the tail is full, or a snapshot was
+    /// offered, or [`Views::close`] was called, or `timeout` is over (`None`: however long it
+    /// takes); returns whether it was closed.
     pub fn wait(&self, entries_min: usize, timeout: Option<Duration>) -> bool {
         let pending = |state: &mut State| {
-            !state.closing && state.queue.len() - state.folded < entries_min
+            let waiting = state.queue.len() - state.folded;
+            let enough = waiting >= entries_min || (waiting > 0 && self.is_full());
+            !state.closing && !enough && state.snapshots.is_empty()
         };
         let state = self.lock();
         let state = match timeout {
@@ -240,6 +273,14 @@ impl Views {
             }
         };
         state.closing
+    }
+
+    /// Waits for `time`, or until [`Views::close`] is called if it was not yet.
+    pub fn pause(&self, time: Duration) {
+        let state = self.lock();
+        let closed = state.closing;
+        let pending = |state: &mut State| state.closing == closed;
+        drop(self.grown.wait_timeout_while(state, time, pending));
     }
 
     /// Tells whoever waits that no more will come.

@@ -8,8 +8,8 @@ use parley_protocol::ids::ThreadId;
 
 use super::super::archive::{LazyHead, Rows, damaged};
 use super::super::error::StoreError;
-use super::scan::{Merged, Page, Scan, scan};
 use super::View;
+use super::scan::{Merged, Page, Scan, scan};
 
 /// Where the head of a listed thread is.
 enum Listed {
@@ -61,7 +61,11 @@ impl View {
         })
     }
 
-    fn archive_created(&self, start: u64, descending: bool) -> Result<Rows<'_, Listed>, StoreError> {
+    fn archive_created(
+        &self,
+        start: u64,
+        descending: bool,
+    ) -> Result<Rows<'_, Listed>, StoreError> {
         let rows = self.0.archive.heads(start, descending)?;
         Ok(Box::new(rows.map(|row| {
             let (thread, head) = row?;
@@ -70,7 +74,11 @@ impl View {
         })))
     }
 
-    fn archive_updated(&self, start: u64, descending: bool) -> Result<Rows<'_, Listed>, StoreError> {
+    fn archive_updated(
+        &self,
+        start: u64,
+        descending: bool,
+    ) -> Result<Rows<'_, Listed>, StoreError> {
         let rows = self.0.archive.updated(start, descending)?;
         Ok(Box::new(rows.map(|row| {
             let (entry, thread) = row?;
