@@ -16,6 +16,7 @@ pub mod options;
 mod publisher;
 mod queue;
 mod recovery;
+mod room;
 mod tail;
 pub mod view;
 mod writer;
