@@ -57,8 +57,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of being read
-    /// back at once, since the server may be away then.
+    /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of
+    /// being read back at once, since the server may be away then.
     pub async fn set(
         options: &Options,
         site: &Site,
@@ -155,7 +155,7 @@ impl Scene {
             }
             for (thread, message) in told.difference(&expected) {
                 let text = format!(
-                    "the inbox of agent {place} shows msg_{message} of th_{thread}, which does not wait"
+                    "agent {place}: the inbox shows msg_{message} of th_{thread}, which does not wait"
                 );
                 self.findings.add(text);
             }
