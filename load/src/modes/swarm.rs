@@ -155,7 +155,7 @@ impl Scene {
             }
             for (thread, message) in told.difference(&expected) {
                 let text = format!(
-                    "agent {place}: the inbox shows msg_{message} of th_{thread}, which does not wait"
+                    "agent {place}: the inbox shows msg_{message} of th_{thread}, which waits not"
                 );
                 self.findings.add(text);
             }
