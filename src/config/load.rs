@@ -24,6 +24,30 @@ pub struct Sources {
     pub file: Option<PathBuf>,
 }
 
+impl Sources {
+    /// What this process was given: a file, `KEY=VALUE` pairs, and, going before those, flags of
+    /// their own, each for a key.
+    ///
+    /// # Errors
+    /// A pair that is none.
+    pub fn of_process(
+        file: Option<PathBuf>,
+        pairs: &[String],
+        named: &[(&str, Option<String>)],
+    ) -> Result<Self, ConfigError> {
+        let mut flags = Vec::new();
+        for pair in pairs {
+            match pair.split_once('=') {
+                Some((key, value)) => flags.push((key.trim().to_owned(), value.to_owned())),
+                None => return fail(format!("`--set {pair}` is not of the form KEY=VALUE")),
+            }
+        }
+        let given = named.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+        flags.extend(given.map(|(key, value)| (key.to_owned(), value.clone())));
+        Ok(Self { flags, environment: std::env::vars_os().collect(), file })
+    }
+}
+
 /// Why there is no configuration: one line that names the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(String);
@@ -132,20 +156,16 @@ fn out_of_range<T>(key: &Key, shown: &str, place: &str) -> Result<T, ConfigError
 }
 
 /// Puts the value in if it is what the key takes.
-fn judge(
-    key: &Key,
-    value: Value,
-    place: &str,
-    settings: &mut Settings,
-) -> Result<(), ConfigError> {
+fn judge(key: &Key, value: Value, place: &str, settings: &mut Settings) -> Result<(), ConfigError> {
     let good = match (key.takes, &value) {
         (Takes::Integer(from, to), Value::Integer(integer)) => {
             u64::try_from(*integer).is_ok_and(|integer| (from..=to).contains(&integer))
         }
         (Takes::Text(_, check), Value::String(text)) => check(text),
-        (Takes::Texts(_, check), Value::Array(items)) => items.iter().enumerate().all(|(at, item)| {
-            item.as_str().is_some_and(check) && !items[..at].contains(item)
-        }),
+        (Takes::Texts(_, check), Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .all(|(at, item)| item.as_str().is_some_and(check) && !items[..at].contains(item)),
         _ => false,
     };
     if !good {
@@ -163,16 +183,20 @@ fn read_file(path: &PathBuf, settings: &mut Settings) -> Result<(), ConfigError>
     let shown = path.display();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) => return fail(format!("the configuration file {shown} cannot be read: {error}")),
+        Err(error) => {
+            return fail(format!("the configuration file {shown} cannot be read: {error}"));
+        }
     };
     let table: Table = match text.parse() {
         Ok(table) => table,
         Err(error) => {
             let error: toml::de::Error = error;
             let before = error.span().map_or(0, |span| span.start).min(text.len());
-            let line = 1 + text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
+            let line = 1 + text.get(..before).unwrap_or_default().matches('\n').count();
             let message = error.message();
-            return fail(format!("the configuration file {shown} is no TOML: line {line}: {message}"));
+            return fail(format!(
+                "the configuration file {shown} is no TOML: line {line}: {message}"
+            ));
         }
     };
     let place = format!("in the file {shown}");

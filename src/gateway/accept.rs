@@ -54,10 +54,8 @@ pub fn negotiate<'o>(headers: &HeaderMap, offered: &[&'o str]) -> Result<&'o str
         }
     }
     best.map(|(_, one)| one).ok_or_else(|| {
-        let detail = format!(
-            "What `Accept` names cannot be given here. Accept {}.",
-            offered.join(" or ")
-        );
+        let detail =
+            format!("What `Accept` names cannot be given here. Accept {}.", offered.join(" or "));
         Refusal::new(Reason::NotAcceptable, detail)
     })
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Reason, Refusal};
 use tokio::time::Instant;
 
 use crate::clock::entropy;
@@ -107,7 +107,8 @@ impl Failures {
             // Whoever has one IPv6 address has a whole /64 of them.
             IpAddr::V6(address) => address.to_bits() >> 64 << 64,
         };
-        let hash = siphasher::sip::SipHasher24::new_with_keys(self.key, 0).hash(&text.to_le_bytes());
+        let hash =
+            siphasher::sip::SipHasher24::new_with_keys(self.key, 0).hash(&text.to_le_bytes());
         hash as usize % PLACES
     }
 }
@@ -173,9 +174,9 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             let value = forwarded.map(HeaderValue::from_static);
-            headers.extend(value.map(|value| {
-                (axum::http::HeaderName::from_static("x-forwarded-for"), value)
-            }));
+            headers.extend(
+                value.map(|value| (axum::http::HeaderName::from_static("x-forwarded-for"), value)),
+            );
             let peer: IpAddr = peer.parse().expect("an address");
             let got = address(peer, &headers, &trusted);
             assert_eq!(got.to_string(), want, "{peer} {forwarded:?}");

@@ -31,6 +31,7 @@ use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+pub use http::metrics_only;
 pub use listen::{Bounds, Connection, Life, run};
 
 use answer::Reply;
@@ -169,10 +170,10 @@ impl Gateway {
         let methods = || self.methods(path);
         if parts.method == Method::OPTIONS && asked.origin.is_some() {
             let methods = methods();
-            return match methods.is_empty() {
-                true => Err(answer::not_found()),
-                false => Ok(host::preflight(&methods)),
-            };
+            if methods.is_empty() {
+                return Err(answer::not_found());
+            }
+            return Ok(host::preflight(&methods));
         }
         match self.route(&parts.method, path) {
             Some(endpoint) => self.dispatch(asked, endpoint).await,

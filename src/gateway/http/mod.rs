@@ -5,15 +5,17 @@ mod operation;
 mod page;
 mod tokens;
 
+pub use health::metrics_only;
+
 use std::borrow::Cow;
 
 use axum::http::Method;
 use parley_protocol::ids::TokenId;
-use parley_protocol::operation::{Found, Operation, Profile, find};
+use parley_protocol::operation::{Found, Operation, find};
 use parley_protocol::refusal::Result;
 use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
 
-use super::answer::{self, Reply};
+use super::answer::Reply;
 use super::{Asked, Gateway, decoded};
 use crate::telemetry::Label;
 
@@ -81,9 +83,7 @@ impl Gateway {
         if let Some((_, methods, fixed)) = FIXED.iter().find(|(own, ..)| *own == path) {
             return methods.contains(&method).then_some(Endpoint::Fixed(*fixed));
         }
-        token_at(path)
-            .filter(|_| method == "DELETE")
-            .map(|id| Endpoint::Token(decoded(id)))
+        token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
     }
 
     /// The methods that `path` answers to.
@@ -113,7 +113,7 @@ impl Gateway {
                 self.revoke_token(asked, &id).await
             }
             Endpoint::Fixed(fixed) => match fixed {
-                Fixed::Page => self.page(asked),
+                Fixed::Page => page::page(asked),
                 Fixed::Health => Ok(health::alive()),
                 Fixed::Ready => self.ready(asked),
                 Fixed::Metrics => {
