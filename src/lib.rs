@@ -2,10 +2,13 @@
 
 pub mod clock;
 pub mod config;
+pub mod engine;
+pub mod feed;
 pub mod gateway;
+pub mod inbox;
 pub mod journal;
 pub mod lifecycle;
-#[path = "stub_router.rs"]
 pub mod router;
 pub mod server;
 pub mod telemetry;
+pub mod thread;

@@ -6,6 +6,7 @@
 
 pub mod act;
 pub mod arguments;
+pub mod artifact;
 pub mod claim;
 pub mod command;
 pub mod entry;
@@ -15,6 +16,7 @@ pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod operation;
+pub mod rate;
 pub mod refusal;
 pub mod state;
 pub mod text;

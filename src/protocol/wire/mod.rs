@@ -55,7 +55,8 @@ pub fn participant(out: &mut Out, participant: &Participant) {
     out.push(b'}');
 }
 
-fn raw(out: &mut Out, json: &str) {
+/// JSON as it is.
+pub fn raw(out: &mut Out, json: &str) {
     out.extend_from_slice(json.as_bytes());
 }
 
