@@ -4,13 +4,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parley_protocol::command::Language;
+use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::engine::{Engine, EngineError, EngineOptions};
+use crate::feed::hub::Caps;
 use crate::gateway::{self, Bounds, Gateway, Life};
-use crate::router::Forum;
+use crate::journal::archive::Meta;
+use crate::journal::disk::{Disk, FolderDisk};
+use crate::journal::error::StoreError;
+use crate::journal::options::Options;
+use crate::journal::tokens::{FirstStart, Tokens};
+use crate::router::{self, Manifests, Residence};
 use crate::telemetry;
 
 /// How long answers under way are waited for when the server stops (operations.md §4).
@@ -34,6 +43,12 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The data folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The parts behind the gateway do not start.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
 }
 
 /// A server that runs.
@@ -41,17 +56,8 @@ pub struct Running {
     address: SocketAddr,
     metrics_address: Option<SocketAddr>,
     life: Life,
-    forum: Forum,
+    engine: Engine,
     first_start: Option<FirstStart>,
-}
-
-/// What the first start of a data folder makes; shown once.
-#[derive(Clone)]
-pub struct FirstStart {
-    /// The secret of `human:admin`.
-    pub admin: String,
-    /// The secret of the handle `agent`, which reads and writes.
-    pub agent: String,
 }
 
 /// Takes the address, so that the queue of those who come at once is long enough.
@@ -74,7 +80,7 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     open().map_err(|source| StartError::Listen { address, source })
 }
 
-/// Starts a server on `listener`.
+/// Starts a server on `listener`, in the data folder of `config`.
 ///
 /// # Errors
 /// What keeps it from starting.
@@ -84,8 +90,15 @@ pub async fn start(
     listener: TcpListener,
 ) -> Result<Running, StartError> {
     telemetry::metrics();
+    let disk: Arc<dyn Disk> = Arc::new(FolderDisk::open(&config.data)?);
+    let tokens = Arc::new(Tokens::open(Arc::clone(&disk), &config.realm, Arc::clone(&clock))?);
+    let engine = Engine::start(engine_options(&config), disk, Arc::clone(&clock), |meta| {
+        manifests(&config, meta)
+    });
+    let engine = engine.await?;
+    let first_start = tokens.first_start(&config.data)?;
     let config = Arc::new(config);
-    let (forum, tokens, first_start) = crate::router::stub();
+    let forum = engine.forum.clone();
     let life = Life::default();
     let address = listener
         .local_addr()
@@ -107,7 +120,55 @@ pub async fn start(
         async move { gateway.serve(connection, request).await }
     };
     tokio::spawn(gateway::run(listener, bounds, life.clone(), serve));
-    Ok(Running { address, metrics_address, life, forum, first_start })
+    Ok(Running { address, metrics_address, life, engine, first_start })
+}
+
+fn engine_options(config: &Config) -> EngineOptions {
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let store = &config.store;
+    EngineOptions {
+        journal: Options {
+            batch_entries_max: store.batch_entries_max,
+            batch_delay_us: store.batch_delay_us,
+            cache_bytes: store.cache_bytes,
+            free_bytes_min: store.free_bytes_min,
+            segment_bytes: store.segment_bytes,
+            tail_entries_max: store.tail_entries_max,
+            queue_max: store.queue_max,
+            replay_max: config.feed.replay_max,
+        },
+        limits: Arc::new(config.limits.clone()),
+        bounds: router::Bounds {
+            writes_max: count(config.overload.writes_max),
+            reads_max: count(config.overload.reads_max),
+            wait_ms: config.overload.wait_ms,
+        },
+        residence: Residence {
+            idle_seconds: config.runtime.idle_seconds,
+            resident_threads_max: count(config.runtime.resident_threads_max),
+            sweep_ms: 1_000,
+        },
+        caps: Caps {
+            connections_max: count(config.feed.connections_max),
+            per_identity_max: count(config.feed.per_identity_max),
+            buffer: count(config.feed.buffer),
+        },
+        interference: None,
+    }
+}
+
+fn manifests(config: &Config, meta: &Meta) -> Manifests {
+    let instance: String = meta.instance.iter().map(|byte| format!("{byte:02x}")).collect();
+    let facts = ManifestFacts {
+        version: env!("CARGO_PKG_VERSION"),
+        realm: &config.realm,
+        instance: &instance,
+        era: meta.era,
+        profiles: gateway::profiles(config),
+        limits: &config.limits,
+    };
+    let make = |language| manifest(&facts, language).into();
+    Manifests { en: make(Language::En), de: make(Language::De), fr: make(Language::Fr) }
 }
 
 /// The bounds of connections, as far as the system lets the process have files.
@@ -146,12 +207,13 @@ impl Running {
     pub async fn stop(self) {
         let Life { stop, end, tasks } = &self.life;
         stop.cancel();
+        self.engine.forum.release_held();
         tasks.close();
         if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
             tracing::warn!(left = tasks.len(), "connections did not end in time");
             end.cancel();
             let _ = tokio::time::timeout(LET_GO, tasks.wait()).await;
         }
-        self.forum.stop().await;
+        self.engine.stop().await;
     }
 }

@@ -78,6 +78,11 @@ pub(crate) struct Asked<'a> {
     held: bool,
 }
 
+/// The profiles that `config` makes active; the core always is.
+pub fn profiles(config: &Config) -> Profiles {
+    config.profiles.iter().filter_map(|word| Profile::parse(word)).collect()
+}
+
 impl Gateway {
     /// A gateway to `forum` for a server that listens on `own`.
     pub fn new(
@@ -87,7 +92,7 @@ impl Gateway {
         clock: Arc<dyn Clock>,
         own: std::net::SocketAddr,
     ) -> Self {
-        let profiles = config.profiles.iter().filter_map(|word| Profile::parse(word)).collect();
+        let profiles = profiles(&config);
         Self {
             forum,
             tokens,
