@@ -5,6 +5,7 @@
 //! of the acts what a thread is.
 
 pub mod act;
+pub mod artifact;
 pub mod claim;
 pub mod command;
 pub mod entry;
