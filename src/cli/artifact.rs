@@ -158,9 +158,7 @@ fn refused(fault: &Fault, source: &str) -> Failure {
         detail: &detail,
     };
     match print(&line) {
-        Ok(()) => {
-            Failure::failed(format!("{}{}: {detail}", fault.class, place(&fault.pointer)))
-        }
+        Ok(()) => Failure::failed(format!("{}{}: {detail}", fault.class, place(&fault.pointer))),
         Err(failure) => failure,
     }
 }
@@ -236,12 +234,7 @@ fn add_lines(collection: &mut Collection, bytes: &[u8], path: &Path) -> Outcome 
     Ok(())
 }
 
-fn add_one(
-    collection: &mut Collection,
-    bytes: &[u8],
-    path: &Path,
-    line: Option<usize>,
-) -> Outcome {
+fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path, line: Option<usize>) -> Outcome {
     let added = collection.add(bytes).map(|_| ());
     added.map_err(|fault| {
         let line = line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -264,7 +257,8 @@ mod tests {
             );
             let canonical = canonicalize(text.as_bytes()).unwrap();
             let id = identity::compute(&canonical);
-            let text = text.replace('\n', " ").replacen('{', &format!(r#"{{"artifact_id":"{id}","#), 1);
+            let text =
+                text.replace('\n', " ").replacen('{', &format!(r#"{{"artifact_id":"{id}","#), 1);
             (id, text)
         };
         let (first, second) = (artifact("a"), artifact("b"));

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::cli::client::{encode, with_query};
+use crate::cli::client::encode;
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::server::Server;
 use crate::cli::{output, render, speech};

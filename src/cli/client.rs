@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -44,8 +44,6 @@ pub struct Client {
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// The headers.
-    pub headers: HeaderMap,
     /// The body as text.
     pub text: String,
 }
@@ -194,9 +192,8 @@ impl Client {
 
     async fn read_answer(&self, response: Response<Incoming>) -> Outcome<Answer> {
         let status = response.status().as_u16();
-        let headers = response.headers().clone();
         let text = self.read_body(response).await?;
-        Ok(Answer { status, headers, text })
+        Ok(Answer { status, text })
     }
 
     async fn read_body(&self, response: Response<Incoming>) -> Outcome<String> {

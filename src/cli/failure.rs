@@ -33,8 +33,6 @@ pub enum Failure {
     Refused(Problem),
     /// Anything else that went wrong; the line says what to do.
     Failed(String),
-    /// What was to be said is said already, on standard output.
-    Told,
     /// Whoever read standard output has gone away: there is nothing more to do, and no fault.
     Unheard,
 }
@@ -67,7 +65,7 @@ impl Failure {
                 let field = field.unwrap_or_default();
                 Some(format!("{}: {}{field}", problem.reason, problem.detail))
             }
-            Self::Told | Self::Unheard => None,
+            Self::Unheard => None,
         }
     }
 
@@ -80,7 +78,7 @@ impl Failure {
         }
         match self {
             Self::Usage(_) => CODE_USAGE.into(),
-            Self::Refused(_) | Self::Failed(_) | Self::Told => CODE_FAILED.into(),
+            Self::Refused(_) | Self::Failed(_) => CODE_FAILED.into(),
             Self::Unheard => ExitCode::SUCCESS,
         }
     }
@@ -134,6 +132,6 @@ mod tests {
         };
         assert_eq!(problem(None).as_deref(), Some("invalid_body: Too long."));
         assert_eq!(problem(Some("body")).as_deref(), Some("invalid_body: Too long. (field body)"));
-        assert_eq!(Failure::Told.line(), None);
+        assert_eq!(Failure::Unheard.line(), None);
     }
 }

@@ -162,8 +162,7 @@ async fn listen(mut socket: Socket, json: bool, cursor: &mut Option<String>) -> 
                 if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
                     silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
                 }
-                let told =
-                    if json { output::json(&text) } else { output::text(&describe(&frame)) };
+                let told = if json { output::json(&text) } else { output::text(&describe(&frame)) };
                 if let Err(failure) = told {
                     return Ended::For(failure);
                 }
@@ -218,7 +217,9 @@ fn describe(frame: &Value) -> String {
         ),
         "settled" => format!("{}  waits for you no more\n", render::word(frame, "/thread")),
         "caught_up" => "Caught up.\n".to_owned(),
-        "notice" => format!("{}: {}\n", render::word(frame, "/reason"), render::word(frame, "/detail")),
+        "notice" => {
+            format!("{}: {}\n", render::word(frame, "/reason"), render::word(frame, "/detail"))
+        }
         other => format!("({})\n", in_one_line(other)),
     }
 }
