@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use parley_protocol::artifact::closure::{self, Options, Store};
+use parley_protocol::artifact::closure::{self, Candidate, Options, Store};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{Identifier, Report};
 use serde_json::{Value, json};
@@ -276,4 +276,24 @@ fn report_as_text() {
         h = h,
     );
     assert_eq!(serde_json::to_string(&report).expect("JSON"), expected);
+}
+
+/// A decision is judged before it is stored as it would be after: over a store without it, as
+/// a candidate, once hiding an objection and once naming it.
+#[test]
+fn candidates() {
+    let mut drawing = Drawing::default();
+    for text in ["c=claim", "o=block >c", "-d=final >c", "-e=final >c o:resolved"] {
+        drawing.draw(text);
+    }
+    let store = drawing.store(true, false);
+    let classes = |name: &str| {
+        let artifact = drawing.artifacts.iter().find(|it| it.name == name).expect(name);
+        let id: Identifier = drawing.ids[name].parse().expect("an identifier");
+        let candidate = Candidate { store: &store, id, bytes: &artifact.bytes };
+        let Ok(report) = closure::verify(&candidate, &[id], Options::STRICT);
+        report.failures.iter().map(|failure| failure.class.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(classes("d"), ["hidden_objection"]);
+    assert_eq!(classes("e"), [""; 0]);
 }

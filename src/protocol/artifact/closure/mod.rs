@@ -6,10 +6,12 @@
 //! graph. Work is linear in artifacts and references for each 128 judges, of which a target
 //! has at most as many as it has references.
 
+mod candidate;
 mod graph;
 mod judge;
 mod shape;
 
+pub use candidate::Candidate;
 use graph::Graph;
 use judge::Judgement;
 use shape::Shape;
