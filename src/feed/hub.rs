@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use parley_protocol::entry::Due;
+use parley_protocol::entry::{Act, Due};
 use parley_protocol::feed::{Frame, Scope, act_frames, turn_frame};
 use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
@@ -271,24 +271,24 @@ fn tell_acts(outlet: &Outlet, told: &Arc<Told>) {
 }
 
 /// The frames that a listener which follows `threads` is told of one act, in order.
-pub fn frames_for(subscription: &Subscription, told: &Told, threads: &[ThreadId]) -> Vec<Frame> {
+pub fn frames_for(subscription: &Subscription, act: &Act, threads: &[ThreadId]) -> Vec<Frame> {
     let follows = match subscription.scope {
         Scope::All => true,
-        Scope::Threads => threads.contains(&told.act().thread),
+        Scope::Threads => threads.contains(&act.thread),
         Scope::Inbox => false,
     };
     let mut frames = Vec::new();
     if follows {
-        frames.extend(act_frames(told.act()));
+        frames.extend(act_frames(act));
     }
     if subscription.scope.tells_turns() {
-        frames.extend(turn_frame(told.act(), &subscription.participant, subscription.anyone));
+        frames.extend(turn_frame(act, &subscription.participant, subscription.anyone));
     }
     frames
 }
 
 fn tell_one(outlet: &Outlet, told: &Arc<Told>) {
-    for frame in frames_for(&outlet.subscription, told, &[]) {
+    for frame in frames_for(&outlet.subscription, told.act(), &[]) {
         outlet.push(Item::Frame(frame, Arc::clone(told)));
     }
 }

@@ -7,7 +7,7 @@ use parley_protocol::entry::Act;
 use parley_protocol::feed::Frame;
 use parley_protocol::time::Millis;
 
-use super::encode::Encoder;
+use super::encode::{Encoder, When};
 use crate::journal::Committed;
 
 /// Frames of one act: message, event, up to nine claims, awaiting, settled.
@@ -44,6 +44,6 @@ impl Told {
     /// The frame's JSON text, made once.
     pub fn bytes(&self, frame: Frame, encoder: &Encoder) -> Bytes {
         let slot = usize::try_from(frame.position(0).0).unwrap_or_default();
-        self.frames[slot].get_or_init(|| encoder.frame(&self.committed, frame, self.at)).clone()
+        self.frames[slot].get_or_init(|| encoder.frame(&self.committed, frame, self.at, When::Live)).clone()
     }
 }

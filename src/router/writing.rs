@@ -8,6 +8,7 @@ use parley_protocol::command::{Call, Command};
 use parley_protocol::entry::{Entry, KeyUse, Outcome, StoredRefusal};
 use parley_protocol::head::Head;
 use parley_protocol::ids::{ClaimId, ThreadId};
+use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::who::{Caller, Right};
@@ -40,7 +41,7 @@ impl Forum {
             return self.write_answer(&command, &done);
         };
         let call = Call::Write(thread, command);
-        let used = KeyUse { key: key_digest(&caller.identity, key), content: content_digest(&call) };
+        let used = KeyUse { key: key_digest(&caller.identity, key), content: content_digest(Operation::of(&call), &call) };
         let Call::Write(thread, command) = call else { return Err(internal()) };
         let (forum, caller) = (self.clone(), caller.clone());
         // A client that goes away must not leave the key free while its call is under way.
@@ -114,7 +115,8 @@ impl Forum {
     ) -> Result<Done> {
         let (sender, receiver) = oneshot::channel();
         let reply = Reply { sender, permit };
-        self.inner.around.journal.append(|_| Append {
+        // What is refused has its reply already.
+        let _ = self.inner.around.journal.append(|_| Append {
             lease: None,
             entry,
             head: None,
@@ -169,7 +171,8 @@ impl Forum {
             numbers: &mut numbers,
             key,
         };
-        around.journal.open_thread(|number, thread| {
+        // What is refused has its reply already.
+        let _ = around.journal.open_thread(|number, thread| {
             let act = Thread::opening(&mut ctx, thread, command);
             let head = Head::open(&act).map(|mut head| {
                 head.stamp(&act, number);

@@ -17,7 +17,7 @@ use parley_protocol::who::Caller;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::clock::Clock;
-use crate::journal::{Append, Done, Journal, Lease, Reply};
+use crate::journal::{Append, Done, Journal, Lease, Refused, Reply};
 
 /// Acts since the last snapshot from which on a sleeping thread leaves one behind: fewer are
 /// replayed faster than a snapshot is read.
@@ -50,7 +50,7 @@ pub trait Interference: Send + Sync + 'static {
 /// What every thread's actor works with.
 pub struct Surroundings {
     /// Where acts go.
-    pub journal: Journal,
+    pub journal: Arc<Journal>,
     /// The limits in force.
     pub limits: Arc<Limits>,
     /// The clock.
@@ -98,7 +98,7 @@ impl ThreadActor {
                 return Ok(());
             }
             state.loaded = None;
-            let lease = journal.acquire(self.thread).await?;
+            let lease = journal.acquire(self.thread).await.map_err(|_| internal())??;
             let thread = journal.view().thread(self.thread)?;
             if journal.generation() != generation {
                 continue;
@@ -114,7 +114,8 @@ impl ThreadActor {
 
     /// Judges, applies, appends. There is no await in here: a kill lands at an await, and state
     /// must not stand between admitted and appended then.
-    fn act(&self, loaded: &mut Loaded, request: Request) {
+    fn act(&self, state: &mut ThreadState, request: Request) {
+        let Some(loaded) = &mut state.loaded else { return };
         let Request { caller, command, key, reply } = request;
         let mut numbers = self.around.journal.numbers();
         let mut ctx = Context {
@@ -126,7 +127,12 @@ impl ThreadActor {
         };
         let judged = catch_unwind(AssertUnwindSafe(|| loaded.thread.admit(&mut ctx, &command)));
         match judged {
-            Ok(Ok(Some(act))) => self.append(loaded, act, reply),
+            Ok(Ok(Some(act))) => {
+                if self.append(loaded, act, reply).is_err() {
+                    // Applied, but in no queue: what stands here is ahead of the journal.
+                    state.loaded = None;
+                }
+            }
             Ok(Ok(None)) => {
                 let head = Arc::new(loaded.thread.head().clone());
                 self.answer(loaded, Ok(Done::Unchanged(head)), reply);
@@ -139,7 +145,7 @@ impl ThreadActor {
         }
     }
 
-    fn append(&self, loaded: &mut Loaded, act: Act, reply: Reply) {
+    fn append(&self, loaded: &mut Loaded, act: Act, reply: Reply) -> Result<(), Refused> {
         let Loaded { thread, lease, appended, .. } = loaded;
         thread.apply(&act);
         *appended = self.around.journal.append(|number| {
@@ -152,17 +158,18 @@ impl ThreadActor {
                 entry: Entry::Act(Box::new(act)),
                 reply,
             }
-        });
+        })?;
+        Ok(())
     }
 
     /// Answers at once if nothing is in flight, else behind what is.
     fn answer(&self, loaded: &Loaded, outcome: Result<Done, Refusal>, reply: Reply) {
         let journal = &self.around.journal;
         let skips = self.around.interference.as_ref().is_some_and(|it| it.skips_barrier());
-        if loaded.appended <= journal.committed() || skips {
+        if loaded.appended <= journal.log().shown() || skips {
             reply.send(outcome);
         } else {
-            journal.barrier(loaded.generation, outcome, reply);
+            journal.barrier(Some(loaded.lease), loaded.generation, outcome, reply);
         }
     }
 }
@@ -193,9 +200,11 @@ impl Actor for ThreadActor {
             request.reply.send(Err(refusal));
             return Ok(());
         }
-        if let Some(loaded) = &mut state.loaded {
-            self.act(loaded, request);
+        if let Some(refusal) = self.around.journal.refuses() {
+            request.reply.send(Err(refusal));
+            return Ok(());
         }
+        self.act(state, request);
         Ok(())
     }
 
@@ -209,7 +218,7 @@ impl Actor for ThreadActor {
         };
         let journal = &self.around.journal;
         let settled =
-            loaded.generation == journal.generation() && loaded.appended <= journal.committed();
+            loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
         let grown = loaded.thread.head().seq - loaded.loaded_seq;
         if settled && grown >= SNAPSHOT_ACTS_MIN {
             journal.offer_snapshot(loaded.thread);
