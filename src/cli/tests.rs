@@ -35,7 +35,7 @@ fn synopsis() {
         "parley mark th_1 decided --reason r",
         "parley confirm th_1 decided",
         "parley reopen th_1 --reason r",
-        "parley claim assert th_1 s --evidence log:a --evidence url:http://h --supersedes cl_1,cl_2",
+        "parley claim assert th_1 s --evidence log:a --evidence url:http://h --supersedes cl_1,2",
         "parley claim attest cl_1 --seal --evidence log:a",
         "parley claim refute cl_1 --evidence log:a",
         "parley claim show cl_1",

@@ -25,7 +25,7 @@ pub fn run(_: Options) -> Outcome {
         let forum = forum::Forum::start().await?;
         let outcome = tokio::select! {
             outcome = hold(&forum) => outcome,
-            _ = tokio::signal::ctrl_c() => Err(Failure::failed("ended before the conversation was")),
+            _ = tokio::signal::ctrl_c() => Err(Failure::failed("a signal ended the demo")),
         };
         // The folder goes with the forum, however the conversation went.
         forum.stop().await.and(outcome)
