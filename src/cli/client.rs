@@ -269,61 +269,7 @@ pub fn with_query(path: &str, parameters: &[(&str, Option<String>)]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+mod tests;
 
-    /// Goal: only URLs that this client can speak to are taken. Method: a row a case.
-    #[test]
-    fn urls() {
-        for (url, want) in [
-            ("http://127.0.0.1:7467", Some(("127.0.0.1", 7467, "http://127.0.0.1:7467"))),
-            ("http://[::1]:80/", Some(("::1", 80, "http://[::1]:80"))),
-            ("http://host/base/", Some(("host", 80, "http://host/base"))),
-            ("https://host", None),
-            ("host:80", None),
-            ("http://", None),
-            ("http://a@host", None),
-            ("http://host/?x=1", None),
-            ("", None),
-        ] {
-            let client = Client::new(url, None).ok();
-            let got = client.map(|client| (client.host.clone(), client.port, client.url()));
-            let want = want.map(|(host, port, url)| (host.to_owned(), port, url.to_owned()));
-            assert_eq!(got, want, "{url}");
-        }
-    }
-
-    /// Goal: a token never shows, and one that could break the header is refused. Method: debug
-    /// output and two tokens.
-    #[test]
-    fn tokens_stay_hidden() {
-        let client = Client::new("http://host", Some("secret\n")).unwrap();
-        assert!(!format!("{client:?}").contains("secret"));
-        assert!(matches!(Client::new("http://host", Some("a\nb")), Err(Failure::Usage(_))));
-    }
-
-    /// Goal: what a user types stays one value. Method: characters with a meaning in URLs.
-    #[test]
-    fn encoding() {
-        assert_eq!(encode("th_1"), "th_1");
-        assert_eq!(encode("a/b?c&d é"), "a%2Fb%3Fc%26d%20%C3%A9");
-        let query = [("a", Some("1 2".into())), ("b", None), ("c", Some("x".into()))];
-        assert_eq!(with_query("/v1/inbox", &query), "/v1/inbox?a=1%202&c=x");
-        assert_eq!(with_query("/v1/inbox", &[("b", None)]), "/v1/inbox");
-    }
-
-    /// Goal: a problem becomes a refusal with reason, detail and field; anything else says what
-    /// answered. Method: three bodies.
-    #[test]
-    fn problems() {
-        let client = Client::new("http://host", None).unwrap();
-        let text = r#"{"reason":"invalid_body","detail":"Too long.","field":"body"}"#;
-        let Failure::Refused(problem) = client.refusal(400, text) else { panic!("no refusal") };
-        assert_eq!((problem.status, problem.reason.as_str()), (400, "invalid_body"));
-        assert_eq!(problem.field.as_deref(), Some("body"));
-        assert!(matches!(client.refusal(502, "<html>"), Failure::Failed(_)));
-        let missing = client.refusal(401, r#"{"reason":"token_missing","detail":"A token."}"#);
-        let Failure::Refused(problem) = missing else { panic!("no refusal") };
-        assert!(problem.detail.contains("PARLEY_TOKEN"));
-    }
-}
+#[cfg(test)]
+pub use tests::{answering, whole};

@@ -1,5 +1,6 @@
 //! The objects of bindings.md §2 as text for people.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -116,7 +117,9 @@ pub fn message(message: &Value, level: usize) -> String {
 
 /// The messages of a thread as a tree, each level in order of creation. They come in that order.
 pub fn tree(messages: &[Value]) -> String {
-    let index = |id: &str| messages.iter().position(|message| message["id"] == id);
+    let ids = messages.iter().enumerate();
+    let ids: HashMap<_, _> = ids.filter_map(|(at, it)| Some((it["id"].as_str()?, at))).collect();
+    let index = |id: &str| ids.get(id).copied();
     let mut replies = vec![Vec::new(); messages.len()];
     let mut waiting = Vec::new();
     for (child, message) in messages.iter().enumerate() {
