@@ -30,3 +30,20 @@ pub fn entropy<const N: usize>() -> [u8; N] {
     getrandom::fill(&mut bytes).expect("the machine has a source of randomness");
     bytes
 }
+
+/// Measures how long something takes, for metrics only: nothing that is stored or answered may
+/// depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    /// Starts measuring.
+    pub fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}

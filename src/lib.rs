@@ -2,4 +2,9 @@
 
 pub mod cli;
 pub mod clock;
+pub mod engine;
+pub mod feed;
+pub mod inbox;
 pub mod journal;
+pub mod router;
+pub mod thread;

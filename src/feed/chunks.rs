@@ -143,7 +143,9 @@ fn read(journal: &Journal, begin: u64, after: u64) -> Result<Chunk> {
     // The log may begin within the chunk: then what it holds of it is read for this listener.
     let from = match journal.log().entries(begin, entries, CHUNK_BYTES_MAX)? {
         Some(stretch) => Some((begin, stretch)),
-        None => journal.log().entries(after, entries, CHUNK_BYTES_MAX)?.map(|stretch| (after, stretch)),
+        None => {
+            journal.log().entries(after, entries, CHUNK_BYTES_MAX)?.map(|stretch| (after, stretch))
+        }
     };
     let (from, mut stretch) = from.ok_or_else(too_old)?;
     let end = begin + CHUNK_ENTRIES;

@@ -73,7 +73,8 @@ impl Replay {
         let sources = Arc::clone(&self.sources);
         let head = sources.hub.delivered();
         let near = head.saturating_sub(self.after) <= JOIN_ACTS_MAX as u64;
-        if near && let Some(joined) = sources.hub.join(&self.outlet, &self.threads, Some(self.after))
+        if near
+            && let Some(joined) = sources.hub.join(&self.outlet, &self.threads, Some(self.after))
         {
             self.joined = true;
             let mut frames = Vec::new();

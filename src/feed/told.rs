@@ -44,6 +44,8 @@ impl Told {
     /// The frame's JSON text, made once.
     pub fn bytes(&self, frame: Frame, encoder: &Encoder) -> Bytes {
         let slot = usize::try_from(frame.position(0).0).unwrap_or_default();
-        self.frames[slot].get_or_init(|| encoder.frame(&self.committed, frame, self.at, When::Live)).clone()
+        self.frames[slot]
+            .get_or_init(|| encoder.frame(&self.committed, frame, self.at, When::Live))
+            .clone()
     }
 }

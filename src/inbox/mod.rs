@@ -222,14 +222,9 @@ impl Inboxes {
 
     fn wake(&self, registry: &mut Registry, participant: &Participant) -> bool {
         let waiting = Arc::new(AtomicUsize::new(0));
-        let inbox =
-            InboxActor { participant: participant.clone(), waiting: Arc::clone(&waiting) };
-        let spawned = ractor::ActorRuntime::spawn_linked_instant(
-            None,
-            inbox,
-            (),
-            self.supervisor.clone(),
-        );
+        let inbox = InboxActor { participant: participant.clone(), waiting: Arc::clone(&waiting) };
+        let spawned =
+            ractor::ActorRuntime::spawn_linked_instant(None, inbox, (), self.supervisor.clone());
         let Ok((actor, _)) = spawned else {
             return false;
         };

@@ -277,7 +277,8 @@ impl Entry {
         if *version != ENTRY_VERSION {
             return None;
         }
-        postcard::from_bytes(rest).ok()
+        let (entry, after) = postcard::take_from_bytes(rest).ok()?;
+        after.is_empty().then_some(entry)
     }
 }
 

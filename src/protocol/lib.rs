@@ -16,6 +16,7 @@ pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod operation;
+pub mod rate;
 pub mod refusal;
 pub mod state;
 pub mod text;

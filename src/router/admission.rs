@@ -62,13 +62,11 @@ impl Admission {
             return Ok(());
         }
         let shard = identity.bytes().fold(0, |sum: usize, byte| sum.wrapping_add(byte.into()));
-        let mut shard =
-            self.buckets[shard % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
-        let (per_minute, burst) = (self.limits.writes_per_minute, self.limits.writes_burst);
-        let bucket = shard
-            .entry(Arc::clone(identity))
-            .or_insert_with(|| Bucket::full(per_minute, burst, now));
-        bucket.take(now).map_err(|retry_after_ms| {
+        let mut shard = self.buckets[shard % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
+        let limits = &self.limits;
+        let bucket =
+            shard.entry(Arc::clone(identity)).or_insert_with(|| Bucket::full(limits, now.0));
+        bucket.take(limits, now.0).map_err(|retry_after_ms| {
             let detail = "This identity writes faster than the instance allows. Wait as long as \
                           `retry_after_ms` says; read meanwhile.";
             Refusal::new(Reason::RateLimited, detail).retry_after(retry_after_ms)

@@ -9,8 +9,9 @@ use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
 use parley_protocol::wire::{self, Out};
 
 use super::Forum;
+use crate::journal::Done;
+use crate::journal::archive::{First, Remembered};
 use crate::journal::view::View;
-use crate::journal::{Done, First, Remembered};
 use crate::thread::internal;
 
 /// Bytes that an answer of a write usually needs: one allocation for most.
@@ -46,7 +47,12 @@ impl Answer {
 
     /// A refusal that was remembered, as it was given first.
     fn refused(refusal: StoredRefusal) -> Self {
-        Self { status: refusal.status, body: refusal.problem.into_vec().into(), location: None, replayed: true }
+        Self {
+            status: refusal.status,
+            body: refusal.problem.into_vec().into(),
+            location: None,
+            replayed: true,
+        }
     }
 
     /// Whether the body is a problem object.
@@ -140,11 +146,7 @@ impl Forum {
         Answer::ok(body)
     }
 
-    fn claim_changed(
-        &self,
-        command: &Command,
-        claim: &parley_protocol::claim::Claim,
-    ) -> Answer {
+    fn claim_changed(&self, command: &Command, claim: &parley_protocol::claim::Claim) -> Answer {
         let mut body = Out::with_capacity(ANSWER_BYTES);
         wire::raw(&mut body, "{\"claim\":");
         wire::claim(&mut body, claim, self.now());

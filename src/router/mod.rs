@@ -116,12 +116,7 @@ impl Forum {
     /// # Errors
     /// Whatever refuses the call; nothing has changed then, but where the reason is `internal` or
     /// `storage_unavailable`, which leave it open.
-    pub async fn perform(
-        &self,
-        caller: &Caller,
-        call: Call,
-        key: Option<&str>,
-    ) -> Result<Answer> {
+    pub async fn perform(&self, caller: &Caller, call: Call, key: Option<&str>) -> Result<Answer> {
         match call {
             Call::Write(thread, command) => self.write(caller, thread, command, key).await,
             Call::PublishArtifact(bytes) => self.publish(caller, bytes, key).await,
@@ -138,6 +133,35 @@ impl Forum {
     /// How many threads are awake.
     pub fn resident_count(&self) -> usize {
         self.inner.residents.count()
+    }
+
+    /// Whether it takes writes now (operations.md §4, `/readyz`).
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn ready(&self) -> Result<()> {
+        if self.inner.stopping.is_cancelled() {
+            return Err(shutting_down());
+        }
+        self.inner.around.journal.refuses().map_or(Ok(()), Err)
+    }
+
+    /// The text of a place in a list that is not the forum's own (the tokens).
+    pub fn list_cursor(&self, kind: &str, place: u64) -> String {
+        self.inner.around.journal.cursors().list_text(kind, place)
+    }
+
+    /// The place of such a text.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor`.
+    pub fn read_list_cursor(&self, kind: &str, text: &str) -> Result<u64> {
+        self.inner.around.journal.cursors().read_list(kind, text)
+    }
+
+    /// Ends held inbox reads at once and refuses new work of its own; the first step of a stop.
+    pub fn release_held(&self) {
+        self.inner.stopping.cancel();
     }
 
     /// Ends held inbox reads, lets what is under way end, and stops the actors.
@@ -174,7 +198,8 @@ impl Forum {
     }
 }
 
-fn shutting_down() -> Refusal {
+/// 503 `shutting_down`.
+pub fn shutting_down() -> Refusal {
     let detail = "The server is shutting down. Send it again to its successor in a moment.";
     Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000)
 }

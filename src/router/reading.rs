@@ -242,7 +242,11 @@ impl Forum {
             wire::raw(out, "}");
         }
         list.end(&self.cursor(found.next.max(since)), found.more);
-        Ok(InboxPage { answer: Answer::ok(body), is_empty: found.items.is_empty(), more: found.more })
+        Ok(InboxPage {
+            answer: Answer::ok(body),
+            is_empty: found.items.is_empty(),
+            more: found.more,
+        })
     }
 
     fn read_claim(&self, view: &View, claim: ClaimId) -> Result<Answer> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::claim;
 use parley_protocol::command::{Call, Command};
-use parley_protocol::entry::{Entry, KeyUse, Outcome, StoredRefusal};
+use parley_protocol::entry::{Entry, KeyUse, Outcome};
 use parley_protocol::head::Head;
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::operation::Operation;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::who::{Caller, Right};
 use ractor::MessagingErr;
@@ -41,13 +41,17 @@ impl Forum {
             return self.write_answer(&command, &done);
         };
         let call = Call::Write(thread, command);
-        let used = KeyUse { key: key_digest(&caller.identity, key), content: content_digest(Operation::of(&call), &call) };
+        let used = KeyUse {
+            key: key_digest(&caller.identity, key),
+            content: content_digest(Operation::of(&call), &call),
+        };
         let Call::Write(thread, command) = call else { return Err(internal()) };
         let (forum, caller) = (self.clone(), caller.clone());
         // A client that goes away must not leave the key free while its call is under way.
-        let keyed = self.inner.tasks.spawn(async move {
-            forum.write_once(&caller, thread, &command, used, permit).await
-        });
+        let keyed = self
+            .inner
+            .tasks
+            .spawn(async move { forum.write_once(&caller, thread, &command, used, permit).await });
         keyed.await.unwrap_or_else(|_| Err(internal()))
     }
 
@@ -178,7 +182,13 @@ impl Forum {
                 head.stamp(&act, number);
                 Arc::new(head)
             });
-            Append { lease: None, entry: Entry::Act(Box::new(act)), head, claims: Vec::new(), reply }
+            Append {
+                lease: None,
+                entry: Entry::Act(Box::new(act)),
+                head,
+                claims: Vec::new(),
+                reply,
+            }
         });
     }
 

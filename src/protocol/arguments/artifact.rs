@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{KEY_ARGUMENT, at_fault, fault_detail, key_argument, unknown};
+use super::{KEY_ARGUMENT, NO_OBJECT, at_fault, fault_detail, key_argument, unknown};
 use crate::command::Call;
 use crate::json::{FaultKind, parse_keeping_surrogates};
 use crate::operation::{Operation, Place};
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
 pub(super) fn read(arguments: &[u8]) -> Result<(Call, Option<Box<str>>)> {
     let arguments = if arguments.is_empty() { b"{}" } else { arguments };
     let Ok(Members(members)) = serde_json::from_slice(arguments) else {
-        return Err(Refusal::body(None, "The arguments must be one JSON object."));
+        return Err(Refusal::body(None, NO_OBJECT));
     };
     let (mut artifact, mut key) = (None, None);
     for (name, raw) in &members {
@@ -62,7 +62,11 @@ pub(super) fn read(arguments: &[u8]) -> Result<(Call, Option<Box<str>>)> {
         None => None,
         Some(text) => {
             let value = parse_keeping_surrogates(text, 1).map_err(|fault| {
-                at_fault(Place::Query, KEY_ARGUMENT.to_owned(), fault_detail(fault.kind).into())
+                at_fault(
+                    Place::Query,
+                    Some(KEY_ARGUMENT.to_owned()),
+                    fault_detail(fault.kind).into(),
+                )
             })?;
             key_argument(OPERATION, &value)?
         }
@@ -82,7 +86,7 @@ fn put<'a>(slot: &mut Option<&'a [u8]>, place: Place, name: &str, text: &'a [u8]
         None => Ok(()),
         Some(_) => {
             let detail = fault_detail(FaultKind::Duplicate);
-            Err(at_fault(place, name.to_owned(), detail.into()))
+            Err(at_fault(place, Some(name.to_owned()), detail.into()))
         }
     }
 }

@@ -14,6 +14,8 @@ mod query;
 pub use digest::{content_digest, content_digest_of_artifact, key_digest};
 pub use query::{Query, percent_decode};
 
+use std::borrow::Cow;
+
 use crate::command::Call;
 use crate::json::{self, Fault, FaultKind, Object, Value, push_token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
@@ -25,6 +27,8 @@ use given::{Given, Raw};
 
 /// The name of the argument that holds an idempotency key over MCP.
 pub const KEY_ARGUMENT: &str = "idempotency_key";
+
+const NO_OBJECT: &str = "Send one JSON object with the operation's fields.";
 
 /// What arguments are judged with beside themselves.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +58,9 @@ pub fn read_http(
             reading.put(field, Raw::Text(&text))?;
         }
     }
-    query.finish()?;
+    if let Some(name) = query.rest() {
+        return Err(unknown(operation, Place::Query, name));
+    }
     for (name, text) in path_values {
         if let Some(field) = operation.field(name) {
             reading.put(field, Raw::Text(text))?;
@@ -67,8 +73,7 @@ pub fn read_http(
         let body = body.filter(|bytes| !bytes.is_empty()).unwrap_or(b"{}");
         let value = json::parse_keeping_surrogates(body, NESTING_MAX).map_err(body_fault)?;
         let Value::Object(object) = &value else {
-            let detail = "The body must be one JSON object with the operation's fields.";
-            return Err(Refusal::body(None, detail));
+            return Err(Refusal::body(None, NO_OBJECT));
         };
         for (name, value) in object.iter() {
             match operation.field(name).filter(|field| field.place == Place::Body) {
@@ -102,8 +107,7 @@ pub fn read_mcp(
         Value::Object(object) => object,
         Value::Null => &none,
         _ => {
-            let detail = "The arguments must be one JSON object with the operation's fields.";
-            return Err(at_fault(default_place(operation), String::new(), detail.into()));
+            return Err(at_fault(default_place(operation), None, NO_OBJECT.into()));
         }
     };
     let mut reading = Reading::new(operation, Judge { limits, now });
@@ -167,7 +171,7 @@ impl<'a> Reading<'a> {
             }
             Err(wrong) => {
                 let pointer = format!("{}{}", field.name, wrong.pointer);
-                return Err(at_fault(field.place, pointer, wrong.detail));
+                return Err(at_fault(field.place, Some(pointer), wrong.detail));
             }
         }
         Ok(())
@@ -180,7 +184,7 @@ impl<'a> Reading<'a> {
             // Missing proof is a refusal of its own, and the last one.
             if !there && field.shape != Shape::Evidence {
                 let detail = format!("`{}` is required. {}", field.name, field.doc);
-                return Err(at_fault(field.place, field.name.to_owned(), detail.into()));
+                return Err(at_fault(field.place, Some(field.name.to_owned()), detail.into()));
             }
         }
         let given = call::Arguments::new(std::mem::take(&mut self.given));
@@ -193,7 +197,7 @@ impl<'a> Reading<'a> {
 }
 
 /// 404 with the reason of the thing that a malformed identifier in a path does not name.
-fn missing_thing(shape: Shape, detail: std::borrow::Cow<'static, str>) -> Refusal {
+fn missing_thing(shape: Shape, detail: Cow<'static, str>) -> Refusal {
     let reason = match shape {
         Shape::Thread => Reason::ThreadNotFound,
         Shape::Message => Reason::MessageNotFound,
@@ -209,8 +213,9 @@ fn default_place(operation: Operation) -> Place {
     if operation.has_body() { Place::Body } else { Place::Query }
 }
 
-fn at_fault(place: Place, pointer: String, detail: std::borrow::Cow<'static, str>) -> Refusal {
-    let field = (!pointer.is_empty()).then_some(pointer);
+/// 400 at `field`, a JSON Pointer without the first slash; `None` where no single member is at
+/// fault.
+fn at_fault(place: Place, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
     match place {
         Place::Body => Refusal::body(field, detail),
         Place::Path | Place::Query => Refusal {
@@ -232,7 +237,7 @@ fn unknown(operation: Operation, place: Place, name: &str) -> Refusal {
     } else {
         format!("`{}` has no such field. It takes: {}.", operation.name(), names.join(", "))
     };
-    at_fault(place, token(name), detail.into())
+    at_fault(place, Some(token(name)), detail.into())
 }
 
 /// A member's name as a JSON Pointer without the first slash.
@@ -259,14 +264,15 @@ fn body_fault(fault: Fault) -> Refusal {
 
 /// A fault of the arguments' text: the place of the outermost member on the way to it decides.
 fn argument_fault(operation: Operation, fault: &Fault) -> Refusal {
-    let pointer = fault.field().unwrap_or_default();
-    let first = pointer.split('/').next().unwrap_or_default();
-    let place = match operation.field(first) {
+    let first = fault.field().and_then(|pointer| pointer.split('/').next());
+    let place = match first.and_then(|name| operation.field(name)) {
         Some(field) => field.place,
-        None if first == KEY_ARGUMENT => Place::Query,
+        None if first == Some(KEY_ARGUMENT) => Place::Query,
         None => default_place(operation),
     };
-    at_fault(place, pointer.to_owned(), fault_detail(fault.kind).into())
+    // A parameter has no members: it is named itself.
+    let field = if place == Place::Body { fault.field() } else { first };
+    at_fault(place, field.map(str::to_owned), fault_detail(fault.kind).into())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::refusal::{Reason, Refusal, Result};
 
-/// The parameters of one query, decoded. Take those that are known, then [`Query::finish`].
+/// The parameters of one query, decoded. Take those that are known; [`Query::rest`] is unknown.
 #[derive(Debug)]
 pub struct Query<'q> {
     parameters: Vec<(Cow<'q, str>, Cow<'q, str>)>,
@@ -45,18 +45,9 @@ impl<'q> Query<'q> {
         Some(self.parameters.swap_remove(found).1)
     }
 
-    /// Refuses what was not taken.
-    ///
-    /// # Errors
-    /// 400 `invalid_parameter`.
-    pub fn finish(self) -> Result<()> {
-        match self.parameters.first() {
-            None => Ok(()),
-            Some((name, _)) => {
-                let detail = "The operation takes no such parameter. Leave it out.";
-                Err(Refusal::parameter(name, detail))
-            }
-        }
+    /// The name of a parameter that was not taken.
+    pub fn rest(&self) -> Option<&str> {
+        self.parameters.first().map(|(name, _)| &**name)
     }
 }
 

@@ -31,7 +31,7 @@ pub fn claim(out: &mut Out, claim: &Claim, now: Millis) {
     raw(out, ",\"refutation\":");
     option(out, claim.refutation.as_ref(), refutation);
     raw(out, ",\"supersedes\":");
-    array(out, &claim.supersedes, |out, claim| quoted(out, claim));
+    array(out, &claim.supersedes, quoted);
     raw(out, ",\"superseded_by\":");
     option(out, claim.superseded_by, quoted);
     out.push(b'}');

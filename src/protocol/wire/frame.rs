@@ -144,7 +144,7 @@ pub fn caught_up(out: &mut Out, cursor: &str) {
 pub fn subscribed(out: &mut Out, cursor: &str, threads: impl IntoIterator<Item = ThreadId>) {
     open(out, Type::Subscribed, cursor);
     raw(out, ",\"threads\":");
-    array(out, threads, |out, thread| quoted(out, thread));
+    array(out, threads, quoted);
     out.push(b'}');
 }
 

@@ -1,0 +1,286 @@
+//! What the log has made so far, in order for reading: heads, acts by thread, indexes, the
+//! outcomes remembered. Everything here is derived from entries, and follows behind them.
+//!
+//! One transaction takes a slice of entries and says up to which entry the archive is true. Most
+//! slices are committed without a sync; a durable commit follows at intervals and saves what a
+//! quick opening needs. Until then the entries are in the log, and a crash folds them again.
+
+mod read;
+mod tables;
+mod write;
+
+use std::sync::Arc;
+
+use parley_protocol::claim::Claim;
+use parley_protocol::entry::{Entry, Outcome, Position};
+use parley_protocol::ids::{ID_END, ThreadId};
+use parley_protocol::thread::Thread;
+use parley_protocol::time::Millis;
+use redb::{Database, Durability, ReadableDatabase, StorageBackend};
+use serde::{Deserialize, Serialize};
+
+use super::Committed;
+use super::error::StoreError;
+use crate::clock::entropy;
+
+pub use read::ArchiveRead;
+pub(super) use read::{LazyHead, Referrer, Rows};
+pub use tables::Retraction;
+pub(super) use tables::{Waiting, damaged};
+pub(super) use write::{objections, retraction};
+
+/// The format that this version writes.
+pub const FORMAT: u32 = 1;
+
+/// What never changes while the forum runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// The instance's stable identifier.
+    pub instance: [u8; 16],
+    /// The era: 1, and higher with each restore.
+    pub era: u64,
+    /// The eras before, each with the last position that the copy restored from held.
+    pub past: Vec<(u64, Position)>,
+    /// The key that cursors are authenticated with.
+    pub cursor_key: [u8; 16],
+}
+
+/// The highest numbers used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Maxima {
+    /// Of threads.
+    pub thread: u64,
+    /// Of messages.
+    pub message: u64,
+    /// Of events.
+    pub event: u64,
+    /// Of claims.
+    pub claim: u64,
+    /// Of entries.
+    pub entry: u64,
+}
+
+/// Numbers of each sequence that a restore leaves out, so that none which the source gave after
+/// the copy is given again.
+const SKIPPED_BY_RESTORE: u64 = 1 << 32;
+
+impl Maxima {
+    /// The greater of each.
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            thread: self.thread.max(other.thread),
+            message: self.message.max(other.message),
+            event: self.event.max(other.event),
+            claim: self.claim.max(other.claim),
+            entry: self.entry.max(other.entry),
+        }
+    }
+
+    /// The highest numbers that `committed` uses.
+    pub fn of(committed: &Committed) -> Self {
+        let mut maxima = Self { entry: committed.number, ..Self::default() };
+        if let Some(act) = committed.entry.act() {
+            maxima.thread = act.thread.0;
+            maxima.message = act.message().map_or(0, |message| message.id.0);
+            maxima.event = act.event.as_ref().map_or(0, |event| event.id.0);
+            maxima.claim = committed.claims.iter().map(|claim| claim.id.0).max().unwrap_or(0);
+        }
+        maxima
+    }
+
+    /// As a restore leaves them: every identifier 2^32 ahead, entries as they are.
+    fn ahead(self) -> Self {
+        let skip = |number: u64| (number + SKIPPED_BY_RESTORE).min(ID_END - 1);
+        Self {
+            thread: skip(self.thread),
+            message: skip(self.message),
+            event: skip(self.event),
+            claim: skip(self.claim),
+            entry: self.entry,
+        }
+    }
+}
+
+/// How far the archive is, the row that every slice writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The archive holds what the entries up to this one made; 0 for none.
+    pub derived_upto: u64,
+    /// The highest numbers used up to there.
+    pub maxima: Maxima,
+    /// The bucket that outcomes go into now.
+    pub bucket: u32,
+    /// When that bucket was begun.
+    pub bucket_began: Millis,
+}
+
+/// The first outcome of a write under an idempotency key (bindings.md §1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Digest of operation and arguments.
+    pub content: [u8; 16],
+    /// What to answer again.
+    pub outcome: First,
+}
+
+/// What a write under an idempotency key came to first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum First {
+    /// A message or an event: the act to be read again.
+    Act {
+        /// The thread.
+        thread: ThreadId,
+        /// The entry.
+        entry: u64,
+    },
+    /// A claim made or changed, as it stood then.
+    Claim {
+        /// The entry.
+        entry: u64,
+        /// The claim then.
+        claim: Arc<Claim>,
+    },
+    /// An artifact published, and what was answered: JSON.
+    Published(Box<[u8]>),
+    /// Nothing was stored but the outcome.
+    Other(Outcome),
+}
+
+impl Remembered {
+    /// What `committed` is to be remembered for, if it came under a key.
+    pub fn of(committed: &Committed) -> Option<Self> {
+        let content = committed.entry.key()?.content;
+        let outcome = match &committed.entry {
+            Entry::Act(act) => match committed.claims.first() {
+                Some(claim) => First::Claim { entry: committed.number, claim: Arc::clone(claim) },
+                None => First::Act { thread: act.thread, entry: committed.number },
+            },
+            Entry::Artifact(published) => {
+                First::Published(published.key.as_ref().map(|(_, answer)| answer.clone())?)
+            }
+            Entry::Outcome(.., outcome) => First::Other(outcome.clone()),
+        };
+        Some(Self { content, outcome })
+    }
+}
+
+/// Acts from which a snapshot of a thread is worth storing.
+pub const SNAPSHOT_ACTS_MIN: u64 = 64;
+
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// It does, and makes all commits before it durable.
+    Durable,
+    /// It does not: a crash takes it back, and the log has what it held.
+    Later,
+}
+
+/// The archive, opened for writing by its one folder.
+#[derive(Debug)]
+pub struct Archive {
+    database: Database,
+    meta: Meta,
+}
+
+impl Archive {
+    /// Opens the archive, or makes one where there is none. `cache_bytes` bounds the page cache.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerFormat`] if a newer version wrote it, [`StoreError::Damaged`] if it
+    /// holds something else than what was written, or what the disk says.
+    pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<Self, StoreError> {
+        let mut builder = Database::builder();
+        builder.set_cache_size(cache_bytes);
+        let database = builder.create_with_backend(Boxed(backend))?;
+        if let Some(meta) = read::stored_meta(&database)? {
+            return Ok(Self { database, meta });
+        }
+        let meta = Meta { instance: entropy(), era: 1, past: Vec::new(), cursor_key: entropy() };
+        write::create(&database, &meta)?;
+        Ok(Self { database, meta })
+    }
+
+    /// What never changes while the forum runs.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// A consistent state to read from: the last committed one.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn read(&self) -> Result<ArchiveRead, StoreError> {
+        ArchiveRead::new(&self.database.begin_read()?)
+    }
+
+    /// Folds entries, in order and following what is folded already, in one transaction; those
+    /// at or before `derived_upto` are passed over, so that folding again changes nothing. `now`
+    /// decides which outcomes are old enough to be forgotten. Snapshots are stored if they show a
+    /// thread as the archive knows it after the slice.
+    ///
+    /// # Errors
+    /// What the disk says; then nothing of the slice is in the archive, or after a failed sync
+    /// all of it may be.
+    pub fn fold(
+        &self,
+        slice: &[Arc<Committed>],
+        snapshots: &[Thread],
+        now: Millis,
+        sync: Sync,
+    ) -> Result<Progress, StoreError> {
+        let mut transaction = self.database.begin_write()?;
+        match sync {
+            Sync::Durable => transaction.set_quick_repair(true),
+            Sync::Later => transaction.set_durability(Durability::None)?,
+        }
+        let progress = write::fold(&transaction, slice, snapshots, now)?;
+        transaction.commit()?;
+        Ok(progress)
+    }
+
+    /// Begins a new era, as a restore does (operations.md §1): cursors given after the entry
+    /// `last` of the copy are no longer good, and every sequence of identifiers skips ahead of
+    /// `used`. The era is the greater of the copy's and one, and the time in seconds. Durable.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn begin_era(&mut self, now: Millis, last: u64, used: Maxima) -> Result<(), StoreError> {
+        let mut meta = self.meta.clone();
+        meta.past.push((meta.era, Position::after(last)));
+        meta.era = (meta.era + 1).max(now.0 / 1_000);
+        write::begin_era(&self.database, &meta, used)?;
+        self.meta = meta;
+        Ok(())
+    }
+}
+
+/// A boxed backend as a backend.
+#[derive(Debug)]
+struct Boxed(Box<dyn StorageBackend>);
+
+impl StorageBackend for Boxed {
+    fn len(&self) -> Result<u64, std::io::Error> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), std::io::Error> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), std::io::Error> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> Result<(), std::io::Error> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), std::io::Error> {
+        self.0.write(offset, data)
+    }
+
+    fn close(&self) -> Result<(), std::io::Error> {
+        self.0.close()
+    }
+}

@@ -1,0 +1,330 @@
+//! Reading one committed state of the archive.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parley_protocol::claim::Claim;
+use parley_protocol::entry::{Act, Entry, Published};
+use parley_protocol::head::Head;
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
+use parley_protocol::thread::Thread;
+use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError};
+
+use super::super::error::StoreError;
+use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
+use super::write::BUCKETS_KEPT;
+use super::{FORMAT, Meta, Progress, Remembered};
+
+/// Rows of a table, each with its number, in the order asked for.
+pub(in super::super) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
+
+/// What refers to an artifact: its identifier, and whether it objects to it.
+pub(in super::super) type Referrer = ([u8; 32], bool);
+
+/// What the archive says of itself; `None` if it was never made.
+pub(super) fn stored_meta(database: &Database) -> Result<Option<Meta>, StoreError> {
+    let transaction = database.begin_read()?;
+    let table = match transaction.open_table(t::META) {
+        Ok(table) => table,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let format = table.get(meta_row::FORMAT)?.ok_or_else(|| damaged("meta holds no format"))?;
+    let found = format.value().try_into().map(u32::from_le_bytes);
+    let found = found.map_err(|_| damaged("the format cannot be read"))?;
+    if found > FORMAT {
+        return Err(StoreError::NewerFormat { file: t::FILE.to_owned(), found, known: FORMAT });
+    }
+    let meta = table.get(meta_row::META)?.ok_or_else(|| damaged("meta is empty"))?;
+    unpack("meta", meta.value()).map(Some)
+}
+
+/// One committed state of the archive. It pins the pages that it shows: do not hold one while
+/// waiting for a client.
+pub struct ArchiveRead {
+    progress: Progress,
+    heads: ReadOnlyTable<u64, &'static [u8]>,
+    acts: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    retracted: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    updated: ReadOnlyTable<u64, u64>,
+    board: ReadOnlyTable<u64, &'static [u8]>,
+    directed: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    claims: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    claim_threads: ReadOnlyTable<u64, u64>,
+    outcomes: ReadOnlyTable<&'static [u8; 20], &'static [u8]>,
+    artifacts: ReadOnlyTable<u64, &'static [u8]>,
+    artifact_ids: ReadOnlyTable<&'static [u8; 32], u64>,
+    artifact_refs: ReadOnlyTable<&'static [u8; 40], &'static [u8]>,
+    artifact_threads: ReadOnlyTable<&'static [u8; 16], ()>,
+    snapshots: ReadOnlyTable<u64, &'static [u8]>,
+}
+
+impl fmt::Debug for ArchiveRead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveRead").field("progress", &self.progress).finish_non_exhaustive()
+    }
+}
+
+impl ArchiveRead {
+    pub(super) fn new(transaction: &ReadTransaction) -> Result<Self, StoreError> {
+        let meta = transaction.open_table(t::META)?;
+        let row = meta.get(meta_row::PROGRESS)?;
+        let row = row.ok_or_else(|| damaged("meta does not say how far it is"))?;
+        Ok(Self {
+            progress: unpack("meta", row.value())?,
+            heads: transaction.open_table(t::HEADS)?,
+            acts: transaction.open_table(t::ACTS)?,
+            retracted: transaction.open_table(t::RETRACTED)?,
+            updated: transaction.open_table(t::UPDATED)?,
+            board: transaction.open_table(t::BOARD)?,
+            directed: transaction.open_table(t::DIRECTED)?,
+            claims: transaction.open_table(t::CLAIMS)?,
+            claim_threads: transaction.open_table(t::CLAIM_THREADS)?,
+            outcomes: transaction.open_table(t::OUTCOMES)?,
+            artifacts: transaction.open_table(t::ARTIFACTS)?,
+            artifact_ids: transaction.open_table(t::ARTIFACT_IDS)?,
+            artifact_refs: transaction.open_table(t::ARTIFACT_REFS)?,
+            artifact_threads: transaction.open_table(t::ARTIFACT_THREADS)?,
+            snapshots: transaction.open_table(t::SNAPSHOTS)?,
+        })
+    }
+
+    /// How far this state is.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The entry up to which this state is true.
+    pub fn upto(&self) -> u64 {
+        self.progress.derived_upto
+    }
+
+    pub(in super::super) fn head(&self, thread: ThreadId) -> Result<Option<Head>, StoreError> {
+        let row = self.heads.get(thread.0)?;
+        row.map(|row| unpack("heads", row.value())).transpose()
+    }
+
+    /// Heads by thread, those after (descending: before) `place`, each to be read when needed.
+    pub(in super::super) fn heads(
+        &self,
+        place: u64,
+        descending: bool,
+    ) -> Result<Rows<'_, LazyHead>, StoreError> {
+        let lazy = |row: Result<(AccessGuard<'_, u64>, _), redb::StorageError>| {
+            let (key, row) = row?;
+            Ok((key.value(), LazyHead(row)))
+        };
+        Ok(if descending {
+            Box::new(self.heads.range(..place)?.rev().map(lazy))
+        } else {
+            Box::new(self.heads.range(beyond(place)..)?.map(lazy))
+        })
+    }
+
+    /// Threads by the entry of their last change, those after (descending: before) `place`.
+    pub(in super::super) fn updated(
+        &self,
+        place: u64,
+        descending: bool,
+    ) -> Result<Rows<'_, ThreadId>, StoreError> {
+        let thread = |row: Result<(AccessGuard<'_, u64>, AccessGuard<'_, u64>), _>| {
+            let (key, thread) = row.map_err(|error: redb::StorageError| StoreError::from(error))?;
+            Ok((key.value(), ThreadId(thread.value())))
+        };
+        Ok(if descending {
+            Box::new(self.updated.range(..place)?.rev().map(thread))
+        } else {
+            Box::new(self.updated.range(beyond(place)..)?.map(thread))
+        })
+    }
+
+    /// Questions to anyone that stand, by the entry that set them, from `entry` on.
+    pub(in super::super) fn board(&self, entry: u64) -> Result<Rows<'_, Waiting>, StoreError> {
+        let rows = self.board.range(entry..)?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, row) = row?;
+            Ok((key.value(), unpack("board", row.value())?))
+        })))
+    }
+
+    /// What stands due to participants of `identity`, by the entry that set it, from `entry` on.
+    pub(in super::super) fn directed(
+        &self,
+        identity: &str,
+        entry: u64,
+    ) -> Result<Rows<'_, Waiting>, StoreError> {
+        let (first, last) = (t::directed(identity, entry), t::directed(identity, u64::MAX));
+        let rows = self.directed.range(first.as_slice()..=last.as_slice())?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, row) = row?;
+            Ok((t::directed_entry(key.value())?, unpack("directed", row.value())?))
+        })))
+    }
+
+    pub(in super::super) fn act(
+        &self,
+        thread: ThreadId,
+        entry: u64,
+    ) -> Result<Option<Box<Act>>, StoreError> {
+        let row = self.acts.get(&pair(thread.0, entry))?;
+        row.map(|row| decode_act(row.value())).transpose()
+    }
+
+    /// Acts of `thread` after the entry `after`, in order.
+    pub(in super::super) fn acts(
+        &self,
+        thread: ThreadId,
+        after: u64,
+    ) -> Result<Rows<'_, Box<Act>>, StoreError> {
+        let (first, last) = (pair(thread.0, beyond(after)), pair(thread.0, u64::MAX));
+        let rows = self.acts.range::<&[u8; 16]>(&first..=&last)?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, row) = row?;
+            Ok((second(key.value()), decode_act(row.value())?))
+        })))
+    }
+
+    pub(in super::super) fn retraction(
+        &self,
+        thread: ThreadId,
+        message: MessageId,
+    ) -> Result<Option<Retraction>, StoreError> {
+        let row = self.retracted.get(&pair(thread.0, message.0))?;
+        row.map(|row| unpack("retracted", row.value())).transpose()
+    }
+
+    pub(in super::super) fn retractions(
+        &self,
+        thread: ThreadId,
+    ) -> Result<BTreeMap<MessageId, Retraction>, StoreError> {
+        let (first, last) = (pair(thread.0, 0), pair(thread.0, u64::MAX));
+        let mut found = BTreeMap::new();
+        for row in self.retracted.range::<&[u8; 16]>(&first..=&last)? {
+            let (key, row) = row?;
+            found.insert(MessageId(second(key.value())), unpack("retracted", row.value())?);
+        }
+        Ok(found)
+    }
+
+    pub(in super::super) fn snapshot(
+        &self,
+        thread: ThreadId,
+    ) -> Result<Option<Thread>, StoreError> {
+        let row = self.snapshots.get(thread.0)?;
+        row.map(|row| unpack("snapshots", row.value())).transpose()
+    }
+
+    pub(in super::super) fn claim_thread(
+        &self,
+        claim: ClaimId,
+    ) -> Result<Option<ThreadId>, StoreError> {
+        Ok(self.claim_threads.get(claim.0)?.map(|row| ThreadId(row.value())))
+    }
+
+    pub(in super::super) fn claim(
+        &self,
+        thread: ThreadId,
+        claim: ClaimId,
+    ) -> Result<Option<Claim>, StoreError> {
+        let row = self.claims.get(&pair(thread.0, claim.0))?;
+        row.map(|row| unpack("claims", row.value())).transpose()
+    }
+
+    /// Claims of `thread` after `place`, in order.
+    pub(in super::super) fn claims(
+        &self,
+        thread: ThreadId,
+        place: u64,
+    ) -> Result<Rows<'_, Arc<Claim>>, StoreError> {
+        let (first, last) = (pair(thread.0, beyond(place)), pair(thread.0, u64::MAX));
+        let rows = self.claims.range::<&[u8; 16]>(&first..=&last)?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, row) = row?;
+            Ok((second(key.value()), Arc::new(unpack("claims", row.value())?)))
+        })))
+    }
+
+    pub(in super::super) fn outcome(
+        &self,
+        digest: &[u8; 16],
+    ) -> Result<Option<Remembered>, StoreError> {
+        let newest = self.progress.bucket;
+        for bucket in (newest.saturating_sub(BUCKETS_KEPT)..=newest).rev() {
+            if let Some(row) = self.outcomes.get(&t::outcome(bucket, digest))? {
+                return unpack("outcomes", row.value()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    pub(in super::super) fn artifact_entry(
+        &self,
+        id: &[u8; 32],
+    ) -> Result<Option<u64>, StoreError> {
+        Ok(self.artifact_ids.get(id)?.map(|row| row.value()))
+    }
+
+    pub(in super::super) fn artifact(&self, entry: u64) -> Result<Option<Published>, StoreError> {
+        let row = self.artifacts.get(entry)?;
+        row.map(|row| unpack("artifacts", row.value())).transpose()
+    }
+
+    /// Entries of artifacts after the entry `after`, in order.
+    pub(in super::super) fn artifacts(
+        &self,
+        after: u64,
+    ) -> Result<Rows<'_, Published>, StoreError> {
+        let rows = self.artifacts.range(beyond(after)..)?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, row) = row?;
+            Ok((key.value(), unpack("artifacts", row.value())?))
+        })))
+    }
+
+    /// Entries of artifacts published about `thread`, after the entry `after`.
+    pub(in super::super) fn artifacts_of(
+        &self,
+        thread: ThreadId,
+        after: u64,
+    ) -> Result<Rows<'_, ()>, StoreError> {
+        let (first, last) = (pair(thread.0, beyond(after)), pair(thread.0, u64::MAX));
+        let rows = self.artifact_threads.range::<&[u8; 16]>(&first..=&last)?;
+        Ok(Box::new(rows.map(|row| Ok((second(row?.0.value()), ())))))
+    }
+
+    /// What refers to `id`, by entry, after the entry `after`.
+    pub(in super::super) fn referrers(
+        &self,
+        id: &[u8; 32],
+        after: u64,
+    ) -> Result<Rows<'_, Referrer>, StoreError> {
+        let (first, last) = (t::reference(id, beyond(after)), t::reference(id, u64::MAX));
+        let rows = self.artifact_refs.range::<&[u8; 40]>(&first..=&last)?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, row) = row?;
+            Ok((t::reference_entry(key.value()), unpack("artifact_refs", row.value())?))
+        })))
+    }
+}
+
+/// A head that is read only if it is wanted.
+pub(in super::super) struct LazyHead(AccessGuard<'static, &'static [u8]>);
+
+impl LazyHead {
+    pub(in super::super) fn read(&self) -> Result<Head, StoreError> {
+        unpack("heads", self.0.value())
+    }
+}
+
+/// The first number after `place`; there are none as high as the highest.
+fn beyond(place: u64) -> u64 {
+    place.saturating_add(1)
+}
+
+fn decode_act(bytes: &[u8]) -> Result<Box<Act>, StoreError> {
+    match Entry::decode(bytes) {
+        Some(Entry::Act(act)) => Ok(act),
+        _ => Err(damaged("an act cannot be read")),
+    }
+}

@@ -1,0 +1,141 @@
+//! The tables of the archive, and the form of their keys and rows.
+//!
+//! Keys are bytes and integers; numbers inside byte keys are big-endian, so that they sort. A row
+//! is a version byte and postcard.
+
+pub use parley_protocol::entry::Retraction;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::who::Participant;
+use redb::TableDefinition;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::super::error::StoreError;
+
+/// The name of the file, for errors.
+pub(super) const FILE: &str = "archive.redb";
+
+/// The version of the rows, the first byte of each.
+const ROW_VERSION: u8 = 1;
+
+/// What the archive knows of itself, by [`meta_row`].
+pub(super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
+/// Thread → its head.
+pub(super) const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
+/// (thread, entry) → the entry as the log holds it.
+pub(super) const ACTS: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("acts");
+/// (thread, message) → its retraction.
+pub(super) const RETRACTED: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("retracted");
+/// Entry of a thread's last change → the thread.
+pub(super) const UPDATED: TableDefinition<u64, u64> = TableDefinition::new("updated");
+/// Entry that set `awaiting`, due anyone → [`Waiting`] with the asker.
+pub(super) const BOARD: TableDefinition<u64, &[u8]> = TableDefinition::new("board");
+/// (identity, entry that set `awaiting`) → [`Waiting`] with the one who is due.
+pub(super) const DIRECTED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("directed");
+/// (thread, claim) → the claim.
+pub(super) const CLAIMS: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("claims");
+/// Claim → its thread.
+pub(super) const CLAIM_THREADS: TableDefinition<u64, u64> = TableDefinition::new("claim_threads");
+/// (bucket, digest of a key) → the first outcome.
+pub(super) const OUTCOMES: TableDefinition<&[u8; 20], &[u8]> = TableDefinition::new("outcomes");
+/// Entry → the artifact.
+pub(super) const ARTIFACTS: TableDefinition<u64, &[u8]> = TableDefinition::new("artifacts");
+/// Identifier → the artifact's entry.
+pub(super) const ARTIFACT_IDS: TableDefinition<&[u8; 32], u64> =
+    TableDefinition::new("artifact_ids");
+/// (referred to, entry) → the identifier of what refers to it, and whether it objects to it.
+pub(super) const ARTIFACT_REFS: TableDefinition<&[u8; 40], &[u8]> =
+    TableDefinition::new("artifact_refs");
+/// (thread, entry) of artifacts published about a thread.
+pub(super) const ARTIFACT_THREADS: TableDefinition<&[u8; 16], ()> =
+    TableDefinition::new("artifact_threads");
+/// Thread → the thread as one of its acts left it.
+pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("snapshots");
+
+/// The rows of [`META`].
+pub(super) mod meta_row {
+    /// The format version, four bytes, little-endian: readable by every version.
+    pub(in super::super) const FORMAT: u8 = 0;
+    /// [`super::super::Meta`].
+    pub(in super::super) const META: u8 = 1;
+    /// [`super::super::Progress`].
+    pub(in super::super) const PROGRESS: u8 = 2;
+}
+
+/// A standing question: which thread, and what decides whom it concerns beside the key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in super::super) struct Waiting {
+    /// The thread.
+    pub thread: ThreadId,
+    /// On the board the asker, else the one who is due.
+    pub participant: Participant,
+}
+
+/// The key (first, second).
+pub(super) fn pair(first: u64, second: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&first.to_be_bytes());
+    key[8..].copy_from_slice(&second.to_be_bytes());
+    key
+}
+
+/// The second number of a [`pair`].
+pub(super) fn second(key: &[u8; 16]) -> u64 {
+    u64::from_be_bytes(key[8..].try_into().expect("half of sixteen bytes"))
+}
+
+/// The key of [`DIRECTED`]. No identity holds a zero byte.
+pub(super) fn directed(identity: &str, entry: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(identity.len() + 9);
+    key.extend_from_slice(identity.as_bytes());
+    key.push(0);
+    key.extend_from_slice(&entry.to_be_bytes());
+    key
+}
+
+/// The entry of a key of [`DIRECTED`].
+pub(super) fn directed_entry(key: &[u8]) -> Result<u64, StoreError> {
+    let tail = key.len().checked_sub(8).map(|start| &key[start..]);
+    let bytes = tail.and_then(|tail| tail.try_into().ok());
+    bytes.map(u64::from_be_bytes).ok_or_else(|| damaged("a short key in directed"))
+}
+
+/// The key of [`OUTCOMES`].
+pub(super) fn outcome(bucket: u32, digest: &[u8; 16]) -> [u8; 20] {
+    let mut key = [0; 20];
+    key[..4].copy_from_slice(&bucket.to_be_bytes());
+    key[4..].copy_from_slice(digest);
+    key
+}
+
+/// The key of [`ARTIFACT_REFS`].
+pub(super) fn reference(id: &[u8; 32], entry: u64) -> [u8; 40] {
+    let mut key = [0; 40];
+    key[..32].copy_from_slice(id);
+    key[32..].copy_from_slice(&entry.to_be_bytes());
+    key
+}
+
+/// The entry of a key of [`ARTIFACT_REFS`].
+pub(super) fn reference_entry(key: &[u8; 40]) -> u64 {
+    u64::from_be_bytes(key[32..].try_into().expect("the last eight of forty bytes"))
+}
+
+/// A row as it is stored.
+pub(super) fn pack<T: Serialize>(row: &T) -> Vec<u8> {
+    postcard::to_extend(row, vec![ROW_VERSION]).expect("a row serializes into memory")
+}
+
+/// Reads a row of `table`.
+pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T, StoreError> {
+    match bytes.split_first() {
+        Some((&ROW_VERSION, rest)) => postcard::from_bytes(rest).ok(),
+        _ => None,
+    }
+    .ok_or_else(|| damaged(format!("a row of {table} cannot be read")))
+}
+
+/// The archive holds something else than what was written.
+pub(in super::super) fn damaged(detail: impl Into<String>) -> StoreError {
+    StoreError::damaged(FILE, detail)
+}

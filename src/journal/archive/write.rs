@@ -1,0 +1,352 @@
+//! Writing a slice of entries into the tables, each table in the order of its keys.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parley_protocol::act::Kind;
+use parley_protocol::claim::Claim;
+use parley_protocol::entry::{Act, Deed, Due, Entry, Published};
+use parley_protocol::head::Head;
+use parley_protocol::ids::MessageId;
+use parley_protocol::limits::KEY_HOURS_MIN;
+use parley_protocol::thread::Thread;
+use parley_protocol::time::Millis;
+use redb::{Database, ReadableTable, WriteTransaction};
+
+use super::super::Committed;
+use super::super::error::StoreError;
+use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
+use super::{FORMAT, Maxima, Meta, Progress, Remembered};
+
+/// How long one bucket of outcomes takes new ones.
+const BUCKET_MS: u64 = 12 * 3_600_000;
+/// Buckets kept beside the present one: full ones for as long as a key is remembered at least,
+/// and one more.
+pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as u32 + 1;
+/// Outcomes forgotten with a slice, beside twice its entries.
+const FORGOTTEN_MIN: usize = 64;
+
+/// Makes the tables of a new archive.
+pub(super) fn create(database: &Database, meta: &Meta) -> Result<(), StoreError> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
+    {
+        let mut table = transaction.open_table(t::META)?;
+        table.insert(meta_row::FORMAT, FORMAT.to_le_bytes().as_slice())?;
+        table.insert(meta_row::META, pack(meta).as_slice())?;
+        table.insert(meta_row::PROGRESS, pack(&Progress::default()).as_slice())?;
+    }
+    transaction.open_table(t::HEADS)?;
+    transaction.open_table(t::ACTS)?;
+    transaction.open_table(t::RETRACTED)?;
+    transaction.open_table(t::UPDATED)?;
+    transaction.open_table(t::BOARD)?;
+    transaction.open_table(t::DIRECTED)?;
+    transaction.open_table(t::CLAIMS)?;
+    transaction.open_table(t::CLAIM_THREADS)?;
+    transaction.open_table(t::OUTCOMES)?;
+    transaction.open_table(t::ARTIFACTS)?;
+    transaction.open_table(t::ARTIFACT_IDS)?;
+    transaction.open_table(t::ARTIFACT_REFS)?;
+    transaction.open_table(t::ARTIFACT_THREADS)?;
+    transaction.open_table(t::SNAPSHOTS)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Stores a new era and the numbers to go on from.
+pub(super) fn begin_era(database: &Database, meta: &Meta, used: Maxima) -> Result<(), StoreError> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
+    {
+        let mut table = transaction.open_table(t::META)?;
+        let mut progress = progress(&table)?;
+        progress.maxima = progress.maxima.max(used).ahead();
+        table.insert(meta_row::META, pack(meta).as_slice())?;
+        table.insert(meta_row::PROGRESS, pack(&progress).as_slice())?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<Progress, StoreError> {
+    let row = table.get(meta_row::PROGRESS)?;
+    let row = row.ok_or_else(|| t::damaged("meta does not say how far it is"))?;
+    unpack("meta", row.value())
+}
+
+/// What a slice comes to: the last of whatever it changes more than once.
+#[derive(Default)]
+struct Slice<'a> {
+    heads: BTreeMap<u64, &'a Arc<Head>>,
+    acts: BTreeMap<[u8; 16], &'a Committed>,
+    retracted: BTreeMap<[u8; 16], Retraction>,
+    claims: BTreeMap<[u8; 16], &'a Arc<Claim>>,
+    claims_made: BTreeMap<u64, u64>,
+    outcomes: BTreeMap<[u8; 20], Remembered>,
+    artifacts: Vec<(u64, &'a Published)>,
+}
+
+impl<'a> Slice<'a> {
+    fn take(&mut self, committed: &'a Committed, bucket: u32) -> Result<(), StoreError> {
+        match &committed.entry {
+            Entry::Act(act) => self.take_act(committed, act)?,
+            Entry::Artifact(published) => self.artifacts.push((committed.number, published)),
+            Entry::Outcome(..) => {}
+        }
+        if let Some((key, first)) = committed.entry.key().zip(Remembered::of(committed)) {
+            self.outcomes.insert(t::outcome(bucket, &key.key), first);
+        }
+        Ok(())
+    }
+
+    fn take_act(&mut self, committed: &'a Committed, act: &Act) -> Result<(), StoreError> {
+        let thread = act.thread.0;
+        let head = committed.head.as_ref();
+        let head = head.ok_or_else(|| t::damaged("an act came without its head"))?;
+        self.heads.insert(thread, head);
+        self.acts.insert(pair(thread, committed.number), committed);
+        for claim in &committed.claims {
+            self.claims.insert(pair(thread, claim.id.0), claim);
+        }
+        if let Deed::Assert(claim) = &act.deed {
+            self.claims_made.insert(claim.id.0, thread);
+        }
+        if let Some((target, retraction)) = retraction(act) {
+            self.retracted.insert(pair(thread, target.0), retraction);
+        }
+        Ok(())
+    }
+}
+
+/// What a `retract` takes back, and how that is shown.
+pub(in super::super) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
+    let message = act.message().filter(|message| message.kind == Kind::Retract)?;
+    let by = act.by.clone();
+    Some((message.parent?, Retraction { by, at: act.at, message: message.id }))
+}
+
+/// Folds a slice; see [`super::Archive::fold`].
+pub(super) fn fold(
+    transaction: &WriteTransaction,
+    entries: &[Arc<Committed>],
+    snapshots: &[Thread],
+    now: Millis,
+) -> Result<Progress, StoreError> {
+    let mut meta = transaction.open_table(t::META)?;
+    let mut progress = progress(&meta)?;
+    roll_bucket(&mut progress, now);
+    let mut slice = Slice::default();
+    for committed in entries {
+        if committed.number > progress.derived_upto {
+            slice.take(committed, progress.bucket)?;
+            progress.derived_upto = committed.number;
+            progress.maxima = progress.maxima.max(Maxima::of(committed));
+        }
+    }
+    write_heads(transaction, &slice)?;
+    write_acts(transaction, &slice)?;
+    write_claims(transaction, &slice)?;
+    write_artifacts(transaction, &slice)?;
+    write_outcomes(transaction, &slice, progress.bucket, entries.len())?;
+    write_snapshots(transaction, snapshots)?;
+    meta.insert(meta_row::PROGRESS, pack(&progress).as_slice())?;
+    Ok(progress)
+}
+
+/// Begins a new bucket of outcomes where the present one is old enough. A clock that went back
+/// makes the present one last longer, and one that leapt ages the buckets by one, no more.
+fn roll_bucket(progress: &mut Progress, now: Millis) {
+    let began = progress.bucket_began;
+    if progress.bucket == 0 || now.0 >= began.0.saturating_add(BUCKET_MS) {
+        progress.bucket += 1;
+        progress.bucket_began = now;
+    } else if now < began {
+        progress.bucket_began = now;
+    }
+}
+
+fn write_heads(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+    let mut updated = BTreeMap::new();
+    let mut board = BTreeMap::new();
+    let mut directed = BTreeMap::new();
+    {
+        let mut heads = transaction.open_table(t::HEADS)?;
+        for (thread, head) in &slice.heads {
+            let old = heads.insert(thread, pack(&**head).as_slice())?;
+            let old: Option<Head> = old.map(|row| unpack("heads", row.value())).transpose()?;
+            if let Some(old) = &old {
+                updated.insert(old.position.entry(), None);
+            }
+            updated.insert(head.position.entry(), Some(*thread));
+            let stands = |head: &Head| head.awaiting.as_ref().map(|_| head.awaiting_entry);
+            if old.as_ref().and_then(stands) == stands(head) {
+                continue;
+            }
+            for (head, stands) in [(old.as_ref(), false), (Some(&***head), true)] {
+                let Some((head, awaiting)) =
+                    head.and_then(|head| head.awaiting.as_ref().map(|awaiting| (head, awaiting)))
+                else {
+                    continue;
+                };
+                let (key, thread) = (head.awaiting_entry, head.id);
+                let row = |participant: &_| {
+                    stands
+                        .then(|| pack(&Waiting { thread, participant: Clone::clone(participant) }))
+                };
+                match &awaiting.due {
+                    Due::Anyone => board.insert(key, row(&awaiting.asker)),
+                    Due::Participant(due) => {
+                        directed.insert(t::directed(&due.identity, key), row(due))
+                    }
+                };
+            }
+        }
+    }
+    let mut table = transaction.open_table(t::UPDATED)?;
+    for (entry, thread) in updated {
+        match thread {
+            Some(thread) => table.insert(entry, thread)?,
+            None => table.remove(entry)?,
+        };
+    }
+    let mut table = transaction.open_table(t::BOARD)?;
+    for (entry, row) in board {
+        match row {
+            Some(row) => table.insert(entry, row.as_slice())?,
+            None => table.remove(entry)?,
+        };
+    }
+    let mut table = transaction.open_table(t::DIRECTED)?;
+    for (key, row) in directed {
+        match row {
+            Some(row) => table.insert(key.as_slice(), row.as_slice())?,
+            None => table.remove(key.as_slice())?,
+        };
+    }
+    Ok(())
+}
+
+fn write_acts(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+    let mut table = transaction.open_table(t::ACTS)?;
+    let mut bytes = Vec::new();
+    for (key, committed) in &slice.acts {
+        bytes.clear();
+        bytes = committed.entry.encode(bytes);
+        table.insert(key, bytes.as_slice())?;
+    }
+    if slice.retracted.is_empty() {
+        return Ok(());
+    }
+    let mut table = transaction.open_table(t::RETRACTED)?;
+    for (key, retraction) in &slice.retracted {
+        table.insert(key, pack(retraction).as_slice())?;
+    }
+    Ok(())
+}
+
+fn write_claims(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+    if slice.claims.is_empty() {
+        return Ok(());
+    }
+    let mut table = transaction.open_table(t::CLAIMS)?;
+    for (key, claim) in &slice.claims {
+        table.insert(key, pack(&***claim).as_slice())?;
+    }
+    let mut table = transaction.open_table(t::CLAIM_THREADS)?;
+    for (claim, thread) in &slice.claims_made {
+        table.insert(claim, thread)?;
+    }
+    Ok(())
+}
+
+fn write_artifacts(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+    if slice.artifacts.is_empty() {
+        return Ok(());
+    }
+    let mut artifacts = transaction.open_table(t::ARTIFACTS)?;
+    let mut ids = transaction.open_table(t::ARTIFACT_IDS)?;
+    let mut references = transaction.open_table(t::ARTIFACT_REFS)?;
+    let mut threads = transaction.open_table(t::ARTIFACT_THREADS)?;
+    for (entry, published) in &slice.artifacts {
+        artifacts.insert(entry, pack(*published).as_slice())?;
+        ids.insert(&published.id, entry)?;
+        let objected = objections(published);
+        for id in &published.references {
+            let row = pack(&(published.id, objected.contains(id)));
+            references.insert(&t::reference(id, *entry), row.as_slice())?;
+        }
+        if let Some(thread) = published.thread {
+            threads.insert(&pair(thread.0, *entry), ())?;
+        }
+    }
+    Ok(())
+}
+
+/// The artifacts that an artifact objects to, if it is an `OBJECTION` (artifacts.md §2).
+pub(in super::super) fn objections(published: &Published) -> Vec<[u8; 32]> {
+    #[derive(serde::Deserialize)]
+    struct Reference {
+        artifact_id: String,
+        relation: Option<String>,
+    }
+    #[derive(serde::Deserialize)]
+    struct References {
+        references: Vec<Reference>,
+    }
+    if &*published.kind != "OBJECTION" {
+        return Vec::new();
+    }
+    // What was published is valid, so this cannot fail; if it does, it objects to all it names.
+    let Ok(read) = serde_json::from_slice::<References>(&published.bytes) else {
+        return published.references.clone();
+    };
+    let objects = |id: &&[u8; 32]| {
+        let hex = id.iter().fold(String::from("sha256:"), |hex, byte| format!("{hex}{byte:02x}"));
+        read.references.iter().any(|reference| {
+            reference.artifact_id == hex && reference.relation.as_deref() == Some("objects-to")
+        })
+    };
+    published.references.iter().filter(objects).copied().collect()
+}
+
+fn write_outcomes(
+    transaction: &WriteTransaction,
+    slice: &Slice<'_>,
+    bucket: u32,
+    entries: usize,
+) -> Result<(), StoreError> {
+    let mut table = transaction.open_table(t::OUTCOMES)?;
+    for (key, remembered) in &slice.outcomes {
+        table.insert(key, pack(remembered).as_slice())?;
+    }
+    // Buckets that are too old go a piece with each slice, so that none takes long.
+    let kept = t::outcome(bucket.saturating_sub(BUCKETS_KEPT), &[0; 16]);
+    let mut old = Vec::new();
+    for row in table.range::<&[u8; 20]>(..&kept)?.take(2 * entries + FORGOTTEN_MIN) {
+        old.push(*row?.0.value());
+    }
+    for key in old {
+        table.remove(&key)?;
+    }
+    Ok(())
+}
+
+fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Result<(), StoreError> {
+    if snapshots.is_empty() {
+        return Ok(());
+    }
+    let heads = transaction.open_table(t::HEADS)?;
+    let mut table = transaction.open_table(t::SNAPSHOTS)?;
+    for snapshot in snapshots {
+        let head = snapshot.head();
+        let Some(row) = heads.get(head.id.0)? else {
+            continue;
+        };
+        let stored: Head = unpack("heads", row.value())?;
+        if stored == *head {
+            table.insert(head.id.0, pack(snapshot).as_slice())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Cursors (parley.md §7): opaque to clients, authenticated, good across restarts.
+//!
+//! A cursor is `<position>.<era>.<tag>`, that of a list `<place>.<position>.<era>.<tag>`; the tag
+//! is a keyed hash of the rest, which guards against mistakes: rights come from the token. A
+//! cursor of an era before is good if it was given before the copy that was restored from.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use parley_protocol::entry::Position;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use siphasher::sip::SipHasher24;
+
+use super::archive::Meta;
+use super::view::Views;
+
+/// Characters of the longest cursor: three numbers, the tag, the dots.
+const TEXT_MAX: usize = 20 * 3 + 16 + 3;
+
+/// What a tag is for.
+const CURSOR: u8 = 0;
+const LIST: u8 = 1;
+
+/// Gives cursors and reads them back.
+pub struct Cursors {
+    key: [u8; 16],
+    era: u64,
+    past: Vec<(u64, Position)>,
+    views: Arc<Views>,
+}
+
+impl fmt::Debug for Cursors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursors").field("era", &self.era).finish_non_exhaustive()
+    }
+}
+
+impl Cursors {
+    /// Cursors with the key and the eras of `meta`; `views` says what can be read now.
+    pub fn new(meta: &Meta, views: Arc<Views>) -> Self {
+        Self { key: meta.cursor_key, era: meta.era, past: meta.past.clone(), views }
+    }
+
+    /// The cursor of `position`, good in an inbox, a thread, events and a feed.
+    pub fn text(&self, position: Position) -> String {
+        let tag = self.tag(CURSOR, &[], &[position.0, self.era]);
+        format!("{}.{}.{tag:016x}", position.0, self.era)
+    }
+
+    /// The position of a cursor's text; `now` is what can be read.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor` for any text that is no cursor of ours, that lies beyond `now`, or
+    /// that was given after the copy which this instance was restored from.
+    pub fn read(&self, text: &str, now: Position) -> Result<Position> {
+        let numbers = self
+            .verified(CURSOR, &[], text)
+            .filter(|[position, era]| self.is_good(*era, Position(*position), now));
+        numbers.map(|[position, _]| Position(position)).ok_or_else(|| {
+            let detail = "This is no cursor of this instance, or no longer one. Leave it out to \
+                          begin at the beginning, or read the inbox without `since`: it gives a \
+                          cursor to go on from.";
+            Refusal::new(Reason::InvalidCursor, detail)
+        })
+    }
+
+    /// The cursor of `place` in the list that `kind` names with its filters and its order.
+    pub fn list_text(&self, kind: &str, place: u64) -> String {
+        let now = self.views.view().position().0;
+        let tag = self.tag(LIST, kind.as_bytes(), &[place, now, self.era]);
+        format!("{place}.{now}.{}.{tag:016x}", self.era)
+    }
+
+    /// The place of a list's cursor.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor` if it was not given by this list with these filters and this order,
+    /// or as [`Cursors::read`].
+    pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
+        let now = self.views.view().position();
+        let numbers = self.verified(LIST, kind.as_bytes(), text);
+        let numbers = numbers.filter(|[_, given, era]| self.is_good(*era, Position(*given), now));
+        numbers.map(|[place, ..]| place).ok_or_else(|| {
+            let detail = "This is no cursor of this list with these filters and this order, or no \
+                          longer one. Leave it out to begin the list anew.";
+            Refusal::new(Reason::InvalidCursor, detail)
+        })
+    }
+
+    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
+        let past = || self.past.iter().find(|(past, _)| *past == era);
+        let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
+        last.is_some_and(|last| given <= last.min(now))
+    }
+
+    /// The numbers of `text`, if it is written as we write it and its tag is right.
+    fn verified<const N: usize>(&self, what: u8, kind: &[u8], text: &str) -> Option<[u64; N]> {
+        if text.len() > TEXT_MAX {
+            return None;
+        }
+        let mut parts = text.split('.');
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            *number = decimal(parts.next()?)?;
+        }
+        let tag = format!("{:016x}", self.tag(what, kind, &numbers));
+        (parts.next() == Some(&tag) && parts.next().is_none()).then_some(numbers)
+    }
+
+    fn tag(&self, what: u8, kind: &[u8], numbers: &[u64]) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write(&[what]);
+        for number in numbers {
+            hasher.write(&number.to_le_bytes());
+        }
+        hasher.write(kind);
+        hasher.finish()
+    }
+}
+
+/// A decimal number in the one way of writing it.
+fn decimal(text: &str) -> Option<u64> {
+    let is_ours = text == "0" || !text.starts_with('0');
+    if !is_ours || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}

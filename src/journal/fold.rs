@@ -1,0 +1,212 @@
+//! Folding: what the log has committed goes into the archive, a slice at a time, behind the
+//! writer and without holding it up (hard-places.md 2).
+//!
+//! Most slices are committed without a sync; now and then one is durable, and only what is durable
+//! leaves the tail's memory and frees the log. If the archive's disk fails, the archive is opened
+//! anew, so that reading goes on, and what it lacks comes back into the tail.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parley_protocol::thread::Thread;
+
+use super::archive::{Archive, Sync, damaged};
+use super::error::StoreError;
+use super::view::Views;
+use crate::clock::{Clock, Stopwatch};
+
+/// Entries of one slice, at least and at most.
+const SLICE_MIN: usize = 32;
+const SLICE_MAX: usize = 4_096;
+/// Bytes of one slice, roughly; one entry more may be in it.
+const SLICE_BYTES_MAX: u64 = 8 << 20;
+/// Work of one slice that is aimed at.
+const SLICE_SECONDS: f64 = 0.010;
+/// Entries that may be folded and not durable.
+const UNSYNCED_MAX: u64 = 8_192;
+/// How long what is folded may wait to become durable.
+const UNSYNCED_FOR: Duration = Duration::from_secs(1);
+/// How long a small slice waits for more.
+const GATHER_FOR: Duration = Duration::from_millis(50);
+/// Between attempts while the disk refuses.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+/// Attempts that closing makes while the disk refuses: what is not folded is in the log.
+const CLOSING_ATTEMPTS: u32 = 3;
+
+/// What the folder needs from outside.
+pub struct Around {
+    /// Where the views are kept.
+    pub views: Arc<Views>,
+    /// The clock that ages the outcomes remembered.
+    pub clock: Arc<dyn Clock>,
+    /// Opens the archive anew.
+    pub reopen: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
+    /// Whether there is room to fold. Asked before each slice: a database whose write has failed
+    /// refuses reads too, so a full disk must be seen before it is met.
+    pub room: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
+}
+
+/// Folds the tail into the archive.
+pub struct Folder {
+    around: Around,
+    /// `None` while it cannot be opened.
+    archive: Option<Archive>,
+    /// Snapshots whose last act is not folded yet.
+    snapshots: Vec<Thread>,
+    slice: usize,
+    since_sync: Stopwatch,
+}
+
+impl Folder {
+    /// A folder that goes on from what `archive` holds.
+    pub fn new(around: Around, archive: Archive) -> Self {
+        Self {
+            around,
+            archive: Some(archive),
+            snapshots: Vec::new(),
+            slice: 256,
+            since_sync: Stopwatch::start(),
+        }
+    }
+
+    /// Folds the oldest slice of the tail, or makes durable what is folded if that is due;
+    /// returns whether there was anything to do.
+    ///
+    /// # Errors
+    /// What the disk says. The tail keeps what is not folded; calling again tries again.
+    pub fn step(&mut self) -> Result<bool, StoreError> {
+        self.step_with(false)
+    }
+
+    /// Folds everything and makes it durable.
+    ///
+    /// # Errors
+    /// As [`Folder::step`].
+    pub fn finish(&mut self) -> Result<(), StoreError> {
+        while self.step_with(true)? {}
+        Ok(())
+    }
+
+    /// Folds whatever comes until [`Views::close`], then the rest. On a thread of its own.
+    pub fn run(mut self) {
+        let views = Arc::clone(&self.around.views);
+        let mut failures = 0;
+        loop {
+            let closing = self.wait();
+            match self.guarded_step(closing) {
+                Ok(true) => {
+                    if failures > 0 {
+                        tracing::info!(failures, "folding goes on");
+                    }
+                    failures = 0;
+                }
+                Ok(false) if closing => return,
+                Ok(false) => {}
+                Err(error) => {
+                    if failures == 0 {
+                        tracing::error!(%error, "folding into the archive failed");
+                    }
+                    failures += 1;
+                    if closing && failures >= CLOSING_ATTEMPTS {
+                        return;
+                    }
+                    views.pause(RETRY_AFTER);
+                }
+            }
+        }
+    }
+
+    /// A step; a damaged file may make the database panic, which must not end folding.
+    fn guarded_step(&mut self, all: bool) -> Result<bool, StoreError> {
+        catch_unwind(AssertUnwindSafe(|| self.step_with(all))).unwrap_or_else(|_| {
+            let reopened = catch_unwind(AssertUnwindSafe(|| self.reopen()));
+            Err(match reopened {
+                Ok(Err(error)) => error,
+                _ => damaged("the database panicked"),
+            })
+        })
+    }
+
+    /// Waits for something to do; returns whether the views are closing.
+    fn wait(&self) -> bool {
+        let views = &self.around.views;
+        match views.backlog() {
+            (0, 0) => views.wait(1, None),
+            (0, _) => {
+                let passed = Duration::from_secs_f64(self.since_sync.seconds());
+                views.wait(1, Some(UNSYNCED_FOR.saturating_sub(passed)))
+            }
+            _ => views.wait(SLICE_MIN.max(self.slice / 4), Some(GATHER_FOR)),
+        }
+    }
+
+    fn step_with(&mut self, all: bool) -> Result<bool, StoreError> {
+        if self.archive.is_none() {
+            self.reopen()?;
+        }
+        let views = Arc::clone(&self.around.views);
+        let slice = views.slice(self.slice, SLICE_BYTES_MAX);
+        let (waiting, folded) = views.backlog();
+        let last = all && slice.len() == waiting;
+        let (entries_max, bytes_max) = views.unsynced_max();
+        let due = slice.len() as u64 + folded as u64 >= entries_max.min(UNSYNCED_MAX)
+            || views.tail_bytes() >= bytes_max
+            || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64();
+        let sync = if last || due { Sync::Durable } else { Sync::Later };
+        self.snapshots.extend(views.take_snapshots());
+        let nothing_to_sync = folded == 0 || sync == Sync::Later;
+        if slice.is_empty() && self.snapshots.is_empty() && nothing_to_sync {
+            return Ok(false);
+        }
+        (self.around.room)()?;
+        let snapshots = std::mem::take(&mut self.snapshots);
+        let now = self.around.clock.now();
+        let work = Stopwatch::start();
+        let archive = self.archive.as_ref().expect("opened above");
+        let folded = archive.fold(&slice, &snapshots, now, sync);
+        let folded = folded.and_then(|progress| Ok((progress, archive.read()?)));
+        let (progress, read) = match folded {
+            Ok(folded) => folded,
+            Err(error) => {
+                if let Err(again) = self.reopen() {
+                    tracing::debug!(error = %again, "the archive cannot be opened");
+                }
+                return Err(error);
+            }
+        };
+        let is_full = slice.len() == self.slice;
+        self.adapt(work.seconds(), is_full, sync);
+        // A snapshot that is ahead of the archive waits; there is no other reason to keep one.
+        let ahead = |thread: &Thread| thread.head().position.entry() > progress.derived_upto;
+        self.snapshots = snapshots.into_iter().filter(ahead).collect();
+        views.folded(read);
+        if sync == Sync::Durable {
+            views.synced(progress.derived_upto);
+            self.since_sync = Stopwatch::start();
+        }
+        Ok(!slice.is_empty() || sync == Sync::Durable)
+    }
+
+    /// Fits the next slice to the work that this one was.
+    fn adapt(&mut self, seconds: f64, is_full: bool, sync: Sync) {
+        if sync == Sync::Durable {
+            return;
+        }
+        if seconds > SLICE_SECONDS {
+            self.slice = (self.slice / 2).max(SLICE_MIN);
+        } else if is_full && seconds < SLICE_SECONDS / 2.0 {
+            self.slice = (self.slice * 2).min(SLICE_MAX);
+        }
+    }
+
+    /// Opens the archive anew and shows it: after a failure the database refuses reads too.
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        // Closed before it is opened again: no two may hold one file.
+        self.archive = None;
+        let archive = (self.around.reopen)()?;
+        self.around.views.reopened(archive.read()?);
+        self.archive = Some(archive);
+        Ok(())
+    }
+}

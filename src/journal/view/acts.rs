@@ -1,0 +1,165 @@
+//! The acts of one thread, what was taken back of them, and the thread itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parley_protocol::entry::{Act, Entry};
+use parley_protocol::ids::{MessageId, ThreadId};
+use parley_protocol::thread::Thread;
+
+use super::super::Committed;
+use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
+use super::super::error::StoreError;
+use super::View;
+
+/// An act and its place in the one order.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The number of the entry.
+    pub entry: u64,
+    held: Held,
+}
+
+#[derive(Clone, Debug)]
+enum Held {
+    Tail(Arc<Committed>),
+    Archive(Box<Act>),
+}
+
+impl Placed {
+    /// The act.
+    pub fn act(&self) -> &Act {
+        match &self.held {
+            Held::Archive(act) => act,
+            Held::Tail(committed) => match &committed.entry {
+                Entry::Act(act) => act,
+                _ => unreachable!("a thread in the tail holds acts only"),
+            },
+        }
+    }
+
+    fn of(committed: &Arc<Committed>) -> Self {
+        Self { entry: committed.number, held: Held::Tail(Arc::clone(committed)) }
+    }
+}
+
+impl View {
+    /// The acts of `thread` after the entry `after`, in order, at most `max`; none if there is no
+    /// such thread.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn acts(
+        &self,
+        thread: ThreadId,
+        after: u64,
+        max: usize,
+    ) -> Result<Vec<Placed>, StoreError> {
+        let mut acts = Vec::new();
+        let upto = self.0.archive.upto();
+        if after < upto {
+            for row in self.0.archive.acts(thread, after)?.take(max) {
+                let (entry, act) = row?;
+                acts.push(Placed { entry, held: Held::Archive(act) });
+            }
+        }
+        if let Some(found) = self.0.tail.threads.get(&thread) {
+            let after = after.max(upto);
+            let first = found.acts.binary_search_by_key(&(after + 1), |one| one.number);
+            let rest = found.acts.iter().skip(first.unwrap_or_else(|place| place));
+            acts.extend(rest.take(max - acts.len()).map(Placed::of));
+        }
+        Ok(acts)
+    }
+
+    /// The act of `thread` that the entry `entry` holds, if it holds one.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn act_at(&self, thread: ThreadId, entry: u64) -> Result<Option<Placed>, StoreError> {
+        if let Some(found) = self.0.tail.threads.get(&thread)
+            && let Ok(place) = found.acts.binary_search_by_key(&entry, |one| one.number)
+        {
+            return Ok(Some(Placed::of(&found.acts[place])));
+        }
+        let act = self.0.archive.act(thread, entry)?;
+        Ok(act.map(|act| Placed { entry, held: Held::Archive(act) }))
+    }
+
+    /// How messages of `thread` were taken back.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn retractions(
+        &self,
+        thread: ThreadId,
+    ) -> Result<BTreeMap<MessageId, Retraction>, StoreError> {
+        let mut retractions = self.0.archive.retractions(thread)?;
+        if let Some(found) = self.0.tail.threads.get(&thread) {
+            retractions.extend(found.retracted.iter().map(|(id, how)| (*id, how.clone())));
+        }
+        Ok(retractions)
+    }
+
+    /// How `message` of `thread` was taken back, if it was.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn retraction(
+        &self,
+        thread: ThreadId,
+        message: MessageId,
+    ) -> Result<Option<Retraction>, StoreError> {
+        let here = self.0.tail.threads.get(&thread);
+        match here.and_then(|found| found.retracted.get(&message)) {
+            Some(retraction) => Ok(Some(retraction.clone())),
+            None => self.0.archive.retraction(thread, message),
+        }
+    }
+
+    /// The thread as its acts have made it, to wake its actor with: from the last snapshot, or
+    /// from its opening.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if its acts do not make what the head shows, or what the disk says.
+    pub fn thread(&self, id: ThreadId) -> Result<Option<Thread>, StoreError> {
+        let Some(head) = self.head(id)? else {
+            return Ok(None);
+        };
+        let snapshot = match head.seq >= SNAPSHOT_ACTS_MIN {
+            true => self.0.archive.snapshot(id)?,
+            false => None,
+        };
+        let mut thread = snapshot;
+        let mut after = thread.as_ref().map_or(0, |thread| thread.head().position.entry());
+        loop {
+            let acts = self.acts(id, after, ACTS_AT_ONCE)?;
+            for placed in &acts {
+                let act = placed.act();
+                let made = match &mut thread {
+                    None => Thread::open(act),
+                    Some(thread) if thread.head().seq != act.seq => None,
+                    Some(_) => {
+                        let mut made = thread.take();
+                        made.iter_mut().for_each(|thread| thread.apply(act));
+                        made
+                    }
+                };
+                let mut made = made.ok_or_else(|| damaged(format!("{id} lacks an act")))?;
+                made.stamp(act, placed.entry);
+                thread = Some(made);
+                after = placed.entry;
+            }
+            if acts.len() < ACTS_AT_ONCE {
+                break;
+            }
+        }
+        match thread {
+            Some(thread) if *thread.head() == *head => Ok(Some(thread)),
+            _ => Err(damaged(format!("{id} is not what its acts make of it"))),
+        }
+    }
+}
+
+/// Acts read at once while a thread is made again.
+const ACTS_AT_ONCE: usize = 1_024;

@@ -1,0 +1,178 @@
+//! Artifacts (artifacts.md §4): by identifier, in order of publication, and who refers to what.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parley_protocol::command::ArtifactQuery;
+use parley_protocol::entry::{Entry, Published};
+
+use super::super::Committed;
+use super::super::archive::{Referrer, Rows, damaged};
+use super::super::error::StoreError;
+use super::View;
+use super::scan::{Merged, Page, Scan, scan};
+
+/// An artifact and its place in the one order.
+#[derive(Clone, Debug)]
+pub struct PlacedArtifact {
+    /// The number of the entry.
+    pub entry: u64,
+    held: Held,
+}
+
+#[derive(Clone, Debug)]
+enum Held {
+    Tail(Arc<Committed>),
+    Archive(Box<Published>),
+}
+
+impl PlacedArtifact {
+    /// The artifact.
+    pub fn published(&self) -> &Published {
+        match &self.held {
+            Held::Archive(published) => published,
+            Held::Tail(committed) => match &committed.entry {
+                Entry::Artifact(published) => published,
+                _ => unreachable!("the tail lists artifacts as such"),
+            },
+        }
+    }
+
+    fn of(committed: &Arc<Committed>) -> Self {
+        Self { entry: committed.number, held: Held::Tail(Arc::clone(committed)) }
+    }
+}
+
+impl View {
+    /// The entry of the artifact `id`: its place in the order of publication.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn artifact_entry(&self, id: &[u8; 32]) -> Result<Option<u64>, StoreError> {
+        match self.0.tail.artifact_ids.get(id) {
+            Some(entry) => Ok(Some(*entry)),
+            None => self.0.archive.artifact_entry(id),
+        }
+    }
+
+    /// The artifact `id`.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn artifact(&self, id: &[u8; 32]) -> Result<Option<PlacedArtifact>, StoreError> {
+        match self.artifact_entry(id)? {
+            Some(entry) => self.artifact_at(entry).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn artifact_at(&self, entry: u64) -> Result<PlacedArtifact, StoreError> {
+        if let Some(committed) = self.0.tail.artifacts.get(&entry) {
+            return Ok(PlacedArtifact::of(committed));
+        }
+        let published = self.0.archive.artifact(entry)?;
+        let published = published.ok_or_else(|| damaged(format!("no artifact at {entry}")))?;
+        Ok(PlacedArtifact { entry, held: Held::Archive(Box::new(published)) })
+    }
+
+    /// Artifacts that `query` selects, in order of publication, those beyond the place `after`:
+    /// an entry. The page of `query` is not looked at.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn artifacts(
+        &self,
+        query: &ArtifactQuery,
+        after: Option<u64>,
+        page: Page,
+    ) -> Result<Scan<PlacedArtifact>, StoreError> {
+        let start = after.unwrap_or(0);
+        let rows: Box<dyn Iterator<Item = Result<(u64, Option<PlacedArtifact>), StoreError>>> =
+            match (&query.references, query.thread) {
+                (Some(id), _) => Box::new(unread(self.referrers(id, start)?)),
+                (None, Some(thread)) => {
+                    let from = start.max(self.0.archive.upto());
+                    let range = (thread, from.saturating_add(1))..=(thread, u64::MAX);
+                    let here = self.0.tail.artifact_threads.range(range);
+                    let here = here.map(|((_, entry), ())| Ok((*entry, ())));
+                    let stored = self.0.archive.artifacts_of(thread, start)?;
+                    Box::new(unread(Merged::new(vec![stored, Box::new(here)], false)))
+                }
+                (None, None) => Box::new(self.all_artifacts(start)?),
+            };
+        scan(rows, start, page, |entry, found| {
+            let found = found.map_or_else(|| self.artifact_at(entry), Ok)?;
+            Ok(selects(query, found.published()).then_some(found))
+        })
+    }
+
+    fn all_artifacts(&self, start: u64) -> Result<Merged<'_, Option<PlacedArtifact>>, StoreError> {
+        let from = start.max(self.0.archive.upto());
+        let here = self.0.tail.artifacts.range(from.saturating_add(1)..);
+        let here = here.map(|(entry, committed)| Ok((*entry, Some(PlacedArtifact::of(committed)))));
+        let stored = self.0.archive.artifacts(start)?.map(|row| {
+            let (entry, published) = row?;
+            Ok((entry, Some(PlacedArtifact { entry, held: Held::Archive(Box::new(published)) })))
+        });
+        Ok(Merged::new(vec![Box::new(stored), Box::new(here)], false))
+    }
+
+    /// What refers to `id`, in order of publication, after the entry `after`.
+    fn referrers(&self, id: &[u8; 32], after: u64) -> Result<Merged<'_, Referrer>, StoreError> {
+        let from = after.max(self.0.archive.upto());
+        let here = self.0.tail.artifact_refs.range((*id, from.saturating_add(1))..=(*id, u64::MAX));
+        let here: Rows<'_, _> =
+            Box::new(here.map(|((_, entry), referrer)| Ok((*entry, *referrer))));
+        Ok(Merged::new(vec![self.0.archive.referrers(id, after)?, here], false))
+    }
+
+    /// Which of `ids` are not published, in their order.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn unresolved(&self, ids: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, StoreError> {
+        let mut missing = Vec::new();
+        for id in ids {
+            if self.artifact_entry(id)?.is_none() {
+                missing.push(*id);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// The artifacts of type `OBJECTION` that object to `id` (artifacts.md §2), each once, at
+    /// most `max` references being looked at; and whether that was all.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn objections_to(
+        &self,
+        id: &[u8; 32],
+        max: usize,
+    ) -> Result<(BTreeSet<[u8; 32]>, bool), StoreError> {
+        let mut found = BTreeSet::new();
+        for (looked_at, row) in self.referrers(id, 0)?.enumerate() {
+            if looked_at >= max {
+                return Ok((found, false));
+            }
+            let (_, (referrer, objects)) = row?;
+            if objects {
+                found.insert(referrer);
+            }
+        }
+        Ok((found, true))
+    }
+}
+
+/// Rows whose artifact is still to be read.
+fn unread<T>(
+    rows: impl Iterator<Item = Result<(u64, T), StoreError>>,
+) -> impl Iterator<Item = Result<(u64, Option<PlacedArtifact>), StoreError>> {
+    rows.map(|row| row.map(|(entry, _)| (entry, None)))
+}
+
+fn selects(query: &ArtifactQuery, published: &Published) -> bool {
+    query.kind.as_ref().is_none_or(|kind| *kind == published.kind)
+        && query.references.as_ref().is_none_or(|id| published.references.contains(id))
+        && query.thread.is_none_or(|thread| published.thread == Some(thread))
+}

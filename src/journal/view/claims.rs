@@ -1,0 +1,60 @@
+//! Claims (parley.md §8).
+
+use std::sync::Arc;
+
+use parley_protocol::claim::{Claim, Status};
+use parley_protocol::ids::{ClaimId, ThreadId};
+
+use super::super::archive::Rows;
+use super::super::error::StoreError;
+use super::View;
+use super::scan::{Merged, Page, Scan, scan};
+
+impl View {
+    /// The claim `id` as it stands.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn claim(&self, id: ClaimId) -> Result<Option<Arc<Claim>>, StoreError> {
+        if let Some(thread) = self.0.tail.claim_threads.get(&id) {
+            let found = self.0.tail.threads.get(thread);
+            return Ok(found
+                .and_then(|found| found.claims.get(&id))
+                .map(|(_, claim)| claim.clone()));
+        }
+        let Some(thread) = self.0.archive.claim_thread(id)? else {
+            return Ok(None);
+        };
+        Ok(self.0.archive.claim(thread, id)?.map(Arc::new))
+    }
+
+    /// The claims of `thread`, by identifier, of one status or all, those beyond the place
+    /// `after`: a claim's number. None if there is no such thread.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn claims(
+        &self,
+        thread: ThreadId,
+        status: Option<Status>,
+        after: Option<u64>,
+        page: Page,
+    ) -> Result<Scan<Arc<Claim>>, StoreError> {
+        let start = after.unwrap_or(0);
+        let mut sources: Vec<Rows<'_, Option<Arc<Claim>>>> = Vec::new();
+        let here = self.0.tail.threads.get(&thread);
+        let rows = self.0.archive.claims(thread, start)?;
+        sources.push(Box::new(rows.map(move |row| {
+            let (id, claim) = row?;
+            let moved = here.is_some_and(|found| found.claims.contains_key(&ClaimId(id)));
+            Ok((id, (!moved).then_some(claim)))
+        })));
+        if let Some(found) = here {
+            let rows = found.claims.range(ClaimId(start.saturating_add(1))..);
+            sources.push(Box::new(rows.map(|(id, (_, claim))| Ok((id.0, Some(claim.clone()))))));
+        }
+        scan(Merged::new(sources, false), start, page, |_, claim| {
+            Ok(claim.filter(|claim| status.is_none_or(|status| status == claim.status)))
+        })
+    }
+}

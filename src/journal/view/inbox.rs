@@ -1,0 +1,147 @@
+//! What waits for a participant (parley.md §7).
+
+use std::sync::Arc;
+
+use parley_protocol::entry::{Awaiting, Position, slot};
+use parley_protocol::head::Head;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::who::Participant;
+
+use super::super::archive::{Rows, Waiting, damaged};
+use super::super::error::StoreError;
+use super::View;
+use super::scan::{Merged, Page, Scan, scan};
+
+/// A question that stands.
+enum Standing {
+    /// In a thread of the tail.
+    Here(Arc<Head>),
+    /// In the archive.
+    Stored(Waiting, Asked),
+    /// The archive's row is out of date: the tail holds the thread.
+    Moved,
+}
+
+/// Which index the row is from, and so whom it names.
+#[derive(Clone, Copy)]
+enum Asked {
+    Anyone,
+    One,
+}
+
+/// A page of an inbox.
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    /// The threads that wait, by the moment at which `awaiting` was set. The entry that holds the
+    /// awaited message is [`Head::awaited_entry`].
+    pub items: Vec<Arc<Head>>,
+    /// The place to go on from: after the last item where there is more, else now.
+    pub next: Position,
+    /// Whether there is more, or may be: the bound on rows was reached.
+    pub more: bool,
+}
+
+impl View {
+    /// The threads that wait for a reply which `participant` may give, set after `since`.
+    /// `anyone` false leaves out the questions to anyone.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn inbox(
+        &self,
+        participant: &Participant,
+        anyone: bool,
+        since: Position,
+        page: Page,
+    ) -> Result<Inbox, StoreError> {
+        // The first entry whose setting of `awaiting` lies after the cursor.
+        let first = if since < Position::of(since.entry(), slot::AWAITING) {
+            since.entry()
+        } else {
+            since.entry() + 1
+        };
+        let mut sources = vec![
+            self.archive_directed(participant, first)?,
+            self.tail_directed(participant, first),
+        ];
+        if anyone {
+            sources.push(self.archive_board(first)?);
+            sources.push(self.tail_board(first));
+        }
+        let rows = Merged::new(sources, false);
+        let start = first.saturating_sub(1);
+        let found = scan(rows, start, page, |entry, standing| {
+            self.concerned(participant, anyone, entry, standing)
+        })?;
+        let Scan { items, next, more } = found;
+        let next = if more { Position::after(next).max(since) } else { self.position().max(since) };
+        Ok(Inbox { items, next, more })
+    }
+
+    fn concerned(
+        &self,
+        participant: &Participant,
+        anyone: bool,
+        entry: u64,
+        standing: Standing,
+    ) -> Result<Option<Arc<Head>>, StoreError> {
+        let head = match standing {
+            Standing::Moved => return Ok(None),
+            Standing::Here(head) => head,
+            Standing::Stored(waiting, asked) => {
+                if !may_concern(participant, &waiting, asked) {
+                    return Ok(None);
+                }
+                let head = self.0.archive.head(waiting.thread)?;
+                let head = head.filter(|head| head.awaiting_entry == entry);
+                let odd = || damaged(format!("{} does not wait as listed", waiting.thread));
+                Arc::new(head.ok_or_else(odd)?)
+            }
+        };
+        let concerns = |awaiting: &Awaiting| awaiting.concerns(participant, anyone);
+        Ok(head.awaiting.as_ref().is_some_and(concerns).then_some(head))
+    }
+
+    fn archive_board(&self, first: u64) -> Result<Rows<'_, Standing>, StoreError> {
+        let rows = self.0.archive.board(first)?;
+        Ok(Box::new(rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, Asked::Anyone)))))
+    }
+
+    fn archive_directed(
+        &self,
+        participant: &Participant,
+        first: u64,
+    ) -> Result<Rows<'_, Standing>, StoreError> {
+        let rows = self.0.archive.directed(&participant.identity, first)?;
+        Ok(Box::new(rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, Asked::One)))))
+    }
+
+    fn stored(&self, entry: u64, row: Waiting, asked: Asked) -> (u64, Standing) {
+        let moved = self.0.tail.holds(row.thread);
+        (entry, if moved { Standing::Moved } else { Standing::Stored(row, asked) })
+    }
+
+    fn tail_board(&self, first: u64) -> Rows<'_, Standing> {
+        let rows = self.0.tail.board.range(first..);
+        Box::new(rows.map(|(entry, thread)| Ok((*entry, self.here(*thread)))))
+    }
+
+    fn tail_directed(&self, participant: &Participant, first: u64) -> Rows<'_, Standing> {
+        let key = |entry| (Arc::clone(&participant.identity), entry);
+        let rows = self.0.tail.directed.range(key(first)..=key(u64::MAX));
+        Box::new(rows.map(|((_, entry), thread)| Ok((*entry, self.here(*thread)))))
+    }
+
+    fn here(&self, thread: ThreadId) -> Standing {
+        let found = self.0.tail.threads.get(&thread);
+        found.map_or(Standing::Moved, |found| Standing::Here(Arc::clone(&found.head)))
+    }
+}
+
+/// Whether a row of the archive may concern `participant`, judged without the head.
+fn may_concern(participant: &Participant, waiting: &Waiting, asked: Asked) -> bool {
+    match asked {
+        Asked::Anyone => waiting.participant != *participant,
+        Asked::One => participant.extension.is_none() || waiting.participant == *participant,
+    }
+}

@@ -1,0 +1,335 @@
+//! What readers see: one consistent state, the archive joined with the tail (hard-places.md 2).
+//!
+//! The writer moves the view once a batch is on disk; the folder swaps the archive's state when a
+//! slice is folded. Both publish a whole new [`View`], which readers take without waiting.
+
+mod acts;
+mod artifacts;
+mod claims;
+mod inbox;
+mod scan;
+mod threads;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use parley_protocol::entry::Position;
+use parley_protocol::head::Head;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::thread::Thread;
+
+use super::Committed;
+use super::archive::{ArchiveRead, Remembered};
+use super::error::StoreError;
+use super::tail::{Tail, weight};
+
+pub use acts::Placed;
+pub use artifacts::PlacedArtifact;
+pub use inbox::Inbox;
+pub use scan::{Page, Scan};
+
+/// Entries that the tail forgets while holding the lock once: the writer waits no longer.
+const FORGET_AT_ONCE: usize = 64;
+/// Which part of the tail may be folded and not durable.
+const UNSYNCED_PART: u64 = 8;
+/// Snapshots that may wait to be stored.
+const SNAPSHOTS_MAX: usize = 64;
+
+/// What one moment shows.
+#[derive(Debug)]
+struct Shown {
+    tail: Tail,
+    archive: Arc<ArchiveRead>,
+    last: u64,
+}
+
+/// A consistent view of what is committed. Cheap to take and to clone, it never changes; it pins
+/// pages of the archive, so hold none while waiting for a client.
+#[derive(Clone, Debug)]
+pub struct View(Arc<Shown>);
+
+/// The bounds of the tail.
+#[derive(Clone, Copy, Debug)]
+pub struct TailMax {
+    /// Entries (`store.tail_entries_max`).
+    pub entries: u64,
+    /// Bytes, roughly.
+    pub bytes: u64,
+}
+
+impl Default for TailMax {
+    fn default() -> Self {
+        Self { entries: 200_000, bytes: 256 << 20 }
+    }
+}
+
+struct State {
+    tail: Tail,
+    archive: Arc<ArchiveRead>,
+    last: u64,
+    /// Entries that the archive does not hold durably, in order.
+    queue: VecDeque<Arc<Committed>>,
+    /// How many of them, from the front, the archive holds.
+    folded: usize,
+    /// How many of these the tail has forgotten.
+    forgotten: usize,
+    /// Threads that went to sleep, to be stored by the folder.
+    snapshots: Vec<Thread>,
+    closing: bool,
+}
+
+/// Where the present view is kept, and what is still to be folded.
+pub struct Views {
+    state: Mutex<State>,
+    shown: ArcSwap<Shown>,
+    grown: Condvar,
+    max: TailMax,
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    durable_upto: AtomicU64,
+}
+
+impl Views {
+    /// Views of what `archive` holds; entries after it are pushed as they are read back.
+    pub fn new(archive: ArchiveRead, max: TailMax) -> Self {
+        let archive = Arc::new(archive);
+        let (tail, last) = (Tail::default(), archive.upto());
+        let shown = Shown { tail: tail.clone(), archive: Arc::clone(&archive), last };
+        let state = State {
+            tail,
+            archive,
+            last,
+            queue: VecDeque::new(),
+            folded: 0,
+            forgotten: 0,
+            snapshots: Vec::new(),
+            closing: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            shown: ArcSwap::from_pointee(shown),
+            grown: Condvar::new(),
+            max,
+            entries: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            durable_upto: AtomicU64::new(0),
+        }
+    }
+
+    /// The present view.
+    pub fn view(&self) -> View {
+        View(self.shown.load_full())
+    }
+
+    /// Moves the view over a batch that is on disk, in order; entries that are shown already are
+    /// passed over. When this returns, every view taken shows the batch.
+    pub fn push(&self, batch: &[Arc<Committed>]) {
+        let mut state = self.lock();
+        for committed in batch {
+            if committed.number > state.last {
+                state.tail.push(committed);
+                state.last = committed.number;
+                self.bytes.fetch_add(weight(committed), Ordering::Relaxed);
+                state.queue.push_back(Arc::clone(committed));
+            }
+        }
+        self.publish(&state);
+        drop(state);
+        self.grown.notify_one();
+    }
+
+    /// Entries that the archive does not hold durably.
+    pub fn tail_entries(&self) -> u64 {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// What they weigh in memory, in bytes, roughly.
+    pub fn tail_bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the tail has reached a bound: the writer refuses with `overloaded` until the
+    /// folder has caught up.
+    pub fn is_full(&self) -> bool {
+        self.tail_entries() >= self.max.entries || self.tail_bytes() >= self.max.bytes
+    }
+
+    /// The entry up to which the archive is known to hold everything durably. The log may drop
+    /// what is older; 0 until the first durable fold of this process.
+    pub fn durable_upto(&self) -> u64 {
+        self.durable_upto.load(Ordering::Acquire)
+    }
+
+    /// The oldest entries that are not folded: at most `entries_max`, and no more once `bytes_max`
+    /// is reached.
+    pub fn slice(&self, entries_max: usize, bytes_max: u64) -> Vec<Arc<Committed>> {
+        let state = self.lock();
+        let mut bytes = 0;
+        let fits = |committed: &&Arc<Committed>| {
+            let begun = bytes < bytes_max;
+            bytes += weight(committed);
+            begun
+        };
+        let waiting = state.queue.iter().skip(state.folded);
+        waiting.take(entries_max).take_while(fits).cloned().collect()
+    }
+
+    /// Shows the archive's state after a fold, then lets the tail forget what it holds.
+    pub fn folded(&self, archive: ArchiveRead) {
+        let mut state = self.lock();
+        let upto = archive.upto();
+        state.archive = Arc::new(archive);
+        state.folded = state.queue.partition_point(|committed| committed.number <= upto);
+        self.publish(&state);
+        while state.forgotten < state.folded {
+            let end = state.folded.min(state.forgotten + FORGET_AT_ONCE);
+            for index in state.forgotten..end {
+                let committed = Arc::clone(&state.queue[index]);
+                state.tail.forget(&committed);
+            }
+            state.forgotten = end;
+            drop(state);
+            state = self.lock();
+        }
+        self.publish(&state);
+    }
+
+    /// Everything folded is durable in the archive, up to the entry `upto`.
+    pub fn synced(&self, upto: u64) {
+        let mut state = self.lock();
+        let durable = state.queue.partition_point(|committed| committed.number <= upto);
+        let durable = durable.min(state.forgotten);
+        for committed in state.queue.drain(..durable) {
+            self.bytes.fetch_sub(weight(&committed), Ordering::Relaxed);
+        }
+        state.folded -= durable;
+        state.forgotten -= durable;
+        self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
+        self.durable_upto.fetch_max(upto, Ordering::AcqRel);
+    }
+
+    /// Shows an archive that was opened anew and may hold less than the one before: what it lacks
+    /// comes back into the tail.
+    pub fn reopened(&self, archive: ArchiveRead) {
+        let mut state = self.lock();
+        let upto = archive.upto();
+        let mut tail = Tail::default();
+        for committed in state.queue.iter().filter(|committed| committed.number > upto) {
+            tail.push(committed);
+        }
+        state.tail = tail;
+        state.archive = Arc::new(archive);
+        state.folded = state.queue.partition_point(|committed| committed.number <= upto);
+        state.forgotten = state.folded;
+        self.publish(&state);
+    }
+
+    /// Entries to fold, and entries folded that are not durable.
+    pub fn backlog(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.queue.len() - state.folded, state.folded)
+    }
+
+    /// Entries and bytes that may be folded and not durable: a part of what the tail may hold.
+    pub fn unsynced_max(&self) -> (u64, u64) {
+        ((self.max.entries / UNSYNCED_PART).max(1), (self.max.bytes / UNSYNCED_PART).max(1))
+    }
+
+    /// Offers a thread that goes to sleep, all its acts committed, to be stored as it is, so that
+    /// waking it need not begin at its opening. Dropped if too many wait already, or if it is not
+    /// how the archive knows the thread once that has come so far.
+    pub fn offer_snapshot(&self, thread: Thread) {
+        let mut state = self.lock();
+        if state.snapshots.len() < SNAPSHOTS_MAX {
+            state.snapshots.push(thread);
+            drop(state);
+            self.grown.notify_all();
+        }
+    }
+
+    /// The threads offered since the last call.
+    pub fn take_snapshots(&self) -> Vec<Thread> {
+        std::mem::take(&mut self.lock().snapshots)
+    }
+
+    /// Waits until `entries_min` entries are to be folded, or the tail is full, or a snapshot was
+    /// offered, or [`Views::close`] was called, or `timeout` is over (`None`: however long it
+    /// takes); returns whether it was closed.
+    pub fn wait(&self, entries_min: usize, timeout: Option<Duration>) -> bool {
+        let pending = |state: &mut State| {
+            let waiting = state.queue.len() - state.folded;
+            let enough = waiting >= entries_min || (waiting > 0 && self.is_full());
+            !state.closing && !enough && state.snapshots.is_empty()
+        };
+        let state = self.lock();
+        let state = match timeout {
+            None => self.grown.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner),
+            Some(timeout) => {
+                let waited = self.grown.wait_timeout_while(state, timeout, pending);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        state.closing
+    }
+
+    /// Waits for `time`, or until [`Views::close`] is called if it was not yet.
+    pub fn pause(&self, time: Duration) {
+        let state = self.lock();
+        let closed = state.closing;
+        let pending = |state: &mut State| state.closing == closed;
+        drop(self.grown.wait_timeout_while(state, time, pending));
+    }
+
+    /// Tells whoever waits that no more will come.
+    pub fn close(&self) {
+        self.lock().closing = true;
+        self.grown.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked with the lock held was changing maps that are consistent at each step
+        // or not published; the folder's next step goes on from them.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn publish(&self, state: &State) {
+        self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
+        self.shown.store(Arc::new(Shown {
+            tail: state.tail.clone(),
+            archive: Arc::clone(&state.archive),
+            last: state.last,
+        }));
+    }
+}
+
+impl View {
+    /// The place after everything that the last entry shown has caused: a cursor for "now".
+    pub fn position(&self) -> Position {
+        Position::after(self.0.last)
+    }
+
+    /// The head of `thread`, or `None` if there is no such thread.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn head(&self, thread: ThreadId) -> Result<Option<Arc<Head>>, StoreError> {
+        match self.0.tail.threads.get(&thread) {
+            Some(found) => Ok(Some(Arc::clone(&found.head))),
+            None => Ok(self.0.archive.head(thread)?.map(Arc::new)),
+        }
+    }
+
+    /// The first outcome of the write whose key has this digest, if it is remembered.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn outcome(&self, digest: &[u8; 16]) -> Result<Option<Remembered>, StoreError> {
+        match self.0.tail.outcomes.get(digest) {
+            Some(committed) => Ok(Remembered::of(committed)),
+            None => self.0.archive.outcome(digest),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Paging through rows of the archive and the tail, in one order, with a bound on the work.
+
+use std::iter::Peekable;
+
+use super::super::archive::Rows;
+use super::super::error::StoreError;
+
+/// What one request may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// Items at most; at least 1.
+    pub limit: usize,
+    /// Rows looked at, at most; at least 1.
+    pub scan_max: usize,
+}
+
+/// A page of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// The place after the page: where to go on.
+    pub next: u64,
+    /// Whether there is more, or may be: the bound on rows was reached.
+    pub more: bool,
+}
+
+/// Rows of several sources, each in order, as one.
+pub(super) struct Merged<'a, T> {
+    sources: Vec<Peekable<Rows<'a, T>>>,
+    descending: bool,
+}
+
+impl<'a, T> Merged<'a, T> {
+    pub fn new(sources: Vec<Rows<'a, T>>, descending: bool) -> Self {
+        Self { sources: sources.into_iter().map(Iterator::peekable).collect(), descending }
+    }
+}
+
+impl<T> Iterator for Merged<'_, T> {
+    type Item = Result<(u64, T), StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut first: Option<(usize, u64)> = None;
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            let key = match source.peek() {
+                Some(Ok((key, _))) => *key,
+                Some(Err(_)) => return source.next(),
+                None => continue,
+            };
+            let sooner = |best: u64| if self.descending { key > best } else { key < best };
+            if first.is_none_or(|(_, best)| sooner(best)) {
+                first = Some((index, key));
+            }
+        }
+        self.sources[first?.0].next()
+    }
+}
+
+/// Takes a page of `rows`, from `start` on: `wanted` makes an item of a row or passes it over.
+///
+/// A full page looks on until it finds one more item, or the bound is reached; its place stays
+/// after its last item.
+pub(super) fn scan<T, R>(
+    rows: impl Iterator<Item = Result<(u64, R), StoreError>>,
+    start: u64,
+    page: Page,
+    mut wanted: impl FnMut(u64, R) -> Result<Option<T>, StoreError>,
+) -> Result<Scan<T>, StoreError> {
+    let mut found = Scan { items: Vec::new(), next: start, more: false };
+    for (scanned, row) in rows.enumerate() {
+        if scanned >= page.scan_max {
+            found.more = true;
+            break;
+        }
+        let (place, row) = row?;
+        let full = found.items.len() >= page.limit;
+        match wanted(place, row)? {
+            Some(_) if full => {
+                found.more = true;
+                break;
+            }
+            Some(item) => found.items.push(item),
+            None => {}
+        }
+        if !full {
+            found.next = place;
+        }
+    }
+    Ok(found)
+}

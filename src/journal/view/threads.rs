@@ -1,0 +1,121 @@
+//! Listing threads (bindings.md §3).
+
+use std::sync::Arc;
+
+use parley_protocol::command::{Order, ThreadQuery};
+use parley_protocol::head::Head;
+use parley_protocol::ids::ThreadId;
+
+use super::super::archive::{LazyHead, Rows, damaged};
+use super::super::error::StoreError;
+use super::View;
+use super::scan::{Merged, Page, Scan, scan};
+
+/// Where the head of a listed thread is.
+enum Listed {
+    /// In the tail.
+    Here(Arc<Head>),
+    /// In the archive, found.
+    Lazy(LazyHead),
+    /// In the archive, to be found.
+    Stored(ThreadId),
+    /// The archive's row is out of date: the tail holds the thread.
+    Moved,
+}
+
+impl View {
+    /// Threads that `query` selects, in its order, those beyond the place `after`: a thread's
+    /// number, or the entry of its last change. The page of `query` is not looked at.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn threads(
+        &self,
+        query: &ThreadQuery,
+        after: Option<u64>,
+        page: Page,
+    ) -> Result<Scan<Arc<Head>>, StoreError> {
+        let (by_update, descending) = match query.order {
+            Order::Created => (false, false),
+            Order::Updated => (true, false),
+            Order::CreatedDescending => (false, true),
+            Order::UpdatedDescending => (true, true),
+        };
+        let start = after.unwrap_or(if descending { u64::MAX } else { 0 });
+        let sources = if by_update {
+            vec![self.archive_updated(start, descending)?, self.tail_updated(start, descending)]
+        } else {
+            vec![self.archive_created(start, descending)?, self.tail_created(start, descending)]
+        };
+        scan(Merged::new(sources, descending), start, page, |_, listed| {
+            let head = match listed {
+                Listed::Here(head) => head,
+                Listed::Lazy(head) => Arc::new(head.read()?),
+                Listed::Stored(thread) => {
+                    let head = self.0.archive.head(thread)?;
+                    Arc::new(head.ok_or_else(|| damaged(format!("{thread} has no head")))?)
+                }
+                Listed::Moved => return Ok(None),
+            };
+            Ok(selects(query, &head).then_some(head))
+        })
+    }
+
+    fn archive_created(
+        &self,
+        start: u64,
+        descending: bool,
+    ) -> Result<Rows<'_, Listed>, StoreError> {
+        let rows = self.0.archive.heads(start, descending)?;
+        Ok(Box::new(rows.map(|row| {
+            let (thread, head) = row?;
+            let moved = self.0.tail.holds(ThreadId(thread));
+            Ok((thread, if moved { Listed::Moved } else { Listed::Lazy(head) }))
+        })))
+    }
+
+    fn archive_updated(
+        &self,
+        start: u64,
+        descending: bool,
+    ) -> Result<Rows<'_, Listed>, StoreError> {
+        let rows = self.0.archive.updated(start, descending)?;
+        Ok(Box::new(rows.map(|row| {
+            let (entry, thread) = row?;
+            let moved = self.0.tail.holds(thread);
+            Ok((entry, if moved { Listed::Moved } else { Listed::Stored(thread) }))
+        })))
+    }
+
+    fn tail_created(&self, start: u64, descending: bool) -> Rows<'_, Listed> {
+        let threads = &self.0.tail.threads;
+        let row = |(thread, found): (&ThreadId, &Arc<super::super::tail::TailThread>)| {
+            Ok((thread.0, Listed::Here(Arc::clone(&found.head))))
+        };
+        if descending {
+            Box::new(threads.range(..ThreadId(start)).rev().map(row))
+        } else {
+            Box::new(threads.range(ThreadId(start.saturating_add(1))..).map(row))
+        }
+    }
+
+    fn tail_updated(&self, start: u64, descending: bool) -> Rows<'_, Listed> {
+        let updated = &self.0.tail.updated;
+        let row = |(entry, thread): (&u64, &ThreadId)| {
+            let found = self.0.tail.threads.get(thread);
+            Ok((*entry, found.map_or(Listed::Moved, |found| Listed::Here(Arc::clone(&found.head)))))
+        };
+        if descending {
+            Box::new(updated.range(..start).rev().map(row))
+        } else {
+            Box::new(updated.range(start.saturating_add(1)..).map(row))
+        }
+    }
+}
+
+fn selects(query: &ThreadQuery, head: &Head) -> bool {
+    query.state.is_none_or(|state| state == head.state)
+        && query.creator.as_ref().is_none_or(|creator| **creator == *head.creator.identity)
+        && query.awaiting.is_none_or(|awaiting| awaiting == head.awaiting.is_some())
+        && query.locked.is_none_or(|locked| locked == head.locked())
+}
