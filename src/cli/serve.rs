@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::failure::{Failure, Outcome};
+use crate::config::Sources;
+use crate::lifecycle::{self, ServeError};
 
 const EXAMPLES: &str = "Examples:
   parley serve
@@ -43,7 +45,19 @@ pub struct Options {
 
 /// Runs the forum until a signal ends it.
 pub fn run(options: Options) -> Outcome {
-    // The hook for `crate::server::serve(options)`.
-    let _ = options;
-    Err(Failure::failed("this build has no server yet"))
+    let Options { config, listen, data, realm, log_level, log_format, set } = options;
+    let named = [
+        ("listen", listen),
+        ("data", data),
+        ("realm", realm),
+        ("log.level", log_level),
+        ("log.format", log_format),
+    ];
+    let served = Sources::of_process(config, &set, &named)
+        .map_err(Into::into)
+        .and_then(|sources| lifecycle::serve(&sources));
+    served.map_err(|error| match error {
+        ServeError::Config(_) => Failure::usage(error.to_string()),
+        ServeError::Start(_) | ServeError::System { .. } => Failure::failed(error.to_string()),
+    })
 }
