@@ -11,8 +11,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::clock::SystemClock;
 use crate::config::{Config, ConfigError, Sources};
-use crate::engine::EngineError;
-use crate::journal::disk::FolderDisk;
 use crate::server::{self, Running, StartError};
 use crate::telemetry;
 
@@ -65,9 +63,7 @@ async fn run(config: Config) -> Result<(), ServeError> {
     let mut signals = Signals::new().map_err(refused)?;
     let public = config.public_url.as_ref().map(|url| url.text.clone());
     let listener = server::listen(config.listen)?;
-    let folder = FolderDisk::open(&config.data);
-    let folder = folder.map_err(|error| StartError::Engine(EngineError::Store(error)))?;
-    let running = server::start(config, Arc::new(SystemClock), Arc::new(folder), listener).await?;
+    let running = server::start(config, Arc::new(SystemClock), listener).await?;
     greet(&running, public.as_deref());
     let name = signals.next().await;
     tracing::info!(signal = name, "stopping; a second signal exits at once");

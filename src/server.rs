@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
-use parley_protocol::operation::{Profile, Profiles};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::time::MissedTickBehavior;
@@ -18,9 +17,10 @@ use crate::feed::hub::Caps;
 use crate::feed::replay::Sources;
 use crate::gateway::{self, Bounds, Gateway, Life, Parts};
 use crate::journal::archive::Meta;
-use crate::journal::disk::Disk;
+use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
-use crate::journal::{self, tokens::Tokens};
+use crate::journal::options::Options;
+use crate::journal::tokens::{FirstStart, Tokens};
 use crate::router::{self, Manifests};
 use crate::telemetry;
 
@@ -47,12 +47,12 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The store or what works on it.
+    /// The data folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The parts behind the gateway do not start.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The tokens cannot be read or made.
-    #[error(transparent)]
-    Tokens(StoreError),
 }
 
 /// A server that runs.
@@ -62,15 +62,6 @@ pub struct Running {
     life: Life,
     engine: Engine,
     first_start: Option<FirstStart>,
-}
-
-/// What the first start of a data folder makes; shown once.
-#[derive(Clone)]
-pub struct FirstStart {
-    /// The secret of `human:admin`.
-    pub admin: String,
-    /// The secret of the handle `agent`, which reads and writes.
-    pub agent: String,
 }
 
 /// Takes the address, so that the queue of those who come at once is long enough.
@@ -93,11 +84,25 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     open().map_err(|source| StartError::Listen { address, source })
 }
 
-/// Starts a server on `listener`, its store on `disk`.
+/// Starts a server on `listener`, in the data folder of `config`.
 ///
 /// # Errors
 /// What keeps it from starting.
 pub async fn start(
+    config: Config,
+    clock: Arc<dyn Clock>,
+    listener: TcpListener,
+) -> Result<Running, StartError> {
+    let disk = FolderDisk::open(&config.data)?;
+    start_on(config, clock, Arc::new(disk), listener).await
+}
+
+/// Starts a server on `listener`, its files on `disk`; only the administrator's token is written
+/// to the data folder of `config`.
+///
+/// # Errors
+/// What keeps it from starting.
+pub async fn start_on(
     config: Config,
     clock: Arc<dyn Clock>,
     disk: Arc<dyn Disk>,
@@ -109,20 +114,19 @@ pub async fn start(
     let address = listener.local_addr().map_err(refused)?;
     let metrics = config.metrics_listen.map(listen).transpose()?;
     let metrics_address = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
-    let profiles = profiles(&config);
+    let tokens = Tokens::open(Arc::clone(&disk), &config.realm, Arc::clone(&clock))?;
     let engine = Engine::start(options(&config), Arc::clone(&disk), Arc::clone(&clock), |meta| {
-        manifests(&config, meta, profiles)
+        manifests(&config, meta)
     });
     let engine = engine.await?;
-    let (tokens, first_start) = tokens(&config, &disk, &*clock)?;
+    let first_start = tokens.first_start(&config.data)?;
     let life = Life::default();
     let gateway = Arc::new(Gateway::new(Parts {
         forum: engine.forum.clone(),
         sources: Arc::clone(&engine.sources),
-        tokens,
+        tokens: Arc::new(tokens),
         config: Arc::clone(&config),
         clock: Arc::clone(&clock),
-        profiles,
         address,
     }));
     let bounds = bounds(&config);
@@ -142,15 +146,11 @@ pub async fn start(
     Ok(Running { address, metrics_address, life, engine, first_start })
 }
 
-fn profiles(config: &Config) -> Profiles {
-    config.profiles.iter().filter_map(|word| Profile::parse(word)).collect()
-}
-
 fn options(config: &Config) -> EngineOptions {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let Config { store, overload, runtime, feed, .. } = config;
     EngineOptions {
-        journal: journal::options::Options {
+        journal: Options {
             batch_entries_max: store.batch_entries_max,
             batch_delay_us: store.batch_delay_us,
             cache_bytes: store.cache_bytes,
@@ -180,14 +180,14 @@ fn options(config: &Config) -> EngineOptions {
     }
 }
 
-fn manifests(config: &Config, meta: &Meta, profiles: Profiles) -> Manifests {
+fn manifests(config: &Config, meta: &Meta) -> Manifests {
     let instance = format!("{:032x}", u128::from_be_bytes(meta.instance));
     let facts = ManifestFacts {
         version: env!("CARGO_PKG_VERSION"),
         realm: &config.realm,
         instance: &instance,
         era: meta.era,
-        profiles,
+        profiles: gateway::profiles(config),
         limits: &config.limits,
     };
     let of = |language| manifest(&facts, language).into();
@@ -276,31 +276,4 @@ impl Running {
         }
         self.engine.stop().await;
     }
-}
-fn tokens(
-    _c: &Config,
-    _d: &Arc<dyn Disk>,
-    _k: &dyn Clock,
-) -> Result<(Arc<Tokens>, Option<FirstStart>), StartError> {
-    let tokens = Tokens::default();
-    use parley_protocol::who::*;
-    let c = |id, identity: &str, rights| {
-        std::sync::Arc::new(Caller {
-            token: parley_protocol::ids::TokenId(id),
-            identity: identity.into(),
-            author_kind: AuthorKind::Llm,
-            rights,
-            label: None,
-        })
-    };
-    tokens
-        .all
-        .lock()
-        .unwrap()
-        .insert("admin".into(), c(1, "human:admin", Rights::HUMAN.with(Right::Admin)));
-    tokens.all.lock().unwrap().insert(
-        "agent".into(),
-        c(2, "local:agent", Rights::default().with(Right::Read).with(Right::Write)),
-    );
-    Ok((Arc::new(tokens), Some(FirstStart { admin: "admin".into(), agent: "agent".into() })))
 }

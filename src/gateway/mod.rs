@@ -25,7 +25,7 @@ use axum::http::{HeaderValue, Method, Request};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hyper::body::Incoming;
-use parley_protocol::operation::Profiles;
+use parley_protocol::operation::{Profile, Profiles};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::{Caller, Right};
 use tokio::time::Instant;
@@ -62,8 +62,6 @@ pub struct Parts {
     pub config: Arc<Config>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// The profiles in force.
-    pub profiles: Profiles,
     /// Where the server listens.
     pub address: SocketAddr,
 }
@@ -71,6 +69,7 @@ pub struct Parts {
 /// Everything that answering needs.
 pub struct Gateway {
     parts: Parts,
+    profiles: Profiles,
     hosts: Hosts,
     failures: Failures,
     requests: Requests,
@@ -94,10 +93,16 @@ pub(crate) struct Asked<'a> {
     held: bool,
 }
 
+/// The profiles that `config` makes active; the core always is.
+pub fn profiles(config: &Config) -> Profiles {
+    config.profiles.iter().filter_map(|word| Profile::parse(word)).collect()
+}
+
 impl Gateway {
     /// A gateway made of these.
     pub fn new(parts: Parts) -> Self {
         Self {
+            profiles: profiles(&parts.config),
             hosts: Hosts::new(parts.address, &parts.config),
             failures: Failures::new(parts.config.gateway.wrong_tokens_per_minute),
             requests: Requests::default(),

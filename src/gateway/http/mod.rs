@@ -77,7 +77,7 @@ impl Gateway {
     /// What answers `method` at `path`; `None` if nothing does.
     pub(super) fn route<'p>(&self, method: &Method, path: &'p str) -> Option<Endpoint<'p>> {
         let method = method.as_str();
-        if let Found::Operation(operation, value) = find(method, path, self.parts.profiles) {
+        if let Found::Operation(operation, value) = find(method, path, self.profiles) {
             return Some(Endpoint::Operation(operation, value));
         }
         if let Some((_, methods, fixed)) = FIXED.iter().find(|(own, ..)| *own == path) {
@@ -89,7 +89,7 @@ impl Gateway {
     /// The methods that `path` answers to.
     pub(super) fn methods(&self, path: &str) -> Vec<&'static str> {
         // No operation has an empty method, so all that stand there are other ones.
-        if let Found::OtherMethod(methods) = find("", path, self.parts.profiles) {
+        if let Found::OtherMethod(methods) = find("", path, self.profiles) {
             return methods;
         }
         if let Some((_, methods, _)) = FIXED.iter().find(|(own, ..)| *own == path) {

@@ -73,6 +73,7 @@ impl Gateway {
         let id = TokenId::parse(id).ok_or_else(unknown)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
         blocking(move || tokens.revoke(id, now)).await?;
+        self.parts.sources.hub.revoke(id);
         Ok(answer::empty(StatusCode::NO_CONTENT))
     }
 
