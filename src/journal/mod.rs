@@ -15,7 +15,7 @@ mod numbers;
 pub mod options;
 mod publisher;
 mod queue;
-mod recovery;
+pub mod recovery;
 mod room;
 mod tail;
 pub mod view;

@@ -39,6 +39,8 @@ pub struct Opened {
     pub publisher: Publisher,
     /// To be run on a thread of its own; ends after the writer.
     pub folder: Folder,
+    /// Where the views are kept.
+    pub views: Arc<Views>,
     /// What never changes while the forum runs.
     pub meta: Meta,
 }
@@ -54,10 +56,8 @@ impl Journal {
         clock: Arc<dyn Clock>,
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
-        let file =
-            disk.create(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        disk.sync().map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        let archive = Archive::open(file, cache_bytes.max(ACTIVE_CACHE_BYTES))?;
+        let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
+        let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
         let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };
@@ -93,8 +93,8 @@ impl Journal {
             room: Box::new(move || folder_room.look()),
         };
         let folder = Folder::new(around, archive);
-        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
-        Ok(Opened { journal, writer, publisher, folder, meta })
+        let writer = Writer::new(queue, log, Arc::clone(&views), room, clock, options, outbox);
+        Ok(Opened { journal, writer, publisher, folder, views, meta })
     }
 }
 

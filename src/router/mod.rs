@@ -58,6 +58,10 @@ struct Inner {
     residents: Arc<Residents>,
     routers: Vec<ActorRef<Route>>,
     keys: Arc<Keys>,
+    /// The artifacts that are being published.
+    publishing: Arc<Keys>,
+    /// Held alone by what is judged by its closure.
+    gate: Arc<tokio::sync::RwLock<()>>,
     inboxes: Inboxes,
     manifest: Manifests,
     stopping: CancellationToken,
@@ -100,6 +104,8 @@ impl Forum {
                 residents,
                 routers,
                 keys: Arc::default(),
+                publishing: Arc::default(),
+                gate: Arc::default(),
                 inboxes,
                 manifest,
                 stopping: CancellationToken::new(),
@@ -133,6 +139,35 @@ impl Forum {
     /// How many threads are awake.
     pub fn resident_count(&self) -> usize {
         self.inner.residents.count()
+    }
+
+    /// Whether it takes writes now (operations.md §4, `/readyz`).
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn ready(&self) -> Result<()> {
+        if self.inner.stopping.is_cancelled() {
+            return Err(shutting_down());
+        }
+        self.inner.around.journal.refuses().map_or(Ok(()), Err)
+    }
+
+    /// The text of a place in a list that is not the forum's own (the tokens).
+    pub fn list_cursor(&self, kind: &str, place: u64) -> String {
+        self.inner.around.journal.cursors().list_text(kind, place)
+    }
+
+    /// The place of such a text.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor`.
+    pub fn read_list_cursor(&self, kind: &str, text: &str) -> Result<u64> {
+        self.inner.around.journal.cursors().read_list(kind, text)
+    }
+
+    /// Ends held inbox reads at once and refuses new work of its own; the first step of a stop.
+    pub fn release_held(&self) {
+        self.inner.stopping.cancel();
     }
 
     /// Ends held inbox reads, lets what is under way end, and stops the actors.
@@ -169,7 +204,8 @@ impl Forum {
     }
 }
 
-fn shutting_down() -> Refusal {
+/// 503 `shutting_down`.
+pub fn shutting_down() -> Refusal {
     let detail = "The server is shutting down. Send it again to its successor in a moment.";
     Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000)
 }

@@ -65,3 +65,21 @@ fn table_of_canonical_forms_by_the_second_implementation() {
         assert_eq!(found.map_err(str::to_owned), expected, "line {line}: {row}");
     }
 }
+
+/// The longest texts of the worst kinds are read and written, and twice give the same: runs of
+/// marks that normalization has to sort and to compose, and of names that begin alike.
+#[test]
+fn texts_that_cost_most() {
+    let marks: String = "\u{301}\u{316}".repeat(16_000);
+    let members: Vec<String> = (0..600).map(|n| format!("\"{}{n}\":0", "x".repeat(96))).collect();
+    for text in [
+        format!(r#"{{"a":"e{marks}"}}"#),
+        format!(r#"{{"a":"{}"}}"#, "\u{1100}\u{1161}\u{11a8}".repeat(7_000)),
+        format!("{{{}}}", members.join(",")),
+        format!(r#"{{"a":[{}0]}}"#, "0,".repeat(32_000)),
+    ] {
+        let once = canonicalize(text.as_bytes()).expect("admissible").bytes();
+        let twice = canonicalize(&once).expect("admissible").bytes();
+        assert_eq!(once, twice);
+    }
+}

@@ -44,6 +44,7 @@ struct Artifact {
     name: String,
     bytes: Vec<u8>,
     is_stored: bool,
+    is_last: bool,
 }
 
 /// A row's graph. Names stand for identifiers; one that is used and never drawn, or before it
@@ -61,13 +62,14 @@ impl Drawing {
         self.ids.entry(name.to_owned()).or_insert_with(id).clone()
     }
 
-    /// `name=kind words…`; the words are `>x` and `~x` (a reference, with the relation of the
-    /// kind or `considers`), `x:word` (a disposition), `?x` (an unresolved issue as a text),
-    /// `!x` (one as an object). In front of the name, `-` leaves the artifact out of the
-    /// store and `*` gives it an identifier that is not its own.
+    /// `name=kind words…`; the words are `>x`, `~x` and `^x` (a reference, with the relation of
+    /// the kind, `considers` or `objects-to`), `x:word` (a disposition), `?x` (an unresolved
+    /// issue as a text), `!x` (one as an object). In front of the name, `-` leaves the
+    /// artifact out of the store, `+` has it stored after all others, and `*` gives it an
+    /// identifier that is not its own.
     fn draw(&mut self, text: &str) {
         let (head, rest) = text.split_once('=').expect("name=kind");
-        let name = head.trim_start_matches(['-', '*']).to_owned();
+        let name = head.trim_start_matches(['-', '+', '*']).to_owned();
         let mut words = rest.split_whitespace();
         let (artifact_type, mut payload, relation) = kind(words.next().expect("a kind"));
         payload["drawn"] = name.clone().into();
@@ -77,6 +79,8 @@ impl Drawing {
                 references.push(json!({"artifact_id": self.id(other), "relation": relation}));
             } else if let Some(other) = word.strip_prefix('~') {
                 references.push(json!({"artifact_id": self.id(other), "relation": "considers"}));
+            } else if let Some(other) = word.strip_prefix('^') {
+                references.push(json!({"artifact_id": self.id(other), "relation": "objects-to"}));
             } else {
                 self.settle(&mut payload, word);
             }
@@ -97,7 +101,8 @@ impl Drawing {
         };
         artifact["artifact_id"] = id.into();
         let bytes = artifact.to_string().into_bytes();
-        self.artifacts.push(Artifact { name, bytes, is_stored: !head.contains('-') });
+        let [is_stored, is_last] = [!head.contains('-'), head.contains('+')];
+        self.artifacts.push(Artifact { name, bytes, is_stored, is_last });
     }
 
     fn settle(&mut self, payload: &mut Value, word: &str) {
@@ -126,7 +131,8 @@ impl Drawing {
         for (index, artifact) in stored {
             let id = drawn.collection.add(&artifact.bytes).expect(&artifact.name);
             if is_ordered {
-                drawn.order.insert(id, index as u64);
+                let index = index as u64 + u64::from(artifact.is_last) * 1_000;
+                drawn.order.insert(id, index);
             }
         }
         drawn
@@ -237,6 +243,7 @@ fn check(line: usize, row: &str) {
         kind(finding).is_none_or(|it| expected.iter().any(|other| kind(other) == Some(it)))
     };
     let found: BTreeSet<String> = found.iter().filter(is_mentioned).cloned().collect();
+    expected.remove("[]");
     assert_eq!(found, expected, "line {line}: {row}\n{report:#}");
 }
 

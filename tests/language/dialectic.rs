@@ -2,6 +2,7 @@
 
 use parley_protocol::claim::{Claim, Evidence, EvidenceKind, Status, proves};
 use parley_protocol::entry::Deed;
+use parley_protocol::refusal::Refusal;
 
 use crate::scenario::{self, play, read};
 use crate::sheet;
@@ -12,7 +13,7 @@ fn claims(stage: &Stage) -> Vec<Claim> {
 }
 
 /// What `act` makes of the claims of the thread played, and the refusal if it is refused.
-fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<String>) {
+fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) {
     let before = play(text);
     let mut stage = play(text);
     let (caller, command) = read(&stage, act);
@@ -21,7 +22,7 @@ fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<String>) {
     let made = match outcome {
         Err(refusal) => {
             assert_eq!(before.opened(), stage.opened(), "{place}: nothing may change");
-            return (new, Some(scenario::refusal(&refusal)));
+            return (new, Some(refusal));
         }
         Ok(act) => act.unwrap_or_else(|| panic!("{place}: a claim operation changes something")),
     };
@@ -67,7 +68,8 @@ fn grids() {
     let mut wrong = Vec::new();
     for (place, text, act, want) in cases {
         let (claims, refused) = perform(&text, &act, &place);
-        let got = refused.unwrap_or_else(|| claims[0].status.word().to_owned());
+        let status = claims[0].status.word();
+        let got = refused.map_or(status, |refusal| sheet::short(refusal.reason));
         if got != want {
             wrong.push(format!("{place}\n  want {want}\n  got  {got}"));
         }
@@ -84,6 +86,7 @@ fn rows() {
         let place = format!("line {}: `{}` then `{}`", row.line, row.cells[0], row.cells[1]);
         let (claims, refused) = perform(row.cells[0], row.cells[1], &place);
         let statuses = claims.iter().map(|claim| claim.status.word()).collect::<Vec<_>>();
+        let refused = refused.as_ref().map(scenario::refusal);
         let got = refused.unwrap_or_else(|| statuses.join(" "));
         if got != row.cells[2] {
             wrong.push(format!("{place}\n  want {}\n  got  {got}", row.cells[2]));

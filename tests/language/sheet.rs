@@ -1,6 +1,8 @@
 //! How the tables are written: rows of cells parted by `|`, remarks after `#`, a line `= play`
 //! above a grid.
 
+use parley_protocol::refusal::Reason;
+
 /// A row and where it stands, for messages.
 pub struct Row<'a> {
     /// The line's number, from 1.
@@ -55,9 +57,28 @@ pub fn grids(text: &str) -> Vec<Grid<'_>> {
     grids
 }
 
+/// The word for a refusal that keeps a grid narrow.
+pub fn short(reason: Reason) -> &'static str {
+    match reason {
+        Reason::ThreadAuthorityMissing => "authority",
+        Reason::TokenRightMissing => "right",
+        Reason::MessageNotFound => "missing",
+        Reason::MessageRetracted => "gone",
+        Reason::SelfReply | Reason::SelfAttest => "self",
+        Reason::ThreadClosed => "locked",
+        Reason::InvalidTransition => "no_move",
+        Reason::InvalidBody => "no_parent",
+        Reason::StateMoved => "moved",
+        Reason::AlreadyAttested => "already",
+        Reason::ClaimSettled => "settled",
+        Reason::ClaimNotSupported => "no_support",
+        other => other.word(),
+    }
+}
+
 /// Each case of the grids: where it stands, the play, the act and what is expected. A column
-/// `-` adds nothing to a row's act; one that begins with `>` a parent; one that begins with a
-/// letter says who does what the row says.
+/// `-` adds nothing to a row's act; one that begins with `>` a parent; a claim operation is what
+/// the participant of the row does; any other column says who does what the row says.
 pub fn cases(text: &str) -> Vec<(String, String, String, String)> {
     let mut cases = Vec::new();
     for grid in grids(text) {
@@ -70,6 +91,7 @@ pub fn cases(text: &str) -> Vec<(String, String, String, String)> {
                 let act = match *column {
                     "-" => head.to_owned(),
                     parent if parent.starts_with('>') => format!("{head}{parent}"),
+                    deed if deed.contains(['@', '^']) => format!("{head}:{deed}"),
                     who => format!("{who}:{head}"),
                 };
                 let place = format!("line {}: `{}` then `{act}`", row.line, grid.play);

@@ -116,7 +116,7 @@ fn grids() {
         let made = outcome.as_ref().ok().and_then(Option::as_ref);
         check_always(&before, &after, made, &place);
         let got = match &outcome {
-            Err(refusal) => refusal.reason.word().to_owned(),
+            Err(refusal) => sheet::short(refusal.reason).to_owned(),
             Ok(act) => change(&before, &after, act.as_ref()),
         };
         if got != want {

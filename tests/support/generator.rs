@@ -144,6 +144,11 @@ impl Generator {
             let mark = self.mark(stage, extension);
             return (caller, mark);
         }
+        if self.chance.percent(25)
+            && let Some(knot) = self.knot(stage, &caller, extension.clone())
+        {
+            return knot;
+        }
         let kind = self.chance.weighed(&[
             (10, Kind::Ask),
             (20, Kind::Answer),
@@ -152,12 +157,43 @@ impl Generator {
             (10, Kind::Object),
             (8, Kind::Agree),
             (14, Kind::Inform),
-            (5, Kind::Decide),
+            (6, Kind::Decide),
             (9, Kind::Retract),
         ]);
         let named = kind == Kind::Retract || self.chance.percent(60);
         let parent = named.then(|| self.message(stage));
         (caller, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))
+    }
+
+    /// What is told about an awaited `clarify` (§3.4): it or what it asks back about is answered
+    /// or retracted, or an answer to the latter is, often by who may retract anything.
+    fn knot(
+        &mut self,
+        stage: &Stage,
+        caller: &Caller,
+        extension: Option<Arc<str>>,
+    ) -> Option<(Caller, Command)> {
+        let messages = || stage.acts.iter().filter_map(|(_, act)| act.message());
+        let awaited = stage.opened().head().awaiting.as_ref()?.message;
+        let clarify = messages().find(|one| one.id == awaited && one.kind == Kind::Clarify)?;
+        let about = clarify.parent?;
+        let mut answers = messages().filter(|one| one.parent == Some(about));
+        let answer = answers.find(|one| one.kind == Kind::Answer).map_or(about, |one| one.id);
+        let (kind, parent) = self.chance.weighed(&[
+            (4, (Kind::Answer, awaited)),
+            (2, (Kind::Retract, awaited)),
+            (1, (Kind::Retract, about)),
+            (2, (Kind::Answer, about)),
+            (2, (Kind::Retract, answer)),
+            (1, (Kind::Clarify, awaited)),
+        ]);
+        let moderators: Vec<_> = self.cast.iter().filter(|one| one.moderates()).cloned().collect();
+        let mut caller = caller.clone();
+        if kind == Kind::Retract && !moderators.is_empty() && self.chance.percent(60) {
+            caller = self.chance.pick(&moderators).clone();
+        }
+        let envelope = self.envelope(kind, Some(THREAD), Some(parent), extension);
+        Some((caller, Command::Post(envelope)))
     }
 
     fn caller(&mut self) -> Caller {
@@ -250,7 +286,7 @@ impl Generator {
         extension: Option<Arc<str>>,
     ) -> (Caller, Command) {
         let made = stage.opened().head().claim_count;
-        if made == 0 || self.chance.percent(25) {
+        if made == 0 || self.chance.percent(35) {
             let assertion = self.assertion(stage, extension);
             return (caller, Command::Assert(assertion));
         }

@@ -1,21 +1,33 @@
 //! A set of artifacts in memory that serves as a store: files, an export, tests.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use super::closure::Store;
+use super::identity::Keyed;
 use super::{Fault, Identifier, canonicalize, examine, identity};
 
 /// Artifacts by the identifier they state, right or wrong: a verification has to find the
 /// wrong ones. It knows no order.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
-    artifacts: BTreeMap<Identifier, Vec<u8>>,
-    objections: BTreeMap<Identifier, BTreeSet<Identifier>>,
+    artifacts: HashMap<Identifier, Vec<u8>, Keyed>,
+    objections: HashMap<Identifier, BTreeSet<Identifier>, Keyed>,
 }
 
 impl Collection {
+    /// An empty set. The key changes nothing but how fast it is: whoever could know it could
+    /// state identifiers that are slow to find, so with artifacts of strangers it should be
+    /// chosen by chance. [`Collection::default`] has a key that everyone knows.
+    pub fn with_key(key: [u8; 16]) -> Self {
+        let table = Keyed::with_key(key);
+        Self {
+            artifacts: HashMap::with_hasher(table.clone()),
+            objections: HashMap::with_hasher(table),
+        }
+    }
+
     /// Adds an artifact's bytes; returns the identifier it states. Refused with the classes
     /// of `artifacts.md` §1 if it is not canonical or states none.
     ///
@@ -57,8 +69,10 @@ impl Collection {
     }
 
     /// The identifiers, ascending.
-    pub fn identifiers(&self) -> impl Iterator<Item = &Identifier> {
-        self.artifacts.keys()
+    pub fn identifiers(&self) -> Vec<Identifier> {
+        let mut ids: Vec<Identifier> = self.artifacts.keys().copied().collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// The number of artifacts.

@@ -1,10 +1,12 @@
 //! Identifiers: the digest of an artifact's canonical bytes (`artifacts.md` §1).
 
 use std::fmt;
+use std::hash::{BuildHasher, Hash};
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
+use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::{Canonical, Class, Fault};
 use crate::json::Value;
@@ -72,6 +74,36 @@ impl fmt::Debug for Identifier {
 impl Serialize for Identifier {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// Hashes identifiers with a key that is not random.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keyed(SipHasher13);
+
+impl Keyed {
+    /// With a key that comes from identifiers.
+    pub(super) fn by(ids: &[Identifier]) -> Self {
+        let mut key = [0; 16];
+        for id in ids {
+            let mut hasher = SipHasher13::new_with_key(&key);
+            id.hash(&mut hasher);
+            key = hasher.finish128().as_bytes();
+        }
+        Self::with_key(key)
+    }
+
+    /// With this key.
+    pub(super) fn with_key(key: [u8; 16]) -> Self {
+        Self(SipHasher13::new_with_key(&key))
+    }
+}
+
+impl BuildHasher for Keyed {
+    type Hasher = SipHasher13;
+
+    fn build_hasher(&self) -> SipHasher13 {
+        self.0
     }
 }
 

@@ -23,7 +23,7 @@ pub mod semantics;
 
 pub use canonical::{Canonical, canonicalize};
 pub use class::{Class, Fault};
-pub use content::{ArtifactType, Content, Reference, Relation};
+pub use content::{ArtifactType, Content, Reference, Relation, TerminationState};
 pub use identity::Identifier;
 pub use report::{Report, Verdict};
 pub use semantics::{Examination, Violation, examine};

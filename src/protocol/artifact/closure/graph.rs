@@ -1,11 +1,10 @@
 //! Loading what the targets rest on, each artifact once (`artifacts.md` §3.1, 1 and 2).
 
-use std::collections::{BTreeSet, HashMap};
-use std::hash::{BuildHasher, Hash};
-
-use siphasher::sip128::{Hash128, Hasher128, SipHasher13};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::ops::Range;
 
 use super::super::content::{Decision, TerminationState};
+use super::super::identity::Keyed;
 use super::super::report::{Failure, Notice, warning};
 use super::super::{ArtifactType, Class, Content, Identifier, canonicalize, examine, identity};
 use super::Store;
@@ -15,8 +14,8 @@ use super::Store;
 pub(super) struct Node {
     pub(super) id: Identifier,
     pub(super) artifact_type: Option<ArtifactType>,
-    /// What it refers to and is there.
-    pub(super) references: Vec<usize>,
+    /// Where in [`Graph::references`] that stands which it refers to and is there.
+    references: Range<usize>,
     /// What it objects to and is there; empty unless it is an objection.
     pub(super) objects_to: Vec<usize>,
     pub(super) blocking: bool,
@@ -24,42 +23,20 @@ pub(super) struct Node {
     pub(super) state: Option<TerminationState>,
 }
 
-/// Places by identifier.
+/// Places by identifier. The key comes from the targets: nobody can aim artifacts at one place
+/// of the table, since a target's identifier, and so the key, changes with every artifact it
+/// rests on. And unlike with a random key, the same closure always costs the same.
 pub(super) type Index = HashMap<Identifier, usize, Keyed>;
-
-/// Hashes with a key that comes from the targets. Nobody can aim artifacts at one place of a
-/// table: the target's identifier, and so the key, changes with every artifact it rests on.
-/// And unlike with a random key, the same closure always costs the same.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Keyed(SipHasher13);
-
-impl Keyed {
-    pub(super) fn by(targets: &[Identifier]) -> Self {
-        let mut key = [0; 16];
-        for target in targets {
-            let mut hasher = SipHasher13::new_with_key(&key);
-            target.hash(&mut hasher);
-            let Hash128 { h1, h2 } = hasher.finish128();
-            key[..8].copy_from_slice(&h1.to_le_bytes());
-            key[8..].copy_from_slice(&h2.to_le_bytes());
-        }
-        Self(SipHasher13::new_with_key(&key))
-    }
-}
-
-impl BuildHasher for Keyed {
-    type Hasher = SipHasher13;
-
-    fn build_hasher(&self) -> SipHasher13 {
-        self.0
-    }
-}
 
 /// A closure. What is missing is kept in a tree: a reference may name whatever its author
 /// likes, and a tree has no worst case to be aimed at.
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
+    /// The references of all artifacts in one piece, artifact by artifact: a list for each
+    /// would be spread over the memory, and large closures cost what memory costs. A closure
+    /// has fewer artifacts than 32 bits can count.
+    references: Vec<u32>,
     pub(super) index: Index,
     pub(super) missing: BTreeSet<Identifier>,
     pub(super) failures: Vec<Failure>,
@@ -83,33 +60,39 @@ impl Graph {
     ) -> Result<Option<Self>, S::Error> {
         let mut graph = Self {
             nodes: Vec::new(),
+            references: Vec::new(),
             index: Index::with_hasher(Keyed::by(targets)),
             missing: BTreeSet::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
         };
         // The contents of artifacts found and not yet followed, in the order of `nodes`.
-        let mut found = Vec::new();
+        let mut found = VecDeque::new();
         for target in targets {
             graph.find(store, *target, &mut found)?;
         }
         let mut at = 0;
-        while at < found.len() {
+        while let Some(content) = found.pop_front() {
             if graph.nodes.len().max(graph.missing.len()) > artifacts_max {
                 return Ok(None);
             }
-            let content: Content = std::mem::take(&mut found[at]);
-            let mut references = Vec::with_capacity(content.references.len());
+            let start = graph.references.len();
             for reference in &content.references {
-                references.extend(graph.find(store, reference.artifact_id, &mut found)?);
+                let place = graph.find(store, reference.artifact_id, &mut found)?;
+                graph.references.extend(place.map(|place| place as u32));
             }
             let objects_to = content.objects_to().filter_map(|id| graph.index.get(&id).copied());
             graph.nodes[at].objects_to = objects_to.collect();
-            graph.nodes[at].references = references;
+            graph.nodes[at].references = start..graph.references.len();
             at += 1;
         }
         let is_over = graph.nodes.len().max(graph.missing.len()) > artifacts_max;
         Ok(if is_over { None } else { Some(graph) })
+    }
+
+    /// What an artifact refers to and is there, in its order.
+    pub(super) fn references(&self, at: usize) -> impl ExactSizeIterator<Item = usize> + use<'_> {
+        self.references[self.nodes[at].references.clone()].iter().map(|place| *place as usize)
     }
 
     /// The place of an artifact, loading it when it is met for the first time.
@@ -117,7 +100,7 @@ impl Graph {
         &mut self,
         store: &S,
         id: Identifier,
-        found: &mut Vec<Content>,
+        found: &mut VecDeque<Content>,
     ) -> Result<Option<usize>, S::Error> {
         if let Some(at) = self.index.get(&id) {
             return Ok(Some(*at));
@@ -136,14 +119,14 @@ impl Graph {
         self.nodes.push(Node {
             id,
             artifact_type: content.artifact_type,
-            references: Vec::new(),
+            references: 0..0,
             objects_to: Vec::new(),
             blocking: content.blocking,
             decision: content.decision.take().map(Box::new),
             state: content.state,
         });
         self.index.insert(id, at);
-        found.push(content);
+        found.push_back(content);
         Ok(Some(at))
     }
 }

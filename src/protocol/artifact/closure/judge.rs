@@ -75,8 +75,7 @@ impl<'a> Judgement<'a> {
             match graph.nodes[at].state {
                 Some(TerminationState::Completed) => {
                     completed.push(at);
-                    let references = graph.nodes[at].references.iter().copied();
-                    decisions.extend(references.filter(|at| is_final(*at)));
+                    decisions.extend(graph.references(at).filter(|at| is_final(*at)));
                 }
                 Some(TerminationState::Deadlock | TerminationState::Exhausted) => {
                     stalemates.push(at);
@@ -212,12 +211,11 @@ impl<'a> Judgement<'a> {
     /// The completed targets none of whose final decisions verifies.
     fn without_decision(&self, failed_decisions: &BTreeSet<usize>) -> Vec<Failure> {
         let nodes = &self.graph.nodes;
-        let verifies = |at: &usize| {
-            nodes[*at].decision.as_ref().is_some_and(|it| it.is_final)
-                && !failed_decisions.contains(at)
+        let verifies = |at: usize| {
+            nodes[at].decision.as_ref().is_some_and(|it| it.is_final)
+                && !failed_decisions.contains(&at)
         };
-        let failed =
-            self.completed.iter().filter(|at| !nodes[**at].references.iter().any(verifies));
+        let failed = self.completed.iter().filter(|at| !self.graph.references(**at).any(verifies));
         let failures = failed.map(|at| Failure {
             class: Class::TerminationWithoutDecision,
             artifact_id: nodes[*at].id,
@@ -283,8 +281,8 @@ impl<'a> Walk<'a> {
             decisions |= Bits::from(judge.is_decision) << bit;
         }
         for at in shape.referrers_first() {
-            for other in &graph.nodes[at].references {
-                reach[*other] |= reach[at];
+            for other in graph.references(at) {
+                reach[other] |= reach[at];
             }
         }
         Self { judges, decisions, reach }

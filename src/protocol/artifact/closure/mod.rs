@@ -44,7 +44,7 @@ pub struct Options {
     /// Whether objections count that are known to the store and that nothing in the closure
     /// refers to.
     pub strict: bool,
-    /// The most artifacts a closure may have.
+    /// The most artifacts a closure may have; never more than [`CLOSURE_ARTIFACTS_MAX`].
     pub artifacts_max: usize,
 }
 
@@ -62,6 +62,8 @@ pub fn verify<S: Store>(
     targets: &[Identifier],
     options: Options,
 ) -> Result<Report, S::Error> {
+    let artifacts_max = options.artifacts_max.min(CLOSURE_ARTIFACTS_MAX);
+    let options = Options { artifacts_max, ..options };
     let mut targets = targets.to_vec();
     targets.sort_unstable();
     targets.dedup();

@@ -76,8 +76,8 @@ impl Shape {
     pub(super) fn cycles(&self, graph: &Graph) -> Vec<Failure> {
         let mut failures = Vec::new();
         for (at, node) in graph.nodes.iter().enumerate() {
-            let is_inside = |other: &&usize| self.component[**other] == self.component[at];
-            let next = node.references.iter().filter(is_inside).map(|other| graph.nodes[*other].id);
+            let is_inside = |other: &usize| self.component[*other] == self.component[at];
+            let next = graph.references(at).filter(is_inside).map(|other| graph.nodes[other].id);
             failures.extend(next.min().map(|next| Failure {
                 class: Class::ReferenceCycle,
                 artifact_id: node.id,
@@ -93,8 +93,8 @@ impl Shape {
         let mut start = 0;
         for (component, &end) in self.ends.iter().enumerate() {
             let members = &self.order[start..end];
-            let references = members.iter().flat_map(|at| &graph.nodes[*at].references);
-            let outside = references.map(|at| self.component[*at]).filter(|at| *at != component);
+            let references = members.iter().flat_map(|at| graph.references(*at));
+            let outside = references.map(|at| self.component[at]).filter(|at| *at != component);
             // What a component refers to comes before it and has its length already.
             lengths.push(outside.map(|other| lengths[other] + 1).max().unwrap_or(0));
             start = end;
@@ -107,11 +107,11 @@ impl Search<'_> {
     fn from(&mut self, start: usize) {
         self.enter(start);
         while let Some((at, next)) = self.path.last_mut() {
-            let (at, reference) = (*at, self.graph.nodes[*at].references.get(*next));
+            let (at, reference) = (*at, self.graph.references(*at).nth(*next));
             *next += 1;
             match reference {
-                Some(&other) if self.seen[other] == UNSEEN => self.enter(other),
-                Some(&other) if self.shape.component[other] == UNSEEN => {
+                Some(other) if self.seen[other] == UNSEEN => self.enter(other),
+                Some(other) if self.shape.component[other] == UNSEEN => {
                     self.low[at] = self.low[at].min(self.seen[other]);
                 }
                 Some(_) => {}
