@@ -17,7 +17,6 @@ use crate::journal::archive::Meta;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
 use crate::journal::options::Options;
-use crate::journal::view::Views;
 use crate::journal::{Journal, Listening, Opened};
 use crate::router::{Bounds, Forum, Manifests, Residence};
 use crate::thread::{Interference, Surroundings};
@@ -66,7 +65,6 @@ pub struct Engine {
     /// What never changes while it runs.
     pub meta: Meta,
     inboxes: Inboxes,
-    views: Arc<Views>,
     writer: JoinHandle<()>,
     folder: JoinHandle<()>,
     publisher: TaskHandle<()>,
@@ -87,7 +85,7 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
         let opened = Journal::open(journal, disk, Arc::clone(&clock));
-        let Opened { journal: door, writer, publisher, folder, views, meta } =
+        let Opened { journal: door, writer, publisher, folder, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
         let listening = door.listen(HUB_BATCHES_MAX);
@@ -112,7 +110,6 @@ impl Engine {
             sources,
             meta,
             inboxes,
-            views,
             writer,
             folder,
             publisher,
@@ -131,7 +128,7 @@ impl Engine {
         let _ = self.telling.await;
         self.sources.hub.stop();
         self.inboxes.stop();
-        self.views.close();
+        // The writer has told the folder that no more will come.
         let folder = self.folder;
         let _ = tokio::task::spawn_blocking(move || folder.join()).await;
     }

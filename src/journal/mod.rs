@@ -18,6 +18,7 @@ mod queue;
 pub mod recovery;
 mod room;
 mod tail;
+pub mod tokens;
 pub mod view;
 mod writer;
 

@@ -39,8 +39,6 @@ pub struct Opened {
     pub publisher: Publisher,
     /// To be run on a thread of its own; ends after the writer.
     pub folder: Folder,
-    /// Where the views are kept.
-    pub views: Arc<Views>,
     /// What never changes while the forum runs.
     pub meta: Meta,
 }
@@ -93,8 +91,8 @@ impl Journal {
             room: Box::new(move || folder_room.look()),
         };
         let folder = Folder::new(around, archive);
-        let writer = Writer::new(queue, log, Arc::clone(&views), room, clock, options, outbox);
-        Ok(Opened { journal, writer, publisher, folder, views, meta })
+        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        Ok(Opened { journal, writer, publisher, folder, meta })
     }
 }
 

@@ -15,6 +15,7 @@ pub mod head;
 pub mod ids;
 pub mod json;
 pub mod limits;
+pub mod manifest;
 pub mod operation;
 pub mod rate;
 pub mod refusal;
