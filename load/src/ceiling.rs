@@ -1,7 +1,7 @@
 //! The same machine without the forum: what the bare parts reach that a forum is made of.
 //!
-//! Each runs in a process of its own, started from this same program by a name that help does not show,
-//! so that generator and server are as far apart as they are when a forum is measured.
+//! Each runs in a process of its own, started from this same program by a name that help does not
+//! show, so that generator and server are as far apart as they are when a forum is measured.
 
 use std::convert::Infallible;
 use std::io::Write as _;

@@ -17,8 +17,8 @@ use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
 use crate::verify::feed::{Kind, Tape};
 
-/// In a closed loop, so many acts may be on their way to the slowest listener. A quarter of the frames
-/// that a server holds for each.
+/// In a closed loop, so many acts may be on their way to the slowest listener. A quarter of the
+/// frames that a server holds for each.
 const WINDOW: u64 = 64;
 /// One frame in so many is parsed whole.
 const PARSED_EVERY: u64 = 100;

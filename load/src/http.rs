@@ -1,6 +1,7 @@
 //! A plain HTTP/1.1 client connection: one request at a time, one buffer, no copies.
 //!
-//! It does less than a library would, since it runs on the same cores as the server that it measures.
+//! It does less than a library would, since it runs on the same cores as the server that it
+//! measures.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! The load harness of Parley: it loads a forum, checks everything that it answers, and says how fast
-//! it was, beside what the bare machine can do.
+//! The load harness of Parley: it loads a forum, checks everything that it answers, and says how
+//! fast it was, beside what the bare machine can do.
 
 mod cast;
 mod ceiling;

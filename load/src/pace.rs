@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 /// The schedule of one connection in an open loop; a closed loop has none.
 ///
-/// The latency of a request counts from the moment at which it was due, not from the one at which the
-/// generator came to send it: a server that stalls is charged for all who would have come meanwhile.
+/// The latency of a request counts from the moment at which it was due, not from the one at which
+/// the generator came to send it: a server that stalls is charged for all who would have come
+/// meanwhile.
 #[derive(Debug, Clone)]
 pub struct Pace {
     start: Instant,

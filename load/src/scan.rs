@@ -55,8 +55,9 @@ pub fn text<'a>(bytes: &'a [u8], opening: &[u8]) -> Option<&'a [u8]> {
 
 /// The position at the head of a frame's last `"cursor":"<position>.…"`.
 ///
-/// A frame's own cursor and those of the objects inside it have one name; only the top level counts.
-/// It is looked for at both ends first, where it stands if it is the first or the last member.
+/// A frame's own cursor and those of the objects inside it have one name; only the top level
+/// counts. It is looked for at both ends first, where it stands if it is the first or the last
+/// member.
 pub fn frame_position(frame: &[u8]) -> Option<u64> {
     let opening = br#""cursor":""#;
     let last = memmem::rfind(frame, opening)?;

@@ -57,6 +57,8 @@ pub struct Swarm {
     pub tainted: Mutex<HashSet<u64>>,
     /// Numbers of all acknowledged messages.
     pub messages: Mutex<Vec<u64>>,
+    /// How many conversations have come to their end.
+    pub ended: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -92,6 +94,7 @@ impl Swarm {
             finished,
             tainted: Mutex::default(),
             messages: Mutex::default(),
+            ended: AtomicU64::new(0),
             stop: AtomicBool::new(false),
         }
     }
@@ -221,6 +224,7 @@ impl Agent {
                 if conversation.step().is_none() {
                     let next = self.swarm.fresh();
                     let done = std::mem::replace(&mut conversation, next);
+                    self.swarm.ended.fetch_add(1, Ordering::Relaxed);
                     let _ = self.swarm.finished.send(done).await;
                 }
             }

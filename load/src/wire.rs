@@ -362,7 +362,8 @@ mod tests {
         let problem = br#"{"type":"x","status":409,"reason":"self_reply","detail":"no"}"#;
         let quoted = serde_json::to_string(std::str::from_utf8(problem).unwrap()).unwrap();
         let tool = format!(
-            "{{\"result\":{{\"isError\":true,\"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}}}"
+            "{{\"result\":{{\"isError\":true,\
+             \"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}}}"
         );
         for (door, status, body) in
             [(Door::Http, 409, &problem[..]), (Door::Legacy, 200, tool.as_bytes())]

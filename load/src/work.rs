@@ -295,7 +295,8 @@ impl Writer {
         }
     }
 
-    /// Posts once; true if it was acknowledged. An error means that the connection had to be made anew.
+    /// Posts once; true if it was acknowledged. An error means that the connection had to be made
+    /// anew.
     async fn step(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
         let sent = self.compose(slot, opens);
         let work = Arc::clone(&self.work);
@@ -416,8 +417,8 @@ impl Work {
 
 /// Waits until shortly before `due`; gives the moment from which the latency counts.
 ///
-/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time and
-/// sending at once keeps the rate, and a request that left early counts from when it left.
+/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
+/// and sending at once keeps the rate, and a request that left early counts from when it left.
 async fn waited(due: Instant, until: Instant) -> Option<Instant> {
     const GRAIN: Duration = Duration::from_millis(1);
     if due >= until {

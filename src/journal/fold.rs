@@ -79,6 +79,14 @@ impl Folder {
         self.step_with(false)
     }
 
+    /// Opens the archive anew: what it did not hold durably may come back into the tail.
+    ///
+    /// # Errors
+    /// What the disk says; then the archive cannot be read until a step has opened it.
+    pub fn reopen_now(&mut self) -> Result<(), StoreError> {
+        self.reopen()
+    }
+
     /// Folds everything and makes it durable.
     ///
     /// # Errors

@@ -16,7 +16,9 @@ pub mod options;
 mod publisher;
 mod queue;
 pub mod recovery;
+mod room;
 mod tail;
+pub mod tokens;
 pub mod view;
 mod writer;
 

@@ -15,10 +15,12 @@ use super::archive::{Archive, Maxima, Meta};
 use super::cursor::Cursors;
 use super::disk::Disk;
 use super::error::StoreError;
+use super::fold::{Around, Folder};
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, Options, PUBLISH_QUEUE};
 use super::publisher::{Listeners, Publisher};
 use super::queue::{Queue, Start};
+use super::room::Room;
 use super::view::{TailMax, Views};
 use super::writer::Writer;
 use super::{Committed, Journal, log};
@@ -35,10 +37,8 @@ pub struct Opened {
     pub writer: Writer,
     /// To be run as a task.
     pub publisher: Publisher,
-    /// The archive, for the folder.
-    pub archive: Archive,
-    /// The views, for the folder.
-    pub views: Arc<Views>,
+    /// To be run on a thread of its own; ends after the writer.
+    pub folder: Folder,
     /// What never changes while the forum runs.
     pub meta: Meta,
 }
@@ -54,10 +54,8 @@ impl Journal {
         clock: Arc<dyn Clock>,
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
-        let file =
-            disk.create(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        disk.sync().map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        let archive = Archive::open(file, cache_bytes.max(ACTIVE_CACHE_BYTES))?;
+        let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
+        let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
         let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };
@@ -84,9 +82,25 @@ impl Journal {
             cursors: Cursors::new(&meta, Arc::clone(&views)),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
-        let writer = Writer::new(queue, log, Arc::clone(&views), disk, clock, options, outbox);
-        Ok(Opened { journal, writer, publisher, archive, views, meta })
+        let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let mut folder_room = room.clone();
+        let around = Around {
+            views: Arc::clone(&views),
+            clock: Arc::clone(&clock),
+            reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
+            room: Box::new(move || folder_room.look()),
+        };
+        let folder = Folder::new(around, archive);
+        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        Ok(Opened { journal, writer, publisher, folder, meta })
     }
+}
+
+fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+    let error = |error| StoreError::io(ARCHIVE_NAME, error);
+    let file = disk.create(ARCHIVE_NAME).map_err(error)?;
+    disk.sync().map_err(error)?;
+    Archive::open(file, cache_bytes)
 }
 
 /// The entries with what they made of their threads, as they were committed first; and the highest

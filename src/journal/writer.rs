@@ -8,13 +8,13 @@ use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::disk::Disk;
 use super::error::StoreError;
 use super::lease::Leases;
 use super::log::LogWriter;
-use super::options::{FREE_LOOK_MS, Options, RETRY_MS};
+use super::options::{Options, RETRY_MS, STALL_MS};
 use super::publisher::{Answer, Batch, Outgoing};
 use super::queue::{Queue, unavailable, uncertain};
+use super::room::Room;
 use super::view::Views;
 use super::{Append, Committed, Done, Item};
 use crate::clock::{Clock, Stopwatch};
@@ -51,7 +51,7 @@ pub struct Writer {
     pub(super) queue: Arc<Queue>,
     pub(super) log: LogWriter,
     pub(super) views: Arc<Views>,
-    pub(super) disk: Arc<dyn Disk>,
+    pub(super) room: Room,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: Options,
     pub(super) outbox: mpsc::Sender<Outgoing>,
@@ -65,7 +65,8 @@ struct State {
     pending: Option<Outgoing>,
     /// When writing failed or was tried again last; `None` while the disk takes writes.
     down_since: Option<Millis>,
-    free_looked_at: Option<Millis>,
+    /// Since when the fold has been behind; `None` while it is not.
+    full_since: Option<Millis>,
     items: Vec<Item>,
     gauges: Gauges,
 }
@@ -89,7 +90,7 @@ impl Writer {
         queue: Arc<Queue>,
         log: LogWriter,
         views: Arc<Views>,
-        disk: Arc<dyn Disk>,
+        room: Room,
         clock: Arc<dyn Clock>,
         options: Options,
         outbox: mpsc::Sender<Outgoing>,
@@ -103,11 +104,11 @@ impl Writer {
             leases: Leases::default(),
             pending: None,
             down_since: None,
-            free_looked_at: None,
+            full_since: None,
             items: Vec::new(),
             gauges,
         };
-        Self { queue, log, views, disk, clock, options, outbox, state }
+        Self { queue, log, views, room, clock, options, outbox, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -162,7 +163,7 @@ impl Writer {
             self.try_again();
             return Step::Worked;
         }
-        if self.views.is_full() {
+        if self.is_full() {
             return Step::Full;
         }
         let mut items = std::mem::take(&mut self.state.items);
@@ -182,6 +183,28 @@ impl Writer {
         self.state.items = items;
         self.commit(draft);
         Step::Worked
+    }
+
+    /// Whether to wait for the fold. If it does not come forward, the disk of the archive takes no
+    /// writes, and then the store does not.
+    fn is_full(&mut self) -> bool {
+        let full = self.views.is_full();
+        self.queue.fill(full);
+        if !full {
+            self.state.full_since = None;
+            return false;
+        }
+        if self.state.down_since.is_some() {
+            // No append is queued then: whoever waits is answered.
+            return false;
+        }
+        let now = self.clock.now();
+        let since = *self.state.full_since.get_or_insert(now);
+        if now.0.abs_diff(since.0) > STALL_MS {
+            tracing::error!("folding into the archive does not come forward");
+            self.fail(Vec::new());
+        }
+        true
     }
 
     /// Puts `item` where it belongs in the batch.
@@ -235,14 +258,14 @@ impl Writer {
             }
             self.views.push(&committed);
             self.log.log().show(self.log.last());
-            self.drop_segments();
             batch = Some(Arc::new(Batch { committed }));
         }
         self.hand_on(Outgoing { batch, answers });
+        self.drop_segments();
     }
 
     fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
-        self.look_for_room()?;
+        self.room.look()?;
         let watch = Stopwatch::start();
         self.queue.committing(true);
         let written = self.log.append(committed);
@@ -252,23 +275,6 @@ impl Writer {
         gauges.batch_size.record(committed.len() as f64);
         gauges.queue.set(self.queue.len() as f64);
         written
-    }
-
-    /// Keeps a full disk away from the database.
-    fn look_for_room(&mut self) -> Result<(), StoreError> {
-        let (now, free_bytes_min) = (self.clock.now(), self.options.free_bytes_min);
-        let looked = self.state.free_looked_at;
-        if free_bytes_min == 0 || looked.is_some_and(|at| now.0.abs_diff(at.0) < FREE_LOOK_MS) {
-            return Ok(());
-        }
-        let free_bytes =
-            self.disk.free_bytes().map_err(|error| StoreError::io("the data folder", error))?;
-        if free_bytes < free_bytes_min {
-            self.state.free_looked_at = None;
-            return Err(StoreError::Full { free_bytes, free_bytes_min });
-        }
-        self.state.free_looked_at = Some(now);
-        Ok(())
     }
 
     /// After a failed commit: what was in it and what is queued may depend on what is not stored.
@@ -307,7 +313,11 @@ impl Writer {
 
     /// Tries whether the disk takes writes again.
     fn try_again(&mut self) {
-        let tried = self.look_for_room().and_then(|()| {
+        if self.views.is_full() {
+            self.state.down_since = Some(self.clock.now());
+            return;
+        }
+        let tried = self.room.look().and_then(|()| {
             self.queue.committing(true);
             let ready = self.log.make_ready(self.views.durable_upto());
             self.queue.committing(false);

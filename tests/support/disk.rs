@@ -147,6 +147,18 @@ impl FaultyDisk {
         state.files[file].stable[byte] ^= 1;
     }
 
+    /// Another disk that holds the same, closed in good order.
+    pub fn copy(&self) -> Self {
+        let state = self.state();
+        let copied = State {
+            files: state.files.clone(),
+            names: state.names.clone(),
+            stable_names: state.stable_names.clone(),
+            ..State::default()
+        };
+        Self(Arc::new(Shared { state: Mutex::new(copied), moved: Condvar::new() }))
+    }
+
     /// What the file `name` holds, as reading shows it.
     pub fn bytes_of(&self, name: &str) -> Vec<u8> {
         let state = self.state();

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parley::clock::Clock;
 use parley::journal::disk::Disk;
 use parley::journal::error::StoreError;
+use parley::journal::fold::Folder;
 use parley::journal::options::Options;
 use parley::journal::{
     Append, Committed, Done, Journal, Lease, Publisher, Refused, Reply, Step, Writer,
@@ -73,6 +74,8 @@ pub struct Rig {
     pub writer: Writer,
     /// The publisher.
     pub publisher: Publisher,
+    /// The folder.
+    pub folder: Folder,
     /// The clock of all of them.
     pub clock: Arc<HandClock>,
     runtime: tokio::runtime::Runtime,
@@ -116,6 +119,7 @@ impl Rig {
             journal: opened.journal,
             writer: opened.writer,
             publisher: opened.publisher,
+            folder: opened.folder,
             clock,
             runtime,
         })
@@ -141,6 +145,7 @@ impl Rig {
     pub fn finish(mut self) {
         self.work();
         self.writer.finish();
+        self.folder.finish().unwrap();
     }
 
     /// Opens a thread.
@@ -216,10 +221,13 @@ impl Rig {
     /// The subjects of the threads that the view shows, in order.
     pub fn subjects(&self) -> Vec<String> {
         let view = self.journal.view();
-        let heads = (1..).map_while(|id| view.head(ThreadId(id)).unwrap());
+        let heads = (1..=THREADS_MAX).filter_map(|id| view.head(ThreadId(id)).unwrap());
         heads.map(|head| head.subject.to_string()).collect()
     }
 }
+
+/// Threads that a test opens at most, failing ones too.
+const THREADS_MAX: u64 = 300;
 
 /// Opens a thread.
 fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {

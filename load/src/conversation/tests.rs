@@ -175,8 +175,9 @@ fn caller(cast: &Cast, place: usize) -> Caller {
     }
 }
 
-/// Goal: every script is lawful to its end, its refusals come, and the shadow agrees with the language
-/// after each step. Method: 200 conversations, their parts drawn by chance, on the shipped state machine.
+/// Goal: every script is lawful to its end, its refusals come, and the shadow agrees with the
+/// language after each step. Method: 200 conversations, their parts drawn by chance, on the shipped
+/// state machine.
 #[test]
 fn scripts_are_lawful() {
     let (cast, company) = company();

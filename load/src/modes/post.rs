@@ -142,8 +142,8 @@ async fn store_beside(options: &Options, site: &Site, cast: &Arc<Cast>) -> anyho
     rest(site.pid().into_iter().collect()).await
 }
 
-/// A ceiling that answers with as many bytes as the forum just did, where the comparison makes sense:
-/// on this machine, and in a closed loop.
+/// A ceiling that answers with as many bytes as the forum just did, where the comparison makes
+/// sense: on this machine, and in a closed loop.
 async fn prepare_ceiling(
     options: &Options,
     site: &Site,

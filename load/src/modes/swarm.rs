@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -38,6 +38,8 @@ const AUDITORS: usize = 4;
 /// What the shortest answer of a ceiling beside a swarm has beyond the body.
 const ANSWER_EXTRA_BYTES: usize = 950;
 
+/// How long the last threads may take to be read back.
+const AUDITS_MAX: Duration = Duration::from_secs(60);
 /// A shorter swarm is still growing into its memory.
 const LEVEL_AFTER: Duration = Duration::from_secs(120);
 const MIB: f64 = 1_048_576.0;
@@ -50,12 +52,13 @@ pub struct Scene {
     pub audience: Audience,
     /// What was wrong.
     pub findings: Arc<Findings>,
-    auditors: Vec<JoinHandle<anyhow::Result<u64>>>,
+    auditors: Vec<JoinHandle<anyhow::Result<()>>>,
+    audited: Arc<AtomicU64>,
 }
 
 impl Scene {
-    /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of being read
-    /// back at once, since the server may be away then.
+    /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of
+    /// being read back at once, since the server may be away then.
     pub async fn set(
         options: &Options,
         site: &Site,
@@ -75,12 +78,24 @@ impl Scene {
         swarm.watches = watches.iter().map(|(watch, _)| Arc::clone(watch)).collect();
         let audience = Audience::gather(watches, !retry, options.seed, &findings).await?;
         let swarm = Arc::new(swarm);
-        let mut scene = Self { swarm, audience, findings, auditors: Vec::new() };
+        let (auditors, audited) = (Vec::new(), Arc::default());
+        let mut scene = Self { swarm, audience, findings, auditors, audited };
         if retry {
             return Ok((scene, Some(done)));
         }
-        scene.auditors = audit_along(site, &scene.swarm, done).await?;
+        scene.auditors = audit_along(site, &scene.swarm, done, &scene.audited).await?;
         Ok((scene, None))
+    }
+
+    /// Waits until every thread that ended has been read back, or an auditor has given up.
+    async fn audits(&self) {
+        let until = clock::now() + AUDITS_MAX;
+        while self.audited.load(Ordering::Relaxed) < self.swarm.ended.load(Ordering::Relaxed)
+            && !self.auditors.iter().any(JoinHandle::is_finished)
+            && clock::now() < until
+        {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Checks everything once nobody speaks any more: threads at rest, feeds, inboxes.
@@ -140,7 +155,7 @@ impl Scene {
             }
             for (thread, message) in told.difference(&expected) {
                 let text = format!(
-                    "the inbox of agent {place} shows msg_{message} of th_{thread}, which does not wait"
+                    "agent {place}: the inbox shows msg_{message} of th_{thread}, which waits not"
                 );
                 self.findings.add(text);
             }
@@ -210,21 +225,22 @@ async fn audit_along(
     site: &Site,
     swarm: &Arc<Swarm>,
     mut done: mpsc::Receiver<Conversation>,
-) -> anyhow::Result<Vec<JoinHandle<anyhow::Result<u64>>>> {
+    audited: &Arc<AtomicU64>,
+) -> anyhow::Result<Vec<JoinHandle<anyhow::Result<()>>>> {
     let mut hands = Vec::new();
     let mut auditors = Vec::new();
     for _ in 0..AUDITORS {
         let (hand, mut work) = mpsc::channel::<Conversation>(64);
         hands.push(hand);
         let mut reader = Reader::open(site.address, site.admin()).await?;
-        let swarm = Arc::downgrade(swarm);
+        let (swarm, audited) = (Arc::downgrade(swarm), Arc::clone(audited));
         auditors.push(tokio::spawn(async move {
-            let mut seen = 0;
             while let Some(conversation) = work.recv().await {
                 let Some(swarm) = swarm.upgrade() else { break };
-                seen += audit(&mut reader, &swarm, &conversation).await?;
+                audit(&mut reader, &swarm, &conversation).await?;
+                audited.fetch_add(1, Ordering::Relaxed);
             }
-            Ok(seen)
+            Ok(())
         }));
     }
     tokio::spawn(async move {
@@ -275,6 +291,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
             memory_level(&usage, &scene.findings);
         }
     }
+    scene.audits().await;
     scene.check(&site, &conversations).await?;
     finish(scene, &mut report).await?;
     report.count(&swarm.tally);
@@ -298,12 +315,16 @@ async fn finish(scene: Scene, report: &mut Report) -> anyhow::Result<()> {
             .sum()
     };
     report.figure("answers of status 5xx", server_errors as f64);
+    let audited = scene.audited.load(Ordering::Relaxed);
+    report.figure("threads read back as they ended", audited as f64);
     for auditor in scene.auditors {
         if auditor.is_finished() {
             // They end by themselves only when something went wrong.
             auditor.await??;
         }
     }
+    let ended = scene.swarm.ended.load(Ordering::Relaxed);
+    ensure!(audited == ended, "only {audited} of {ended} threads could be read back");
     report.judge(&scene.findings);
     Ok(())
 }

@@ -39,7 +39,6 @@ impl Reader {
         self.caller.write(&mut self.request, operation);
         let answer = self.connection.call(&self.request).await?;
         match outcome(self.caller.door(), answer) {
-            // The borrow of the answer would outlive the match; HTTP gives the body as it is.
             Outcome::Done(json) if self.caller.door() == Door::Http => Ok(json),
             Outcome::Done(_) => bail!("a reader goes over HTTP"),
             Outcome::Refused { reason, detail, .. } => {
@@ -49,8 +48,8 @@ impl Reader {
         }
     }
 
-    /// Reads a thread whole: messages against the record, the turn, the moves of the state; and, where
-    /// one is kept, against the thread that is expected.
+    /// Reads a thread whole: messages against the record, the turn, the moves of the state; and,
+    /// where one is kept, against the thread that is expected.
     pub async fn audit(
         &mut self,
         record: &Record,

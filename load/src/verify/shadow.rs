@@ -1,7 +1,7 @@
 //! What a thread must be after each act: the turn and the state, kept beside the server.
 //!
-//! A small model of its own of `parley.md` §3.4, §4 and §5, for threads in which one act follows the
-//! answer to the one before.
+//! A small model of its own of `parley.md` §3.4, §4 and §5, for threads in which one act follows
+//! the answer to the one before.
 
 use super::moves::State;
 use crate::cast::Cast;

@@ -165,7 +165,8 @@ impl Segment {
         }
     }
 
-    /// Gives the database to `with`, opening the file for reading if it is not open.
+    /// Gives the database to `with`, opening the file for reading if it is not open. A damaged
+    /// file may make the database panic: that is an error like any other.
     pub fn with<T>(
         &self,
         disk: &dyn Disk,
@@ -173,7 +174,12 @@ impl Segment {
     ) -> Result<T, StoreError> {
         loop {
             match &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
-                Slot::Writing(database) | Slot::Reading(database) => return with(database),
+                Slot::Writing(database) | Slot::Reading(database) => {
+                    let done = catch_unwind(AssertUnwindSafe(|| with(database)));
+                    return done.unwrap_or_else(|_| {
+                        Err(StoreError::damaged(self.name(), "the database in it panicked"))
+                    });
+                }
                 Slot::Closed => {}
             }
             let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);

@@ -117,6 +117,14 @@ impl View {
         }
     }
 
+    /// How many acts of `thread` the snapshot holds from which it would be woken, if there is one.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn snapshot_seq(&self, thread: ThreadId) -> Result<Option<u64>, StoreError> {
+        Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.head().seq))
+    }
+
     /// The thread as its acts have made it, to wake its actor with: from the last snapshot, or
     /// from its opening.
     ///

@@ -1,0 +1,350 @@
+//! Random lives of threads, made by the core's own `admit` and `apply`, as the writer would push
+//! them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parley::journal::Committed;
+use parley_protocol::act::Kind;
+use parley_protocol::claim::{Evidence, EvidenceKind};
+use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::entry::{Act, Entry, KeyUse, Outcome, Published};
+use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
+use parley_protocol::limits::Limits;
+use parley_protocol::refusal::{Refusal, StoredRefusal};
+use parley_protocol::state::State;
+use parley_protocol::thread::{Context, Thread};
+use parley_protocol::time::Millis;
+use parley_protocol::who::{AuthorKind, Caller, Participant, Right, Rights};
+
+/// A small generator of numbers: the seed gives the run again.
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// One below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next() % end.max(1) as u64).unwrap()
+    }
+
+    /// One of `items`.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// True once in `times`.
+    pub fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// The identities that take part.
+pub const IDENTITIES: [&str; 4] = ["local:ada", "local:bob", "local:a", "human:eve"];
+/// Their extensions; none is the bare line.
+pub const EXTENSIONS: [Option<&str>; 3] = [None, Some("w1"), Some("w2")];
+
+/// The participant of an identity and an extension.
+pub fn participant(identity: &str, extension: Option<&str>) -> Participant {
+    Participant { identity: identity.into(), extension: extension.map(Into::into) }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counters {
+    message: u64,
+    event: u64,
+    claim: u64,
+}
+
+impl Numbers for Counters {
+    fn message(&mut self) -> MessageId {
+        self.message += 1;
+        MessageId(self.message)
+    }
+
+    fn event(&mut self) -> EventId {
+        self.event += 1;
+        EventId(self.event)
+    }
+
+    fn claim(&mut self) -> ClaimId {
+        self.claim += 1;
+        ClaimId(self.claim)
+    }
+}
+
+/// Threads as they stand, and every entry so far.
+pub struct World {
+    /// What decides.
+    pub dice: Dice,
+    /// The threads as their actors have them.
+    pub threads: BTreeMap<ThreadId, Thread>,
+    /// Every entry, in order.
+    pub entries: Vec<Arc<Committed>>,
+    /// The clock.
+    pub now: Millis,
+    messages: BTreeMap<ThreadId, Vec<MessageId>>,
+    artifacts: Vec<[u8; 32]>,
+    counters: Counters,
+    last: u64,
+    limits: Limits,
+}
+
+impl World {
+    /// A world from a seed.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            dice: Dice(seed),
+            threads: BTreeMap::new(),
+            entries: Vec::new(),
+            now: Millis(1_800_000_000_000),
+            messages: BTreeMap::new(),
+            artifacts: Vec::new(),
+            counters: Counters::default(),
+            last: 0,
+            limits: Limits { consecutive_max: 1_000, exchange_max: 1_000, ..Limits::default() },
+        }
+    }
+
+    /// Lets something happen; returns the entry, if one came of it.
+    pub fn act(&mut self) -> Option<Arc<Committed>> {
+        self.now.0 += self.dice.next() % 50;
+        match self.dice.below(20) {
+            0 | 1 => return Some(self.open()),
+            2 => return Some(self.publish()),
+            _ => {}
+        }
+        let ids: Vec<_> = self.threads.keys().copied().collect();
+        if ids.is_empty() {
+            return Some(self.open());
+        }
+        // Some threads are busier than others.
+        let id = if self.dice.once_in(2) { ids[0] } else { *self.dice.pick(&ids) };
+        let (caller, command) = (self.caller(), self.command(id));
+        self.command_on(id, &caller, &command)
+    }
+
+    /// Opens a thread.
+    pub fn open(&mut self) -> Arc<Committed> {
+        let caller = self.caller();
+        let extension = self.extension();
+        self.open_by(&caller, extension)
+    }
+
+    /// Opens a thread as `caller` with `extension`.
+    pub fn open_by(&mut self, caller: &Caller, extension: Option<Arc<str>>) -> Arc<Committed> {
+        let id = ThreadId(self.threads.len() as u64 + 1);
+        let command = Command::Post(Envelope {
+            kind: Kind::Ask,
+            thread: None,
+            parent: None,
+            extension,
+            body: format!("question of {id}").into(),
+            provenance: None,
+        });
+        let key = self.key();
+        let mut context = Context {
+            now: self.now,
+            caller,
+            limits: &self.limits,
+            numbers: &mut self.counters,
+            key,
+        };
+        let act = Thread::opening(&mut context, id, &command);
+        let thread = Thread::open(&act).expect("an opening opens");
+        self.threads.insert(id, thread);
+        self.commit(act)
+    }
+
+    /// A command on the thread `id`; the entry, if it changed something or is remembered.
+    pub fn command_on(
+        &mut self,
+        id: ThreadId,
+        caller: &Caller,
+        command: &Command,
+    ) -> Option<Arc<Committed>> {
+        let key = self.key();
+        let mut context = Context {
+            now: self.now,
+            caller,
+            limits: &self.limits,
+            numbers: &mut self.counters,
+            key,
+        };
+        let thread = self.threads.get_mut(&id).expect("the thread is there");
+        match (thread.admit(&mut context, command), key) {
+            (Ok(Some(act)), _) => {
+                thread.apply(&act);
+                Some(self.commit(act))
+            }
+            (Ok(None), Some(key)) => Some(self.remember(key, Outcome::Unchanged(id))),
+            (Err(refusal), Some(key)) => Some(self.refused(key, &refusal)),
+            (_, None) => None,
+        }
+    }
+
+    fn refused(&mut self, key: KeyUse, refusal: &Refusal) -> Arc<Committed> {
+        self.remember(key, Outcome::Refused(StoredRefusal::from(refusal)))
+    }
+
+    fn remember(&mut self, key: KeyUse, outcome: Outcome) -> Arc<Committed> {
+        self.place(Entry::Outcome(self.now, key, outcome))
+    }
+
+    fn commit(&mut self, act: Act) -> Arc<Committed> {
+        if let Some(message) = act.message() {
+            self.messages.entry(act.thread).or_default().push(message.id);
+        }
+        self.place(Entry::Act(Box::new(act)))
+    }
+
+    fn place(&mut self, entry: Entry) -> Arc<Committed> {
+        // Numbers may have gaps: a commit that failed leaves one.
+        self.last += if self.dice.once_in(10) { 3 } else { 1 };
+        let number = self.last;
+        let (mut head, mut claims) = (None, Vec::new());
+        if let Entry::Act(act) = &entry {
+            let thread = self.threads.get_mut(&act.thread).expect("an act has its thread");
+            thread.stamp(act, number);
+            head = Some(Arc::new(thread.head().clone()));
+            claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
+        }
+        let committed = Arc::new(Committed { number, entry, head, claims });
+        self.entries.push(Arc::clone(&committed));
+        committed
+    }
+
+    fn publish(&mut self) -> Arc<Committed> {
+        let mut id = [0; 32];
+        for part in id.chunks_mut(8) {
+            part.copy_from_slice(&self.dice.next().to_le_bytes());
+        }
+        let mut references = Vec::new();
+        for _ in 0..self.dice.below(4) {
+            // Some refer to what is not there.
+            let known = self.artifacts.clone();
+            let other = if known.is_empty() { [7; 32] } else { *self.dice.pick(&known) };
+            if !references.contains(&other) {
+                references.push(other);
+            }
+        }
+        let kind = *self.dice.pick(&["CLAIM", "OBJECTION", "DECISION"]);
+        let hex = |id: &[u8; 32]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let written = references.iter().enumerate().map(|(place, id)| {
+            let relation = if place % 2 == 0 { "objects-to" } else { "considers" };
+            format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
+        });
+        let bytes = format!("{{\"references\":[{}]}}", written.collect::<Vec<_>>().join(","));
+        let ids: Vec<_> = self.threads.keys().copied().collect();
+        let thread = (!ids.is_empty() && self.dice.once_in(2)).then(|| *self.dice.pick(&ids));
+        let key = self.key().map(|key| (key, Box::from(&b"{}"[..])));
+        self.artifacts.push(id);
+        self.place(Entry::Artifact(Box::new(Published {
+            id,
+            at: self.now,
+            bytes: bytes.into_bytes().into(),
+            references,
+            kind: kind.into(),
+            thread,
+            key,
+        })))
+    }
+
+    fn key(&mut self) -> Option<KeyUse> {
+        self.dice.once_in(4).then(|| {
+            let mut key = [0; 16];
+            key[..8].copy_from_slice(&self.dice.next().to_le_bytes());
+            KeyUse { key, content: [key[0]; 16] }
+        })
+    }
+
+    fn caller(&mut self) -> Caller {
+        caller(self.dice.pick::<&str>(&IDENTITIES))
+    }
+
+    fn extension(&mut self) -> Option<Arc<str>> {
+        self.dice.pick(&EXTENSIONS).map(Into::into)
+    }
+
+    fn command(&mut self, id: ThreadId) -> Command {
+        match self.dice.below(12) {
+            0 => self.mark(),
+            1 | 2 => self.assertion(id),
+            3 => Command::Attest(self.proof(id)),
+            4 => Command::Refute(self.proof(id)),
+            _ => self.post(id),
+        }
+    }
+
+    fn mark(&mut self) -> Command {
+        let state = *self.dice.pick(&State::ALL);
+        let mark = Mark { state, reason: None, extension: self.extension() };
+        match self.dice.below(4) {
+            0 => Command::Reopen(Mark { state: State::Open, ..mark }),
+            1 => Command::Confirm(mark),
+            _ => Command::Mark(mark),
+        }
+    }
+
+    fn post(&mut self, id: ThreadId) -> Command {
+        let kind = *self.dice.pick(&Kind::ALL);
+        let messages = &self.messages[&id];
+        let parent =
+            (!self.dice.once_in(3) || kind == Kind::Retract).then(|| *self.dice.pick(messages));
+        Command::Post(Envelope {
+            kind,
+            thread: Some(id),
+            parent,
+            extension: self.extension(),
+            body: "words".into(),
+            provenance: None,
+        })
+    }
+
+    fn claim_of(&mut self, id: ThreadId) -> Option<ClaimId> {
+        let claims: Vec<_> = self.threads[&id].claims().map(|claim| claim.id).collect();
+        (!claims.is_empty()).then(|| *self.dice.pick(&claims))
+    }
+
+    fn assertion(&mut self, id: ThreadId) -> Command {
+        let supersedes = if self.dice.once_in(3) { self.claim_of(id) } else { None };
+        Command::Assert(Assertion {
+            statement: "so it is".into(),
+            evidence: Vec::new(),
+            supersedes: supersedes.into_iter().collect(),
+            valid_until: None,
+            extension: self.extension(),
+        })
+    }
+
+    fn proof(&mut self, id: ThreadId) -> Proof {
+        let reference = "https://example.org/".into();
+        Proof {
+            claim: self.claim_of(id).unwrap_or(ClaimId(1)),
+            evidence: vec![Evidence { kind: EvidenceKind::Url, reference, note: None }],
+            seal: false,
+            extension: self.extension(),
+        }
+    }
+}
+
+/// Who calls with a token of `identity`.
+pub fn caller(identity: &str) -> Caller {
+    let human = identity.starts_with("human:");
+    let rights: Rights = [Right::Read, Right::Write].into_iter().collect();
+    Caller {
+        token: TokenId(1),
+        identity: identity.into(),
+        author_kind: if human { AuthorKind::Human } else { AuthorKind::Llm },
+        rights: if human { Rights::HUMAN } else { rights },
+        label: None,
+    }
+}
