@@ -3,7 +3,8 @@
 //!
 //! Most slices are committed without a sync; now and then one is durable, and only what is durable
 //! leaves the tail's memory and frees the log. If the archive's disk fails, the archive is opened
-//! anew, so that reading goes on, and what it lacks comes back into the tail.
+//! anew, so that reading goes on, and what it lacks comes back into the tail. As long as the disk
+//! takes no writes, which opening needs, it is read through a memory that keeps them from it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Around {
     pub clock: Arc<dyn Clock>,
     /// Opens the archive anew.
     pub reopen: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
+    /// Opens it for reading only, beside whoever has it open: nothing gets to its file.
+    pub rescue: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
     /// Whether there is room to fold. Asked before each slice: a database whose write has failed
     /// refuses reads too, so a full disk must be seen before it is met.
     pub room: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
@@ -52,6 +55,8 @@ pub struct Folder {
     around: Around,
     /// `None` while it cannot be opened.
     archive: Option<Archive>,
+    /// What is read meanwhile, and never folded into.
+    rescued: Option<Archive>,
     /// Snapshots whose last act is not folded yet.
     snapshots: Vec<Thread>,
     slice: usize,
@@ -64,6 +69,7 @@ impl Folder {
         Self {
             around,
             archive: Some(archive),
+            rescued: None,
             snapshots: Vec::new(),
             slice: 256,
             since_sync: Stopwatch::start(),
@@ -210,11 +216,25 @@ impl Folder {
 
     /// Opens the archive anew and shows it: after a failure the database refuses reads too.
     fn reopen(&mut self) -> Result<(), StoreError> {
-        // Closed before it is opened again: no two may hold one file.
-        self.archive = None;
+        if self.archive.is_some() {
+            // Shown before the failed one is closed, so that reading does not stop.
+            match self.rescue() {
+                Ok(rescued) => self.rescued = Some(rescued),
+                Err(error) => tracing::error!(%error, "the archive cannot be read"),
+            }
+            // Closed before it is opened again: no two may write one file.
+            self.archive = None;
+        }
         let archive = (self.around.reopen)()?;
         self.around.views.reopened(archive.read()?);
         self.archive = Some(archive);
+        self.rescued = None;
         Ok(())
+    }
+
+    fn rescue(&mut self) -> Result<Archive, StoreError> {
+        let rescued = (self.around.rescue)()?;
+        self.around.views.reopened(rescued.read()?);
+        Ok(rescued)
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use parley::clock::Clock;
 use parley::journal::Committed;
 use parley::journal::archive::Archive;
+use parley::journal::error::StoreError;
 use parley::journal::fold::{Around, Folder};
 use parley::journal::view::{TailMax, View, Views};
 use parley_protocol::time::Millis;
@@ -58,6 +59,7 @@ impl Rig {
                 let disk = disk.clone();
                 Box::new(move || Archive::open(Box::new(disk.clone()), CACHE_BYTES))
             },
+            rescue: Box::new(|| Err(StoreError::damaged("the archive", "it is not rescued here"))),
             room: Box::new(|| Ok(())),
         };
         let folder = Folder::new(around, archive);
