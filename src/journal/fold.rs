@@ -145,7 +145,8 @@ impl Folder {
     /// Waits for something to do; returns whether the views are closing.
     fn wait(&self) -> bool {
         let views = &self.around.views;
-        match views.backlog() {
+        let backlog = views.backlog();
+        match (backlog.waiting, backlog.unsynced) {
             (0, 0) => views.wait(1, None),
             (0, _) => {
                 let passed = Duration::from_secs_f64(self.since_sync.seconds());
@@ -161,20 +162,17 @@ impl Folder {
         }
         let views = Arc::clone(&self.around.views);
         let slice = views.slice(self.slice, SLICE_BYTES_MAX);
-        let (waiting, folded) = views.backlog();
-        let last = all && slice.len() == waiting;
-        let (entries_max, bytes_max) = views.unsynced_max();
-        let due = slice.len() as u64 + folded as u64 >= entries_max.min(UNSYNCED_MAX)
-            || views.tail_bytes() >= bytes_max
-            || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64();
-        let sync = if last || due { Sync::Durable } else { Sync::Later };
-        self.snapshots.extend(views.take_snapshots());
-        let nothing_to_sync = folded == 0 || sync == Sync::Later;
-        if slice.is_empty() && self.snapshots.is_empty() && nothing_to_sync {
+        let backlog = views.backlog();
+        let last = all && slice.len() == backlog.waiting;
+        let is_durable = last || self.is_sync_due(slice.len() + backlog.unsynced);
+        let sync = if is_durable { Sync::Durable } else { Sync::Later };
+        let upto = slice.last().map_or(backlog.archived_upto, |committed| committed.number);
+        let snapshots = self.take_snapshots(upto, backlog.last);
+        let has_to_sync = is_durable && backlog.unsynced > 0;
+        if slice.is_empty() && snapshots.is_empty() && !has_to_sync {
             return Ok(false);
         }
         (self.around.room)()?;
-        let snapshots = std::mem::take(&mut self.snapshots);
         let now = self.around.clock.now();
         let work = Stopwatch::start();
         let archive = self.archive.as_ref().expect("opened above");
@@ -191,15 +189,31 @@ impl Folder {
         };
         let is_full = slice.len() == self.slice;
         self.adapt(work.seconds(), is_full, sync);
-        // A snapshot that is ahead of the archive waits; there is no other reason to keep one.
-        let ahead = |thread: &Thread| thread.head().position.entry() > progress.derived_upto;
-        self.snapshots = snapshots.into_iter().filter(ahead).collect();
         views.folded(read);
-        if sync == Sync::Durable {
+        if is_durable {
             views.synced(progress.derived_upto);
             self.since_sync = Stopwatch::start();
         }
-        Ok(!slice.is_empty() || sync == Sync::Durable)
+        Ok(true)
+    }
+
+    /// Whether what is folded has waited long enough to become durable, once it is `unsynced`
+    /// entries.
+    fn is_sync_due(&self, unsynced: usize) -> bool {
+        let (entries_max, bytes_max) = self.around.views.unsynced_max();
+        unsynced as u64 >= entries_max.min(UNSYNCED_MAX)
+            || self.around.views.tail_bytes() >= bytes_max
+            || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64()
+    }
+
+    /// The snapshots offered that may be stored once the archive is true up to `upto`. Those that
+    /// are ahead of it wait; those ahead of `last` show what was never committed.
+    fn take_snapshots(&mut self, upto: u64, last: u64) -> Vec<Thread> {
+        self.snapshots.extend(self.around.views.take_snapshots());
+        let entry = |thread: &Thread| thread.head().position.entry();
+        let ready = self.snapshots.extract_if(.., |thread| entry(thread) <= upto).collect();
+        self.snapshots.retain(|thread| entry(thread) <= last);
+        ready
     }
 
     /// Fits the next slice to the work that this one was.

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use parley::clock::Clock;
 use parley::journal::Committed;
 use parley::journal::archive::Archive;
-use parley::journal::error::StoreError;
 use parley::journal::fold::{Around, Folder};
 use parley::journal::view::{TailMax, View, Views};
 use parley_protocol::time::Millis;
@@ -59,7 +58,10 @@ impl Rig {
                 let disk = disk.clone();
                 Box::new(move || Archive::open(Box::new(disk.clone()), CACHE_BYTES))
             },
-            rescue: Box::new(|| Err(StoreError::damaged("the archive", "it is not rescued here"))),
+            rescue: {
+                let disk = disk.clone();
+                Box::new(move || Archive::open(Box::new(disk.beside()), CACHE_BYTES))
+            },
             room: Box::new(|| Ok(())),
         };
         let folder = Folder::new(around, archive);
@@ -117,7 +119,11 @@ fn run(seed: u64, steps: usize) -> model::Found {
                 old.clear();
             }
             9 => old.push((rig.view(), world.entries.len())),
-            10 => rig.folder.reopen_now().map_err(|error| error.to_string())?,
+            10 => {
+                rig.folder.reopen_now().map_err(|error| error.to_string())?;
+                // Views from before cannot read a database that was closed.
+                old.clear();
+            }
             _ => {}
         }
         if step % 25 == 0 && !world.entries.is_empty() {
