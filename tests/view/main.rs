@@ -58,6 +58,10 @@ impl Rig {
                 let disk = disk.clone();
                 Box::new(move || Archive::open(Box::new(disk.clone()), CACHE_BYTES))
             },
+            rescue: {
+                let disk = disk.clone();
+                Box::new(move || Archive::open(Box::new(disk.beside()), CACHE_BYTES))
+            },
             room: Box::new(|| Ok(())),
         };
         let folder = Folder::new(around, archive);
@@ -115,7 +119,11 @@ fn run(seed: u64, steps: usize) -> model::Found {
                 old.clear();
             }
             9 => old.push((rig.view(), world.entries.len())),
-            10 => rig.folder.reopen_now().map_err(|error| error.to_string())?,
+            10 => {
+                rig.folder.reopen_now().map_err(|error| error.to_string())?;
+                // Views from before cannot read a database that was closed.
+                old.clear();
+            }
             _ => {}
         }
         if step % 25 == 0 && !world.entries.is_empty() {
