@@ -1,4 +1,15 @@
 //! The forum server: gateway, router, actors, journal, feed.
 
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod engine;
+pub mod feed;
+pub mod gateway;
+pub mod inbox;
 pub mod journal;
+pub mod lifecycle;
+pub mod router;
+pub mod server;
+pub mod telemetry;
+pub mod thread;

@@ -1,2 +1,74 @@
-//! The load harness.
-fn main() {}
+//! The load harness of Parley: it loads a forum, checks everything that it answers, and says how
+//! fast it was, beside what the bare machine can do.
+
+mod cast;
+mod ceiling;
+mod ceiling_actors;
+mod ceiling_feed;
+mod clock;
+mod conversation;
+mod dice;
+mod fan;
+mod gauge;
+mod http;
+mod listener;
+mod measure;
+mod modes;
+mod objects;
+mod options;
+mod pace;
+mod report;
+mod scan;
+mod script;
+mod server;
+mod site;
+mod socket;
+mod swarm;
+mod verify;
+mod wire;
+mod work;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+/// Wrong usage, as for the server's own command line.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(played) = ceiling::play(&arguments) {
+        return played.map_or_else(|error| failed(&error, 1), |()| ExitCode::SUCCESS);
+    }
+    let options = match options::Cli::parse().resolve() {
+        Ok(options) => options,
+        Err(error) => return failed(&error, EXIT_USAGE),
+    };
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failed(&error, 1),
+    }
+}
+
+fn run(options: &options::Options) -> anyhow::Result<bool> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(options.workers)
+        .enable_all()
+        .build()?;
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = modes::run(options) => report,
+            // What runs is dropped, and a server of our own ends with it.
+            _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
+        }
+    })?;
+    report.publish()
+}
+
+fn failed(error: &anyhow::Error, code: u8) -> ExitCode {
+    // Nobody is left to tell if standard error is gone.
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    ExitCode::from(code)
+}

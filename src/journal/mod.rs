@@ -1,24 +1,42 @@
 //! The only door to durable state: one writer, one order, group commit.
 //!
-//! Data goes one way: [`Journal::submit`] places an item in the queue and, if it appends, in the
-//! one order; the writer commits what is queued in one transaction; after the sync the view is
-//! moved, then replies go out and the hub is told, in that order.
+//! Data goes one way: [`Journal::append`] gives an act a place in the queue and in the one order;
+//! the writer commits what is queued in one transaction; after the sync the view is moved, then
+//! replies go out and the hub is told, in that order.
 
 pub mod archive;
 pub mod cursor;
+pub mod disk;
 pub mod error;
 pub mod fold;
+mod lease;
+pub mod log;
+mod numbers;
+pub mod options;
+mod publisher;
+mod queue;
+pub mod recovery;
+mod room;
 mod tail;
+pub mod tokens;
 pub mod view;
+mod writer;
 
 use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
-use parley_protocol::entry::Entry;
+use parley_protocol::entry::{Entry, Position};
 use parley_protocol::head::Head;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::Result;
+use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::thread::Thread;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+pub use numbers::JournalNumbers;
+pub use publisher::{Batch, Listening, Publisher};
+pub use queue::Refused;
+pub use recovery::Opened;
+pub use writer::{Step, Writer};
 
 /// An entry that is on disk, with what it made of its thread.
 #[derive(Debug)]
@@ -64,8 +82,9 @@ pub struct Lease {
 /// An append.
 #[derive(Debug)]
 pub struct Append {
-    /// The lease under which the act comes; its `seq` must be the next one of the thread. `None`
-    /// for an opening and for what belongs to no thread.
+    /// The lease under which the act comes; its `seq` must be the next one of the thread. An outcome
+    /// that an actor computed carries its lease too. `None` for an opening and for what belongs to
+    /// no thread.
     pub lease: Option<Lease>,
     /// What happened.
     pub entry: Entry,
@@ -87,6 +106,8 @@ pub enum Item {
     Barrier {
         /// [`Journal::generation`] when the answer was computed.
         generation: u64,
+        /// The lease of the actor that computed it: if it is stale, so is the answer.
+        lease: Option<Lease>,
         /// The answer.
         outcome: Result<Done>,
         /// Where it goes.
@@ -101,4 +122,127 @@ pub enum Item {
     },
     /// Gives a lease back, if it is still the last one given.
     Release(Lease),
+}
+
+/// The door. Whoever holds it may append and read; one writer does the rest.
+pub struct Journal {
+    queue: Arc<queue::Queue>,
+    counters: numbers::Counters,
+    views: Arc<view::Views>,
+    log: Arc<log::Log>,
+    listeners: Arc<publisher::Listeners>,
+    cursors: cursor::Cursors,
+}
+
+impl Journal {
+    /// Places an append in the one order. `make` is given its number, under the queue's lock: it
+    /// must not wait, and not come back here.
+    ///
+    /// # Errors
+    /// [`Refused`] if it is in no queue; its caller has the refusal already (503
+    /// `storage_unavailable`, `overloaded` or `shutting_down`). An actor that has applied the act
+    /// must drop its state then; [`Journal::refuses`] asked before `admit` spares it that.
+    pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, Refused> {
+        self.queue.append(make)
+    }
+
+    /// The same for an opening, which is given the number of its thread too: threads are numbered
+    /// in the order of their places.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn open_thread(
+        &self,
+        make: impl FnOnce(u64, ThreadId) -> Append,
+    ) -> Result<(u64, ThreadId), Refused> {
+        self.queue.open_thread(make)
+    }
+
+    /// Why an append would be refused now; `None` if it would be taken.
+    pub fn refuses(&self) -> Option<Refusal> {
+        self.queue.refuses()
+    }
+
+    /// Lets an answer leave once everything queued before it is committed; it becomes 503
+    /// `storage_unavailable` if that fails, or if `generation` or `lease` is stale.
+    pub fn barrier(
+        &self,
+        lease: Option<Lease>,
+        generation: u64,
+        outcome: Result<Done>,
+        reply: Reply,
+    ) {
+        self.queue.submit(Item::Barrier { generation, lease, outcome, reply });
+    }
+
+    /// Takes the lease of a thread. It comes once everything queued before is committed and in
+    /// the view; every earlier lease of the thread is stale then. It is refused with 503
+    /// `overloaded` or `shutting_down`, not because the disk fails: reading goes on.
+    pub fn acquire(&self, thread: ThreadId) -> oneshot::Receiver<Result<Lease>> {
+        let (reply, receiver) = oneshot::channel();
+        self.queue.submit(Item::Acquire { thread, reply });
+        receiver
+    }
+
+    /// Gives a lease back.
+    pub fn release(&self, lease: Lease) {
+        self.queue.submit(Item::Release(lease));
+    }
+
+    /// How often the store has failed, from 1. State read or computed under an older one may hold
+    /// what was never stored and must be dropped.
+    pub fn generation(&self) -> u64 {
+        self.queue.generation()
+    }
+
+    /// Whether the store takes writes (operations.md §4, `/readyz`).
+    pub fn is_writable(&self) -> bool {
+        self.queue.is_writable()
+    }
+
+    /// Where new messages, events and claims take their numbers from.
+    pub fn numbers(&self) -> JournalNumbers<'_> {
+        JournalNumbers(&self.counters)
+    }
+
+    /// What is committed, as one consistent and unchanging view.
+    pub fn view(&self) -> view::View {
+        self.views.view()
+    }
+
+    /// The number of the last entry that is committed and in the view.
+    pub fn committed(&self) -> u64 {
+        self.log.shown()
+    }
+
+    /// Makes and reads cursors.
+    pub fn cursors(&self) -> &cursor::Cursors {
+        &self.cursors
+    }
+
+    /// Offers a thread that goes to sleep, all its acts committed, to be stored as it is.
+    pub fn offer_snapshot(&self, thread: Thread) {
+        self.views.offer_snapshot(thread);
+    }
+
+    /// The place after everything that is in the view.
+    pub fn position(&self) -> Position {
+        Position::after(self.committed())
+    }
+
+    /// The log, for replays.
+    pub fn log(&self) -> &Arc<log::Log> {
+        &self.log
+    }
+
+    /// Every batch from now on, in order, without gaps; `batches_max` may wait for the listener.
+    pub fn listen(&self, batches_max: usize) -> Listening {
+        self.listeners.listen(batches_max)
+    }
+
+    /// Lets no append in any more (503 `shutting_down`). The writer ends once everything queued
+    /// is answered, the publisher after it.
+    pub fn close(&self) {
+        self.queue.close();
+    }
 }

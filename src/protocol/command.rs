@@ -111,6 +111,27 @@ pub enum Order {
     UpdatedDescending,
 }
 
+impl Order {
+    /// All four, in the order of the page.
+    pub const ALL: [Self; 4] =
+        [Self::Created, Self::Updated, Self::CreatedDescending, Self::UpdatedDescending];
+
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::CreatedDescending => "-created",
+            Self::UpdatedDescending => "-updated",
+        }
+    }
+
+    /// The order of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|order| order.word() == word)
+    }
+}
+
 /// What `list_threads` selects and how it pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadQuery {
@@ -173,6 +194,25 @@ pub enum Language {
     De,
     /// French.
     Fr,
+}
+
+impl Language {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::En, Self::De, Self::Fr];
+
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::De => "de",
+            Self::Fr => "fr",
+        }
+    }
+
+    /// The language of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.word() == word)
+    }
 }
 
 /// One call of one operation of bindings.md §3 or artifacts.md §4, well-formed.

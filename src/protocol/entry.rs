@@ -81,6 +81,17 @@ pub struct Event {
     pub reason: Option<Box<str>>,
 }
 
+/// How a message was taken back (parley.md §3.3): what is shown of it from then on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retraction {
+    /// Who took it back.
+    pub by: Participant,
+    /// When.
+    pub at: Millis,
+    /// The `retract` that did it.
+    pub message: MessageId,
+}
+
 /// A message as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -266,7 +277,8 @@ impl Entry {
         if *version != ENTRY_VERSION {
             return None;
         }
-        postcard::from_bytes(rest).ok()
+        let (entry, after) = postcard::take_from_bytes(rest).ok()?;
+        after.is_empty().then_some(entry)
     }
 }
 

@@ -5,16 +5,24 @@
 //! of the acts what a thread is.
 
 pub mod act;
+pub mod arguments;
+pub mod artifact;
 pub mod claim;
 pub mod command;
 pub mod entry;
+pub mod feed;
 pub mod head;
 pub mod ids;
 pub mod json;
 pub mod limits;
+pub mod manifest;
+pub mod operation;
+pub mod rate;
 pub mod refusal;
+pub mod schema;
 pub mod state;
 pub mod text;
 pub mod thread;
 pub mod time;
 pub mod who;
+pub mod wire;

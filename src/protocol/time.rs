@@ -98,6 +98,28 @@ impl Millis {
         u64::try_from(total).ok().map(Self).filter(|at| *at <= MILLIS_MAX)
     }
 
+    /// RFC 3339 in UTC with milliseconds; what lies after the year 9999 as its end.
+    pub fn to_ascii(self) -> [u8; 24] {
+        let at = self.min(MILLIS_MAX).0;
+        let (year, month, day) = civil_from_days((at / DAY_MS).cast_signed());
+        let rest = at % DAY_MS;
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let mut put = |from: usize, to: usize, mut number: u64| {
+            for digit in text[from..to].iter_mut().rev() {
+                *digit = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        };
+        put(0, 4, year.unsigned_abs());
+        put(5, 7, month.unsigned_abs());
+        put(8, 10, day.unsigned_abs());
+        put(11, 13, rest / 3_600_000);
+        put(14, 16, rest / 60_000 % 60);
+        put(17, 19, rest / 1_000 % 60);
+        put(20, 23, rest % 1_000);
+        text
+    }
+
     /// This time and `millis` milliseconds more, at most the end of the year 9999.
     pub fn plus(self, millis: u64) -> Self {
         Self(self.0.saturating_add(millis)).min(MILLIS_MAX)
@@ -107,11 +129,8 @@ impl Millis {
 impl fmt::Display for Millis {
     /// RFC 3339 in UTC with milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = civil_from_days((self.0 / DAY_MS).cast_signed());
-        let rest = self.0 % DAY_MS;
-        let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
-        let (second, milli) = (rest / 1_000 % 60, rest % 1_000);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        let text = self.to_ascii();
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

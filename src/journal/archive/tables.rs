@@ -3,8 +3,8 @@
 //! Keys are bytes and integers; numbers inside byte keys are big-endian, so that they sort. A row
 //! is a version byte and postcard.
 
+pub use parley_protocol::entry::Retraction;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::time::Millis;
 use parley_protocol::who::Participant;
 use redb::TableDefinition;
 use serde::de::DeserializeOwned;
@@ -69,17 +69,6 @@ pub(in super::super) struct Waiting {
     pub thread: ThreadId,
     /// On the board the asker, else the one who is due.
     pub participant: Participant,
-}
-
-/// How a message was taken back (bindings.md §2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retraction {
-    /// By whom.
-    pub by: Participant,
-    /// When.
-    pub at: Millis,
-    /// By which `retract`.
-    pub message: parley_protocol::ids::MessageId,
 }
 
 /// The key (first, second).

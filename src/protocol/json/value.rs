@@ -76,7 +76,7 @@ pub struct Number(Box<str>);
 
 impl Number {
     /// Wraps a text that follows the grammar of JSON numbers.
-    pub(super) fn from_text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         Self(text.into())
     }
 
@@ -119,7 +119,7 @@ pub struct Object {
 
 impl Object {
     /// Wraps members whose names are known to differ.
-    pub(super) fn from_members(members: Vec<Member>) -> Self {
+    pub(crate) fn from_members(members: Vec<Member>) -> Self {
         Self { members }
     }
 

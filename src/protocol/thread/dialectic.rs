@@ -64,8 +64,9 @@ impl Thread {
                           Another identity must.";
             return Err(Refusal::new(Reason::SelfAttest, detail));
         }
-        if claim.is_settled() || claim.expired(ctx.now) {
-            return Err(settled(claim, claim.expired(ctx.now)));
+        let expired = claim.expired(self.time(ctx.now));
+        if claim.is_settled() || expired {
+            return Err(settled(claim, expired && !claim.is_settled()));
         }
         let mut mine = claim.attestations.iter().filter(|one| one.by.identity == *me);
         if mine.any(|one| !proof.seal || one.seal) {

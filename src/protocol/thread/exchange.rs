@@ -67,22 +67,80 @@ impl Exchange {
 mod tests {
     use super::*;
 
-    fn count(speakers: &[u32]) -> u64 {
+    /// The exchange after `speakers`: a letter a message, capitals being humans.
+    fn exchange(speakers: &str) -> Exchange {
         let mut exchange = Exchange::default();
-        for speaker in speakers {
-            exchange.spoke(*speaker, AuthorKind::Llm);
+        for speaker in speakers.chars() {
+            let human = speaker.is_ascii_uppercase();
+            let kind = if human { AuthorKind::Human } else { AuthorKind::Llm };
+            exchange.spoke(u32::from(speaker), kind);
         }
-        exchange.count
+        exchange
     }
 
-    /// Goal: only the messages after the last one of anyone else count. Method: a row a case.
+    /// Goal: only the messages after the last one of anyone else, or of a human, count. Method: a
+    /// row a case.
     #[test]
     fn counted() {
-        assert_eq!(count(&[0, 1, 0, 1]), 4);
-        assert_eq!(count(&[0, 1, 0, 1, 2]), 2);
-        assert_eq!(count(&[0, 1, 1, 1, 2]), 4);
-        assert_eq!(count(&[0, 1, 1, 2, 1]), 4);
-        assert_eq!(count(&[0, 1, 2, 0]), 2);
-        assert_eq!(count(&[0, 0, 0]), 3);
+        for (speakers, want) in [
+            ("", 0),
+            ("a", 1),
+            ("aaa", 3),
+            ("ab", 2),
+            ("abab", 4),
+            ("aabbb", 5),
+            ("ababc", 2),
+            ("abbbc", 4),
+            ("abbcb", 4),
+            ("abca", 2),
+            ("abcacca", 5),
+            ("abcabc", 2),
+            ("abH", 0),
+            ("abHa", 1),
+            ("abHab", 2),
+            ("Haba", 3),
+            ("HIH", 0),
+            ("aHaHa", 1),
+            ("abcHcb", 2),
+        ] {
+            assert_eq!(exchange(speakers).count, want, "{speakers}");
+        }
+    }
+
+    /// Goal: the two are refused, and nobody else, first what expects a reply, then all but the
+    /// ways out. Method: a row a case, `exchange_max` being 3.
+    #[test]
+    fn refused() {
+        let limits = Limits { exchange_max: 3, ..Limits::default() };
+        for (speakers, author, kind, want) in [
+            ("ab", 'a', Kind::Ask, false),
+            ("aba", 'b', Kind::Ask, true),
+            ("aba", 'a', Kind::Propose, true),
+            ("aba", 'b', Kind::Clarify, true),
+            ("aba", 'b', Kind::Object, true),
+            ("aba", 'b', Kind::Answer, false),
+            ("aba", 'b', Kind::Inform, false),
+            ("aba", 'c', Kind::Ask, false),
+            ("aaa", 'a', Kind::Ask, false),
+            ("aaa", 'b', Kind::Ask, false),
+            ("abc", 'b', Kind::Ask, false),
+            ("abcb", 'c', Kind::Ask, true),
+            ("abcb", 'b', Kind::Ask, true),
+            ("abcb", 'a', Kind::Ask, false),
+            ("ababa", 'b', Kind::Answer, false),
+            ("ababab", 'a', Kind::Answer, true),
+            ("ababab", 'b', Kind::Agree, true),
+            ("ababab", 'b', Kind::Inform, true),
+            ("ababab", 'b', Kind::Decide, false),
+            ("ababab", 'b', Kind::Retract, false),
+            ("ababab", 'c', Kind::Inform, false),
+            ("abababH", 'a', Kind::Ask, false),
+            ("HaHa", 'a', Kind::Ask, false),
+            ("HaHa", 'H', Kind::Ask, false),
+        ] {
+            let got = exchange(speakers).refuse_loop(u32::from(author), kind, &limits);
+            let refused = got.as_ref().is_err_and(|refusal| refusal.reason == Reason::LoopLimit);
+            assert_eq!(refused, want, "{speakers}: {author} {kind:?}");
+        }
     }
 }

@@ -267,12 +267,17 @@ impl Thread {
         Err(Refusal::new(Reason::ThreadAuthorityMissing, detail))
     }
 
+    /// The thread's own time: it never runs backwards, whatever the clock says (§2).
+    fn time(&self, now: Millis) -> Millis {
+        now.max(self.head.updated_at)
+    }
+
     /// The act that `deed` becomes; `awaiting` stays as it is.
     fn act(&self, ctx: &Context<'_>, by: Participant, deed: Deed) -> Act {
         Act {
             thread: self.head.id,
             seq: self.head.seq,
-            at: ctx.now.max(self.head.updated_at),
+            at: self.time(ctx.now),
             by,
             author_kind: ctx.caller.author_kind,
             deed,

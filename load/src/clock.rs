@@ -1,0 +1,24 @@
+//! The one place where the harness reads the clock.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The moment it is.
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// Whole microseconds from `from` to now.
+pub fn micros_since(from: Instant) -> u64 {
+    u64::try_from(now().saturating_duration_since(from).as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A duration as seconds and their fraction.
+pub fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64()
+}
+
+/// A number that no other run has: keys of one run must not meet those of another.
+pub fn run_number() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_micros() as u64
+}

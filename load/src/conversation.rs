@@ -1,0 +1,338 @@
+//! A conversation on its way: one script, one thread, its shadow, and what was promised about it.
+
+use std::fmt::Write as _;
+
+use crate::cast::Cast;
+use crate::dice::{self, Dice};
+use crate::objects::{self, Claimed, Marked, Posted};
+use crate::script::{ROLES, SCRIPTS, Step};
+use crate::verify::ledger::Record;
+use crate::verify::moves::State;
+use crate::verify::shadow::{Act, Awaiting, Due, Shadow};
+use crate::verify::turn;
+use crate::wire::Operation;
+use crate::work::push_body;
+
+/// Serial numbers of bodies: a conversation has fewer steps than this.
+const STEPS_MAX: u64 = 64;
+
+/// One conversation.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    serial: u64,
+    script: usize,
+    step: usize,
+    roles: [usize; ROLES],
+    seed: u64,
+    body: usize,
+    run: u64,
+    /// The claim made in it, and its status.
+    pub claim: Option<(u64, &'static str)>,
+    /// The thread as it must be; none before it is open.
+    pub shadow: Option<Shadow>,
+    /// What was acknowledged.
+    pub record: Record,
+}
+
+/// Those who can take part, by their rights.
+#[derive(Debug, Clone)]
+pub struct Company {
+    /// Places of those who hold read and write.
+    pub agents: usize,
+    /// Places of lock holders.
+    pub moderators: Vec<usize>,
+    /// Places of verifiers.
+    pub verifiers: Vec<usize>,
+    /// How many lines the agents have.
+    pub lines: usize,
+    /// Characters of a body.
+    pub body: usize,
+    /// Tells the keys of this run from those of others.
+    pub run: u64,
+}
+
+impl Conversation {
+    /// A new one, its parts given by chance to participants of different lines.
+    pub fn new(seed: u64, serial: u64, company: &Company) -> Self {
+        let mut dice = Dice::new(seed, serial);
+        let mut roles = [0; ROLES];
+        let first = dice.below(company.agents as u64) as usize;
+        let shift = 1 + dice.below((company.lines as u64 - 1) / 2) as usize;
+        // Agents of one line stand `lines` apart, so neighbours within it are of different lines.
+        for (role, place) in roles.iter_mut().take(3).enumerate() {
+            let line = (first % company.lines + role * shift) % company.lines;
+            let round = first / company.lines;
+            let index = round * company.lines + line;
+            *place = if index < company.agents { index } else { line };
+        }
+        if roles[0] == roles[1] || roles[1] == roles[2] || roles[0] == roles[2] {
+            roles = [0, 1, 2, 0, 0];
+        }
+        let pick = |from: &[usize], throw: u64| from[(throw % from.len() as u64) as usize];
+        roles[3] = pick(&company.moderators, dice.next());
+        roles[4] = pick(&company.verifiers, dice.next());
+        let script = dice.below(SCRIPTS.len() as u64) as usize;
+        let Company { body, run, .. } = *company;
+        Self {
+            serial,
+            script,
+            step: 0,
+            roles,
+            seed,
+            body,
+            run,
+            claim: None,
+            shadow: None,
+            record: Record::default(),
+        }
+    }
+
+    /// The step to take; none at the end.
+    pub fn step(&self) -> Option<Step> {
+        SCRIPTS[self.script].get(self.step).copied()
+    }
+
+    /// Whose step it is.
+    pub fn speaker(&self) -> usize {
+        self.step().map_or(self.roles[0], |step| self.roles[step.role() as usize])
+    }
+
+    /// What waits in it.
+    pub fn awaiting(&self) -> Option<Awaiting> {
+        self.shadow.as_ref().and_then(Shadow::awaiting)
+    }
+
+    fn id(&self, place: Option<usize>) -> Option<u64> {
+        self.shadow.as_ref()?.id(place?)
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let mut body = Vec::with_capacity(self.body);
+        let serial = self.serial * STEPS_MAX + self.step as u64;
+        push_body(&mut body, self.seed, serial, self.body);
+        body
+    }
+
+    fn words(&self) -> String {
+        String::from_utf8_lossy(&self.text()).into_owned()
+    }
+
+    /// The call that the step makes, none for the reading of an inbox.
+    pub fn operation(&self, cast: &Cast, keyed: bool) -> Option<Operation> {
+        let step = self.step()?;
+        let from = cast.members[self.speaker()].from();
+        let thread = self.record.thread;
+        let place = format!("\"thread\":\"th_{thread}\"");
+        let path = |end: &str| format!("/v1/threads/th_{thread}/{end}");
+        let mut operation = match step {
+            Step::Say(_, act, to) | Step::Refused(_, act, to, _) => self.say(act, to, &from),
+            Step::Mark(_, state) => {
+                let members =
+                    format!("\"state\":\"{}\",\"reason\":\"so it seems\"{from}", state.word());
+                Operation::write("mark_thread", path("mark"), place, members)
+            }
+            Step::Confirm(_, state) => {
+                let members = format!("\"state\":\"{}\"{from}", state.word());
+                Operation::write("confirm_thread", path("confirm"), place, members)
+            }
+            Step::Reopen(_) => {
+                let members = format!("\"reason\":\"there is more to say\"{from}");
+                Operation::write("reopen_thread", path("reopen"), place, members)
+            }
+            Step::Assert(_) => {
+                let members = format!("\"statement\":\"{}\"{from}", self.words());
+                Operation::write("assert_claim", path("claims"), place, members)
+            }
+            Step::Attest(_, seal, _) => self.on_claim("attest", &format!(",\"seal\":{seal}{from}")),
+            Step::Refute(_) => self.on_claim("refute", &from),
+            Step::Inbox(_) => return None,
+        };
+        if keyed {
+            let Self { run, seed, serial, step, .. } = self;
+            operation.key = Some(format!("load-{run:x}-{seed}-{serial}-{step}"));
+        }
+        Some(operation)
+    }
+
+    fn say(&self, act: Act, to: Option<usize>, from: &str) -> Operation {
+        let mut members = format!("\"kind\":\"{}\"", act.word());
+        if self.shadow.is_some() {
+            let _ = write!(members, ",\"thread\":\"th_{}\"", self.record.thread);
+        }
+        if let Some(parent) = self.id(to) {
+            let _ = write!(members, ",\"parent\":\"msg_{parent}\"");
+        }
+        members.push_str(from);
+        let _ = write!(members, ",\"body\":\"{}\"", self.words());
+        Operation::message(members)
+    }
+
+    fn on_claim(&self, what: &'static str, rest: &str) -> Operation {
+        let tool = if what == "attest" { "attest_claim" } else { "refute_claim" };
+        let claim = self.claim.map_or(0, |(id, _)| id);
+        let evidence = "\"evidence\":[{\"kind\":\"url\",\"ref\":\"https://example.org/run/1\"}]";
+        let place = format!("\"claim\":\"cl_{claim}\"");
+        Operation::write(
+            tool,
+            format!("/v1/claims/cl_{claim}/{what}"),
+            place,
+            format!("{evidence}{rest}"),
+        )
+    }
+
+    /// Takes the success of the step in, and says what is wrong with it. The step is over then.
+    pub fn absorb(&mut self, json: &[u8], cast: &Cast) -> Result<(), String> {
+        let Some(step) = self.step() else { return Ok(()) };
+        let result = match step {
+            Step::Say(_, act, to) => self.said(act, to, json, cast),
+            Step::Mark(role, state) | Step::Confirm(role, state) => {
+                let lock = cast.members[self.roles[role as usize]].lock;
+                self.marked(state, lock, json, cast)
+            }
+            Step::Reopen(role) => {
+                let lock = cast.members[self.roles[role as usize]].lock;
+                self.marked(State::Open, lock, json, cast)
+            }
+            Step::Assert(_) => self.claimed("unverified", json),
+            Step::Attest(_, _, status) => self.claimed(status, json),
+            Step::Refute(_) => self.claimed("refuted", json),
+            Step::Refused(_, act, _, reason) => {
+                Err(format!("{} was taken, must be refused: {reason}", act.word()))
+            }
+            Step::Inbox(_) => Ok(()),
+        };
+        self.step += 1;
+        result.map_err(|text| self.told(&text))
+    }
+
+    /// Takes a refusal in: true if the script wanted it. The step is over then.
+    pub fn refused(&mut self, reason: &str) -> bool {
+        match self.step() {
+            Some(Step::Refused(_, _, _, expected)) if expected == reason => {
+                self.step += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The step is over.
+    pub fn pass(&mut self) {
+        self.step += 1;
+    }
+
+    /// A text with the place that it is about.
+    pub fn told(&self, text: &str) -> String {
+        format!("th_{}, script {} step {}: {text}", self.record.thread, self.script, self.step)
+    }
+
+    /// A hash of the body of the present step, should it be in doubt.
+    pub fn doubt(&mut self) {
+        let hash = dice::hash(&self.text());
+        self.record.doubtful.push(hash);
+    }
+
+    fn said(
+        &mut self,
+        act: Act,
+        to: Option<usize>,
+        json: &[u8],
+        cast: &Cast,
+    ) -> Result<(), String> {
+        let posted: Posted<'_> = parse(json)?;
+        let message = &posted.message;
+        let id = objects::number(&message.id, "msg_").ok_or("a message without an id")?;
+        let thread = objects::number(&message.thread, "th_").ok_or("a message without a thread")?;
+        let hash = dice::hash(&self.text());
+        if dice::hash(message.body.as_bytes()) != hash {
+            return Err(format!("msg_{id} was acknowledged with a change"));
+        }
+        let speaker = self.speaker();
+        let lock = cast.members[speaker].lock;
+        let parent = self.id(to);
+        if let Some(shadow) = &mut self.shadow {
+            if thread != self.record.thread {
+                return Err(format!("msg_{id} went to th_{thread}"));
+            }
+            if self.record.acknowledged.last().is_some_and(|(last, _)| *last >= id) {
+                return Err(format!("msg_{id}: ids run backwards"));
+            }
+            self.record.acknowledged.push((id, hash));
+            shadow.speak(act, speaker, to, id, lock);
+        } else {
+            self.record = Record::opened(thread, id, hash);
+            self.shadow = Some(Shadow::open(speaker, id));
+        }
+        if message.kind != act.word() || !cast.is(speaker, &message.from) {
+            return Err(format!("msg_{id} is a {} from {:?}", message.kind, message.from));
+        }
+        if message.parent.as_deref().and_then(|text| objects::number(text, "msg_")) != parent {
+            return Err(format!("msg_{id} has the parent {:?}", message.parent));
+        }
+        let left = message.awaiting.as_ref().and_then(|it| objects::number(&it.message, "msg_"));
+        if left != self.awaiting().map(|awaiting| awaiting.message) {
+            return Err(format!("msg_{id} left {:?} awaiting", message.awaiting));
+        }
+        self.compare(&posted.thread, cast)
+    }
+
+    fn marked(&mut self, to: State, lock: bool, json: &[u8], cast: &Cast) -> Result<(), String> {
+        let marked: Marked<'_> = parse(json)?;
+        let Some(shadow) = &mut self.shadow else { return Ok(()) };
+        let before = shadow.changes().len();
+        shadow.set(to, lock);
+        let change = shadow.changes().get(before).copied();
+        match (&marked.event, change) {
+            (None, None) => {}
+            (Some(event), Some(change)) => {
+                let from = change.from.map(State::word);
+                if event.from.as_deref() != from
+                    || event.to != change.to.word()
+                    || event.confirmed != change.confirmed
+                {
+                    return Err(format!("the event {event:?}, must be {change:?}"));
+                }
+            }
+            (event, change) => return Err(format!("the event {event:?}, must be {change:?}")),
+        }
+        self.compare(&marked.thread, cast)
+    }
+
+    fn claimed(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
+        let claimed: Claimed<'_> = parse(json)?;
+        let id = objects::number(&claimed.claim.id, "cl_").ok_or("a claim without an id")?;
+        self.claim = Some((id, status));
+        if claimed.claim.status == status {
+            return Ok(());
+        }
+        Err(format!("cl_{id} is {}, must be {status}", claimed.claim.status))
+    }
+
+    fn compare(&self, thread: &objects::Thread<'_>, cast: &Cast) -> Result<(), String> {
+        turn::lawful(thread)?;
+        self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, cast))
+    }
+}
+
+/// Whether something that waits is shown to a participant; `anyone` tells whether it asks for
+/// questions to anyone. `parley.md` §7.
+pub fn waits_for(cast: &Cast, place: usize, anyone: bool, awaiting: Option<Awaiting>) -> bool {
+    let Some(awaiting) = awaiting else { return false };
+    let member = &cast.members[place];
+    match awaiting.due {
+        Due::Anyone => anyone && awaiting.asker != place,
+        Due::One(due) => {
+            due == place || (member.extension.is_none() && cast.members[due].line == member.line)
+        }
+    }
+}
+
+fn parse<'a, T: serde::Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
+    serde_json::from_slice(json).map_err(|error| {
+        let text = String::from_utf8_lossy(json);
+        format!("{error} in {}", text.chars().take(200).collect::<String>())
+    })
+}
+
+#[cfg(test)]
+mod tests;

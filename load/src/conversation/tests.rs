@@ -1,0 +1,206 @@
+//! Every script against the language itself, without a server.
+
+use parley_protocol::act::Kind;
+use parley_protocol::claim::{Evidence, EvidenceKind};
+use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::entry::Act as Entry;
+use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
+use parley_protocol::limits::Limits;
+use parley_protocol::state::State as ServerState;
+use parley_protocol::thread::{Context, Thread};
+use parley_protocol::time::Millis;
+use parley_protocol::who::{AuthorKind, Caller, Right};
+use parley_protocol::wire;
+
+use super::*;
+use crate::script::Step;
+
+struct Counter(u64);
+
+impl Numbers for Counter {
+    fn message(&mut self) -> MessageId {
+        self.0 += 1;
+        MessageId(self.0)
+    }
+
+    fn event(&mut self) -> EventId {
+        self.0 += 1;
+        EventId(self.0)
+    }
+
+    fn claim(&mut self) -> ClaimId {
+        self.0 += 1;
+        ClaimId(self.0)
+    }
+}
+
+/// A forum of one thread.
+struct Forum {
+    thread: Option<Thread>,
+    numbers: Counter,
+    now: u64,
+}
+
+fn company() -> (Cast, Company) {
+    let names = [
+        ("local:load-0", None),
+        ("local:load-1", None),
+        ("local:load-2", None),
+        ("local:load-0", Some("worker-1")),
+        ("local:load-1", Some("worker-1")),
+        ("local:load-2", Some("worker-1")),
+        ("local:load-moderator-0", None),
+        ("local:load-verifier-0", None),
+    ];
+    let mut cast = Cast::of_names(&names);
+    for (place, member) in cast.members.iter_mut().enumerate() {
+        member.line = if place < 6 { place % 3 } else { place };
+        member.lock = place == 6;
+    }
+    let company =
+        Company { agents: 6, moderators: vec![6], verifiers: vec![7], lines: 3, body: 40, run: 0 };
+    (cast, company)
+}
+
+fn command(conversation: &Conversation, cast: &Cast) -> Command {
+    let member = &cast.members[conversation.speaker()];
+    let extension = member.extension.as_deref().map(Into::into);
+    let claim = ClaimId(conversation.claim.map_or(0, |(id, _)| id));
+    let mark = |state: &str| Mark {
+        state: ServerState::parse(state).unwrap(),
+        reason: None,
+        extension: extension.clone(),
+    };
+    let url = EvidenceKind::Url;
+    let piece = Evidence { kind: url, reference: "https://example.org/run/1".into(), note: None };
+    let proof =
+        |seal| Proof { claim, evidence: vec![piece.clone()], seal, extension: extension.clone() };
+    match conversation.step().unwrap() {
+        Step::Say(_, act, to) | Step::Refused(_, act, to, _) => Command::Post(Envelope {
+            kind: Kind::parse(act.word()).unwrap(),
+            thread: conversation.shadow.is_some().then_some(ThreadId(1)),
+            parent: conversation.id(to).map(MessageId),
+            extension,
+            body: conversation.words().into(),
+            provenance: None,
+        }),
+        Step::Mark(_, state) => Command::Mark(mark(state.word())),
+        Step::Confirm(_, state) => Command::Confirm(mark(state.word())),
+        Step::Reopen(_) => Command::Reopen(mark("open")),
+        Step::Assert(_) => Command::Assert(Assertion {
+            statement: conversation.words().into(),
+            evidence: Vec::new(),
+            supersedes: Vec::new(),
+            valid_until: None,
+            extension,
+        }),
+        Step::Attest(_, seal, _) => Command::Attest(proof(seal)),
+        Step::Refute(_) => Command::Refute(proof(false)),
+        Step::Inbox(_) => unreachable!("an inbox is no command"),
+    }
+}
+
+impl Forum {
+    /// Does it; the answer's JSON, or the reason of the refusal.
+    fn act(&mut self, caller: &Caller, command: &Command) -> Result<Vec<u8>, String> {
+        self.now += 1;
+        let limits = Limits::default();
+        let mut context = Context {
+            now: Millis(self.now),
+            caller,
+            limits: &limits,
+            numbers: &mut self.numbers,
+            key: None,
+        };
+        let entry = match &mut self.thread {
+            None => {
+                let entry = Thread::opening(&mut context, ThreadId(1), command);
+                self.thread = Thread::open(&entry);
+                Some(entry)
+            }
+            Some(thread) => {
+                let entry = thread
+                    .admit(&mut context, command)
+                    .map_err(|refusal| refusal.reason.word().to_owned())?;
+                if let Some(entry) = &entry {
+                    thread.apply(entry);
+                }
+                entry
+            }
+        };
+        Ok(self.answer(command, entry.as_ref()))
+    }
+
+    fn answer(&self, command: &Command, entry: Option<&Entry>) -> Vec<u8> {
+        let thread = self.thread.as_ref().unwrap();
+        let (mut out, mut head, mut part) = (Vec::new(), Vec::new(), Vec::new());
+        wire::thread(&mut head, thread.head(), "16.1.ab");
+        match command {
+            Command::Post(_) => {
+                wire::message(&mut part, entry.unwrap(), None);
+                wire::posted(&mut out, &part, &head);
+            }
+            Command::Mark(_) | Command::Confirm(_) | Command::Reopen(_) => {
+                let event = entry.map(|entry| {
+                    wire::event(&mut part, entry);
+                    part.as_slice()
+                });
+                wire::marked(&mut out, &head, event);
+            }
+            _ => {
+                let claim = thread.claims().last().unwrap();
+                wire::claim(&mut part, claim, Millis(self.now));
+                wire::claim_changed(&mut out, &part);
+            }
+        }
+        out
+    }
+}
+
+fn caller(cast: &Cast, place: usize) -> Caller {
+    let member = &cast.members[place];
+    let mut rights = vec![Right::Read, Right::Write];
+    if member.lock {
+        rights.push(Right::Lock);
+    }
+    if place == 7 {
+        rights.push(Right::Verify);
+    }
+    Caller {
+        token: TokenId(1),
+        identity: member.identity.as_str().into(),
+        author_kind: AuthorKind::Llm,
+        rights: rights.into_iter().collect(),
+        label: None,
+    }
+}
+
+/// Goal: every script is lawful to its end, its refusals come, and the shadow agrees with the
+/// language after each step. Method: 200 conversations, their parts drawn by chance, on the shipped
+/// state machine.
+#[test]
+fn scripts_are_lawful() {
+    let (cast, company) = company();
+    let mut finished = [0; SCRIPTS.len()];
+    for serial in 0..200 {
+        let mut conversation = Conversation::new(1, serial, &company);
+        let mut forum = Forum { thread: None, numbers: Counter(0), now: 1_000 };
+        while let Some(step) = conversation.step() {
+            if let Step::Inbox(role) = step {
+                let place = conversation.roles[role as usize];
+                assert!(waits_for(&cast, place, false, conversation.awaiting()));
+                conversation.pass();
+                continue;
+            }
+            let command = command(&conversation, &cast);
+            match forum.act(&caller(&cast, conversation.speaker()), &command) {
+                Ok(json) => conversation.absorb(&json, &cast).unwrap(),
+                Err(reason) => {
+                    assert!(conversation.refused(&reason), "{}", conversation.told(&reason));
+                }
+            }
+        }
+        finished[conversation.script] += 1;
+    }
+    assert!(finished.iter().all(|count| *count > 20), "{finished:?}");
+}

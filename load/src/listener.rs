@@ -1,0 +1,334 @@
+//! Those who follow the feed: each frame against what must come, over all reconnections.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+
+use crate::cast::Cast;
+use crate::clock;
+use crate::conversation::waits_for;
+use crate::dice::Dice;
+use crate::objects;
+use crate::socket::{Feed, Frame, Request};
+use crate::verify::Findings;
+use crate::verify::feed::{Kind, Tape};
+use crate::verify::shadow::Awaiting;
+
+/// A listener that cannot come back for so long gives up.
+const AWAY_MAX: Duration = Duration::from_secs(90);
+
+/// What one listener follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The inbox of a participant; `anyone` tells whether open questions are in it.
+    Inbox {
+        /// Its place in the cast.
+        place: usize,
+        /// Whether questions to anyone are shown.
+        anyone: bool,
+    },
+    /// Everything.
+    All,
+}
+
+/// One listener: what is owed to it and what came.
+#[derive(Debug)]
+pub struct Watch {
+    /// What it follows.
+    pub scope: Scope,
+    /// Thread and message (0: `settled`), how often still owed; below 0: came too often.
+    balance: Mutex<HashMap<(u64, u64), i64>>,
+    owed: AtomicU64,
+    came: AtomicU64,
+    /// Numbers of the messages that came (scope all).
+    pub messages: Mutex<Vec<u64>>,
+    /// How many events came (scope all).
+    pub events: AtomicU64,
+    /// How often it came back.
+    pub resumed: AtomicU64,
+}
+
+impl Watch {
+    /// One that has seen nothing.
+    pub fn new(scope: Scope) -> Self {
+        Self {
+            scope,
+            balance: Mutex::default(),
+            owed: AtomicU64::new(0),
+            came: AtomicU64::new(0),
+            messages: Mutex::default(),
+            events: AtomicU64::new(0),
+            resumed: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes what an act in a thread makes due to this listener. `bindings.md` §6.
+    pub fn expect(
+        &self,
+        cast: &Cast,
+        thread: u64,
+        before: Option<Awaiting>,
+        after: Option<Awaiting>,
+    ) {
+        let Scope::Inbox { place, anyone } = self.scope else { return };
+        if before == after {
+            return;
+        }
+        if let Some(awaiting) = after.filter(|_| waits_for(cast, place, anyone, after)) {
+            self.balance((thread, awaiting.message), 1);
+        } else if waits_for(cast, place, anyone, before) {
+            self.balance((thread, 0), 1);
+        }
+    }
+
+    /// Notes a message that everyone who follows everything must see.
+    pub fn expect_message(&self) {
+        if self.scope == Scope::All {
+            self.owed.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn balance(&self, key: (u64, u64), by: i64) {
+        if let Ok(mut balance) = self.balance.lock() {
+            let left = balance.entry(key).or_insert(0);
+            *left += by;
+            if *left == 0 {
+                balance.remove(&key);
+            }
+        }
+        let counter = if by > 0 { &self.owed } else { &self.came };
+        counter.fetch_add(1, Ordering::Release);
+    }
+
+    fn settled(&self) -> bool {
+        self.came.load(Ordering::Acquire) >= self.owed.load(Ordering::Acquire)
+    }
+
+    /// What is still owed, or came without being owed, in threads that nothing went wrong with.
+    pub fn judge(&self, tainted: &HashSet<u64>, findings: &Findings) {
+        let Ok(balance) = self.balance.lock() else { return };
+        for ((thread, message), left) in balance.iter() {
+            if tainted.contains(thread) {
+                continue;
+            }
+            let what =
+                if *message == 0 { "settled".into() } else { format!("awaiting msg_{message}") };
+            let how = if *left > 0 { "a gap" } else { "a repeat, or what does not wait," };
+            let scope = self.scope;
+            findings.add(format!("{how} in a feed ({scope:?}): {what} of th_{thread}, {left}"));
+        }
+    }
+
+    fn take(&self, frame: &[u8]) -> Result<(), String> {
+        #[derive(Deserialize)]
+        struct Told<'a> {
+            #[serde(rename = "type")]
+            name: &'a str,
+            #[serde(borrow)]
+            thread: Option<&'a RawValue>,
+            #[serde(borrow)]
+            message: Option<&'a RawValue>,
+        }
+        let told: Told<'_> = serde_json::from_slice(frame).map_err(|error| error.to_string())?;
+        let thread = told.thread.and_then(|raw| id_in(raw, "th_"));
+        let message = told.message.and_then(|raw| id_in(raw, "msg_"));
+        match (told.name, self.scope, thread, message) {
+            ("awaiting", Scope::Inbox { .. }, Some(thread), Some(message)) => {
+                self.balance((thread, message), -1);
+            }
+            ("settled", Scope::Inbox { .. }, Some(thread), _) => self.balance((thread, 0), -1),
+            ("message", Scope::All, _, Some(message)) => {
+                if let Ok(mut messages) = self.messages.lock() {
+                    messages.push(message);
+                }
+                self.came.fetch_add(1, Ordering::Release);
+            }
+            ("event", Scope::All, ..) => {
+                self.events.fetch_add(1, Ordering::Relaxed);
+            }
+            ("awaiting" | "settled" | "claim", Scope::All, ..) => {}
+            (name, scope, ..) => return Err(format!("a frame {name} in scope {scope:?}")),
+        }
+        Ok(())
+    }
+}
+
+fn id_in(raw: &RawValue, prefix: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        id: &'a str,
+    }
+    let text = raw.get();
+    if text.starts_with('"') {
+        return objects::number(text.trim_matches('"'), prefix);
+    }
+    let named: Named<'_> = serde_json::from_str(text).ok()?;
+    objects::number(named.id, prefix)
+}
+
+/// What all listeners of a run share.
+#[derive(Debug, Clone)]
+pub struct Audience {
+    /// The listeners.
+    pub watches: Vec<Arc<Watch>>,
+    stop: watch::Sender<bool>,
+    connected: Arc<AtomicU64>,
+}
+
+impl Audience {
+    /// Connects them all and waits until they stand.
+    pub async fn gather(
+        watches: Vec<(Arc<Watch>, Request)>,
+        leave_now_and_then: bool,
+        seed: u64,
+        findings: &Arc<Findings>,
+    ) -> anyhow::Result<Self> {
+        let (stop, stopped) = watch::channel(false);
+        let connected = Arc::new(AtomicU64::new(0));
+        let count = watches.len() as u64;
+        let mut all = Vec::new();
+        for (index, (watch, request)) in watches.into_iter().enumerate() {
+            all.push(Arc::clone(&watch));
+            let follower = Follower {
+                watch,
+                request,
+                stopped: stopped.clone(),
+                findings: Arc::clone(findings),
+                connected: Arc::clone(&connected),
+                dice: Dice::new(seed ^ 0xfeed, index as u64),
+                leave_now_and_then,
+                tape: Tape::default(),
+            };
+            tokio::spawn(follower.follow());
+        }
+        let until = clock::now() + AWAY_MAX;
+        while connected.load(Ordering::Relaxed) < count {
+            anyhow::ensure!(clock::now() < until, "the listeners could not connect");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(Self { watches: all, stop, connected })
+    }
+
+    /// Waits until all that is owed has come, or nothing more does.
+    pub async fn settle(&self) {
+        let came = || self.watches.iter().map(|it| it.came.load(Ordering::Acquire)).sum::<u64>();
+        let mut last = (came(), clock::now());
+        while !self.watches.iter().all(|watch| watch.settled()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let now = came();
+            if now != last.0 {
+                last = (now, clock::now());
+            } else if clock::now() - last.1 > Duration::from_secs(15) {
+                return;
+            }
+        }
+        // What comes beyond that was not owed; give it the time to show.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+
+    /// Sends them home.
+    pub fn dismiss(&self) {
+        let _ = self.stop.send(true);
+    }
+
+    /// How many connections were made in all.
+    pub fn connections(&self) -> u64 {
+        self.connected.load(Ordering::Relaxed)
+    }
+}
+
+struct Follower {
+    watch: Arc<Watch>,
+    request: Request,
+    stopped: watch::Receiver<bool>,
+    findings: Arc<Findings>,
+    connected: Arc<AtomicU64>,
+    dice: Dice,
+    leave_now_and_then: bool,
+    tape: Tape,
+}
+
+impl Follower {
+    async fn follow(mut self) {
+        let mut away = clock::now();
+        loop {
+            let mut request = self.request.clone();
+            if !self.tape.cursor.is_empty() {
+                request.target.push_str("&since=");
+                request.target.push_str(&self.tape.cursor);
+            }
+            match Feed::open(&request).await {
+                Ok(feed) => {
+                    if self.tape.cursor.is_empty() {
+                        self.connected.fetch_add(1, Ordering::Relaxed);
+                    } else {
+                        self.watch.resumed.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if self.listen(feed).await {
+                        return;
+                    }
+                    away = clock::now();
+                }
+                Err(error) if clock::now() - away > AWAY_MAX => {
+                    self.findings.add(format!("a listener cannot come back: {error}"));
+                    return;
+                }
+                Err(_) => {}
+            }
+            if *self.stopped.borrow() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    /// Follows one connection; true when the run is over.
+    async fn listen(&mut self, mut feed: Feed) -> bool {
+        let mut replaying = !self.tape.cursor.is_empty();
+        let mut first = true;
+        loop {
+            let frame = tokio::select! {
+                frame = feed.next() => frame,
+                _ = self.stopped.changed() => {
+                    if replaying {
+                        self.findings.add("a resumed feed never said caught_up");
+                    }
+                    return true;
+                }
+            };
+            match frame {
+                Ok(Frame::Text(text)) => {
+                    let kind = self.tape.frame(text);
+                    self.tape.remember(text);
+                    let name = crate::scan::frame_type(text).unwrap_or_default();
+                    if first != (name == "hello") {
+                        self.findings.add(format!("a feed brings {name}, hello first: {first}"));
+                    }
+                    first = false;
+                    replaying &= name != "caught_up";
+                    let taken = match kind {
+                        Ok(Kind::Item) => self.watch.take(text),
+                        Ok(Kind::Sign) => Ok(()),
+                        Err(wrong) => Err(wrong),
+                    };
+                    self.findings.check(taken);
+                }
+                Ok(Frame::Closed(code, reason)) => {
+                    if code == 4001 {
+                        self.findings.add(format!("a feed ended with {code} {reason}"));
+                    }
+                    return false;
+                }
+                Err(_) => return false,
+            }
+            if self.leave_now_and_then && self.dice.below(3000) == 0 {
+                return false;
+            }
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! What a run is told: flags over a scenario file over the defaults of the mode.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args, Parser, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// Load a Parley forum, check everything that it answers, and say how fast it was.
+///
+/// Without --url the server is built and started in a folder of its own. Examples:
+///
+///   parley-load post --connections 256 --threads 10000
+///   parley-load fanout --listeners 1000 --rate 100 --duration 30s
+///   parley-load --scenario config/load/burst.toml
+#[derive(Debug, Parser)]
+#[command(name = "parley-load", version, verbatim_doc_comment)]
+pub struct Cli {
+    /// What to do.
+    pub mode: Option<Mode>,
+    /// A TOML file with the mode and any of the flags below.
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// The kinds of load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The same machine without the forum.
+    Ceiling,
+    /// Pure writes, spread over many threads.
+    Post,
+    /// Agents hold whole conversations while listeners follow their inboxes.
+    Swarm,
+    /// Many listeners of everything.
+    Fanout,
+    /// All agents on one thread.
+    Hot,
+    /// Memory of resident and of sleeping threads, and of listeners.
+    Idle,
+    /// Kill -9 in the middle, restart, check; again and again.
+    Crash,
+    /// A steady rate for a long time.
+    Soak,
+}
+
+impl Mode {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ceiling => "ceiling",
+            Self::Post => "post",
+            Self::Swarm => "swarm",
+            Self::Fanout => "fanout",
+            Self::Hot => "hot",
+            Self::Idle => "idle",
+            Self::Crash => "crash",
+            Self::Soak => "soak",
+        }
+    }
+}
+
+#[derive(Debug, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct Flags {
+    /// A running server, http://HOST:PORT; without it one is built and started.
+    #[arg(long)]
+    url: Option<String>,
+    /// Its admin token.
+    #[arg(long, env = "PARLEY_LOAD_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// How long each round loads: 30s, 5m, 1h.
+    #[arg(long)]
+    duration: Option<String>,
+    /// Participants that speak.
+    #[arg(long)]
+    agents: Option<usize>,
+    /// Connections that write (post, hot, soak, ceiling).
+    #[arg(long)]
+    connections: Option<usize>,
+    /// Threads: alive at a time, or to create (idle).
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Feeds to hold open.
+    #[arg(long)]
+    listeners: Option<usize>,
+    /// Listeners beside them that do not keep up (fanout).
+    #[arg(long)]
+    slow_listeners: Option<usize>,
+    /// Acts a second in all; makes an open loop.
+    #[arg(long)]
+    rate: Option<f64>,
+    /// How many times the rate one second in ten brings.
+    #[arg(long)]
+    burst: Option<f64>,
+    /// Each connection sends on schedule, late or not; needs --rate.
+    #[arg(long, conflicts_with = "closed")]
+    open: bool,
+    /// Each connection sends when the answer before is there.
+    #[arg(long)]
+    closed: bool,
+    /// Share of the agents that speak over MCP; all without a number.
+    #[arg(long, num_args = 0..=1, default_missing_value = "1", value_name = "SHARE")]
+    mcp: Option<f64>,
+    /// Rounds: alternating with the ceiling (post, hot, swarm, fanout), or kills (crash).
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Leave the ceiling out.
+    #[arg(long)]
+    no_ceiling: bool,
+    /// Threads stored beside the active ones (post, hot).
+    #[arg(long)]
+    stored: Option<usize>,
+    /// Messages put into each thread before the measurement (post, hot).
+    #[arg(long)]
+    prefill: Option<usize>,
+    /// Characters of a body.
+    #[arg(long)]
+    body: Option<usize>,
+    /// Chance starts here.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Worker threads of the generator.
+    #[arg(long)]
+    workers: Option<usize>,
+    /// Write the report as JSON, too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// A server binary, instead of building one.
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// A configuration key of the server: KEY=VALUE.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Scenario {
+    mode: Mode,
+    #[serde(default)]
+    flags: Flags,
+}
+
+/// A run, decided.
+#[derive(Debug, Clone, Serialize)]
+pub struct Options {
+    /// What to do.
+    pub mode: Mode,
+    /// The server to load; none: one of its own.
+    pub url: Option<String>,
+    /// The admin token of that server.
+    #[serde(skip)]
+    pub token: Option<String>,
+    /// How long each round loads.
+    pub duration: Duration,
+    /// Participants that speak.
+    pub agents: usize,
+    /// Connections that write.
+    pub connections: usize,
+    /// Threads alive at a time, or to create.
+    pub threads: usize,
+    /// Feeds to hold open.
+    pub listeners: usize,
+    /// Feeds beside them that do not keep up.
+    pub slow_listeners: usize,
+    /// Acts a second; none: a closed loop.
+    pub rate: Option<f64>,
+    /// Factor of the rate for one second in ten.
+    pub burst: f64,
+    /// Share of agents over MCP.
+    pub mcp: f64,
+    /// Rounds.
+    pub rounds: usize,
+    /// Whether the ceiling is measured along.
+    pub ceiling: bool,
+    /// Threads stored beside the active ones.
+    pub stored: usize,
+    /// Messages put into each thread beforehand.
+    pub prefill: usize,
+    /// Characters of a body.
+    pub body: usize,
+    /// Where chance starts.
+    pub seed: u64,
+    /// Worker threads of the generator.
+    pub workers: usize,
+    /// Where to write the JSON report.
+    #[serde(skip)]
+    pub json: Option<PathBuf>,
+    /// A server binary, instead of building one.
+    #[serde(skip)]
+    pub binary: Option<PathBuf>,
+    /// Keys of the server's configuration.
+    pub set: Vec<String>,
+}
+
+/// What a mode does when not told otherwise.
+struct Defaults {
+    seconds: u64,
+    agents: usize,
+    connections: usize,
+    threads: usize,
+    listeners: usize,
+    rounds: usize,
+    mcp: f64,
+}
+
+const fn defaults(mode: Mode) -> Defaults {
+    let base = Defaults {
+        seconds: 10,
+        agents: 64,
+        connections: 64,
+        threads: 10_000,
+        listeners: 0,
+        rounds: 3,
+        mcp: 0.0,
+    };
+    match mode {
+        Mode::Ceiling | Mode::Post => base,
+        Mode::Swarm => Defaults {
+            seconds: 30,
+            agents: 1_000,
+            connections: 1_000,
+            threads: 5_000,
+            listeners: 200,
+            mcp: 0.5,
+            ..base
+        },
+        Mode::Fanout => Defaults {
+            seconds: 10,
+            agents: 8,
+            connections: 8,
+            threads: 64,
+            listeners: 1_000,
+            ..base
+        },
+        Mode::Hot => Defaults { threads: 1, ..base },
+        Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
+        Mode::Crash => Defaults {
+            seconds: 4,
+            agents: 100,
+            connections: 100,
+            threads: 300,
+            listeners: 20,
+            rounds: 5,
+            mcp: 0.3,
+        },
+        Mode::Soak => Defaults { seconds: 600, rounds: 1, ..base },
+    }
+}
+
+impl Cli {
+    /// Merges flags, scenario and defaults.
+    pub fn resolve(self) -> anyhow::Result<Options> {
+        let (scenario_mode, file) = match &self.scenario {
+            None => (None, Flags::default()),
+            Some(path) => {
+                let scenario = read_scenario(path)?;
+                (Some(scenario.mode), scenario.flags)
+            }
+        };
+        let Some(mode) = self.mode.or(scenario_mode) else {
+            bail!("no mode given: name one, or a --scenario; --help lists them");
+        };
+        self.flags.over(file).decide(mode)
+    }
+}
+
+fn read_scenario(path: &std::path::Path) -> anyhow::Result<Scenario> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the scenario {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("the scenario {} is wrong", path.display()))
+}
+
+impl Flags {
+    fn over(self, file: Self) -> Self {
+        let loop_given = self.open || self.closed;
+        Self {
+            url: self.url.or(file.url),
+            token: self.token.or(file.token),
+            duration: self.duration.or(file.duration),
+            agents: self.agents.or(file.agents),
+            connections: self.connections.or(file.connections),
+            threads: self.threads.or(file.threads),
+            listeners: self.listeners.or(file.listeners),
+            slow_listeners: self.slow_listeners.or(file.slow_listeners),
+            rate: self.rate.or(file.rate),
+            burst: self.burst.or(file.burst),
+            open: self.open || (!loop_given && file.open),
+            closed: self.closed || (!loop_given && file.closed),
+            mcp: self.mcp.or(file.mcp),
+            rounds: self.rounds.or(file.rounds),
+            no_ceiling: self.no_ceiling || file.no_ceiling,
+            stored: self.stored.or(file.stored),
+            prefill: self.prefill.or(file.prefill),
+            body: self.body.or(file.body),
+            seed: self.seed.or(file.seed),
+            workers: self.workers.or(file.workers),
+            json: self.json.or(file.json),
+            binary: self.binary.or(file.binary),
+            set: file.set.into_iter().chain(self.set).collect(),
+        }
+    }
+
+    fn decide(self, mode: Mode) -> anyhow::Result<Options> {
+        let defaults = defaults(mode);
+        let rate = if self.closed { None } else { self.rate };
+        ensure!(!self.open || rate.is_some(), "--open needs a --rate");
+        ensure!(rate.is_none_or(|rate| rate > 0.0), "--rate must be above 0");
+        let rate = rate.or(if mode == Mode::Soak && !self.closed { Some(2_000.0) } else { None });
+        let mcp = self.mcp.unwrap_or(defaults.mcp);
+        ensure!((0.0..=1.0).contains(&mcp), "--mcp is a share from 0 to 1");
+        let body = self.body.unwrap_or(300);
+        ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
+        ensure!(self.url.is_none() || self.token.is_some(), "--url needs an admin --token");
+        ensure!(
+            self.url.is_none() || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Ceiling),
+            "{} works on a server of its own only: leave --url out",
+            mode.name()
+        );
+        let duration = match self.duration {
+            None => Duration::from_secs(defaults.seconds),
+            Some(text) => parse_duration(&text)?,
+        };
+        let connections = self.connections.unwrap_or(if mode == Mode::Hot {
+            self.agents.unwrap_or(defaults.connections)
+        } else {
+            defaults.connections
+        });
+        Ok(Options {
+            mode,
+            url: self.url,
+            token: self.token,
+            duration,
+            agents: self.agents.unwrap_or(defaults.agents).max(3),
+            connections: connections.max(1),
+            threads: self.threads.unwrap_or(defaults.threads).max(1),
+            listeners: self.listeners.unwrap_or(defaults.listeners),
+            slow_listeners: self.slow_listeners.unwrap_or(0),
+            rate,
+            burst: self.burst.unwrap_or(1.0).max(1.0),
+            mcp,
+            rounds: self.rounds.unwrap_or(defaults.rounds).max(1),
+            ceiling: !self.no_ceiling,
+            stored: self.stored.unwrap_or(0),
+            prefill: self.prefill.unwrap_or(0),
+            body,
+            seed: self.seed.unwrap_or(1),
+            workers: self.workers.unwrap_or(2).max(1),
+            json: self.json,
+            binary: self.binary,
+            set: self.set,
+        })
+    }
+}
+
+fn parse_duration(text: &str) -> anyhow::Result<Duration> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let value: f64 = digits.parse().with_context(|| format!("no duration: {text}"))?;
+    let factor = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => bail!("no duration: {text}; write 30s, 5m or 1h"),
+    };
+    let seconds = value * factor;
+    ensure!((0.0..1e7).contains(&seconds), "no duration: {text}");
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: a flag goes before a scenario. Method: both name the threads, one the rate.
+    #[test]
+    fn flags_over_scenario() {
+        let file: Scenario =
+            toml::from_str("mode = 'post'\n[flags]\nthreads = 5\nrate = 10.0\nset = ['a=1']")
+                .unwrap();
+        let flags = Flags { threads: Some(7), set: vec!["b=2".into()], ..Flags::default() };
+        let options = flags.over(file.flags).decide(file.mode).unwrap();
+        assert_eq!((options.threads, options.rate), (7, Some(10.0)));
+        assert_eq!(options.set, ["a=1", "b=2"]);
+    }
+
+    /// Goal: durations are read with their unit. Method: one of each, and a wrong one.
+    #[test]
+    fn durations() {
+        assert_eq!(parse_duration("90").unwrap(), Duration::from_secs(90));
+        assert_eq!(parse_duration("2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(parse_duration("250ms").unwrap(), Duration::from_millis(250));
+        assert!(parse_duration("5 years").is_err());
+    }
+
+    /// Goal: every scenario that is shipped can be read. Method: read the folder.
+    #[test]
+    fn shipped_scenarios() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/load");
+        let mut count = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let scenario = read_scenario(&entry.unwrap().path()).unwrap();
+            scenario.flags.decide(scenario.mode).unwrap();
+            count += 1;
+        }
+        assert!(count >= 5, "{count} scenarios");
+    }
+}

@@ -1,0 +1,245 @@
+//! The report: a table for people, the same as JSON for programs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::gauge::Usage;
+use crate::measure::{Percentiles, median, spread};
+use crate::options::Options;
+
+/// Ceiling rounds that lie further apart than this say nothing.
+const SPREAD_MAX: f64 = 0.15;
+
+/// One round.
+#[derive(Debug, Clone, Serialize)]
+pub struct Round {
+    /// What ran.
+    pub name: String,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Acts (or frames) a second.
+    pub per_second: f64,
+    /// Latencies.
+    pub latency: Percentiles,
+    /// The server's CPU and memory, where it runs here.
+    pub server: Option<Usage>,
+    /// The generator's.
+    pub generator: Usage,
+}
+
+/// The comparison with the bare machine.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ceiling {
+    /// The rate of the ceiling, median of its rounds.
+    pub per_second: f64,
+    /// Its 99th percentile, median of its rounds.
+    pub p99_ms: f64,
+    /// How far its rounds lie apart.
+    pub spread: f64,
+    /// The share of it that was reached; none if there is nothing to compare.
+    pub share: Option<f64>,
+    /// The own 99th percentile over that of the ceiling.
+    pub p99_ratio: Option<f64>,
+    /// Whether the rounds differ too much to say anything.
+    pub void: bool,
+}
+
+/// All that a run found out.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// What was asked for.
+    pub options: Options,
+    /// Own rounds.
+    pub rounds: Vec<Round>,
+    /// Rounds of the ceiling.
+    pub ceiling_rounds: Vec<Round>,
+    /// The comparison.
+    pub ceiling: Option<Ceiling>,
+    /// Acknowledged acts.
+    pub acknowledged: u64,
+    /// Refusals by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// Calls without an understandable answer.
+    pub failed: u64,
+    /// The first failures in words.
+    pub failures: Vec<String>,
+    /// Further figures of the mode, by name.
+    pub figures: BTreeMap<String, f64>,
+    /// How many violations were found.
+    pub violations: u64,
+    /// The first of them in words.
+    pub violations_told: Vec<String>,
+}
+
+impl Report {
+    /// An empty report.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            options: options.clone(),
+            rounds: Vec::new(),
+            ceiling_rounds: Vec::new(),
+            ceiling: None,
+            acknowledged: 0,
+            refused: BTreeMap::new(),
+            failed: 0,
+            failures: Vec::new(),
+            figures: BTreeMap::new(),
+            violations: 0,
+            violations_told: Vec::new(),
+        }
+    }
+
+    /// Adds a figure.
+    pub fn figure(&mut self, name: &str, value: f64) {
+        self.figures.insert(name.to_owned(), value);
+    }
+
+    /// Takes over what was counted.
+    pub fn count(&mut self, tally: &crate::measure::Tally) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.acknowledged += tally.acknowledged.load(Relaxed);
+        self.failed += tally.failed.load(Relaxed);
+        self.failures.extend(tally.failures());
+        for (reason, count) in tally.refused() {
+            *self.refused.entry(reason).or_insert(0) += count;
+        }
+    }
+
+    /// Takes over the violations.
+    pub fn judge(&mut self, findings: &crate::verify::Findings) {
+        self.violations += findings.count();
+        self.violations_told.extend(findings.told());
+    }
+
+    /// Compares own rounds with those of the ceiling, medians with medians.
+    pub fn compare(&mut self) {
+        if self.ceiling_rounds.is_empty() {
+            return;
+        }
+        let rates = |rounds: &[Round]| rounds.iter().map(|it| it.per_second).collect::<Vec<_>>();
+        let p99s = |rounds: &[Round]| rounds.iter().map(|it| it.latency.p99_ms).collect::<Vec<_>>();
+        let per_second = median(&rates(&self.ceiling_rounds));
+        let p99_ms = median(&p99s(&self.ceiling_rounds));
+        let spread = spread(&rates(&self.ceiling_rounds));
+        let own = !self.rounds.is_empty();
+        self.ceiling = Some(Ceiling {
+            per_second,
+            p99_ms,
+            spread,
+            share: own.then(|| median(&rates(&self.rounds)) / per_second),
+            p99_ratio: own.then(|| median(&p99s(&self.rounds)) / p99_ms),
+            void: spread > SPREAD_MAX,
+        });
+    }
+
+    /// Prints the table, writes the JSON, and says whether all was well.
+    pub fn publish(&self) -> anyhow::Result<bool> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(self.table()?.as_bytes())?;
+        out.flush()?;
+        if let Some(path) = &self.options.json {
+            let file = std::fs::File::create(path)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            serde_json::to_writer_pretty(file, self)?;
+        }
+        Ok(self.violations == 0)
+    }
+
+    fn table(&self) -> Result<String, std::fmt::Error> {
+        let mut text = String::new();
+        writeln!(
+            text,
+            "\n{} · seed {}\n\n{:<12} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>7} {:>8} {:>7}",
+            self.options.mode.name(),
+            self.options.seed,
+            "round",
+            "per s",
+            "p50 ms",
+            "p90",
+            "p99",
+            "p99.9",
+            "max",
+            "server",
+            "MiB",
+            "load"
+        )?;
+        for round in self.ceiling_rounds.iter().chain(&self.rounds) {
+            row(&mut text, round)?;
+        }
+        writeln!(
+            text,
+            "\nacknowledged {:>12}\nfailed       {:>12}",
+            self.acknowledged, self.failed
+        )?;
+        for (reason, count) in &self.refused {
+            writeln!(text, "refused      {count:>12}  {reason}")?;
+        }
+        for failure in &self.failures {
+            writeln!(text, "  failed: {failure}")?;
+        }
+        for (name, value) in &self.figures {
+            writeln!(text, "{name:<44} {value:>14.2}")?;
+        }
+        self.ceiling_lines(&mut text)?;
+        match self.violations {
+            0 => writeln!(text, "\nno violation")?,
+            count => writeln!(text, "\n{count} VIOLATIONS")?,
+        }
+        for told in &self.violations_told {
+            writeln!(text, "  {told}")?;
+        }
+        Ok(text)
+    }
+
+    fn ceiling_lines(&self, text: &mut String) -> std::fmt::Result {
+        let Some(ceiling) = &self.ceiling else { return Ok(()) };
+        let Ceiling { per_second, p99_ms, spread, .. } = ceiling;
+        let spread = spread * 100.0;
+        writeln!(
+            text,
+            "\nceiling {per_second:.0}/s, p99 {p99_ms:.2} ms, rounds within {spread:.0} %"
+        )?;
+        if let (Some(share), Some(ratio)) = (ceiling.share, ceiling.p99_ratio) {
+            let share = share * 100.0;
+            writeln!(text, "reached {share:.1} % of the ceiling, p99 {ratio:.2} times its p99")?;
+        }
+        if ceiling.void {
+            writeln!(text, "VOID: the rounds of the ceiling differ by more than 15 %")?;
+        }
+        Ok(())
+    }
+}
+
+fn row(text: &mut String, round: &Round) -> std::fmt::Result {
+    let Percentiles { p50_ms, p90_ms, p99_ms, p99_9_ms, max_ms, .. } = round.latency;
+    let (cpu, memory) = round.server.as_ref().map_or((f64::NAN, f64::NAN), |server| {
+        (server.cpu_cores, server.rss_max as f64 / f64::from(1 << 20))
+    });
+    writeln!(
+        text,
+        "{:<12} {:>9.0} {p50_ms:>8.2} {p90_ms:>8.2} {p99_ms:>8.2} {p99_9_ms:>8.2} {max_ms:>8.1} \
+         {cpu:>7.2} {memory:>8.1} {:>7.2}",
+        round.name, round.per_second, round.generator.cpu_cores
+    )
+}
+
+/// A progress bar, silent where nobody looks.
+pub fn bar(length: u64, what: &str) -> ProgressBar {
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr_with_hz(4)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let style = "{msg:<24} [{bar:40}] {pos}/{len} {per_sec} {eta}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message(what.to_owned());
+    bar
+}

@@ -1,0 +1,130 @@
+//! A cheap look into an answer: the few members that every acknowledgement is checked for.
+//!
+//! A full parse of each answer would cost more than the server spends on giving it, and both share
+//! the machine. Members stand in the order of the specification, so a search finds them.
+
+use memchr::{memchr, memmem};
+
+/// What an acknowledged message is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledgement<'a> {
+    /// The number of the message.
+    pub message: u64,
+    /// The number of its thread.
+    pub thread: u64,
+    /// The body as the server gives it back, escapes and all.
+    pub body: &'a [u8],
+}
+
+/// Finds the acknowledged message in an answer to `post_message`, over HTTP or MCP.
+pub fn acknowledgement(answer: &[u8]) -> Option<Acknowledgement<'_>> {
+    let start = memmem::find(answer, br#""message":{"id":"msg_"#)?;
+    let rest = &answer[start + br#""message":{"id":"msg_"#.len()..];
+    let (message, rest) = number(rest)?;
+    let rest = rest.strip_prefix(br#"","thread":"th_"#)?;
+    let (thread, rest) = number(rest)?;
+    let body = text(rest, br#""body":""#)?;
+    Some(Acknowledgement { message, thread, body })
+}
+
+/// The number that the bytes begin with, and what follows it.
+pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0_u64;
+    let mut length = 0;
+    for digit in bytes.iter().take_while(|byte| byte.is_ascii_digit()) {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+        length += 1;
+    }
+    if length == 0 { None } else { Some((value, &bytes[length..])) }
+}
+
+/// The text after the first `opening` (which ends with the quote), up to its closing quote.
+pub fn text<'a>(bytes: &'a [u8], opening: &[u8]) -> Option<&'a [u8]> {
+    let start = memmem::find(bytes, opening)? + opening.len();
+    let rest = &bytes[start..];
+    let mut from = 0;
+    loop {
+        let end = from + memchr(b'"', &rest[from..])?;
+        let escapes = rest[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if escapes % 2 == 0 {
+            return Some(&rest[..end]);
+        }
+        from = end + 1;
+    }
+}
+
+/// The position at the head of a frame's last `"cursor":"<position>.…"`.
+///
+/// A frame's own cursor and those of the objects inside it have one name; only the top level
+/// counts. It is looked for at both ends first, where it stands if it is the first or the last
+/// member.
+pub fn frame_position(frame: &[u8]) -> Option<u64> {
+    let opening = br#""cursor":""#;
+    let last = memmem::rfind(frame, opening)?;
+    let tail = &frame[last + opening.len()..];
+    let closing = memchr(b'"', tail)?;
+    if tail.get(closing + 1..) == Some(b"}") {
+        return position(&tail[..closing]);
+    }
+    let first = memmem::find(frame, opening)?;
+    let nested = memchr(b'{', frame.get(1..first)?).is_some();
+    if nested { parsed_position(frame) } else { position(&frame[first + opening.len()..]) }
+}
+
+/// The position that a cursor's text begins with.
+pub fn position(cursor: &[u8]) -> Option<u64> {
+    let (value, rest) = number(cursor)?;
+    rest.starts_with(b".").then_some(value)
+}
+
+fn parsed_position(frame: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Cursor<'a> {
+        #[serde(borrow)]
+        cursor: &'a str,
+    }
+    let parsed: Cursor<'_> = serde_json::from_slice(frame).ok()?;
+    position(parsed.cursor.as_bytes())
+}
+
+/// The `type` of a frame, where it is the first member; else by a full parse.
+pub fn frame_type(frame: &[u8]) -> Option<&str> {
+    #[derive(serde::Deserialize)]
+    struct Type<'a> {
+        #[serde(borrow, rename = "type")]
+        name: &'a str,
+    }
+    if let Some(rest) = frame.strip_prefix(br#"{"type":""#) {
+        let end = memchr(b'"', rest)?;
+        return std::str::from_utf8(&rest[..end]).ok();
+    }
+    serde_json::from_slice::<Type<'_>>(frame).ok().map(|parsed| parsed.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the scanner finds what a parse would. Method: an answer as the specification shows it.
+    #[test]
+    fn finds_acknowledgement() {
+        let answer = br#"{"message":{"id":"msg_27","thread":"th_4","parent":null,
+            "kind":"inform","body":"say \"hi\" \\","awaiting":null},"thread":{"id":"th_4"}}"#;
+        let found = acknowledgement(answer).unwrap();
+        assert_eq!((found.message, found.thread), (27, 4));
+        assert_eq!(found.body, br#"say \"hi\" \\"#);
+        assert_eq!(acknowledgement(b"{}"), None);
+    }
+
+    /// Goal: the frame's own cursor counts. Method: it stands first, last, and in the middle.
+    #[test]
+    fn finds_own_cursor() {
+        let first = br#"{"type":"message","cursor":"16.1.a","thread":{"cursor":"9.1.b"}}"#;
+        let last = br#"{"type":"message","thread":{"cursor":"9.1.b"},"cursor":"16.1.a"}"#;
+        let middle = br#"{"thread":{"cursor":"9.1.b"},"cursor":"16.1.a","type":"message"}"#;
+        for frame in [&first[..], &last[..], &middle[..]] {
+            assert_eq!(frame_position(frame), Some(16));
+            assert_eq!(frame_type(frame), Some("message"));
+        }
+    }
+}

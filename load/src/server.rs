@@ -1,0 +1,231 @@
+//! A server of the harness's own: built, started, killed, stopped.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::clock;
+
+const START_MAX: Duration = Duration::from_secs(120);
+const STOP_MAX: Duration = Duration::from_secs(30);
+
+/// A folder that goes when its owner goes.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A new folder beside the build's output: on a disk, where a memory file system would make
+    /// every sync free.
+    pub fn new(name: &str) -> anyhow::Result<Self> {
+        let path = target_folder().join("load-data").join(format!("{name}-{}", std::process::id()));
+        if path.exists() {
+            std::fs::remove_dir_all(&path)?;
+        }
+        std::fs::create_dir_all(&path)
+            .with_context(|| format!("cannot make the folder {}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The folder of the build that this program came from.
+fn target_folder() -> PathBuf {
+    let built = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.into()));
+    built.filter(|path: &PathBuf| path.join("CACHEDIR.TAG").exists()).unwrap_or("target".into())
+}
+
+/// Builds the server in release, or takes the binary that was named.
+pub fn build(binary: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(binary) = binary {
+        ensure!(binary.exists(), "there is no binary at {}", binary.display());
+        return Ok(binary.to_owned());
+    }
+    let target = target_folder();
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args(["build", "--release", "-p", "parley", "--bin", "parley", "--target-dir"])
+        .arg(&target)
+        .status()
+        .context("cannot run cargo; name a server with --binary or --url")?;
+    ensure!(status.success(), "the server does not build; name one with --binary or --url");
+    Ok(target.join("release").join("parley"))
+}
+
+/// A running `parley serve`.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    binary: PathBuf,
+    set: Vec<String>,
+    data: PathBuf,
+}
+
+impl Server {
+    /// Starts one on `data` and waits for the line that names its address.
+    pub fn start(binary: &Path, data: &Path, set: &[String]) -> anyhow::Result<Self> {
+        let (child, address) = spawn(binary, data, set, "127.0.0.1:0")?;
+        let (binary, data) = (binary.to_owned(), data.to_owned());
+        Ok(Self { child, address, binary, set: set.to_vec(), data })
+    }
+
+    /// Starts it again on the same folder and the same address, with other settings if given.
+    pub fn start_again(&mut self, set: Option<Vec<String>>) -> anyhow::Result<()> {
+        if let Some(set) = set {
+            self.set = set;
+        }
+        let listen = self.address.to_string();
+        let (child, address) = spawn(&self.binary, &self.data, &self.set, &listen)?;
+        ensure!(address == self.address, "the server came back at {address}");
+        self.child = child;
+        Ok(())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The human's token of the first start.
+    pub fn admin_token(&self) -> anyhow::Result<String> {
+        let path = self.data.join("admin.token");
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Ends it between two instructions, as a power cut would end the process.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Asks it to end, and expects exit code 0.
+    pub fn stop(&mut self) -> anyhow::Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("the server had already ended: {status}; its log: {}", self.log_tail());
+        }
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        let until = clock::now() + STOP_MAX;
+        while clock::now() < until {
+            if let Some(status) = self.child.try_wait()? {
+                ensure!(status.success(), "the server ended with {status}: {}", self.log_tail());
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.kill()?;
+        bail!("the server did not end within {STOP_MAX:?} of SIGTERM")
+    }
+
+    fn log_tail(&self) -> String {
+        log_tail(&self.data)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn log_path(data: &Path) -> PathBuf {
+    data.with_extension("log")
+}
+
+fn log_tail(data: &Path) -> String {
+    let text = std::fs::read_to_string(log_path(data)).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(5).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+fn spawn(
+    binary: &Path,
+    data: &Path,
+    set: &[String],
+    listen: &str,
+) -> anyhow::Result<(Child, SocketAddr)> {
+    let log = File::options().create(true).append(true).open(log_path(data))?;
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", listen, "--data"]).arg(data);
+    for pair in set {
+        command.args(["--set", pair]);
+    }
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .with_context(|| format!("cannot start {}", binary.display()))?;
+    let Some(stdout) = child.stdout.take() else { bail!("no standard output of the server") };
+    match first_address(stdout) {
+        Some(address) => Ok((child, address)),
+        None => {
+            let _ = child.kill();
+            let _ = child.wait();
+            bail!("the server did not say where it listens; its log:\n{}", log_tail(data))
+        }
+    }
+}
+
+/// Reads lines until one names an address, and goes on reading so that the pipe never fills.
+pub fn first_address(stdout: impl Read + Send + 'static) -> Option<SocketAddr> {
+    let (found, address) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if let Some(address) = address_in(&line) {
+                let _ = found.try_send(address);
+            }
+        }
+    });
+    address.recv_timeout(START_MAX).ok()
+}
+
+fn address_in(line: &str) -> Option<SocketAddr> {
+    line.split(|sign: char| !(sign.is_ascii_hexdigit() || ".:[]".contains(sign)))
+        .map(|word| word.trim_matches(':').trim_end_matches('.'))
+        .find_map(|word| word.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the address is found in whatever sentence names it. Method: some sentences.
+    #[test]
+    fn finds_address() {
+        let expected: SocketAddr = "127.0.0.1:7467".parse().unwrap();
+        for line in [
+            "parley listens on http://127.0.0.1:7467, open it in a browser",
+            "listening: 127.0.0.1:7467.",
+            "listening address=127.0.0.1:7467 realm=local",
+            "http://127.0.0.1:7467/ — next: parley post",
+        ] {
+            assert_eq!(address_in(line), Some(expected), "{line}");
+        }
+        assert_eq!(address_in("nothing here: 12"), None);
+    }
+}

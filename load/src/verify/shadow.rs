@@ -1,0 +1,335 @@
+//! What a thread must be after each act: the turn and the state, kept beside the server.
+//!
+//! A small model of its own of `parley.md` §3.4, §4 and §5, for threads in which one act follows
+//! the answer to the one before.
+
+use super::moves::State;
+use crate::cast::Cast;
+use crate::objects::{self, Due as WireDue, Thread};
+
+/// A speech act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// Opens a thread, or asks on.
+    Ask,
+    /// Answers.
+    Answer,
+    /// Asks back.
+    Clarify,
+    /// Puts forward.
+    Propose,
+    /// Challenges.
+    Object,
+    /// Accepts.
+    Agree,
+    /// Adds.
+    Inform,
+    /// States the outcome.
+    Decide,
+    /// Takes back.
+    Retract,
+}
+
+impl Act {
+    /// Its word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Answer => "answer",
+            Self::Clarify => "clarify",
+            Self::Propose => "propose",
+            Self::Object => "object",
+            Self::Agree => "agree",
+            Self::Inform => "inform",
+            Self::Decide => "decide",
+            Self::Retract => "retract",
+        }
+    }
+
+    fn expects_reply(self) -> bool {
+        matches!(self, Self::Ask | Self::Clarify | Self::Propose | Self::Object)
+    }
+}
+
+/// Who is due; a speaker is a place in the cast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Anyone but the asker.
+    Anyone,
+    /// One participant.
+    One(usize),
+}
+
+/// What waits for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Awaiting {
+    /// The number of the awaited message.
+    pub message: u64,
+    /// Who put it.
+    pub asker: usize,
+    /// Who is due.
+    pub due: Due,
+}
+
+/// An event as it must have come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// The state before.
+    pub from: Option<State>,
+    /// The state after.
+    pub to: State,
+    /// Whether it is no mere proposal.
+    pub confirmed: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Said {
+    id: u64,
+    act: Act,
+    author: usize,
+    parent: Option<usize>,
+    retracted: bool,
+}
+
+/// The expected thread.
+#[derive(Debug, Clone)]
+pub struct Shadow {
+    creator: usize,
+    said: Vec<Said>,
+    state: State,
+    confirmed: bool,
+    awaiting: Option<Awaiting>,
+    changes: Vec<Change>,
+}
+
+impl Shadow {
+    /// A thread that `creator` opened with a message of this number.
+    pub fn open(creator: usize, id: u64) -> Self {
+        let opening = Said { id, act: Act::Ask, author: creator, parent: None, retracted: false };
+        Self {
+            creator,
+            said: vec![opening],
+            state: State::Open,
+            confirmed: false,
+            awaiting: Some(Awaiting { message: id, asker: creator, due: Due::Anyone }),
+            changes: vec![Change { from: None, to: State::Open, confirmed: false }],
+        }
+    }
+
+    /// What waits now.
+    pub fn awaiting(&self) -> Option<Awaiting> {
+        self.awaiting
+    }
+
+    /// All changes of state so far.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// The number of the message said at this place, the opening being 0.
+    pub fn id(&self, place: usize) -> Option<u64> {
+        self.said.get(place).map(|said| said.id)
+    }
+
+    /// Somebody speaks. `parent` is a place; `lock` tells whether the speaker confirms.
+    pub fn speak(&mut self, act: Act, author: usize, parent: Option<usize>, id: u64, lock: bool) {
+        let before = self.awaiting.map(|awaiting| awaiting.message);
+        let about = parent.map(|place| self.said[place].clone());
+        if act == Act::Retract
+            && let Some(place) = parent
+        {
+            self.said[place].retracted = true;
+        }
+        self.said.push(Said { id, act, author, parent, retracted: false });
+        let awaited = about.as_ref().filter(|about| before == Some(about.id));
+        match (act, &about) {
+            (act, _) if act.expects_reply() && self.state.step().is_some() => {
+                let due = about.as_ref().map_or(Due::Anyone, |about| Due::One(about.author));
+                self.awaiting = Some(Awaiting { message: id, asker: author, due });
+            }
+            (Act::Answer | Act::Retract, Some(about)) => {
+                if awaited.is_some() {
+                    let back = about.act == Act::Clarify;
+                    self.awaiting = if back { self.asked_back(about) } else { None };
+                } else if act == Act::Answer && self.is_asked_back(parent) {
+                    self.awaiting = None;
+                }
+            }
+            (Act::Agree, Some(_)) if awaited.is_some() => self.awaiting = None,
+            (Act::Decide, _) => self.awaiting = None,
+            _ => {}
+        }
+        let to_ask = about.is_some_and(|about| about.act == Act::Ask);
+        match act {
+            Act::Answer if to_ask => self.advance(State::Answered, lock),
+            Act::Decide => self.advance(State::Decided, lock),
+            _ => {}
+        }
+    }
+
+    /// The message that a clarify was about waits again, if it still may.
+    fn asked_back(&self, clarify: &Said) -> Option<Awaiting> {
+        let place = clarify.parent?;
+        let about = &self.said[place];
+        let answered = self
+            .said
+            .iter()
+            .any(|said| said.act == Act::Answer && said.parent == Some(place) && !said.retracted);
+        if !about.act.expects_reply() || about.retracted || answered {
+            return None;
+        }
+        let due = Due::One(clarify.author);
+        Some(Awaiting { message: about.id, asker: about.author, due })
+    }
+
+    /// Whether the awaited message is a clarify about `place`.
+    fn is_asked_back(&self, place: Option<usize>) -> bool {
+        let awaited = self.awaiting.map(|awaiting| awaiting.message);
+        let Some(said) = self.said.iter().find(|said| Some(said.id) == awaited) else {
+            return false;
+        };
+        said.act == Act::Clarify && said.parent == place
+    }
+
+    /// An act's mark: passed states stay.
+    fn advance(&mut self, to: State, lock: bool) {
+        if self.state.step().is_some_and(|step| Some(step) <= to.step()) {
+            self.set(to, lock);
+        }
+    }
+
+    /// A mark, a confirmation or a reopening that is allowed.
+    pub fn set(&mut self, to: State, confirmed: bool) {
+        let from = self.state;
+        if from == to && (self.confirmed || !confirmed) {
+            return;
+        }
+        self.state = to;
+        self.confirmed = confirmed;
+        self.changes.push(Change { from: Some(from), to, confirmed });
+        if !matches!(to, State::Open | State::Answered) {
+            self.awaiting = None;
+        }
+    }
+
+    /// Who moves next.
+    pub fn turn(&self) -> Option<Due> {
+        match self.state {
+            State::Open | State::Answered | State::Decided => {
+                Some(self.awaiting.map_or(Due::One(self.creator), |awaiting| awaiting.due))
+            }
+            State::Closed => self.awaiting.map(|awaiting| awaiting.due),
+            State::Deferred | State::Obsolete | State::Rejected => None,
+        }
+    }
+
+    /// Holds what the server shows against what must be.
+    pub fn compare(&self, thread: &Thread<'_>, cast: &Cast) -> Result<(), String> {
+        let name = &thread.id;
+        let differs = |what: &str, expected: String, shown: String| {
+            Err(format!("{name}: {what} is {shown}, must be {expected}"))
+        };
+        if thread.state != self.state.word() {
+            return differs("the state", self.state.word().into(), thread.state.clone().into());
+        }
+        if thread.state_confirmed_at.is_some() != self.confirmed {
+            let shown = format!("{:?}", thread.state_confirmed_at);
+            return differs("confirmed", self.confirmed.to_string(), shown);
+        }
+        let due_fits = |expected: Due, shown: &WireDue<'_>| match (expected, shown) {
+            (Due::Anyone, WireDue::Anyone(word)) => word == "anyone",
+            (Due::One(speaker), WireDue::One(shown)) => cast.is(speaker, shown),
+            _ => false,
+        };
+        let fits = match (self.awaiting, &thread.awaiting) {
+            (None, None) => true,
+            (Some(expected), Some(shown)) => {
+                objects::number(&shown.message, "msg_") == Some(expected.message)
+                    && due_fits(expected.due, &shown.due)
+            }
+            _ => false,
+        };
+        if !fits {
+            let shown = format!("{:?}", thread.awaiting);
+            return differs("awaiting", format!("{:?}", self.awaiting), shown);
+        }
+        let fits = match (self.turn(), &thread.turn) {
+            (None, None) => true,
+            (Some(expected), Some(shown)) => due_fits(expected, shown),
+            _ => false,
+        };
+        if !fits {
+            let shown = format!("{:?}", thread.turn);
+            return differs("the turn", format!("{:?}", self.turn()), shown);
+        }
+        if thread.message_count != self.said.len() as u64 {
+            let shown = thread.message_count.to_string();
+            return differs("message_count", self.said.len().to_string(), shown);
+        }
+        if !cast.is(self.creator, &thread.creator) {
+            return differs(
+                "the creator",
+                self.creator.to_string(),
+                format!("{:?}", thread.creator),
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the turn goes back after a clarify. Method: ask, clarify, answer, answer.
+    #[test]
+    fn clarify_goes_back() {
+        let mut shadow = Shadow::open(0, 10);
+        shadow.speak(Act::Clarify, 1, Some(0), 11, false);
+        assert_eq!(shadow.turn(), Some(Due::One(0)));
+        shadow.speak(Act::Answer, 0, Some(1), 12, false);
+        assert_eq!(shadow.awaiting().unwrap().message, 10);
+        assert_eq!(shadow.turn(), Some(Due::One(1)));
+        shadow.speak(Act::Answer, 1, Some(0), 13, false);
+        assert_eq!(shadow.awaiting(), None);
+        assert_eq!(shadow.turn(), Some(Due::One(0)));
+        assert_eq!(shadow.state, State::Answered);
+    }
+
+    /// Goal: a second open turn, a wrong due and a wrong state are told. Method: plant them.
+    #[test]
+    fn planted() {
+        let cast = Cast::of_names(&[("local:a", None), ("local:b", Some("x"))]);
+        let mut shadow = Shadow::open(0, 10);
+        shadow.speak(Act::Clarify, 1, Some(0), 11, false);
+        let json = |state: &str, message: u64, due: &str, turn: &str| {
+            format!(
+                r#"{{"id":"th_1","creator":{{"identity":"local:a","extension":null}},
+                "state":"{state}","state_confirmed_at":null,"message_count":2,"cursor":"1.1.x",
+                "awaiting":{{"message":"msg_{message}","due":{due}}},"turn":{turn}}}"#
+            )
+        };
+        let a = r#"{"identity":"local:a","extension":null}"#;
+        let b = r#"{"identity":"local:b","extension":"x"}"#;
+        let compare = |text: String| shadow.compare(&serde_json::from_str(&text).unwrap(), &cast);
+        compare(json("open", 11, a, a)).unwrap();
+        assert!(compare(json("answered", 11, a, a)).is_err());
+        assert!(compare(json("open", 10, a, a)).is_err());
+        assert!(compare(json("open", 11, b, a)).is_err());
+        assert!(compare(json("open", 11, a, b)).is_err(), "two open turns");
+        assert!(compare(json("open", 11, a, "null")).is_err());
+        assert!(compare(json("open", 11, "\"anyone\"", a)).is_err());
+    }
+
+    /// Goal: what ends the line empties the turn. Method: close, confirm, reopen.
+    #[test]
+    fn closing_empties() {
+        let mut shadow = Shadow::open(0, 10);
+        shadow.speak(Act::Propose, 1, None, 11, false);
+        shadow.set(State::Deferred, false);
+        assert_eq!((shadow.awaiting(), shadow.turn()), (None, None));
+        shadow.set(State::Open, true);
+        assert_eq!(shadow.turn(), Some(Due::One(0)));
+        assert_eq!(shadow.changes().len(), 3);
+    }
+}

@@ -1,0 +1,478 @@
+//! Writers: connections that post to many threads, as participants that take turns.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, ensure};
+use indicatif::ProgressBar;
+
+use crate::cast::Cast;
+use crate::clock;
+use crate::dice::{self, Dice};
+use crate::fan::Fan;
+use crate::http::{Answer, Connection};
+use crate::measure::{Latencies, Tally};
+use crate::pace::Pace;
+use crate::scan;
+use crate::verify::Findings;
+use crate::verify::ledger::Record;
+use crate::wire::{Door, Outcome, outcome};
+
+/// A thread is left for a new one before it is full.
+const MESSAGES_SPARE: u32 = 200;
+/// How long calls may still be under way after a round's end.
+const GRACE: Duration = Duration::from_secs(60);
+/// A connection that fails so often in a row gives up.
+const FAILURES_MAX: u32 = 20;
+
+/// A place for one active thread.
+#[derive(Debug, Default)]
+struct Slot {
+    thread: AtomicU64,
+    sent: AtomicU32,
+    records: Mutex<Vec<Record>>,
+}
+
+/// What writers share over all rounds.
+#[derive(Debug)]
+pub struct Work {
+    address: SocketAddr,
+    cast: Arc<Cast>,
+    slots: Vec<Slot>,
+    messages_max: u32,
+    body: usize,
+    seed: u64,
+    serial: AtomicU64,
+    /// Whether there is a forum behind the address; the ceiling keeps no threads.
+    forum: bool,
+    /// Listeners that hear of each act.
+    fan: Mutex<Option<Arc<Fan>>>,
+    /// How many bytes the last acknowledgement over HTTP had; 0 if there was none.
+    pub answer_bytes: AtomicUsize,
+    /// What was counted, over all rounds.
+    pub tally: Arc<Tally>,
+    /// What was wrong.
+    pub findings: Arc<Findings>,
+}
+
+/// How one round goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Course {
+    /// Connections.
+    pub connections: usize,
+    /// How long.
+    pub duration: Duration,
+    /// Acts a second, if the loop is open.
+    pub rate: Option<f64>,
+    /// Factor of the rate in one second of ten.
+    pub burst: f64,
+    /// Slices of time for the latencies.
+    pub slices: usize,
+}
+
+/// What one round gave.
+#[derive(Debug)]
+pub struct Yield {
+    /// Acknowledged acts.
+    pub acknowledged: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Latencies by slice.
+    pub latencies: Arc<Latencies>,
+}
+
+impl Work {
+    /// Writers on a forum.
+    pub fn forum(
+        address: SocketAddr,
+        cast: Arc<Cast>,
+        threads: usize,
+        body: usize,
+        seed: u64,
+    ) -> Self {
+        Self {
+            address,
+            cast,
+            slots: (0..threads).map(|_| Slot::default()).collect(),
+            messages_max: 10_000,
+            body,
+            seed,
+            serial: AtomicU64::new(0),
+            forum: true,
+            fan: Mutex::new(None),
+            answer_bytes: AtomicUsize::new(0),
+            tally: Arc::default(),
+            findings: Arc::default(),
+        }
+    }
+
+    /// The same writers on a ceiling.
+    pub fn ceiling(address: SocketAddr, cast: Arc<Cast>, threads: usize, body: usize) -> Self {
+        let mut work = Self::forum(address, cast, threads, body, 0);
+        work.forum = false;
+        work.messages_max = u32::MAX;
+        for (index, slot) in work.slots.iter().enumerate() {
+            slot.thread.store(index as u64 + 1, Ordering::Relaxed);
+        }
+        work
+    }
+
+    /// Threads may hold so many messages here.
+    #[must_use]
+    pub fn with_messages_max(mut self, messages_max: u32) -> Self {
+        self.messages_max = messages_max;
+        self
+    }
+
+    /// From the next round on, listeners hear of each act, or none do.
+    pub fn attach(&self, fan: Option<Arc<Fan>>) {
+        if let Ok(mut place) = self.fan.lock() {
+            *place = fan;
+        }
+    }
+
+    /// The serial number of the next body.
+    pub fn next_serial(&self) -> u64 {
+        self.serial.load(Ordering::Relaxed)
+    }
+
+    /// Everything that was acknowledged, for the reading back.
+    pub fn records(&self) -> Vec<Record> {
+        let records = self.slots.iter().filter_map(|slot| slot.records.lock().ok());
+        records.flat_map(|records| records.clone()).collect()
+    }
+
+    /// Opens every thread, then puts so many messages into each.
+    pub async fn fill(
+        self: &Arc<Self>,
+        connections: usize,
+        prefill: usize,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<()> {
+        let slots = self.slots.len() as u64;
+        self.step_all(connections, slots, true, bar).await?;
+        let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
+        ensure!(empty == 0, "{empty} threads could not be opened: {:?}", self.tally);
+        self.step_all(connections, slots * prefill as u64, false, bar).await
+    }
+
+    async fn step_all(
+        self: &Arc<Self>,
+        connections: usize,
+        steps: u64,
+        opens: bool,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<()> {
+        let next = Arc::new(AtomicU64::new(0));
+        let mut writers = Vec::new();
+        for index in 0..connections.min(self.slots.len()) {
+            let mut writer = Writer::new(Arc::clone(self), index, None).await?;
+            let (next, bar) = (Arc::clone(&next), bar.clone());
+            writers.push(tokio::spawn(async move {
+                loop {
+                    let step = next.fetch_add(1, Ordering::Relaxed);
+                    if step >= steps {
+                        return anyhow::Ok(());
+                    }
+                    let slot = step as usize % writer.work.slots.len();
+                    writer.step(slot, opens).await?;
+                    bar.inc(1);
+                }
+            }));
+        }
+        for writer in writers {
+            writer.await??;
+        }
+        Ok(())
+    }
+
+    /// One round of load.
+    pub async fn round(
+        self: &Arc<Self>,
+        course: Course,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Yield> {
+        let mut writers = Vec::new();
+        for index in 0..course.connections {
+            writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
+        }
+        let latencies = Arc::new(Latencies::new(course.slices));
+        let before = self.tally.acknowledged.load(Ordering::Relaxed);
+        let begun = clock::now();
+        let tasks: Vec<_> = writers
+            .into_iter()
+            .map(|writer| tokio::spawn(writer.run(course, begun, Arc::clone(&latencies))))
+            .collect();
+        let until = tokio::time::Instant::from_std(begun + course.duration + GRACE);
+        let mut ended = begun;
+        for task in tasks {
+            match tokio::time::timeout_at(until, task).await {
+                Ok(Ok(end)) => ended = ended.max(end),
+                Ok(Err(error)) => bail!("a writer broke: {error}"),
+                Err(_) => bail!("calls are without an answer {GRACE:?} after the end of the round"),
+            }
+        }
+        let acknowledged = self.tally.acknowledged.load(Ordering::Relaxed) - before;
+        Ok(Yield { acknowledged, elapsed: ended - begun, latencies })
+    }
+}
+
+/// One connection.
+struct Writer {
+    work: Arc<Work>,
+    index: usize,
+    connection: Connection,
+    dice: Dice,
+    request: Vec<u8>,
+    envelope: Vec<u8>,
+    bar: Option<ProgressBar>,
+    fan: Option<Arc<Fan>>,
+}
+
+/// What is known of a message before it is sent.
+struct Sent {
+    slot: usize,
+    thread: u64,
+    hash: u64,
+    speaker: usize,
+    serial: u64,
+}
+
+impl Writer {
+    async fn new(work: Arc<Work>, index: usize, bar: Option<ProgressBar>) -> anyhow::Result<Self> {
+        let connection = Connection::open(work.address).await?;
+        let dice = Dice::new(work.seed, index as u64);
+        let fan = work.fan.lock().ok().and_then(|fan| fan.clone());
+        let (request, envelope) = (Vec::new(), Vec::new());
+        Ok(Self { work, index, connection, dice, request, envelope, bar, fan })
+    }
+
+    async fn run(mut self, course: Course, begun: Instant, latencies: Arc<Latencies>) -> Instant {
+        let until = begun + course.duration;
+        let slice = course.duration.div_f64(course.slices.max(1) as f64);
+        let mut pace = course
+            .rate
+            .map(|rate| Pace::new(begun, rate, course.burst, self.index, course.connections));
+        let mut failures = 0;
+        let mut counted = 0;
+        loop {
+            let due = match &mut pace {
+                Some(pace) => waited(pace.next(), until).await,
+                None => Some(clock::now()),
+            };
+            let Some(due) = due.filter(|due| *due < until) else { break };
+            if let Some(fan) = &self.fan {
+                fan.take_room().await;
+            }
+            let slot = self.dice.below(self.work.slots.len() as u64) as usize;
+            match self.step(slot, false).await {
+                Ok(true) => {
+                    let at = (due - begun).div_duration_f64(slice) as usize;
+                    latencies.record(self.index, at, clock::micros_since(due));
+                    failures = 0;
+                    counted += 1;
+                }
+                Ok(false) => {}
+                Err(_) => failures += 1,
+            }
+            if failures > FAILURES_MAX {
+                break;
+            }
+            if counted == 64 {
+                self.progress(counted);
+                counted = 0;
+            }
+        }
+        self.progress(counted);
+        clock::now()
+    }
+
+    fn progress(&self, counted: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc(counted);
+        }
+    }
+
+    /// Posts once; true if it was acknowledged. An error means that the connection had to be made
+    /// anew.
+    async fn step(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
+        let sent = self.compose(slot, opens);
+        let work = Arc::clone(&self.work);
+        let member = &work.cast.members[sent.speaker];
+        member.caller.write_message(&mut self.request, &self.envelope);
+        let answer = match self.connection.call(&self.request).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                work.doubt(&sent);
+                work.tally.fail(error.to_string());
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                self.connection = Connection::open(work.address).await?;
+                return Err(error.into());
+            }
+        };
+        let acknowledged = work.judge(&sent, member.caller.door(), answer);
+        match &self.fan {
+            Some(fan) if acknowledged => fan.acknowledge(sent.serial),
+            Some(fan) => fan.give_back(),
+            None => {}
+        }
+        Ok(acknowledged)
+    }
+
+    /// Writes the envelope for a slot: the next message of its thread, or the opening of a new one.
+    fn compose(&mut self, slot: usize, opens: bool) -> Sent {
+        let work = &self.work;
+        let place = &work.slots[slot];
+        let count = place.sent.fetch_add(1, Ordering::Relaxed);
+        let limit = work.messages_max.saturating_sub(MESSAGES_SPARE);
+        // Tried again now and then, should the new thread be refused.
+        let full = count >= limit && (count - limit).is_multiple_of(64);
+        let thread = if opens || full { 0 } else { place.thread.load(Ordering::Relaxed) };
+        let speaker = (slot + count as usize) % work.cast.members.len();
+        let member = &work.cast.members[speaker];
+        self.envelope.clear();
+        if thread == 0 {
+            self.envelope.extend_from_slice(b"{\"kind\":\"ask\"");
+        } else {
+            self.envelope.extend_from_slice(b"{\"kind\":\"inform\",\"thread\":\"th_");
+            push_number(&mut self.envelope, thread);
+            self.envelope.push(b'"');
+        }
+        if let Some(extension) = &member.extension {
+            self.envelope.extend_from_slice(b",\"from\":{\"extension\":\"");
+            self.envelope.extend_from_slice(extension.as_bytes());
+            self.envelope.extend_from_slice(b"\"}");
+        }
+        self.envelope.extend_from_slice(b",\"body\":\"");
+        let from = self.envelope.len();
+        let serial = work.serial.fetch_add(1, Ordering::Relaxed);
+        push_body(&mut self.envelope, work.seed, serial, work.body);
+        let hash = dice::hash(&self.envelope[from..]);
+        self.envelope.extend_from_slice(b"\"}");
+        Sent { slot, thread, hash, speaker, serial }
+    }
+}
+
+impl Work {
+    fn judge(&self, sent: &Sent, door: Door, answer: Answer<'_>) -> bool {
+        if let Some(found) =
+            scan::acknowledgement(answer.body).filter(|_| matches!(answer.status, 200 | 201))
+        {
+            let same_thread = sent.thread == 0 || found.thread == sent.thread;
+            if !same_thread || dice::hash(found.body) != sent.hash {
+                self.findings.add(format!("msg_{} was acknowledged with a change", found.message));
+            }
+            if self.forum {
+                self.note(sent, found.thread, found.message);
+                if door == Door::Http {
+                    self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
+                }
+            }
+            self.tally.acknowledge();
+            return true;
+        }
+        match outcome(door, answer) {
+            Outcome::Refused { reason, status, .. } => {
+                if status >= 500 {
+                    self.doubt(sent);
+                }
+                self.tally.refuse(&reason);
+            }
+            Outcome::Done(_) => {
+                self.doubt(sent);
+                self.tally.fail("an answer without a message");
+            }
+            Outcome::Broken(text) => {
+                self.doubt(sent);
+                self.tally.fail(text);
+            }
+        }
+        false
+    }
+
+    fn note(&self, sent: &Sent, thread: u64, message: u64) {
+        let slot = &self.slots[sent.slot];
+        let Ok(mut records) = slot.records.lock() else { return };
+        if sent.thread == 0 {
+            records.push(Record::opened(thread, message, sent.hash));
+            slot.sent.store(1, Ordering::Relaxed);
+            slot.thread.store(thread, Ordering::Relaxed);
+        } else if let Some(record) = records.iter_mut().rev().find(|it| it.thread == thread) {
+            record.acknowledged.push((message, sent.hash));
+        }
+    }
+
+    fn doubt(&self, sent: &Sent) {
+        if !self.forum || sent.thread == 0 {
+            return;
+        }
+        let Ok(mut records) = self.slots[sent.slot].records.lock() else { return };
+        if let Some(record) = records.iter_mut().rev().find(|it| it.thread == sent.thread) {
+            record.doubtful.push(sent.hash);
+        }
+    }
+}
+
+/// Waits until shortly before `due`; gives the moment from which the latency counts.
+///
+/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
+/// and sending at once keeps the rate, and a request that left early counts from when it left.
+async fn waited(due: Instant, until: Instant) -> Option<Instant> {
+    const GRAIN: Duration = Duration::from_millis(1);
+    if due >= until {
+        return None;
+    }
+    if let Some(early) = due.checked_sub(GRAIN)
+        && early > clock::now()
+    {
+        tokio::time::sleep_until(tokio::time::Instant::from_std(early)).await;
+    }
+    Some(due.min(clock::now()))
+}
+
+fn push_number(out: &mut Vec<u8>, number: u64) {
+    use std::io::Write as _;
+    // Writing into a vector cannot fail.
+    let _ = write!(out, "{number}");
+}
+
+/// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
+pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
+    const FILLER: &[u8] =
+        b"whoever reads this learns nothing new but how long a message is and that \
+        the one before it was much the same, which is what a load generator has to say ";
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let end = out.len() + length;
+    let tag = dice::mix(seed ^ 0x706c).wrapping_add(serial);
+    out.extend((0..16).map(|digit| HEX[(tag >> (60 - 4 * digit)) as usize & 15]));
+    out.push(b' ');
+    let mut at = (serial % FILLER.len() as u64) as usize;
+    while out.len() < end {
+        let piece = &FILLER[at..FILLER.len().min(at + end - out.len())];
+        out.extend_from_slice(piece);
+        at = 0;
+    }
+    out.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: bodies are as long as asked and differ. Method: some serials and lengths.
+    #[test]
+    fn bodies() {
+        let make = |serial, length| {
+            let mut out = Vec::new();
+            push_body(&mut out, 1, serial, length);
+            out
+        };
+        for length in [32, 300, 500] {
+            assert_eq!(make(7, length).len(), length);
+        }
+        assert_ne!(make(1, 300), make(2, 300));
+        assert_eq!(make(1, 300), make(1, 300));
+    }
+}

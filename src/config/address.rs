@@ -1,0 +1,307 @@
+//! Hosts, origins and networks as configuration names them (bindings.md §6, last point).
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A host without its port: in lower case, IPv6 without brackets and in one form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// An address, IPv4 if it is one mapped into IPv6.
+    Address(IpAddr),
+    /// A name.
+    Name(Box<str>),
+}
+
+impl Host {
+    /// Reads a host as it stands in a `Host` header or a URL; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(inner) = text.strip_prefix('[') {
+            let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
+            return Some(Self::Address(address.to_canonical()));
+        }
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Some(Self::Address(IpAddr::V4(address)));
+        }
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        let named = (1..=253).contains(&text.len())
+            && text.bytes().all(good)
+            && text.bytes().any(|byte| byte.is_ascii_alphabetic());
+        named.then(|| Self::Name(text.to_ascii_lowercase().into_boxed_str()))
+    }
+
+    /// Whether this is `localhost` or a loopback address.
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Address(address) => address.is_loopback(),
+            Self::Name(name) => &**name == "localhost",
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+            Self::Address(IpAddr::V4(address)) => write!(f, "{address}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `host` or `host:port`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Authority {
+    /// The host.
+    pub host: Host,
+    /// The port, if one is named.
+    pub port: Option<u16>,
+}
+
+impl Authority {
+    /// Reads `host` or `host:port`; `None` if it is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (host, port) = match text.rfind(':') {
+            Some(at) if !text[at..].contains(']') => (&text[..at], Some(&text[at + 1..])),
+            _ => (text, None),
+        };
+        let port = match port {
+            Some(port) if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                return None;
+            }
+            Some(port) => Some(port.parse().ok()?),
+            None => None,
+        };
+        Host::parse(host).map(|host| Self { host, port })
+    }
+
+    /// Whether `host` and `port` are these; a port that is not named here is any.
+    pub fn matches(&self, host: &Host, port: u16) -> bool {
+        self.host == *host && self.port.is_none_or(|own| own == port)
+    }
+}
+
+/// `scheme://host` or `scheme://host:port`, as browsers send it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Origin {
+    /// `http`, `https` or another scheme, in lower case.
+    pub scheme: Box<str>,
+    /// The host.
+    pub host: Host,
+    /// The port; where none was named, the scheme's own, 0 if it has none.
+    pub port: u16,
+}
+
+impl Origin {
+    /// Reads an origin; `None` if it is none, as `null` is.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (scheme, authority) = text.split_once("://")?;
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        if !scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            || !scheme.bytes().all(good)
+        {
+            return None;
+        }
+        let scheme = scheme.to_ascii_lowercase().into_boxed_str();
+        let Authority { host, port } = Authority::parse(authority)?;
+        let port = port.unwrap_or(match &*scheme {
+            "http" | "ws" => 80,
+            "https" | "wss" => 443,
+            _ => 0,
+        });
+        Some(Self { scheme, host, port })
+    }
+}
+
+/// The address under which others reach the server: an http or https URL.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PublicUrl {
+    /// As given, without a slash at the end.
+    pub text: Box<str>,
+    /// Its host, and its port if it names one.
+    pub authority: Authority,
+}
+
+impl PublicUrl {
+    /// Reads an http or https URL without query and fragment; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
+        let after = if lower.starts_with("https://") {
+            8
+        } else if lower.starts_with("http://") {
+            7
+        } else {
+            return None;
+        };
+        let rest = text.get(after..)?;
+        if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains(['?', '#', '@']) {
+            return None;
+        }
+        let authority = Authority::parse(rest.split('/').next()?)?;
+        Some(Self { text: text.trim_end_matches('/').into(), authority })
+    }
+}
+
+/// An address or a block of addresses: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl Network {
+    /// Reads an address or a block; `None` if it is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().ok()?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            Some(prefix) => prefix.parse().ok().filter(|prefix| *prefix <= bits)?,
+            None => bits,
+        };
+        Some(Self { address, prefix })
+    }
+
+    /// Whether `address` lies in the block; one mapped into IPv6 counts as the IPv4 that it is.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let shift = 32 - u32::from(self.prefix);
+                (own.to_bits() ^ other.to_bits()).checked_shr(shift).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let shift = 128 - u32::from(self.prefix);
+                (own.to_bits() ^ other.to_bits()).checked_shr(shift).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+macro_rules! text_form {
+    ($($name:ident $what:literal |$value:ident, $f:ident| $write:expr;)*) => { $(
+        impl FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                Self::parse(text).ok_or_else(|| format!("`{text}` is not {}", $what))
+            }
+        }
+        impl TryFrom<String> for $name {
+            type Error = String;
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.to_string()
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, $f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let $value = self;
+                $write
+            }
+        }
+    )* };
+}
+
+text_form! {
+    Authority "a host, or a host and a port" |value, f| match value.port {
+        Some(port) => write!(f, "{}:{port}", value.host),
+        None => write!(f, "{}", value.host),
+    };
+    Origin "an origin such as https://example.org" |value, f| match (&*value.scheme, value.port) {
+        ("http" | "ws", 80) | ("https" | "wss", 443) | (_, 0) => {
+            write!(f, "{}://{}", value.scheme, value.host)
+        }
+        (scheme, port) => write!(f, "{scheme}://{}:{port}", value.host),
+    };
+    PublicUrl "an http or https URL" |value, f| f.write_str(&value.text);
+    Network "an address, or a block such as 10.0.0.0/8" |value, f| {
+        write!(f, "{}/{}", value.address, value.prefix)
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: hosts and ports are read in one form, and what is none is refused. Method: a row a
+    /// case.
+    #[test]
+    fn authorities() {
+        for (text, want) in [
+            ("localhost", Some("localhost")),
+            ("LOCALHOST:80", Some("localhost:80")),
+            ("127.0.0.1:7467", Some("127.0.0.1:7467")),
+            ("[::1]:7467", Some("[::1]:7467")),
+            ("[0:0::1]", Some("[::1]")),
+            ("[::ffff:127.0.0.1]", Some("127.0.0.1")),
+            ("a.example", Some("a.example")),
+            ("", None),
+            (":80", None),
+            ("a:", None),
+            ("a:+1", None),
+            ("a:99999", None),
+            ("::1", None),
+            ("a b", None),
+            ("u@a", None),
+            ("a/b", None),
+            ("[::1", None),
+            ("1.2.3", None),
+            ("127.1", None),
+            ("2130706433", None),
+        ] {
+            assert_eq!(Authority::parse(text).map(|a| a.to_string()).as_deref(), want, "{text}");
+        }
+    }
+
+    /// Goal: origins compare by scheme, host and port, the scheme's own where none is named.
+    /// Method: a row a pair.
+    #[test]
+    fn origins() {
+        for (one, other, same) in [
+            ("https://a.example", "https://A.example:443", true),
+            ("http://a.example", "http://a.example:80", true),
+            ("http://a.example", "https://a.example", false),
+            ("https://a.example", "https://a.example:8443", false),
+        ] {
+            assert_eq!(Origin::parse(one) == Origin::parse(other), same, "{one} {other}");
+        }
+        for text in ["null", "", "a.example", "https://", "https://a/b", "https://a ", "://a"] {
+            assert_eq!(Origin::parse(text), None, "{text}");
+        }
+    }
+
+    /// Goal: a block holds its addresses and no others. Method: a row a case.
+    #[test]
+    fn networks() {
+        for (block, address, inside) in [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.1", false),
+            ("10.0.0.1", "10.0.0.1", true),
+            ("10.0.0.1", "10.0.0.2", false),
+            ("0.0.0.0/0", "1.2.3.4", true),
+            ("10.0.0.0/8", "::ffff:10.1.1.1", true),
+            ("fd00::/8", "fd12::1", true),
+            ("fd00::/8", "fe80::1", false),
+            ("::/0", "1.2.3.4", false),
+        ] {
+            let block = Network::parse(block).expect("a block");
+            assert_eq!(block.contains(address.parse().expect("an address")), inside, "{block}");
+        }
+        for text in ["10.0.0.0/33", "a", "", "10.0.0.0/", "::/129"] {
+            assert_eq!(Network::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The layers of configuration, merged.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use toml::{Table, Value};
+
+use super::Config;
+use super::keys::{Key, Takes, key};
+
+/// Variables that begin like a key and are none.
+const RESERVED: [&str; 3] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN"];
+
+/// Where settings come from, weakest last.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// Key and value as flags gave them, a later one over an earlier one.
+    pub flags: Vec<(String, String)>,
+    /// The environment; only what begins with `PARLEY_` is looked at.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The file; where none is given, `PARLEY_CONFIG` names it.
+    pub file: Option<PathBuf>,
+}
+
+impl Sources {
+    /// What this process was given: a file, `KEY=VALUE` pairs, and, going before those, flags of
+    /// their own, each for a key.
+    ///
+    /// # Errors
+    /// A pair that is none.
+    pub fn of_process(
+        file: Option<PathBuf>,
+        pairs: &[String],
+        named: &[(&str, Option<String>)],
+    ) -> Result<Self, ConfigError> {
+        let mut flags = Vec::new();
+        for pair in pairs {
+            match pair.split_once('=') {
+                Some((key, value)) => flags.push((key.trim().to_owned(), value.to_owned())),
+                None => return fail(format!("`--set {pair}` is not of the form KEY=VALUE")),
+            }
+        }
+        let given = named.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+        flags.extend(given.map(|(key, value)| (key.to_owned(), value.clone())));
+        Ok(Self { flags, environment: std::env::vars_os().collect(), file })
+    }
+}
+
+/// Why there is no configuration: one line that names the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+fn fail<T>(text: String) -> Result<T, ConfigError> {
+    // One line, whatever a file or a variable holds.
+    Err(ConfigError(text.replace(|c: char| c.is_control(), " ")))
+}
+
+type Settings = BTreeMap<&'static str, Value>;
+
+impl Config {
+    /// Flags over environment over file over defaults.
+    ///
+    /// # Errors
+    /// One line that names the unknown key, or the key whose value is out of range, and where it
+    /// was set.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        let mut settings = Settings::new();
+        let named = |(name, value): &(OsString, OsString)| {
+            (name == "PARLEY_CONFIG" && !value.is_empty()).then(|| PathBuf::from(value))
+        };
+        let file = sources.file.clone();
+        if let Some(path) = file.or_else(|| sources.environment.iter().find_map(named)) {
+            read_file(&path, &mut settings)?;
+        }
+        for (name, value) in &sources.environment {
+            read_variable(name, value, &mut settings)?;
+        }
+        for (name, value) in &sources.flags {
+            let Some(key) = key(name) else {
+                return fail(format!("unknown key `{name}` among the flags; {HINT}"));
+            };
+            read_text(key, value, "among the flags", &mut settings)?;
+        }
+        build(settings)
+    }
+}
+
+const HINT: &str = "config/parley.toml shows every key";
+
+fn read_variable(
+    name: &OsString,
+    value: &OsString,
+    settings: &mut Settings,
+) -> Result<(), ConfigError> {
+    let shown = name.to_string_lossy();
+    let Some(rest) = shown.strip_prefix("PARLEY_") else { return Ok(()) };
+    if RESERVED.contains(&&*shown) {
+        return Ok(());
+    }
+    let dotted = rest.to_ascii_lowercase().replace("__", ".");
+    let Some(key) = key(&dotted).filter(|key| key.variable() == shown) else {
+        return fail(format!("unknown key `{dotted}` in the variable {shown}; {HINT}"));
+    };
+    let place = format!("in the variable {shown}");
+    match value.to_str() {
+        Some(value) => read_text(key, value, &place, settings),
+        None => fail(format!("`{}` {place} is no Unicode text", key.name)),
+    }
+}
+
+/// Reads a value that came as text: integers in decimal, lists with commas. An empty text unsets
+/// what has no default, and is the empty list.
+fn read_text(
+    key: &Key,
+    text: &str,
+    place: &str,
+    settings: &mut Settings,
+) -> Result<(), ConfigError> {
+    let value = match key.takes {
+        Takes::Integer(..) => match text.parse::<i64>() {
+            Ok(integer) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Value::Integer(integer)
+            }
+            _ => return out_of_range(key, text, place),
+        },
+        Takes::Text(..) if text.is_empty() && is_optional(key) => {
+            settings.remove(key.name);
+            return Ok(());
+        }
+        Takes::Text(..) => Value::String(text.into()),
+        Takes::Texts(..) if text.is_empty() => Value::Array(Vec::new()),
+        Takes::Texts(..) => {
+            Value::Array(text.split(',').map(|item| Value::String(item.trim().into())).collect())
+        }
+    };
+    judge(key, value, place, settings)
+}
+
+fn is_optional(key: &Key) -> bool {
+    matches!(key.name, "metrics_listen" | "public_url" | "log.format")
+}
+
+fn out_of_range<T>(key: &Key, shown: &str, place: &str) -> Result<T, ConfigError> {
+    let (name, takes) = (key.name, key.takes);
+    fail(format!("`{name}` = `{shown}` {place} is out of range: it takes {takes}"))
+}
+
+/// Puts the value in if it is what the key takes.
+fn judge(key: &Key, value: Value, place: &str, settings: &mut Settings) -> Result<(), ConfigError> {
+    let good = match (key.takes, &value) {
+        (Takes::Integer(from, to), Value::Integer(integer)) => {
+            u64::try_from(*integer).is_ok_and(|integer| (from..=to).contains(&integer))
+        }
+        (Takes::Text(_, check), Value::String(text)) => check(text),
+        (Takes::Texts(_, check), Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .all(|(at, item)| item.as_str().is_some_and(check) && !items[..at].contains(item)),
+        _ => false,
+    };
+    if !good {
+        let shown = match &value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        return out_of_range(key, &shown, place);
+    }
+    settings.insert(key.name, value);
+    Ok(())
+}
+
+fn read_file(path: &PathBuf, settings: &mut Settings) -> Result<(), ConfigError> {
+    let shown = path.display();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            return fail(format!("the configuration file {shown} cannot be read: {error}"));
+        }
+    };
+    let table: Table = match text.parse() {
+        Ok(table) => table,
+        Err(error) => {
+            let error: toml::de::Error = error;
+            let before = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = 1 + text.get(..before).unwrap_or_default().matches('\n').count();
+            let message = error.message();
+            return fail(format!(
+                "the configuration file {shown} is no TOML: line {line}: {message}"
+            ));
+        }
+    };
+    let place = format!("in the file {shown}");
+    for (name, value) in table {
+        read_member(&name, value, &place, settings)?;
+    }
+    Ok(())
+}
+
+fn read_member(
+    name: &str,
+    value: Value,
+    place: &str,
+    settings: &mut Settings,
+) -> Result<(), ConfigError> {
+    if let Some(key) = key(name) {
+        return judge(key, value, place, settings);
+    }
+    match value {
+        Value::Table(inner) if !name.contains('.') => {
+            let is_section = super::keys::KEYS
+                .iter()
+                .any(|key| key.name.split_once('.').is_some_and(|(table, _)| table == name));
+            if is_section {
+                for (member, value) in inner {
+                    read_member(&format!("{name}.{member}"), value, place, settings)?;
+                }
+                return Ok(());
+            }
+            fail(format!("unknown key `{name}` {place}; {HINT}"))
+        }
+        _ => fail(format!("unknown key `{name}` {place}; {HINT}")),
+    }
+}
+
+fn build(settings: Settings) -> Result<Config, ConfigError> {
+    let mut table = Table::new();
+    for (name, value) in settings {
+        match name.split_once('.') {
+            None => {
+                table.insert(name.into(), value);
+            }
+            Some((section, member)) => {
+                let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+                if let Value::Table(inner) = inner {
+                    inner.insert(member.into(), value);
+                }
+            }
+        }
+    }
+    // Every value was judged where it came in; what is left is to give each its place.
+    table.try_into().or_else(|error: toml::de::Error| fail(error.message().to_owned()))
+}

@@ -1,0 +1,238 @@
+//! Configuration (operations.md §2): flags over environment over file over defaults.
+//!
+//! What each key takes stands in one table, [`keys::KEYS`]; a value is judged where it comes in,
+//! so that a line about it can name the key and where it was set.
+
+mod address;
+pub mod keys;
+mod load;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use parley_protocol::limits::Limits;
+use serde::{Deserialize, Serialize};
+
+pub use address::{Authority, Host, Network, Origin, PublicUrl};
+pub use load::{ConfigError, Sources};
+
+/// The profiles that this implementation has.
+pub const PROFILES: [&str; 3] = ["dialectic", "feed", "artifacts"];
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the server listens; port 0 is any free one.
+    pub listen: SocketAddr,
+    /// Where metrics are given without a token.
+    pub metrics_listen: Option<SocketAddr>,
+    /// The folder that holds everything.
+    pub data: PathBuf,
+    /// What the identities of models begin with.
+    pub realm: String,
+    /// The address under which others reach the server.
+    pub public_url: Option<PublicUrl>,
+    /// Origins from which browsers may come.
+    pub allowed_origins: Vec<Origin>,
+    /// Hosts under which the server may be called.
+    pub allowed_hosts: Vec<Authority>,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
+    /// The profiles that are active.
+    pub profiles: Vec<String>,
+    /// The limits of the language.
+    pub limits: Limits,
+    /// The journal.
+    pub store: Store,
+    /// The actors.
+    pub runtime: Runtime,
+    /// The gateway.
+    pub gateway: Gateway,
+    /// The feed.
+    pub feed: Feed,
+    /// How much work may wait.
+    pub overload: Overload,
+    /// The log.
+    pub log: Log,
+}
+
+/// `store.*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// Entries that one commit takes at most.
+    pub batch_entries_max: u64,
+    /// Microseconds that a commit waits for more entries.
+    pub batch_delay_us: u64,
+    /// Bytes of the page cache, all files together.
+    pub cache_bytes: u64,
+    /// Free bytes on the file system below which no write is taken.
+    pub free_bytes_min: u64,
+    /// Bytes after which a new segment of the log begins.
+    pub segment_bytes: u64,
+    /// Entries that may be committed and not yet folded.
+    pub tail_entries_max: u64,
+    /// Items that may stand in the journal's queue.
+    pub queue_max: u64,
+}
+
+/// `runtime.*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Runtime {
+    /// Seconds without work after which an actor leaves memory.
+    pub idle_seconds: u64,
+    /// Threads that may be in memory at a time.
+    pub resident_threads_max: u64,
+}
+
+/// `gateway.*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gateway {
+    /// Connections at a time; above: 503 `overloaded`.
+    pub connections_max: u64,
+    /// Seconds within which a request's header must have come.
+    pub header_seconds: u64,
+    /// Seconds within which a request's body must have come.
+    pub body_seconds: u64,
+    /// Seconds that a connection may rest between requests, or not take what is sent to it.
+    pub idle_seconds: u64,
+    /// Wrong tokens per minute and address before 429.
+    pub wrong_tokens_per_minute: u64,
+}
+
+/// `feed.*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Feed {
+    /// Feeds at a time; above: 503 `overloaded`.
+    pub connections_max: u64,
+    /// Feeds of one identity at a time; above: 429 `rate_limited`.
+    pub per_identity_max: u64,
+    /// Seconds between pings.
+    pub heartbeat_seconds: u64,
+    /// Live frames that may wait for one listener.
+    pub buffer: u64,
+    /// Entries that a replay reaches back.
+    pub replay_max: u64,
+}
+
+/// `overload.*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Overload {
+    /// Writes under way at a time.
+    pub writes_max: u64,
+    /// Reads under way at a time.
+    pub reads_max: u64,
+    /// Milliseconds that a call waits for its turn before 503 `overloaded`.
+    pub wait_ms: u64,
+}
+
+/// `log.*`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// The form; `None` is text on a terminal, else JSON.
+    pub format: Option<LogFormat>,
+    /// The least severe level that is written.
+    pub level: String,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 7467)),
+            metrics_listen: None,
+            data: PathBuf::from("./parley-data"),
+            realm: "local".into(),
+            public_url: None,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            profiles: PROFILES.map(String::from).into(),
+            limits: Limits::default(),
+            store: Store::default(),
+            runtime: Runtime::default(),
+            gateway: Gateway::default(),
+            feed: Feed::default(),
+            overload: Overload::default(),
+            log: Log::default(),
+        }
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            batch_entries_max: 1_024,
+            batch_delay_us: 0,
+            cache_bytes: 64 << 20,
+            free_bytes_min: 16 << 20,
+            segment_bytes: 64 << 20,
+            tail_entries_max: 65_536,
+            queue_max: 16_384,
+        }
+    }
+}
+
+impl Default for Runtime {
+    fn default() -> Self {
+        Self { idle_seconds: 60, resident_threads_max: 20_000 }
+    }
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self {
+            connections_max: 16_384,
+            header_seconds: 10,
+            body_seconds: 30,
+            idle_seconds: 75,
+            wrong_tokens_per_minute: 600,
+        }
+    }
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self {
+            connections_max: 16_384,
+            per_identity_max: 1_000,
+            heartbeat_seconds: 20,
+            buffer: 256,
+            replay_max: 1_000_000,
+        }
+    }
+}
+
+impl Default for Overload {
+    fn default() -> Self {
+        Self { writes_max: 2_048, reads_max: 1_024, wait_ms: 250 }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: None, level: "info".into() }
+    }
+}
+
+impl Config {
+    /// Whether a profile is active.
+    pub fn has_profile(&self, name: &str) -> bool {
+        self.profiles.iter().any(|profile| profile == name)
+    }
+}

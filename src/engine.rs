@@ -1,0 +1,145 @@
+//! The parts behind the gateway, wired: journal, folder, actors, inboxes, hub. Everything comes from
+//! the caller: the disk, the clock, and what tests put in the way.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parley_protocol::limits::Limits;
+use tokio::task::JoinHandle as TaskHandle;
+
+use crate::clock::Clock;
+use crate::feed::chunks::Chunks;
+use crate::feed::encode::Encoder;
+use crate::feed::hub::{Caps, Hub};
+use crate::feed::replay::Sources;
+use crate::inbox::Inboxes;
+use crate::journal::archive::Meta;
+use crate::journal::disk::Disk;
+use crate::journal::error::StoreError;
+use crate::journal::options::Options;
+use crate::journal::{Journal, Listening, Opened};
+use crate::router::{Bounds, Forum, Manifests, Residence};
+use crate::thread::{Interference, Surroundings};
+
+/// Batches that may wait for the hub; above, the journal waits with them.
+const HUB_BATCHES_MAX: usize = 64;
+
+/// How the parts are to work.
+pub struct EngineOptions {
+    /// The journal.
+    pub journal: Options,
+    /// The limits in force.
+    pub limits: Arc<Limits>,
+    /// How much work may wait.
+    pub bounds: Bounds,
+    /// When threads leave memory.
+    pub residence: Residence,
+    /// Caps on listeners.
+    pub caps: Caps,
+    /// Tests only.
+    pub interference: Option<Arc<dyn Interference>>,
+}
+
+/// Why the parts do not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(StoreError),
+    /// An actor does not start.
+    #[error("an actor did not start: {0}")]
+    Actor(ractor::SpawnErr),
+    /// A thread does not start.
+    #[error("a thread did not start: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The parts at work.
+pub struct Engine {
+    /// The way to the forum.
+    pub forum: Forum,
+    /// The journal.
+    pub journal: Arc<Journal>,
+    /// What feeds are made of.
+    pub sources: Arc<Sources>,
+    /// What never changes while it runs.
+    pub meta: Meta,
+    inboxes: Inboxes,
+    writer: JoinHandle<()>,
+    folder: JoinHandle<()>,
+    publisher: TaskHandle<()>,
+    telling: TaskHandle<()>,
+}
+
+impl Engine {
+    /// Opens the store on `disk` and starts the parts. `manifest` is given what the store knows of
+    /// the instance.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn start(
+        options: EngineOptions,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        manifest: impl FnOnce(&Meta) -> Manifests,
+    ) -> Result<Self, EngineError> {
+        let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
+        let opened = Journal::open(journal, disk, Arc::clone(&clock));
+        let Opened { journal: door, writer, publisher, folder, meta } =
+            opened.map_err(EngineError::Store)?;
+        let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
+        let listening = door.listen(HUB_BATCHES_MAX);
+        let hub = Arc::new(Hub::new(inboxes.clone(), caps, listening.after));
+        let telling = tokio::spawn(tell(listening, Arc::clone(&hub), Arc::clone(&clock)));
+        let around =
+            Arc::new(Surroundings { journal: Arc::clone(&door), limits, clock, interference });
+        let forum = Forum::start(around, bounds, residence, manifest(&meta), inboxes.clone());
+        let forum = forum.await.map_err(EngineError::Actor)?;
+        let sources = Arc::new(Sources {
+            journal: Arc::clone(&door),
+            hub,
+            chunks: Chunks::new(Arc::clone(&door)),
+            encoder: Encoder::new(Arc::clone(&door)),
+        });
+        let publisher = tokio::spawn(publisher.run());
+        let writer = spawn("journal", move || writer.run())?;
+        let folder = spawn("folder", move || folder.run())?;
+        Ok(Self {
+            forum,
+            journal: door,
+            sources,
+            meta,
+            inboxes,
+            writer,
+            folder,
+            publisher,
+            telling,
+        })
+    }
+
+    /// Stops the parts in the order in which data flows, so that everything accepted is answered,
+    /// told and folded.
+    pub async fn stop(self) {
+        self.forum.stop().await;
+        self.journal.close();
+        let writer = self.writer;
+        let _ = tokio::task::spawn_blocking(move || writer.join()).await;
+        let _ = self.publisher.await;
+        let _ = self.telling.await;
+        self.sources.hub.stop();
+        self.inboxes.stop();
+        // The writer has told the folder that no more will come.
+        let folder = self.folder;
+        let _ = tokio::task::spawn_blocking(move || folder.join()).await;
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, EngineError> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
+}
+
+async fn tell(mut listening: Listening, hub: Arc<Hub>, clock: Arc<dyn Clock>) {
+    while let Some(batch) = listening.batches.recv().await {
+        hub.deliver(&batch.committed, clock.now());
+    }
+}

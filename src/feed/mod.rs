@@ -1,0 +1,8 @@
+//! Listening: from committed entries to feeds (bindings.md §6).
+
+pub mod chunks;
+pub mod encode;
+pub mod hub;
+pub mod outlet;
+pub mod replay;
+pub mod told;

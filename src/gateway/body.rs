@@ -1,0 +1,78 @@
+//! Reading a request's body: bounded in bytes and in time.
+
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use axum::http::header::EXPECT;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use parley_protocol::refusal::{Reason, Refusal, Result};
+
+/// Bytes read and dropped at most after a request was refused, so that its sender, who still
+/// writes, comes to read the answer instead of a reset.
+const DRAIN_BYTES_MAX: u64 = 8 << 20;
+/// And for how long.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// The whole body, of at most `bytes_max` bytes, if it comes `within` the time.
+///
+/// # Errors
+/// 413 `request_too_large`; 400 `invalid_body` if it breaks off or comes too slowly.
+pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Result<Bytes> {
+    if body.size_hint().lower() > bytes_max {
+        return Err(too_large(bytes_max));
+    }
+    match tokio::time::timeout(within, collect(body, bytes_max)).await {
+        Ok(read) => read,
+        Err(_) => Err(Refusal::body(
+            None,
+            format!("The body did not come within {} s. Send it again, faster.", within.as_secs()),
+        )),
+    }
+}
+
+async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            return Err(Refusal::body(None, "The body broke off. Send it again, whole."));
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        if (first.len() + all.len() + data.len()) as u64 > bytes_max {
+            return Err(too_large(bytes_max));
+        }
+        // Most bodies come in one piece, which need not be copied.
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+/// Reads and drops what is left of the body of a refused request, up to a bound. Not where the
+/// client waits to be told that it may send.
+pub async fn drain(body: &mut Incoming, headers: &HeaderMap) {
+    if body.is_end_stream() || headers.contains_key(EXPECT) {
+        return;
+    }
+    let drained = async {
+        let mut bytes = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
+            if bytes > DRAIN_BYTES_MAX {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIME_MAX, drained).await;
+}
+
+fn too_large(bytes_max: u64) -> Refusal {
+    let detail = format!("The body has more than {bytes_max} bytes. Send less at a time.");
+    Refusal::new(Reason::RequestTooLarge, detail)
+}

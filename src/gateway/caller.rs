@@ -1,0 +1,207 @@
+//! From a token to who calls (bindings.md §1), and what guessing costs.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use parley_protocol::refusal::{Reason, Refusal};
+use tokio::time::Instant;
+
+use crate::clock::entropy;
+use crate::config::Network;
+
+/// What `Authorization` holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bearer<'h> {
+    /// No bearer token.
+    None,
+    /// One.
+    Token(&'h str),
+    /// Something that is no token of ours, whatever tokens there are.
+    Malformed,
+}
+
+/// Reads `Authorization: Bearer <token>`. Another scheme is no token.
+pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = match (values.next(), values.next()) {
+        (None, _) => return Bearer::None,
+        (Some(value), None) => value,
+        (Some(_), Some(_)) => return Bearer::Malformed,
+    };
+    let Ok(value) = value.to_str() else { return Bearer::Malformed };
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    let token = token.trim_matches(' ');
+    if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+        return Bearer::None;
+    }
+    Bearer::Token(token)
+}
+
+/// 401 `token_missing`.
+pub fn token_missing() -> Refusal {
+    let detail = "Send your token as `Authorization: Bearer <token>`. An administrator of this \
+                  forum makes tokens.";
+    Refusal::new(Reason::TokenMissing, detail)
+}
+
+/// 401 `token_unknown`.
+pub fn token_unknown() -> Refusal {
+    let detail = "This token is unknown, revoked or expired. Ask an administrator for a new one.";
+    Refusal::new(Reason::TokenUnknown, detail)
+}
+
+/// Places to count in: a power of two. Two addresses that share one share only their failures,
+/// which never touch a right token.
+const PLACES: usize = 8_192;
+
+/// How often wrong tokens came from where: a bucket an address that fills up again with time,
+/// in a table of fixed size.
+pub struct Failures {
+    key: u64,
+    start: Instant,
+    /// Milliseconds until one more failure is forgiven.
+    interval_ms: u64,
+    /// Failures that may come at once.
+    burst: u64,
+    /// For each place the time, in milliseconds since `start`, at which all is forgiven.
+    forgiven_at: Box<[AtomicU64]>,
+}
+
+impl Failures {
+    /// `per_minute` failures a minute, and as many at once.
+    pub fn new(per_minute: u64) -> Self {
+        Self {
+            key: u64::from_le_bytes(entropy()),
+            start: Instant::now(),
+            interval_ms: (60_000 / per_minute.max(1)).max(1),
+            burst: per_minute,
+            forgiven_at: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// Counts a wrong token from `address`: 401, or 429 if there were too many.
+    pub fn refuse(&self, address: IpAddr) -> Refusal {
+        let now = self.start.elapsed().as_millis() as u64;
+        let place = &self.forgiven_at[self.place(address)];
+        let bound = self.interval_ms.saturating_mul(self.burst);
+        let counted = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |forgiven_at| {
+            let next = forgiven_at.max(now) + self.interval_ms;
+            (next - now <= bound).then_some(next)
+        });
+        match counted {
+            Ok(_) => token_unknown(),
+            Err(forgiven_at) => {
+                let wait = (forgiven_at + self.interval_ms).saturating_sub(now + bound).max(1);
+                let detail = "Too many wrong tokens came from this address. Wait as long as \
+                              `retry_after_ms` says; a right token is not affected.";
+                Refusal::new(Reason::RateLimited, detail).retry_after(wait)
+            }
+        }
+    }
+
+    fn place(&self, address: IpAddr) -> usize {
+        let text = match address.to_canonical() {
+            IpAddr::V4(address) => u128::from(address.to_bits()),
+            // Whoever has one IPv6 address has a whole /64 of them.
+            IpAddr::V6(address) => address.to_bits() >> 64 << 64,
+        };
+        let hash =
+            siphasher::sip::SipHasher24::new_with_keys(self.key, 0).hash(&text.to_le_bytes());
+        hash as usize % PLACES
+    }
+}
+
+/// Where a request comes from: the peer, or, if that is a trusted proxy, the last address in
+/// `X-Forwarded-For` that is none.
+pub fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
+    let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
+    if trusted.is_empty() || !is_trusted(peer) {
+        return peer;
+    }
+    let mut address = peer;
+    let forwarded = headers.get_all("x-forwarded-for");
+    let values: Vec<&str> = forwarded.iter().filter_map(|value| value.to_str().ok()).collect();
+    for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
+        let hop = hop.trim();
+        let inner = hop.strip_prefix('[').and_then(|rest| rest.split(']').next());
+        let Ok(hop) = inner.unwrap_or(hop).parse::<IpAddr>() else { break };
+        address = hop.to_canonical();
+        if !is_trusted(address) {
+            break;
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    use axum::http::HeaderValue;
+
+    /// Goal: only a bearer token counts as one. Method: a row a header.
+    #[test]
+    fn bearers() {
+        for (value, want) in [
+            (None, Bearer::None),
+            (Some("Bearer abc"), Bearer::Token("abc")),
+            (Some("bearer  abc "), Bearer::Token("abc")),
+            (Some("Bearer"), Bearer::None),
+            (Some("Bearer "), Bearer::None),
+            (Some("Basic abc"), Bearer::None),
+            (Some("Bearer a b"), Bearer::Token("a b")),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.extend(value.map(|value| (AUTHORIZATION, HeaderValue::from_static(value))));
+            assert_eq!(bearer(&headers), want, "{value:?}");
+        }
+    }
+
+    /// Goal: an address is believed from trusted proxies only. Method: a row a case.
+    #[test]
+    fn addresses() {
+        let trusted = [Network::parse("10.0.0.0/8").expect("a block")];
+        for (peer, forwarded, want) in [
+            ("1.1.1.1", Some("2.2.2.2"), "1.1.1.1"),
+            ("10.0.0.1", Some("2.2.2.2"), "2.2.2.2"),
+            ("10.0.0.1", Some("9.9.9.9, 2.2.2.2, 10.0.0.7"), "2.2.2.2"),
+            ("10.0.0.1", Some("2.2.2.2, nonsense"), "10.0.0.1"),
+            ("10.0.0.1", Some("[2001:db8::1]:44"), "2001:db8::1"),
+            ("10.0.0.1", None, "10.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            let value = forwarded.map(HeaderValue::from_static);
+            headers.extend(
+                value.map(|value| (axum::http::HeaderName::from_static("x-forwarded-for"), value)),
+            );
+            let peer: IpAddr = peer.parse().expect("an address");
+            let got = address(peer, &headers, &trusted);
+            assert_eq!(got.to_string(), want, "{peer} {forwarded:?}");
+        }
+    }
+
+    /// Goal: after the burst wrong tokens of one address get 429, those of others do not, and
+    /// time forgives. Method: a paused clock.
+    #[tokio::test(start_paused = true)]
+    async fn failures() {
+        let failures = Failures::new(60);
+        let (one, other) = ([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
+        for _ in 0..60 {
+            assert_eq!(failures.refuse(one).reason, Reason::TokenUnknown);
+        }
+        let refusal = failures.refuse(one);
+        assert_eq!(refusal.reason, Reason::RateLimited);
+        assert_eq!(refusal.retry_after_ms, Some(1_000));
+        if failures.place(one) != failures.place(other) {
+            assert_eq!(failures.refuse(other).reason, Reason::TokenUnknown);
+        }
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(failures.refuse(one).reason, Reason::TokenUnknown);
+        assert_eq!(failures.refuse(one).reason, Reason::RateLimited);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(failures.refuse(one).reason, Reason::TokenUnknown);
+    }
+}

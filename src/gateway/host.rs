@@ -1,0 +1,219 @@
+//! Which hosts the server answers to and which origins may call it (bindings.md §6, last point):
+//! what keeps a page in somebody's browser from speaking to a server on that machine.
+
+use std::net::SocketAddr;
+
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_MAX_AGE, HOST,
+    HeaderMap, HeaderValue, ORIGIN,
+};
+use axum::http::{StatusCode, Uri};
+use parley_protocol::refusal::{Reason, Refusal, Result};
+
+use super::answer::{self, Reply};
+use crate::config::{Authority, Config, Host, Origin};
+
+/// What a browser may send from another origin.
+const HEADERS: HeaderValue = HeaderValue::from_static(
+    "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Idempotency-Key, \
+     Last-Event-ID, If-None-Match, X-Request-Id",
+);
+
+/// The rules in force.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    own: SocketAddr,
+    /// The spellings of the own address that nearly everyone uses, compared without reading them.
+    usual: [Box<str>; 2],
+    /// `public_url` and `allowed_hosts`.
+    allowed: Vec<Authority>,
+    origins: Vec<Origin>,
+}
+
+impl Hosts {
+    /// The rules of `config` for a server that listens on `own`.
+    pub fn new(own: SocketAddr, config: &Config) -> Self {
+        let mut allowed = config.allowed_hosts.clone();
+        allowed.extend(config.public_url.as_ref().map(|url| url.authority.clone()));
+        Self {
+            own,
+            usual: [own.to_string().into(), format!("localhost:{}", own.port()).into()],
+            allowed,
+            origins: config.allowed_origins.clone(),
+        }
+    }
+
+    /// Judges `Host` and `Origin`; gives the origin, if there is one.
+    ///
+    /// # Errors
+    /// 403 `origin_forbidden`.
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>> {
+        if !self.host_is_good(uri, headers) {
+            let detail = "This server does not answer to that `Host`. Use the address it listens \
+                          on, or add the name to `allowed_hosts`.";
+            return Err(Refusal::new(Reason::OriginForbidden, detail));
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => Ok(None),
+            (Some(origin), None) if self.origin_is_good(origin) => Ok(Some(origin.clone())),
+            _ => {
+                let detail = "Pages of that `Origin` may not call this server. Add it to \
+                              `allowed_origins` if they should.";
+                Err(Refusal::new(Reason::OriginForbidden, detail))
+            }
+        }
+    }
+
+    /// The target's own authority, which a proxy would send, counts beside `Host`.
+    fn host_is_good(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        if uri.authority().is_some_and(|named| !self.is_own(named.as_str())) {
+            return false;
+        }
+        let mut hosts = headers.get_all(HOST).iter();
+        match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().is_ok_and(|host| self.is_own(host)),
+            _ => false,
+        }
+    }
+
+    fn is_own(&self, text: &str) -> bool {
+        if self.usual.iter().any(|usual| **usual == *text) {
+            return true;
+        }
+        let Some(Authority { host, port }) = Authority::parse(text) else { return false };
+        match port {
+            Some(port) => self.answers(&host, port),
+            // Nobody tells whether a proxy before us spoke TLS.
+            None => self.answers(&host, 80) || self.is_allowed(&host, 443),
+        }
+    }
+
+    fn origin_is_good(&self, origin: &HeaderValue) -> bool {
+        let Some(origin) = origin.to_str().ok().and_then(Origin::parse) else { return false };
+        let web = matches!(&*origin.scheme, "http" | "https");
+        self.origins.contains(&origin) || (web && self.answers(&origin.host, origin.port))
+    }
+
+    /// Whether `host` and `port` name this server.
+    fn answers(&self, host: &Host, port: u16) -> bool {
+        let own = port == self.own.port()
+            && (host.is_loopback()
+                || matches!(host, Host::Address(address)
+                    if self.own.ip().is_unspecified() || *address == self.own.ip().to_canonical()));
+        own || self.is_allowed(host, port)
+    }
+
+    fn is_allowed(&self, host: &Host, port: u16) -> bool {
+        self.allowed.iter().any(|allowed| allowed.matches(host, port))
+    }
+}
+
+/// The answer to a preflight of an allowed origin.
+pub fn preflight(methods: &[&'static str]) -> Reply {
+    let mut reply = answer::empty(StatusCode::NO_CONTENT);
+    let headers = reply.headers_mut();
+    if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    }
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(own: &str, host: &str, origin: Option<&str>) -> bool {
+        let config = Config {
+            public_url: Some("https://forum.example".parse().expect("a URL")),
+            allowed_hosts: vec![
+                "inner.example".parse().expect("a host"),
+                "ported.example:8080".parse().expect("a host"),
+            ],
+            allowed_origins: vec![
+                "https://app.example".parse().expect("an origin"),
+                "vscode-webview://abc".parse().expect("an origin"),
+            ],
+            ..Config::default()
+        };
+        let hosts = Hosts::new(own.parse().expect("an address"), &config);
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_str(host).expect("a header"));
+        let origin = origin.map(|one| HeaderValue::from_str(one).expect("a header"));
+        headers.extend(origin.map(|origin| (ORIGIN, origin)));
+        hosts.check(&Uri::from_static("/v1/threads"), &headers).is_ok()
+    }
+
+    /// Goal: only the names of the last point of bindings.md §6 are answered to. Method: a row a
+    /// host.
+    #[test]
+    fn hosts() {
+        for (own, host, good) in [
+            ("127.0.0.1:7467", "127.0.0.1:7467", true),
+            ("127.0.0.1:7467", "localhost:7467", true),
+            ("127.0.0.1:7467", "LocalHost:7467", true),
+            ("127.0.0.1:7467", "127.9.9.9:7467", true),
+            ("127.0.0.1:7467", "[::1]:7467", true),
+            ("127.0.0.1:7467", "[::ffff:127.0.0.1]:7467", true),
+            ("127.0.0.1:7467", "127.0.0.1", false),
+            ("127.0.0.1:7467", "127.0.0.1:80", false),
+            ("127.0.0.1:7467", "localhost", false),
+            ("127.0.0.1:80", "localhost", true),
+            ("127.0.0.1:80", "127.0.0.1", true),
+            ("127.0.0.1:7467", "localhost.:7467", false),
+            ("127.0.0.1:7467", "localhost.evil.example:7467", false),
+            ("127.0.0.1:7467", "evil.example", false),
+            ("127.0.0.1:7467", "evil.example:7467", false),
+            ("127.0.0.1:7467", "10.0.0.1:7467", false),
+            ("127.0.0.1:7467", "", false),
+            ("127.0.0.1:7467", "user@127.0.0.1:7467", false),
+            ("127.0.0.1:7467", "forum.example", true),
+            ("127.0.0.1:7467", "FORUM.example:443", true),
+            ("127.0.0.1:7467", "inner.example:1", true),
+            ("127.0.0.1:7467", "ported.example:8080", true),
+            ("127.0.0.1:7467", "ported.example:8081", false),
+            ("127.0.0.1:7467", "ported.example", false),
+            ("10.0.0.1:7467", "10.0.0.1:7467", true),
+            ("10.0.0.1:7467", "127.0.0.1:7467", true),
+            ("10.0.0.1:7467", "10.0.0.2:7467", false),
+            ("0.0.0.0:7467", "10.0.0.2:7467", true),
+            ("0.0.0.0:7467", "[fe80::1]:7467", true),
+            ("[::]:7467", "192.168.1.1:7467", true),
+            ("0.0.0.0:7467", "10.0.0.2:7468", false),
+            ("0.0.0.0:7467", "evil.example:7467", false),
+        ] {
+            assert_eq!(check(own, host, None), good, "{own} {host}");
+        }
+    }
+
+    /// Goal: origins likewise, or allowed by scheme, host and port. Method: a row an origin.
+    #[test]
+    fn origins() {
+        for (origin, good) in [
+            ("http://127.0.0.1:7467", true),
+            ("http://localhost:7467", true),
+            ("http://localhost", false),
+            ("http://localhost:3000", false),
+            ("https://forum.example", true),
+            ("https://inner.example:444", true),
+            ("http://ported.example:8080", true),
+            ("http://ported.example", false),
+            ("https://app.example", true),
+            ("https://app.example:443", true),
+            ("http://app.example", false),
+            ("https://app.example:8443", false),
+            ("https://evil.example", false),
+            ("vscode-webview://abc", true),
+            ("vscode-webview://abcd", false),
+            ("chrome-extension://localhost:7467", false),
+            ("null", false),
+            ("", false),
+            ("http://localhost:7467/", false),
+            ("http://localhost:7467 http://evil.example", false),
+        ] {
+            assert_eq!(check("127.0.0.1:7467", "127.0.0.1:7467", Some(origin)), good, "{origin}");
+        }
+    }
+}

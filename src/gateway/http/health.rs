@@ -1,0 +1,51 @@
+//! Whether the server lives, whether it is ready, and its metrics (operations.md §4).
+
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use parley_protocol::refusal::{Reason, Refusal, Result};
+
+use super::super::answer::{self, Reply};
+use super::super::{Asked, Gateway, accept};
+use crate::telemetry;
+
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+
+/// The process lives.
+pub(super) fn alive() -> Reply {
+    answer::json("{\"status\":\"ok\"}")
+}
+
+/// The metrics as Prometheus reads them.
+pub(super) fn metrics(headers: &HeaderMap) -> Result<Reply> {
+    accept::negotiate(headers, &["text/plain", "application/openmetrics-text"])?;
+    Ok(answer::bytes(StatusCode::OK, TEXT, telemetry::metrics().render().into()))
+}
+
+/// What `metrics_listen` answers: metrics, to whoever reaches it by whatever name.
+pub fn metrics_only<B>(request: &Request<B>) -> Reply {
+    let answered = match (request.uri().path(), request.method()) {
+        ("/metrics", &Method::GET | &Method::HEAD) => metrics(request.headers()),
+        ("/metrics", _) => {
+            let detail = "Only GET, HEAD can be used here.";
+            Err(Refusal::new(Reason::MethodNotAllowed, detail))
+        }
+        _ => Err(answer::not_found()),
+    };
+    answered.unwrap_or_else(|refusal| {
+        let mut reply = answer::refused(&refusal);
+        if refusal.reason == Reason::MethodNotAllowed {
+            answer::allow(reply.headers_mut(), &["GET", "HEAD"]);
+        }
+        reply
+    })
+}
+
+impl Gateway {
+    /// 200 while the server serves and its store takes writes.
+    pub(super) fn ready(&self, asked: &Asked<'_>) -> Result<Reply> {
+        if asked.connection.life.stop.is_cancelled() {
+            return Err(crate::router::shutting_down());
+        }
+        self.parts.forum.ready()?;
+        Ok(alive())
+    }
+}

@@ -1,0 +1,135 @@
+//! An operation of the table over HTTP.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderValue, Method};
+use parley_protocol::arguments;
+use parley_protocol::command::{Call, Language};
+use parley_protocol::manifest;
+use parley_protocol::operation::Operation;
+use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::who::Caller;
+
+use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
+use super::super::{Asked, Gateway, accept, caller};
+
+/// The types in which operations answer.
+const ANSWERS: &[&str] = &["application/json"];
+/// A tag that stands for nothing.
+const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
+/// The types of bodies.
+const BODIES: &[&str] = &["application/json"];
+/// The types of an artifact as a body.
+const ARTIFACTS: &[&str] = &["application/json", "application/octet-stream"];
+
+impl Gateway {
+    /// Token, right, size, type, `Accept`, parameters, envelope; then the forum.
+    pub(super) async fn operation(
+        &self,
+        asked: &mut Asked<'_>,
+        operation: Operation,
+        value: Option<(&'static str, Cow<'_, str>)>,
+    ) -> Result<Reply> {
+        let head = asked.head;
+        let rights = operation.rights();
+        let known = if rights.is_empty() {
+            self.caller(asked)?
+        } else {
+            Some(self.caller_with(asked, rights)?)
+        };
+        let caller = known.as_deref().unwrap_or(&self.nobody);
+        let body = if operation.has_body() { Some(self.body(asked).await?) } else { None };
+        if body.is_some() {
+            let artifact = operation == Operation::PublishArtifact;
+            let types = if artifact { ARTIFACTS } else { BODIES };
+            accept::check_content_type(&head.headers, types)?;
+        }
+        accept::negotiate(&head.headers, ANSWERS)?;
+        let key = if operation.writes() { idempotency_key(asked)? } else { None };
+        let values = value.as_ref().map(|(name, value)| (*name, &**value));
+        let mut call = arguments::read_http(
+            operation,
+            values.as_slice(),
+            head.uri.query().unwrap_or_default(),
+            body.as_deref(),
+            &self.parts.config.limits,
+            self.parts.clock.now(),
+        )?;
+        if let Call::Write(Some(thread), _) = &call {
+            tracing::Span::current().record("thread", tracing::field::display(thread));
+        }
+        match &mut call {
+            Call::GetManifest(language) => {
+                let language = *language;
+                return self.manifest(asked, caller, language).await;
+            }
+            Call::ReadInbox(query) => {
+                if head.method == Method::HEAD {
+                    query.wait_seconds = 0;
+                }
+                if query.wait_seconds > 0 {
+                    asked.held = true;
+                    return self.held(caller, call).await;
+                }
+            }
+            _ => {}
+        }
+        self.parts.forum.perform(caller, call, key).await.map(answer::of_forum)
+    }
+
+    /// A call that may be held back: a token revoked or expired meanwhile ends it.
+    async fn held(&self, caller: &Caller, call: Call) -> Result<Reply> {
+        tokio::select! {
+            biased;
+            answered = self.parts.forum.perform(caller, call, None) => answered.map(answer::of_forum),
+            () = self.parts.tokens.ended(caller.token) => Err(caller::token_unknown()),
+        }
+    }
+
+    async fn manifest(
+        &self,
+        asked: &Asked<'_>,
+        caller: &Caller,
+        language: Language,
+    ) -> Result<Reply> {
+        let answer = self.parts.forum.perform(caller, Call::GetManifest(language), None).await?;
+        // It does not change while the server runs.
+        let tag = self.manifest_tags[language as usize]
+            .get_or_init(|| HeaderValue::try_from(manifest::etag(&answer.body)).unwrap_or(NO_TAG));
+        Ok(answer::tagged(answer::of_forum(answer), tag, &asked.head.headers))
+    }
+
+    /// The description of the HTTP binding.
+    pub(super) fn openapi(&self, asked: &Asked<'_>) -> Result<Reply> {
+        self.caller(asked)?;
+        accept::negotiate(&asked.head.headers, ANSWERS)?;
+        let Some((text, tag)) = self.openapi.get() else { return Err(answer::not_found()) };
+        Ok(answer::tagged(answer::json(text.clone()), tag, &asked.head.headers))
+    }
+}
+
+/// The key of a write, if it came with one.
+fn idempotency_key<'a>(asked: &Asked<'a>) -> Result<Option<&'a str>> {
+    let mut given = asked.head.headers.get_all(&IDEMPOTENCY_KEY).iter();
+    match (given.next(), given.next()) {
+        (None, _) => Ok(None),
+        (Some(key), None) => {
+            let key = key.to_str().unwrap_or_default();
+            arguments::idempotency_key(key).map_err(|refusal| refusal.at("Idempotency-Key"))?;
+            Ok(Some(key))
+        }
+        (Some(_), Some(_)) => {
+            let detail = "Send one `Idempotency-Key` with a request.";
+            Err(Refusal::parameter("Idempotency-Key", detail))
+        }
+    }
+}
+
+/// Refuses a key where none is taken.
+pub(super) fn no_idempotency_key(asked: &Asked<'_>) -> Result<()> {
+    if asked.head.headers.contains_key(&IDEMPOTENCY_KEY) {
+        let detail = "This is not done again under a key; send it without `Idempotency-Key`.";
+        return Err(Refusal::parameter("Idempotency-Key", detail));
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The page at `/`: lets a person look at threads with a token. One file, nothing from elsewhere.
+
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use parley_protocol::refusal::Result;
+
+use super::super::answer::{self, Reply};
+use super::super::{Asked, accept};
+use crate::clock::entropy;
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const PAGE: &str = include_str!("../page/index.html");
+/// Stands in the page where the nonce belongs.
+const NONCE: &str = "{nonce}";
+
+/// The page, under a policy that lets it fetch from this server and nothing else.
+pub(super) fn page(asked: &Asked<'_>) -> Result<Reply> {
+    accept::negotiate(&asked.head.headers, &["text/html"])?;
+    let nonce = format!("{:032x}", u128::from_le_bytes(entropy()));
+    let page = PAGE.replace(NONCE, &nonce);
+    let mut reply = answer::bytes(StatusCode::OK, HTML, page.into());
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    let headers = reply.headers_mut();
+    headers
+        .extend(HeaderValue::try_from(policy).ok().map(|policy| (CONTENT_SECURITY_POLICY, policy)));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(reply)
+}

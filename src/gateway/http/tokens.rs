@@ -1,0 +1,107 @@
+//! Managing tokens (bindings.md §3).
+
+use axum::http::StatusCode;
+use bytes::Bytes;
+use parley_protocol::arguments::Query;
+use parley_protocol::ids::TokenId;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::who::Right;
+use parley_protocol::wire::{self, List, Out};
+
+use super::super::answer::{self, JSON, Reply};
+use super::super::{Asked, Gateway, accept};
+use super::operation::no_idempotency_key;
+use crate::journal::tokens::{NewToken, Record};
+
+/// What the cursors of the list are good for.
+const LIST: &str = "tokens";
+
+impl Gateway {
+    pub(super) async fn create_token(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+        self.caller_with(asked, &[Right::Admin])?;
+        let body = self.body(asked).await?;
+        accept::check_content_type(&asked.head.headers, &["application/json"])?;
+        accept::negotiate(&asked.head.headers, &["application/json"])?;
+        no_idempotency_key(asked)?;
+        end(&query(asked)?)?;
+        let now = self.parts.clock.now();
+        let new = NewToken::read(&body, now)?;
+        let tokens = self.parts.tokens.clone();
+        let (record, secret) = blocking(move || tokens.create(&new, now)).await?;
+        let mut out = Out::new();
+        wire::token_created(&mut out, &record.shown(), &secret);
+        Ok(answer::bytes(StatusCode::CREATED, JSON, out.into()))
+    }
+
+    pub(super) fn list_tokens(&self, asked: &Asked<'_>) -> Result<Reply> {
+        self.caller_with(asked, &[Right::Admin])?;
+        accept::negotiate(&asked.head.headers, &["application/json"])?;
+        let mut query = query(asked)?;
+        let cursor = query.take("cursor");
+        let limit = query.take("limit");
+        end(&query)?;
+        let limit = match limit {
+            Some(text) => self.limit(&text)?,
+            None => self.parts.config.limits.page_default(),
+        };
+        let after = match cursor {
+            Some(text) => self.parts.forum.read_list_cursor(LIST, &text)?,
+            None => 0,
+        };
+        let page = self.parts.tokens.list(TokenId(after), limit as usize + 1);
+        let (more, page) = match page.get(..limit as usize) {
+            Some(shown) if page.len() > shown.len() => (true, shown),
+            _ => (false, &page[..]),
+        };
+        let end = page.last().map_or(after, |last| last.id.0);
+        let mut out = Out::new();
+        let mut list = List::begin(&mut out);
+        for record in page {
+            wire::token(list.item(), &Record::shown(record));
+        }
+        list.end(&self.parts.forum.list_cursor(LIST, end), more);
+        Ok(answer::json(Bytes::from(out)))
+    }
+
+    pub(super) async fn revoke_token(&self, asked: &Asked<'_>, id: &str) -> Result<Reply> {
+        self.caller_with(asked, &[Right::Admin])?;
+        no_idempotency_key(asked)?;
+        end(&query(asked)?)?;
+        let detail = "There is no token of that identifier that is not revoked. GET /v1/tokens \
+                      lists all.";
+        let unknown = || Refusal::new(Reason::NotFound, detail);
+        let id = TokenId::parse(id).ok_or_else(unknown)?;
+        let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
+        blocking(move || tokens.revoke(id, now)).await?;
+        self.parts.sources.hub.revoke(id);
+        Ok(answer::empty(StatusCode::NO_CONTENT))
+    }
+
+    fn limit(&self, text: &str) -> Result<u64> {
+        let page_max = self.parts.config.limits.page_max;
+        let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        let limit = text.parse().ok().filter(|limit| plain && (1..=page_max).contains(limit));
+        limit.ok_or_else(|| {
+            Refusal::parameter("limit", format!("`limit` is a whole number from 1 to {page_max}."))
+        })
+    }
+}
+
+fn query<'a>(asked: &Asked<'a>) -> Result<Query<'a>> {
+    Query::parse(asked.head.uri.query().unwrap_or_default())
+}
+
+/// Refuses parameters that nobody took.
+fn end(query: &Query<'_>) -> Result<()> {
+    match query.rest() {
+        Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
+        None => Ok(()),
+    }
+}
+
+/// Runs what waits for the disk where it holds up nobody; a caller that goes away ends nothing.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(answer::internal()))
+}

@@ -1,0 +1,223 @@
+//! The accept loop: bounded connections, bounded headers, and an end that lets answers out.
+
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use parley_protocol::refusal::Refusal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::answer::Reply;
+use super::watch::{Watch, Watched};
+
+/// Bytes of a request's header at most; more is refused with 431.
+const HEADER_BYTES_MAX: usize = 64 << 10;
+/// Headers of a request at most.
+const HEADERS_MAX: usize = 100;
+/// Connections above the cap that are told so at a time; others are just closed.
+const TURNED_AWAY_MAX: usize = 256;
+/// How long one of them is given to take the answer.
+const TURNED_AWAY_TIME: Duration = Duration::from_secs(2);
+/// How long no connection is accepted after accepting one failed (no file handles left).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What ends and what must have ended: one for a server, shared by all that serves.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// Cancelled: finish what is under way, begin nothing.
+    pub stop: CancellationToken,
+    /// Cancelled: let go at once.
+    pub end: CancellationToken,
+    /// The accept loops, which end first.
+    pub accepting: TaskTracker,
+    /// Every connection, upgraded ones too.
+    pub tasks: TaskTracker,
+}
+
+/// The bounds of connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Connections at a time.
+    pub connections_max: usize,
+    /// Within which a request's header must have come.
+    pub header: Duration,
+    /// That a connection may rest, or not take its answer.
+    pub idle: Duration,
+}
+
+/// A connection, as requests on it see it.
+#[derive(Debug)]
+pub struct Connection {
+    /// Who is at the other end.
+    pub peer: IpAddr,
+    /// The place among the connections; an upgraded socket keeps it.
+    pub permit: Arc<OwnedSemaphorePermit>,
+    /// The server's life.
+    pub life: Life,
+}
+
+/// Accepts connections until `life.stop`, and answers their requests with `serve`.
+pub async fn run<S, F>(listener: TcpListener, bounds: Bounds, life: Life, serve: S)
+where
+    S: Fn(Arc<Connection>, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Reply> + Send + 'static,
+{
+    let places = Arc::new(Semaphore::new(bounds.connections_max));
+    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = life.stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let (socket, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                if !is_of_one_connection(&error) {
+                    tracing::error!(%error, "no connection can be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+                continue;
+            }
+        };
+        // Small answers must not wait for the acknowledgement of earlier ones.
+        let _ = socket.set_nodelay(true);
+        if let Ok(permit) = Arc::clone(&places).try_acquire_owned() {
+            let permit = Arc::new(permit);
+            let peer = peer.ip().to_canonical();
+            let connection = Arc::new(Connection { peer, permit, life: life.clone() });
+            life.tasks.spawn(converse(socket, bounds, connection, serve.clone()));
+        } else if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
+            life.tasks.spawn(turn_away(socket, peer, permit, life.end.clone()));
+        }
+    }
+}
+
+fn is_of_one_connection(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+async fn converse<S, F>(socket: TcpStream, bounds: Bounds, connection: Arc<Connection>, serve: S)
+where
+    S: Fn(Arc<Connection>, Request<Incoming>) -> F,
+    F: Future<Output = Reply>,
+{
+    let watch = Watch::new(bounds.header, bounds.idle);
+    let life = connection.life.clone();
+    let io = TokioIo::new(Watched { socket, watch: Arc::clone(&watch) });
+    let service = service_fn(|request| {
+        watch.busy();
+        let answer = serve(Arc::clone(&connection), request);
+        let watch = Arc::clone(&watch);
+        async move {
+            let reply = answer.await;
+            if reply.body().size_hint().exact().is_some() {
+                watch.rest();
+                return Ok::<_, std::convert::Infallible>(reply);
+            }
+            // A stream is the server's turn until it ends.
+            let ended = Ended(watch);
+            Ok(reply.map(|body| Body::new(body.map_frame(move |frame| ended.pass(frame)))))
+        }
+    });
+    let http = http1::Builder::new()
+        .max_buf_size(HEADER_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(io, service)
+        .with_upgrades();
+    let mut http = pin!(http);
+    let mut alarm = pin!(tokio::time::sleep(bounds.header));
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut http => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection broke");
+                }
+                return;
+            }
+            () = std::future::poll_fn(|context| watch.poll_over(alarm.as_mut(), context)) => {
+                return;
+            }
+            () = life.stop.cancelled(), if !stopping => {
+                stopping = true;
+                http.as_mut().graceful_shutdown();
+            }
+            () = life.end.cancelled() => return,
+        }
+    }
+}
+
+/// Tells the watch when it is dropped, with the body that it belongs to.
+struct Ended(Arc<Watch>);
+
+impl Ended {
+    /// Keeps `self` in the body that passes its frames through here.
+    #[expect(clippy::unused_self, reason = "being held is what it is for")]
+    fn pass(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        frame
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.rest();
+    }
+}
+
+/// Answers a connection above the cap: whatever it asks, 503 `overloaded`, and goodbye.
+async fn turn_away(
+    mut socket: TcpStream,
+    peer: SocketAddr,
+    permit: OwnedSemaphorePermit,
+    end: CancellationToken,
+) {
+    tracing::debug!(%peer, "a connection above the cap");
+    let said = async {
+        // The request is waited for, or the answer would be lost to a reset.
+        let mut asked = [0; 4_096];
+        let mut filled = 0;
+        while filled < asked.len() && !asked[..filled].windows(4).any(|end| end == b"\r\n\r\n") {
+            match socket.read(&mut asked[filled..]).await {
+                Ok(count) if count > 0 => filled += count,
+                _ => return,
+            }
+        }
+        if socket.write_all(&overloaded()).await.is_ok() && socket.shutdown().await.is_ok() {
+            while socket.read(&mut asked).await.is_ok_and(|count| count > 0) {}
+        }
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(TURNED_AWAY_TIME, said) => {}
+        () = end.cancelled() => {}
+    }
+    drop(permit);
+}
+
+fn overloaded() -> Vec<u8> {
+    let refusal: Refusal = crate::router::overloaded();
+    let problem = refusal.to_json();
+    let mut bytes = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+         content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
+        problem.len()
+    )
+    .into_bytes();
+    bytes.extend_from_slice(&problem);
+    bytes
+}

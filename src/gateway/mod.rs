@@ -1,0 +1,258 @@
+//! The way in: from bytes on a socket to a call of the forum and back (bindings.md).
+//!
+//! What is checked here comes before the forum, in the order of parley.md §6: `Host` and `Origin`,
+//! route and method, token, right, size, type, `Accept`, parameters, envelope. What an operation
+//! is stands in the protocol's table; nothing here describes one a second time.
+
+mod accept;
+mod answer;
+mod body;
+mod caller;
+mod host;
+mod http;
+mod listen;
+mod request_id;
+mod watch;
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::http::request::Parts as Head;
+use axum::http::{HeaderValue, Method, Request};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use hyper::body::Incoming;
+use parley_protocol::operation::{Profile, Profiles};
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::who::{Caller, Right};
+use tokio::time::Instant;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
+
+pub use http::metrics_only;
+pub use listen::{Bounds, Connection, Life, run};
+
+use answer::Reply;
+use caller::{Bearer, Failures};
+use host::Hosts;
+use request_id::RequestIds;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::feed::replay::Sources;
+use crate::journal::tokens::Tokens;
+use crate::router::Forum;
+use crate::telemetry::{Label, Requests};
+
+/// Above this a request is worth a line in the log, if it was not meant to wait.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// What a gateway is made of.
+pub struct Parts {
+    /// The way to the forum.
+    pub forum: Forum,
+    /// What feeds are made of.
+    pub sources: Arc<Sources>,
+    /// Who holds which token.
+    pub tokens: Arc<Tokens>,
+    /// The configuration in force.
+    pub config: Arc<Config>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where the server listens.
+    pub address: SocketAddr,
+}
+
+/// Everything that answering needs.
+pub struct Gateway {
+    parts: Parts,
+    profiles: Profiles,
+    hosts: Hosts,
+    failures: Failures,
+    requests: Requests,
+    ids: RequestIds,
+    /// Who asks for what needs no token, without one.
+    nobody: Caller,
+    /// The tags of the manifest in its languages.
+    manifest_tags: [OnceLock<HeaderValue>; 3],
+    openapi: OnceLock<(Bytes, HeaderValue)>,
+}
+
+/// One request.
+pub(crate) struct Asked<'a> {
+    head: &'a Head,
+    body: &'a mut Incoming,
+    connection: &'a Arc<Connection>,
+    /// The origin, if one was sent that is allowed.
+    origin: Option<HeaderValue>,
+    label: Label,
+    /// Whether it was meant to be held.
+    held: bool,
+}
+
+/// The profiles that `config` makes active; the core always is.
+pub fn profiles(config: &Config) -> Profiles {
+    config.profiles.iter().filter_map(|word| Profile::parse(word)).collect()
+}
+
+impl Gateway {
+    /// A gateway made of these.
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            profiles: profiles(&parts.config),
+            hosts: Hosts::new(parts.address, &parts.config),
+            failures: Failures::new(parts.config.gateway.wrong_tokens_per_minute),
+            requests: Requests::default(),
+            ids: RequestIds::default(),
+            nobody: http::nobody(),
+            manifest_tags: Default::default(),
+            openapi: OnceLock::new(),
+            parts,
+        }
+    }
+
+    /// Answers one request; whatever goes wrong, there is an answer.
+    pub async fn serve(&self, connection: Arc<Connection>, request: Request<Incoming>) -> Reply {
+        let started = Instant::now();
+        let (head, mut body) = request.into_parts();
+        let id = self.ids.of(&head.headers);
+        let span = tracing::debug_span!(
+            "operation",
+            request_id = id.to_str().unwrap_or_default(),
+            operation = Empty,
+            identity = Empty,
+            thread = Empty,
+            outcome = Empty,
+        );
+        let mut asked = Asked {
+            head: &head,
+            body: &mut body,
+            connection: &connection,
+            origin: None,
+            label: Label::Other,
+            held: false,
+        };
+        let answered = AssertUnwindSafe(self.answer(&mut asked))
+            .catch_unwind()
+            .instrument(span.clone())
+            .await
+            .unwrap_or_else(|_| Err(answer::internal()));
+        let mut reply = match answered {
+            Ok(reply) => reply,
+            Err(refusal) => self.refused(&mut asked, &refusal).await,
+        };
+        let Asked { origin, label, held, .. } = asked;
+        if let Some(origin) = origin {
+            answer::share(reply.headers_mut(), origin);
+        }
+        reply.headers_mut().insert(answer::REQUEST_ID, id);
+        let reason = reply.extensions_mut().remove::<Reason>();
+        let took = started.elapsed();
+        self.requests.count(label, reason, took);
+        tell(&span, &reply, label, reason, (took > SLOW && !held).then_some(took));
+        reply
+    }
+
+    /// The refusal as an answer, once its sender can take it.
+    async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
+        body::drain(asked.body, &asked.head.headers).await;
+        let mut reply = answer::refused(refusal);
+        if refusal.reason == Reason::MethodNotAllowed {
+            let methods = self.methods(asked.head.uri.path());
+            answer::allow(reply.headers_mut(), &methods);
+        }
+        if refusal.reason == Reason::ShuttingDown {
+            let close = HeaderValue::from_static("close");
+            reply.headers_mut().insert(axum::http::header::CONNECTION, close);
+        }
+        reply
+    }
+
+    async fn answer(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+        let head = asked.head;
+        let path = head.uri.path();
+        let checked = self.hosts.check(&head.uri, &head.headers);
+        // Those who ask whether the server lives come by any name.
+        asked.origin = if http::is_health(path) { checked.ok().flatten() } else { checked? };
+        let methods = || self.methods(path);
+        if head.method == Method::OPTIONS && asked.origin.is_some() {
+            let methods = methods();
+            if methods.is_empty() {
+                return Err(answer::not_found());
+            }
+            return Ok(host::preflight(&methods));
+        }
+        match self.route(&head.method, path) {
+            Some(endpoint) => self.dispatch(asked, endpoint).await,
+            None if methods().is_empty() => Err(answer::not_found()),
+            None => {
+                let allowed = methods().join(", ");
+                let detail = format!("Only {allowed} can be used here.");
+                Err(Refusal::new(Reason::MethodNotAllowed, detail))
+            }
+        }
+    }
+
+    /// Who calls, if a token was sent.
+    fn caller(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>> {
+        let headers = &asked.head.headers;
+        let known = match caller::bearer(headers) {
+            Bearer::None => return Ok(None),
+            Bearer::Token(secret) => self.parts.tokens.find(secret, self.parts.clock.now()),
+            Bearer::Malformed => None,
+        };
+        match known {
+            Some(caller) => {
+                Span::current().record("identity", &*caller.identity);
+                Ok(Some(caller))
+            }
+            None => {
+                let trusted = &self.parts.config.trusted_proxies;
+                let address = caller::address(asked.connection.peer, headers, trusted);
+                Err(self.failures.refuse(address))
+            }
+        }
+    }
+
+    /// Who calls, holding all of `rights`.
+    fn caller_with(&self, asked: &Asked<'_>, rights: &[Right]) -> Result<Arc<Caller>> {
+        let caller = self.caller(asked)?.ok_or_else(caller::token_missing)?;
+        match caller.lacks(rights) {
+            Some(right) => Err(Refusal::lacks(right)),
+            None => Ok(caller),
+        }
+    }
+
+    /// The body, of at most `limits.request_bytes_max` bytes.
+    async fn body(&self, asked: &mut Asked<'_>) -> Result<Bytes> {
+        let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
+        body::read(asked.body, self.parts.config.limits.request_bytes_max, within).await
+    }
+}
+
+/// Says in span and log what became of a request.
+fn tell(span: &Span, reply: &Reply, label: Label, reason: Option<Reason>, slow: Option<Duration>) {
+    let outcome = reason.map_or("ok", Reason::word);
+    span.record("operation", label.word());
+    span.record("outcome", outcome);
+    let _entered = span.enter();
+    let id = reply.headers().get(answer::REQUEST_ID).and_then(|id| id.to_str().ok());
+    let (operation, request_id) = (label.word(), id.unwrap_or_default());
+    let status = reply.status();
+    if status.as_u16() == 500 {
+        tracing::error!(operation, outcome, request_id, "a request failed");
+    } else if status.is_server_error() {
+        tracing::info!(operation, outcome, request_id, "a request was turned away");
+    } else if let Some(took) = slow {
+        let took_ms = took.as_millis() as u64;
+        tracing::info!(operation, outcome, request_id, took_ms, "a request was slow");
+    }
+}
+
+/// A value in a path, decoded as far as it is text.
+fn decoded(segment: &str) -> Cow<'_, str> {
+    parley_protocol::arguments::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
+}

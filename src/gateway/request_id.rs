@@ -1,0 +1,41 @@
+//! The name under which a request is known in answers, logs and spans.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::http::{HeaderMap, HeaderValue};
+
+use super::answer::REQUEST_ID;
+use crate::clock::entropy;
+
+/// The longest that a client may give.
+const LENGTH_MAX: usize = 128;
+
+/// Names requests: those of one start of the server differ by a counter.
+pub struct RequestIds {
+    start: u32,
+    count: AtomicU64,
+}
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        Self { start: u32::from_le_bytes(entropy()), count: AtomicU64::new(0) }
+    }
+}
+
+impl RequestIds {
+    /// The name that the client gave, if it is 1 to 128 visible ASCII characters; else a new one.
+    pub fn of(&self, headers: &HeaderMap) -> HeaderValue {
+        let mut given = headers.get_all(REQUEST_ID).iter();
+        if let (Some(id), None) = (given.next(), given.next()) {
+            let visible = id.as_bytes().iter().all(u8::is_ascii_graphic);
+            if visible && (1..=LENGTH_MAX).contains(&id.len()) {
+                return id.clone();
+            }
+        }
+        let mut text = String::with_capacity(24);
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let _ = write!(text, "{:08x}-{count:x}", self.start);
+        HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("-"))
+    }
+}

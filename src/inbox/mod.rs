@@ -1,0 +1,346 @@
+//! The actor per participant: awake only while someone listens to its inbox or waits for it.
+//!
+//! The hub casts to it what may concern it, in order; it tells its listeners. A question to anyone
+//! is told to the inboxes that listen for such, not to every participant known.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parley_protocol::feed::{Frame, turn_frame};
+use parley_protocol::who::Participant;
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::sync::Notify;
+
+use crate::feed::hub::{concerns_anyone, directed};
+use crate::feed::outlet::{Close, Item, Outlet};
+use crate::feed::told::Told;
+
+/// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
+pub const MAILBOX_MAX: usize = 16_384;
+
+/// Someone who listens to an inbox.
+#[derive(Clone)]
+pub enum Listener {
+    /// A feed.
+    Feed(Arc<Outlet>),
+    /// A held `read_inbox`, woken when something new waits.
+    Held {
+        /// Woken.
+        notify: Arc<Notify>,
+        /// Whether a question to anyone is something new for it.
+        anyone: bool,
+    },
+}
+
+impl Listener {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Feed(one), Self::Feed(two)) => Arc::ptr_eq(one, two),
+            (Self::Held { notify: one, .. }, Self::Held { notify: two, .. }) => {
+                Arc::ptr_eq(one, two)
+            }
+            _ => false,
+        }
+    }
+
+    fn anyone(&self) -> bool {
+        match self {
+            Self::Feed(outlet) => outlet.subscription.anyone,
+            Self::Held { anyone, .. } => *anyone,
+        }
+    }
+
+    fn tell(&self, participant: &Participant, told: &Arc<Told>) {
+        let Some(frame) = turn_frame(told.act(), participant, self.anyone()) else {
+            return;
+        };
+        match self {
+            Self::Feed(outlet) => outlet.push(Item::Frame(frame, Arc::clone(told))),
+            Self::Held { notify, .. } if frame == Frame::Awaiting => notify.notify_one(),
+            Self::Held { .. } => {}
+        }
+    }
+
+    fn cut(&self, why: Close) {
+        match self {
+            Self::Feed(outlet) => outlet.close(why),
+            Self::Held { notify, .. } => notify.notify_one(),
+        }
+    }
+}
+
+/// What an inbox actor is sent.
+pub enum Message {
+    /// A listener joins.
+    Join(Listener),
+    /// A listener leaves.
+    Leave(Listener),
+    /// An act that may concern the participant.
+    Tell(Arc<Told>),
+    /// Queued behind all that was told before.
+    Mark(Arc<Outlet>, Item),
+}
+
+/// The actor of one participant's inbox.
+struct InboxActor {
+    participant: Participant,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Actor for InboxActor {
+    type Msg = Message;
+    type State = Vec<Listener>;
+    type Arguments = ();
+
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<Message>,
+        (): (),
+    ) -> Result<Vec<Listener>, ActorProcessingErr> {
+        Ok(Vec::new())
+    }
+
+    async fn handle(
+        &self,
+        _myself: ActorRef<Message>,
+        message: Message,
+        listeners: &mut Vec<Listener>,
+    ) -> Result<(), ActorProcessingErr> {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        match message {
+            Message::Join(listener) => listeners.push(listener),
+            Message::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
+            Message::Tell(told) => {
+                for listener in listeners.iter() {
+                    listener.tell(&self.participant, &told);
+                }
+            }
+            Message::Mark(outlet, item) => outlet.push(item),
+        }
+        Ok(())
+    }
+}
+
+/// The inboxes that are awake. Cheap to clone.
+#[derive(Clone)]
+pub struct Inboxes {
+    registry: Arc<Mutex<Registry>>,
+    supervisor: ActorCell,
+}
+
+#[derive(Default)]
+struct Registry {
+    awake: HashMap<Participant, Awake>,
+    participants: HashMap<ActorId, Participant>,
+}
+
+struct Awake {
+    actor: ActorRef<Message>,
+    waiting: Arc<AtomicUsize>,
+    listeners: Vec<Listener>,
+    /// How many of them listen for questions to anyone.
+    board: usize,
+}
+
+impl Awake {
+    /// Sends, or says that the mailbox is full.
+    fn send(&self, message: Message) -> bool {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAILBOX_MAX {
+            return false;
+        }
+        self.actor.send_message(message).is_ok()
+    }
+
+    fn cut(&self, why: Close) {
+        for listener in &self.listeners {
+            listener.cut(why);
+        }
+    }
+}
+
+impl Inboxes {
+    /// No inbox awake, under a supervisor of their own.
+    ///
+    /// # Errors
+    /// If the supervisor does not start.
+    pub async fn start() -> Result<Self, ractor::SpawnErr> {
+        let registry = Arc::<Mutex<Registry>>::default();
+        let (supervisor, _) = Actor::spawn(None, Supervisor, Arc::clone(&registry)).await?;
+        Ok(Self { registry, supervisor: supervisor.get_cell() })
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A feed joins the inbox of its participant, waking it if need be.
+    pub fn join(&self, outlet: &Arc<Outlet>) {
+        let participant = &outlet.subscription.participant;
+        self.listen(participant, Listener::Feed(Arc::clone(outlet)));
+    }
+
+    /// A feed leaves; the last one lets the inbox sleep.
+    pub fn leave(&self, outlet: &Arc<Outlet>) {
+        let participant = &outlet.subscription.participant;
+        self.forget(participant, &Listener::Feed(Arc::clone(outlet)));
+    }
+
+    /// Someone listens to the inbox of `participant`.
+    pub fn listen(&self, participant: &Participant, listener: Listener) {
+        let mut registry = self.registry();
+        if !registry.awake.contains_key(participant) && !self.wake(&mut registry, participant) {
+            return listener.cut(Close::Failed);
+        }
+        if let Some(awake) = registry.awake.get_mut(participant) {
+            awake.board += usize::from(listener.anyone());
+            awake.listeners.push(listener.clone());
+            if !awake.send(Message::Join(listener.clone())) {
+                listener.cut(Close::Failed);
+            }
+        }
+    }
+
+    /// A listener that has gone.
+    pub fn forget(&self, participant: &Participant, listener: &Listener) {
+        let mut registry = self.registry();
+        let Some(awake) = registry.awake.get_mut(participant) else {
+            return;
+        };
+        let before = awake.listeners.len();
+        awake.listeners.retain(|other| !other.is(listener));
+        if awake.listeners.len() == before {
+            return;
+        }
+        awake.board -= usize::from(listener.anyone());
+        if awake.listeners.is_empty() {
+            registry.sleep(participant);
+        } else {
+            awake.send(Message::Leave(listener.clone()));
+        }
+    }
+
+    fn wake(&self, registry: &mut Registry, participant: &Participant) -> bool {
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let inbox = InboxActor { participant: participant.clone(), waiting: Arc::clone(&waiting) };
+        let spawned =
+            ractor::ActorRuntime::spawn_linked_instant(None, inbox, (), self.supervisor.clone());
+        let Ok((actor, _)) = spawned else {
+            return false;
+        };
+        registry.participants.insert(actor.get_id(), participant.clone());
+        let awake = Awake { actor, waiting, listeners: Vec::new(), board: 0 };
+        registry.awake.insert(participant.clone(), awake);
+        metrics::gauge!("parley_inboxes_resident").set(registry.awake.len() as f64);
+        true
+    }
+
+    /// Casts an act to the inboxes that it may concern.
+    pub fn tell(&self, told: &Arc<Told>) {
+        let mut registry = self.registry();
+        if registry.awake.is_empty() {
+            return;
+        }
+        let mut full = Vec::new();
+        if concerns_anyone(told) {
+            for (participant, awake) in &registry.awake {
+                let told_directly = awake.board == 0;
+                if !told_directly && !awake.send(Message::Tell(Arc::clone(told))) {
+                    full.push(participant.clone());
+                }
+            }
+            for participant in directed(told) {
+                let awake = registry.awake.get(&participant).filter(|awake| awake.board == 0);
+                if awake.is_some_and(|awake| !awake.send(Message::Tell(Arc::clone(told)))) {
+                    full.push(participant);
+                }
+            }
+        } else {
+            for participant in directed(told) {
+                let awake = registry.awake.get(&participant);
+                if awake.is_some_and(|awake| !awake.send(Message::Tell(Arc::clone(told)))) {
+                    full.push(participant);
+                }
+            }
+        }
+        for participant in full {
+            if let Some(awake) = registry.awake.get(&participant) {
+                awake.cut(Close::SlowConsumer);
+            }
+            registry.sleep(&participant);
+        }
+    }
+
+    /// Queues `item` behind all that was told to this feed before.
+    pub fn mark(&self, outlet: &Arc<Outlet>, item: Item) {
+        let registry = self.registry();
+        if let Some(awake) = registry.awake.get(&outlet.subscription.participant) {
+            awake.send(Message::Mark(Arc::clone(outlet), item));
+        }
+    }
+
+    /// How many inboxes are awake.
+    pub fn count(&self) -> usize {
+        self.registry().awake.len()
+    }
+
+    /// Stops the supervisor and with it the actors.
+    pub fn stop(&self) {
+        self.supervisor.stop(None);
+    }
+}
+
+impl Registry {
+    fn sleep(&mut self, participant: &Participant) {
+        if let Some(awake) = self.awake.remove(participant) {
+            let _ = awake.actor.drain();
+        }
+        metrics::gauge!("parley_inboxes_resident").set(self.awake.len() as f64);
+    }
+}
+
+/// Supervises the inbox actors: one that fails is forgotten and its listeners are cut; they resume
+/// from their cursors and miss nothing.
+struct Supervisor;
+
+impl Actor for Supervisor {
+    type Msg = ();
+    type State = Arc<Mutex<Registry>>;
+    type Arguments = Arc<Mutex<Registry>>;
+
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<()>,
+        registry: Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        Ok(registry)
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _myself: ActorRef<()>,
+        event: SupervisionEvent,
+        registry: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let (id, failed) = match &event {
+            SupervisionEvent::ActorTerminated(cell, ..) => (cell.get_id(), false),
+            SupervisionEvent::ActorFailed(cell, _) => (cell.get_id(), true),
+            _ => return Ok(()),
+        };
+        let mut registry = registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(participant) = registry.participants.remove(&id) else {
+            return Ok(());
+        };
+        if failed {
+            metrics::counter!("parley_actor_restarts_total", "actor" => "inbox").increment(1);
+            let same = registry.awake.get(&participant).is_some_and(|it| it.actor.get_id() == id);
+            if same {
+                if let Some(awake) = registry.awake.get(&participant) {
+                    awake.cut(Close::Failed);
+                }
+                registry.sleep(&participant);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! The log: what was acknowledged, in the one order, in segments with rising keys only.
+//!
+//! A segment is authority for the numbers from its name to below the name of the next one. After
+//! an error nobody knows what of a file is on the disk, and a later sync may succeed without
+//! writing what an earlier one lost. So a file that failed, or was not closed in good order, is
+//! never written again: a new segment takes over from it with a copy of what was acknowledged and
+//! is not folded yet, and by its name voids whatever else the old one may hold.
+
+pub(super) mod backend;
+mod chunk;
+mod segment;
+mod writing;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parley_protocol::entry::Entry;
+
+use super::disk::Disk;
+use super::error::StoreError;
+use super::options::SEALED_OPEN_MAX;
+use segment::Segment;
+
+pub use segment::{LOG_FORMAT, name, parse_name};
+pub use writing::{LogWriter, begin, open};
+
+/// Entries read from the log.
+#[derive(Debug, Default)]
+pub struct Stretch {
+    /// In order, each with its number.
+    pub entries: Vec<(u64, Entry)>,
+    /// Everything up to this number is in `entries`.
+    pub upto: u64,
+}
+
+/// The log as readers see it.
+#[derive(Debug)]
+pub struct Log {
+    disk: Arc<dyn Disk>,
+    /// Committed, and in the view: no reader is told more.
+    shown: AtomicU64,
+    segments: Mutex<Segments>,
+}
+
+#[derive(Debug, Default)]
+struct Segments {
+    by_first: BTreeMap<u64, Arc<Segment>>,
+    /// Sealed ones open for reading, the longest open first.
+    reading: VecDeque<Arc<Segment>>,
+}
+
+impl Log {
+    fn segments(&self) -> MutexGuard<'_, Segments> {
+        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of the last entry that readers may see.
+    pub fn shown(&self) -> u64 {
+        self.shown.load(Ordering::Acquire)
+    }
+
+    /// Lets readers see everything up to the entry `number`, once the view does.
+    pub fn show(&self, number: u64) {
+        self.shown.store(number, Ordering::Release);
+    }
+
+    /// The lowest number from which the log still holds everything.
+    pub fn oldest(&self) -> u64 {
+        self.segments().by_first.first_key_value().map_or(u64::MAX, |(first, _)| *first)
+    }
+
+    /// The entries after the number `after`, at most `entries_max` and, but for the first, about
+    /// `bytes_max` encoded bytes; `None` if some of them are held no more. No transaction outlives
+    /// the call.
+    ///
+    /// # Errors
+    /// If the disk refuses, or a row is not what was written.
+    pub fn entries(
+        &self,
+        after: u64,
+        entries_max: usize,
+        bytes_max: usize,
+    ) -> Result<Option<Stretch>, StoreError> {
+        let shown = self.shown();
+        let mut stretch = Stretch { entries: Vec::new(), upto: after };
+        if after >= shown {
+            return Ok(Some(stretch));
+        }
+        let Some(segments) = self.holding(after + 1) else {
+            return Ok(None);
+        };
+        let (mut bytes, mut full) = (0, false);
+        for (segment, end) in segments {
+            let from = segment.first.max(after + 1);
+            let scanned = segment.scan(&*self.disk, from, end.min(shown + 1), |raw| {
+                let room = bytes == 0 || bytes + raw.bytes.len() <= bytes_max;
+                if stretch.entries.len() >= entries_max || !room {
+                    full = true;
+                    return Ok(ControlFlow::Break(()));
+                }
+                bytes += raw.bytes.len();
+                let entry = Entry::decode(raw.bytes);
+                let entry = entry.ok_or_else(|| undecoded(&segment, raw.number))?;
+                stretch.entries.push((raw.number, entry));
+                stretch.upto = raw.number;
+                Ok(ControlFlow::Continue(()))
+            });
+            self.opened(&segment);
+            scanned?;
+            if full {
+                return Ok(Some(stretch));
+            }
+        }
+        stretch.upto = shown;
+        Ok(Some(stretch))
+    }
+
+    /// The segments from the one that holds `number` on, each with the number where it ends.
+    fn holding(&self, number: u64) -> Option<Vec<(Arc<Segment>, u64)>> {
+        let segments = self.segments();
+        let (first, _) = segments.by_first.range(..=number).next_back()?;
+        let held: Vec<_> = segments.by_first.range(first..).map(|(_, held)| held).collect();
+        let ends = held.iter().skip(1).map(|next| next.first).chain([u64::MAX]);
+        Some(held.iter().map(|held| Arc::clone(held)).zip(ends).collect())
+    }
+
+    /// Keeps few sealed segments open.
+    fn opened(&self, segment: &Arc<Segment>) {
+        if !segment.is_reading() {
+            return;
+        }
+        let mut close = None;
+        {
+            let mut segments = self.segments();
+            if !segments.reading.iter().any(|open| Arc::ptr_eq(open, segment)) {
+                segments.reading.push_back(Arc::clone(segment));
+                if segments.reading.len() > SEALED_OPEN_MAX {
+                    close = segments.reading.pop_front();
+                }
+            }
+        }
+        // Outside the lock: it waits for whoever reads the segment.
+        if let Some(closing) = close
+            && closing.close().is_err()
+        {
+            tracing::warn!(file = closing.name(), "a segment read only did not close");
+        }
+    }
+
+    /// Drops the segments that are folded, everything in them being at most `derived_upto`, and
+    /// that no replay reaches any more, `replay_max` entries back.
+    ///
+    /// # Errors
+    /// If the disk refuses; what could not be dropped is tried again at the next call.
+    pub fn drop_folded(&self, derived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
+        let reach = (derived_upto + 1).min((self.shown() + 1).saturating_sub(replay_max));
+        let mut dropped = Vec::new();
+        {
+            let mut segments = self.segments();
+            loop {
+                let mut firsts = segments.by_first.keys();
+                let (Some(&first), Some(&next)) = (firsts.next(), firsts.next()) else {
+                    break;
+                };
+                if next > reach {
+                    break;
+                }
+                dropped.extend(segments.by_first.remove(&first));
+            }
+            if dropped.is_empty() {
+                return Ok(());
+            }
+            segments.reading.retain(|open| !dropped.iter().any(|gone| Arc::ptr_eq(open, gone)));
+        }
+        let mut result = Ok(());
+        for segment in dropped {
+            let file = segment.name();
+            if let Err(error) = self.disk.remove(&file) {
+                result = Err(StoreError::io(file, error));
+                self.segments().by_first.insert(segment.first, segment);
+            }
+        }
+        result?;
+        self.disk.sync().map_err(|error| StoreError::io("log", error))
+    }
+}
+
+fn undecoded(segment: &Segment, number: u64) -> StoreError {
+    StoreError::damaged(segment.name(), format!("entry {number} cannot be read"))
+}

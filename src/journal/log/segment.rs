@@ -1,0 +1,254 @@
+//! One file of the log, and how it is opened: for writing by its one writer, or for reading only.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition};
+
+use super::backend::{Fuse, Fused, Overlay};
+use super::chunk::{ChunkReader, Raw};
+use crate::journal::disk::Disk;
+use crate::journal::error::StoreError;
+use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
+
+/// The version of the form of a segment.
+pub const LOG_FORMAT: u32 = 1;
+/// What a segment is called until it is complete and has its name.
+pub const NEW_NAME: &str = "log-new.redb";
+
+/// Rows under the number of their first entry.
+pub const ENTRIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("entries");
+/// `format`, and `first`: the number that the file is named after.
+pub const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
+
+/// The name of the segment that begins with `first`.
+pub fn name(first: u64) -> String {
+    format!("log-{first:020}.redb")
+}
+
+/// The number that a segment of this name begins with; `None` if it is not the name of one.
+pub fn parse_name(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("log-")?.strip_suffix(".redb")?;
+    let good = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    if good { digits.parse().ok() } else { None }
+}
+
+/// How a segment is open.
+#[derive(Debug)]
+enum Slot {
+    /// Not at all.
+    Closed,
+    /// By the writer.
+    Writing(Database),
+    /// Read only: nothing gets to the file.
+    Reading(Database),
+}
+
+/// One file of the log.
+#[derive(Debug)]
+pub struct Segment {
+    /// The number that it begins with: what it holds at or above is not below.
+    pub first: u64,
+    slot: RwLock<Slot>,
+}
+
+/// Opens the database in `backend`; a damaged file may make that panic.
+fn open_database(
+    file: &str,
+    builder: &Builder,
+    backend: impl redb::StorageBackend,
+) -> Result<Database, StoreError> {
+    catch_unwind(AssertUnwindSafe(|| builder.create_with_backend(backend)))
+        .map_err(|_| StoreError::damaged(file, "it cannot be opened"))?
+        .map_err(|error| match error {
+            DatabaseError::Storage(redb::StorageError::Corrupted(detail)) => {
+                StoreError::damaged(file, detail)
+            }
+            other => other.into(),
+        })
+}
+
+/// Refuses another format, and a file under a wrong name.
+fn check_meta(database: &Database, first: u64) -> Result<(), StoreError> {
+    let file = || name(first);
+    let reading = database.begin_read()?;
+    let meta = reading
+        .open_table(META)
+        .map_err(|_| StoreError::damaged(file(), "it is no segment of the log"))?;
+    let of = |key| -> Result<u64, StoreError> {
+        let value = meta.get(key)?;
+        value
+            .map(|value| value.value())
+            .ok_or_else(|| StoreError::damaged(file(), format!("it does not say its {key}")))
+    };
+    let format = of("format")?;
+    if format > u64::from(LOG_FORMAT) {
+        let found = u32::try_from(format).unwrap_or(u32::MAX);
+        return Err(StoreError::NewerFormat { file: file(), found, known: LOG_FORMAT });
+    }
+    let named = of("first")?;
+    if named != first {
+        let detail = format!("it begins with entry {named}, its name says {first}");
+        return Err(StoreError::damaged(file(), detail));
+    }
+    Ok(())
+}
+
+impl Segment {
+    /// The segment that lies on the disk under its name.
+    pub fn stored(first: u64) -> Arc<Self> {
+        Arc::new(Self { first, slot: RwLock::new(Slot::Closed) })
+    }
+
+    /// The name of its file.
+    pub fn name(&self) -> String {
+        name(self.first)
+    }
+
+    /// Makes the segment that begins with `first`, with what `fill` writes in it. When this
+    /// returns it is on the disk under its name, in the place of what had that name; before,
+    /// nothing of it is seen.
+    pub fn create(
+        disk: &dyn Disk,
+        first: u64,
+        fill: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>) -> Result<(), StoreError>,
+    ) -> Result<(Arc<Self>, Fuse), StoreError> {
+        let error = |error| StoreError::io(NEW_NAME, error);
+        if disk.list().map_err(error)?.iter().any(|name| name == NEW_NAME) {
+            disk.remove(NEW_NAME).map_err(error)?;
+        }
+        let fuse = Fuse::default();
+        let backend = Fused::new(disk.create(NEW_NAME).map_err(error)?, fuse.clone());
+        let mut builder = Builder::new();
+        builder.set_cache_size(ACTIVE_CACHE_BYTES);
+        let database = open_database(NEW_NAME, &builder, backend)?;
+        let made = (|| {
+            let writing = database.begin_write()?;
+            {
+                let mut meta = writing.open_table(META)?;
+                meta.insert("format", u64::from(LOG_FORMAT))?;
+                meta.insert("first", first)?;
+                fill(&mut writing.open_table(ENTRIES)?)?;
+            }
+            writing.commit()?;
+            disk.rename(NEW_NAME, &name(first)).map_err(error)?;
+            disk.sync().map_err(error)
+        })();
+        if let Err(error) = made {
+            fuse.blow();
+            return Err(error);
+        }
+        let slot = RwLock::new(Slot::Writing(database));
+        Ok((Arc::new(Self { first, slot }), fuse))
+    }
+
+    /// Opens it for writing, if its last writer closed it in good order; `None` if not: then
+    /// nobody knows what of it is on the disk, and it is only to be read.
+    pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<Fuse>, StoreError> {
+        let file = self.name();
+        let fuse = Fuse::default();
+        let inner = disk.open(&file).map_err(|error| StoreError::io(&file, error))?;
+        let mut builder = Builder::new();
+        builder.set_cache_size(ACTIVE_CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
+        match open_database(&file, &builder, Fused::new(inner, fuse.clone())) {
+            Ok(database) => {
+                check_meta(&database, self.first)?;
+                *self.slot.write().unwrap_or_else(PoisonError::into_inner) =
+                    Slot::Writing(database);
+                Ok(Some(fuse))
+            }
+            Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the database to `with`, opening the file for reading if it is not open. A damaged
+    /// file may make the database panic: that is an error like any other.
+    pub fn with<T>(
+        &self,
+        disk: &dyn Disk,
+        with: impl FnOnce(&Database) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        loop {
+            match &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
+                Slot::Writing(database) | Slot::Reading(database) => {
+                    let done = catch_unwind(AssertUnwindSafe(|| with(database)));
+                    return done.unwrap_or_else(|_| {
+                        Err(StoreError::damaged(self.name(), "the database in it panicked"))
+                    });
+                }
+                Slot::Closed => {}
+            }
+            let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+            if matches!(*slot, Slot::Closed) {
+                *slot = Slot::Reading(self.open_for_reading(disk)?);
+            }
+        }
+    }
+
+    fn open_for_reading(&self, disk: &dyn Disk) -> Result<Database, StoreError> {
+        let file = self.name();
+        let error = |error| StoreError::io(&file, error);
+        let overlay = Overlay::new(disk.open(&file).map_err(error)?).map_err(error)?;
+        if redb::StorageBackend::len(&overlay).map_err(error)? == 0 {
+            return Err(StoreError::damaged(&file, "it is empty"));
+        }
+        let mut builder = Builder::new();
+        builder.set_cache_size(SEALED_CACHE_BYTES);
+        let database = open_database(&file, &builder, overlay)?;
+        check_meta(&database, self.first)?;
+        Ok(database)
+    }
+
+    /// Closes it; a writer's in good order, if its fuse is not blown.
+    pub fn close(&self) -> Result<(), StoreError> {
+        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *slot, Slot::Closed) {
+            Slot::Writing(database) => Ok(database.close()?),
+            Slot::Closed | Slot::Reading(_) => Ok(()),
+        }
+    }
+
+    /// Whether it is open for reading only.
+    pub fn is_reading(&self) -> bool {
+        matches!(*self.slot.read().unwrap_or_else(PoisonError::into_inner), Slot::Reading(_))
+    }
+
+    /// Gives every entry from the number `from` to below `end` to `each`, in order, until `each`
+    /// breaks.
+    pub fn scan(
+        &self,
+        disk: &dyn Disk,
+        from: u64,
+        end: u64,
+        mut each: impl FnMut(Raw<'_>) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.with(disk, |database| {
+            let damaged = |key: u64| {
+                StoreError::damaged(self.name(), format!("the row of entry {key} is altered"))
+            };
+            let reading = database.begin_read()?;
+            let table = reading.open_table(ENTRIES)?;
+            // The row that holds `from` may begin before it.
+            let start = table.range(..=from)?.next_back().transpose()?;
+            let start = start.map_or(from, |(key, _)| key.value());
+            for row in table.range(start..end)? {
+                let (key, value) = row?;
+                let key = key.value();
+                let mut chunk = ChunkReader::new(key, value.value()).ok_or_else(|| damaged(key))?;
+                for raw in chunk.by_ref().filter(|raw| raw.number >= from) {
+                    if raw.number >= end || each(raw)?.is_break() {
+                        return Ok(());
+                    }
+                }
+                if !chunk.is_whole() {
+                    return Err(damaged(key));
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,319 @@
+//! The one writer of the log: appends, rotation, and the new segment that takes over after a
+//! failure or a bad end.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use parley_protocol::entry::Entry;
+
+use super::backend::Fuse;
+use super::chunk::{ChunkWriter, Raw};
+use super::segment::{ENTRIES, Segment};
+use super::{Log, Segments, parse_name};
+use crate::journal::Committed;
+use crate::journal::disk::Disk;
+use crate::journal::error::StoreError;
+use crate::journal::options::CHUNK_BYTES;
+
+/// The segment that is written.
+#[derive(Debug)]
+struct Active {
+    segment: Arc<Segment>,
+    fuse: Fuse,
+    /// Bytes of rows in it, about.
+    bytes: u64,
+}
+
+/// The log as its one writer sees it.
+#[derive(Debug)]
+pub struct LogWriter {
+    log: Arc<Log>,
+    /// `None` after a failure, until [`LogWriter::make_ready`].
+    active: Option<Active>,
+    /// The number of the last entry that is on the disk for certain.
+    last: u64,
+    segment_bytes: u64,
+    rotated: bool,
+}
+
+/// Makes the log of a folder that has none, so that the first entry will be `first` or more.
+///
+/// # Errors
+/// If the disk refuses.
+pub fn begin(disk: &dyn Disk, first: u64) -> Result<(), StoreError> {
+    let (segment, _) = Segment::create(disk, first, |_| Ok(()))?;
+    segment.close()
+}
+
+/// Opens the log, making one where nothing was ever stored, and gives what is in it after
+/// `derived_upto`, the number up to which everything is folded.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], or
+/// what the disk says.
+pub fn open(
+    disk: Arc<dyn Disk>,
+    segment_bytes: u64,
+    derived_upto: u64,
+) -> Result<(LogWriter, Vec<(u64, Entry)>), StoreError> {
+    let error = |error| StoreError::io("log", error);
+    let mut firsts = stored(&*disk)?;
+    if firsts.is_empty() {
+        if derived_upto > 0 {
+            let detail = format!("there is none, but entries up to {derived_upto} were stored");
+            return Err(StoreError::damaged("the log", detail));
+        }
+        begin(&*disk, 1)?;
+        firsts.push(1);
+    }
+    if firsts.iter().all(|first| *first > derived_upto + 1) {
+        let detail = format!("the entries after {derived_upto} are missing");
+        return Err(StoreError::damaged("the log", detail));
+    }
+    let by_first: BTreeMap<_, _> =
+        firsts.into_iter().map(|first| (first, Segment::stored(first))).collect();
+    let (_, last) = by_first.last_key_value().expect("it was filled above");
+    let last = Arc::clone(last);
+    let fuse = last.open_for_writing(&*disk)?;
+    let bytes = disk.open(&last.name()).and_then(|file| file.len()).map_err(error)? / 2;
+    let log = Arc::new(Log {
+        disk,
+        shown: AtomicU64::new(derived_upto),
+        segments: Mutex::new(Segments { by_first, ..Segments::default() }),
+    });
+    let mut writer =
+        LogWriter { log, active: None, last: derived_upto, segment_bytes, rotated: true };
+    let entries = writer.tail(derived_upto)?;
+    match fuse {
+        Some(fuse) => writer.active = Some(Active { segment: last, fuse, bytes }),
+        None => writer.renew(derived_upto)?,
+    }
+    Ok((writer, entries))
+}
+
+/// The numbers that the stored segments begin with.
+fn stored(disk: &dyn Disk) -> Result<Vec<u64>, StoreError> {
+    let names = disk.list().map_err(|error| StoreError::io("log", error))?;
+    Ok(names.iter().filter_map(|name| parse_name(name)).collect())
+}
+
+/// Puts entries into rows.
+struct Rows<'a, 'txn> {
+    table: &'a mut redb::Table<'txn, u64, &'static [u8]>,
+    chunk: Option<ChunkWriter>,
+    last: u64,
+    bytes: u64,
+    spare: Vec<u8>,
+}
+
+impl<'a, 'txn> Rows<'a, 'txn> {
+    fn after(last: u64, table: &'a mut redb::Table<'txn, u64, &'static [u8]>) -> Self {
+        Self { table, chunk: None, last, bytes: 0, spare: Vec::new() }
+    }
+
+    fn push(
+        &mut self,
+        number: u64,
+        encode: impl FnOnce(Vec<u8>) -> Vec<u8>,
+    ) -> Result<(), StoreError> {
+        let chunk = self.chunk.get_or_insert_with(|| {
+            ChunkWriter::new(self.last, number, std::mem::take(&mut self.spare))
+        });
+        chunk.push(number, encode);
+        self.last = number;
+        if chunk.len() >= CHUNK_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        if let Some(chunk) = self.chunk.take() {
+            let (key, value) = chunk.finish();
+            self.table.insert(key, value.as_slice())?;
+            self.bytes += value.len() as u64;
+            self.spare = value;
+        }
+        Ok(())
+    }
+}
+
+impl LogWriter {
+    /// The log for readers.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// The number of the last entry that is on the disk.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Whether a new segment was begun since this was asked last.
+    pub fn has_rotated(&mut self) -> bool {
+        std::mem::take(&mut self.rotated)
+    }
+
+    /// Makes ready to append after an error, once the disk takes writes.
+    ///
+    /// # Errors
+    /// What the disk says; it may be tried again.
+    pub fn make_ready(&mut self, derived_upto: u64) -> Result<(), StoreError> {
+        match &self.active {
+            None => self.renew(derived_upto),
+            Some(active) if active.bytes >= self.segment_bytes => self.rotate(),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Puts `entries` on the disk, all or none, and syncs.
+    ///
+    /// # Errors
+    /// What the disk says. Whether they are there is unknown then, and nothing can be appended
+    /// until [`LogWriter::make_ready`], which sees to it that they are not.
+    pub fn append(&mut self, entries: &[Arc<Committed>]) -> Result<(), StoreError> {
+        if self.active.as_ref().is_some_and(|active| active.bytes >= self.segment_bytes) {
+            self.rotate()?;
+        }
+        let Some(active) = &mut self.active else {
+            return Err(StoreError::damaged("the log", "its last segment failed"));
+        };
+        let last = self.last;
+        let written = active.segment.with(&*self.log.disk, |database| {
+            let writing = database.begin_write()?;
+            let bytes = {
+                let mut table = writing.open_table(ENTRIES)?;
+                let mut rows = Rows::after(last, &mut table);
+                for committed in entries {
+                    rows.push(committed.number, |bytes| committed.entry.encode(bytes))?;
+                }
+                rows.flush()?;
+                rows.bytes
+            };
+            writing.commit()?;
+            Ok(bytes)
+        });
+        match written {
+            Ok(bytes) if !active.fuse.is_blown() => {
+                active.bytes += bytes;
+                self.last = entries.last().map_or(last, |committed| committed.number);
+                Ok(())
+            }
+            Ok(_) => {
+                self.fail();
+                Err(StoreError::damaged("the log", "the disk failed while it was written"))
+            }
+            Err(error) => {
+                self.fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives up the segment that is written: nothing gets to its file any more.
+    fn fail(&mut self) {
+        if let Some(active) = self.active.take() {
+            active.fuse.blow();
+            if let Err(error) = active.segment.close() {
+                tracing::debug!(%error, "the failed segment did not close in order");
+            }
+        }
+    }
+
+    /// Goes on in a new segment.
+    fn rotate(&mut self) -> Result<(), StoreError> {
+        let (segment, fuse) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
+        self.log.segments().by_first.insert(segment.first, Arc::clone(&segment));
+        self.rotated = true;
+        let sealed = self.active.replace(Active { segment, fuse, bytes: 0 });
+        // What it holds was synced with every commit: without a good end it is mended, in memory,
+        // whenever it is read.
+        if let Some(sealed) = sealed
+            && let Err(error) = sealed.segment.close()
+        {
+            tracing::warn!(%error, file = sealed.segment.name(), "a sealed segment did not close");
+        }
+        Ok(())
+    }
+
+    /// Goes on after a failure or a bad end: a new segment, with a copy of what is not folded into
+    /// the archive, takes over.
+    fn renew(&mut self, derived_upto: u64) -> Result<(), StoreError> {
+        self.fail();
+        let last = {
+            let segments = self.log.segments();
+            segments.by_first.last_key_value().map(|(_, segment)| Arc::clone(segment))
+        };
+        let doubtful = last.expect("a log has a segment");
+        let first = doubtful.first.max(derived_upto + 1);
+        let (disk, end) = (Arc::clone(&self.log.disk), self.last + 1);
+        let mut bytes = 0;
+        let (segment, fuse) = Segment::create(&*disk, first, |table| {
+            let mut rows = None;
+            let mut table = Some(table);
+            doubtful.scan(&*disk, first, end, |raw| {
+                let rows = rows.get_or_insert_with(|| {
+                    let table = table.take().expect("it is taken with the first entry only");
+                    Rows::after(raw.previous, table)
+                });
+                rows.push(raw.number, |mut bytes| {
+                    bytes.extend_from_slice(raw.bytes);
+                    bytes
+                })?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            if let Some(mut rows) = rows {
+                rows.flush()?;
+                bytes = rows.bytes;
+            }
+            Ok(())
+        })?;
+        doubtful.close()?;
+        self.log.segments().by_first.insert(first, Arc::clone(&segment));
+        self.active = Some(Active { segment, fuse, bytes });
+        Ok(())
+    }
+
+    /// What is stored after `derived_upto`, checked to be whole.
+    fn tail(&mut self, derived_upto: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
+        let log = Arc::clone(&self.log);
+        let mut entries = Vec::new();
+        for (segment, end) in log.holding(derived_upto + 1).unwrap_or_default() {
+            let from = segment.first.max(derived_upto + 1);
+            segment.scan(&*log.disk, from, end, |raw: Raw<'_>| {
+                let before = self.last;
+                let follows = if before == derived_upto {
+                    raw.previous <= before
+                } else {
+                    raw.previous == before
+                };
+                if !follows {
+                    let detail = format!("entries between {before} and {} are missing", raw.number);
+                    return Err(StoreError::damaged(segment.name(), detail));
+                }
+                let entry = Entry::decode(raw.bytes);
+                let entry = entry.ok_or_else(|| super::undecoded(&segment, raw.number))?;
+                entries.push((raw.number, entry));
+                self.last = raw.number;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            log.opened(&segment);
+        }
+        Ok(entries)
+    }
+
+    /// Closes the log in good order.
+    ///
+    /// # Errors
+    /// What the disk says; what was acknowledged is there all the same.
+    pub fn close(&mut self) -> Result<(), StoreError> {
+        let active = self.active.take();
+        active.map_or(Ok(()), |active| active.segment.close())
+    }
+}
+
+impl Drop for LogWriter {
+    /// Without [`LogWriter::close`] it is as if the process had been killed.
+    fn drop(&mut self) {
+        self.fail();
+    }
+}

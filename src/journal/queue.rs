@@ -1,0 +1,326 @@
+//! The one queue: a place in it is a place in the one order.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::{Reason, Refusal};
+
+use super::options::STALL_MS;
+use super::{Append, Item, Reply};
+use crate::clock::Clock;
+
+/// The append is not in the queue, and its caller has its refusal. Whoever applied the act already
+/// runs ahead of the journal: that state must be dropped and read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused;
+
+/// Milliseconds after which a refused caller may try again.
+const RETRY_AFTER_MS: u64 = 1_000;
+
+/// 503 `storage_unavailable` of what may have been stored.
+pub fn uncertain() -> Refusal {
+    let detail = "The store failed while it took this in: it is not known to be stored. Try again \
+                  with the same idempotency key, which tells.";
+    Refusal::new(Reason::StorageUnavailable, detail).retry_after(RETRY_AFTER_MS)
+}
+
+/// 503 `storage_unavailable` of what is certainly not stored.
+pub fn unavailable() -> Refusal {
+    let detail = "The store takes no writes at the moment, nothing was stored. Reading works; try \
+                  again in a while.";
+    Refusal::new(Reason::StorageUnavailable, detail).retry_after(RETRY_AFTER_MS)
+}
+
+/// 503 `overloaded`.
+fn overloaded() -> Refusal {
+    let detail = "More is waiting to be stored than the server takes. Try again in a while.";
+    Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
+}
+
+/// 503 `shutting_down`.
+pub fn shutting_down() -> Refusal {
+    let detail = "The server is shutting down. Try again once it is back.";
+    Refusal::new(Reason::ShuttingDown, detail).retry_after(RETRY_AFTER_MS)
+}
+
+/// Where the numbers of the next entry and thread stand at the start.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The last entry number ever given.
+    pub entry: u64,
+    /// The last thread number ever given.
+    pub thread: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    items: VecDeque<Item>,
+    last: Start,
+    writable: bool,
+    /// No appends any more: the server shuts down.
+    closing: bool,
+    /// No writer any more.
+    ended: bool,
+    /// The writer sleeps.
+    waiting: bool,
+    /// Something beside the queue has moved that the writer waits for.
+    nudged: bool,
+}
+
+/// What the journal's door and its writer share.
+pub struct Queue {
+    state: Mutex<State>,
+    moved: Condvar,
+    max: usize,
+    /// Rises with every failure; written under the lock only.
+    generation: AtomicU64,
+    writable: AtomicBool,
+    /// The fold is behind as far as it may be.
+    full: AtomicBool,
+    /// When the commit under way began, in milliseconds; 0 if there is none.
+    commit_since: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Queue {
+    /// An empty queue that holds `max` items at most.
+    pub fn new(max: usize, start: Start, clock: Arc<dyn Clock>) -> Self {
+        let state = State {
+            items: VecDeque::new(),
+            last: start,
+            writable: true,
+            closing: false,
+            ended: false,
+            waiting: false,
+            nudged: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            moved: Condvar::new(),
+            max,
+            generation: AtomicU64::new(1),
+            writable: AtomicBool::new(true),
+            full: AtomicBool::new(false),
+            commit_since: AtomicU64::new(0),
+            clock,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often the store has failed, from 1. What was computed under an older one may depend on
+    /// what was never stored.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Whether the store takes writes.
+    pub fn is_writable(&self) -> bool {
+        self.writable.load(Ordering::Acquire) && !self.is_stalled()
+    }
+
+    /// Whether the commit under way takes longer than any disk in good order.
+    fn is_stalled(&self) -> bool {
+        let since = self.commit_since.load(Ordering::Acquire);
+        since != 0 && self.clock.now().0.saturating_sub(since) > STALL_MS
+    }
+
+    /// Says that a commit begins or has ended.
+    pub fn committing(&self, under_way: bool) {
+        let since = if under_way { self.clock.now().0.max(1) } else { 0 };
+        self.commit_since.store(since, Ordering::Release);
+    }
+
+    /// Says whether the fold is so far behind that nothing more is to be queued.
+    pub fn fill(&self, full: bool) {
+        self.full.store(full, Ordering::Release);
+    }
+
+    /// Wakes the writer.
+    fn nudge(&self) {
+        self.state().nudged = true;
+        self.moved.notify_all();
+    }
+
+    /// Items waiting.
+    pub fn len(&self) -> usize {
+        self.state().items.len()
+    }
+
+    /// Why an append would be refused now; `None` if it would be taken.
+    pub fn refuses(&self) -> Option<Refusal> {
+        self.refuses_in(&self.state())
+    }
+
+    fn refuses_in(&self, state: &State) -> Option<Refusal> {
+        if state.closing || state.ended {
+            return Some(shutting_down());
+        }
+        if !state.writable || self.is_stalled() {
+            return Some(unavailable());
+        }
+        let full = state.items.len() >= self.max || self.full.load(Ordering::Acquire);
+        full.then(overloaded)
+    }
+
+    fn push(&self, state: &mut State, item: Item) {
+        state.items.push_back(item);
+        if state.waiting {
+            state.waiting = false;
+            self.moved.notify_one();
+        }
+    }
+
+    /// Gives an append its number and its place, or its caller a refusal.
+    pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, Refused> {
+        let mut state = self.state();
+        let number = state.last.entry + 1;
+        let append = make(number);
+        if let Some(refusal) = self.refuses_in(&state) {
+            drop(state);
+            append.reply.send(Err(refusal));
+            return Err(Refused);
+        }
+        state.last.entry = number;
+        self.push(&mut state, Item::Append(number, Box::new(append)));
+        Ok(number)
+    }
+
+    /// The same for an act that opens a thread, whose number it is given too.
+    pub fn open_thread(
+        &self,
+        make: impl FnOnce(u64, ThreadId) -> Append,
+    ) -> Result<(u64, ThreadId), Refused> {
+        let mut state = self.state();
+        let (number, thread) = (state.last.entry + 1, state.last.thread + 1);
+        let append = make(number, ThreadId(thread));
+        if let Some(refusal) = self.refuses_in(&state) {
+            drop(state);
+            append.reply.send(Err(refusal));
+            return Err(Refused);
+        }
+        state.last = Start { entry: number, thread };
+        self.push(&mut state, Item::Append(number, Box::new(append)));
+        Ok((number, ThreadId(thread)))
+    }
+
+    /// Puts in what appends nothing. A refusal goes to whoever waits for it; what nobody waits for
+    /// is never refused, it is bounded by the leases given.
+    pub fn submit(&self, item: Item) {
+        let mut state = self.state();
+        let refusal = if state.ended {
+            Some(shutting_down())
+        } else if self.is_stalled() {
+            Some(unavailable())
+        } else {
+            (state.items.len() >= self.max).then(overloaded)
+        };
+        match (refusal, item) {
+            (None, item) | (Some(_), item @ Item::Release(_)) => self.push(&mut state, item),
+            (Some(refusal), item) => {
+                drop(state);
+                refuse(item, refusal);
+            }
+        }
+    }
+
+    /// Takes up to `max` items into `into`.
+    pub fn take(&self, max: usize, into: &mut Vec<Item>) {
+        let mut state = self.state();
+        let count = state.items.len().min(max);
+        into.extend(state.items.drain(..count));
+    }
+
+    /// Takes everything, lets nothing be appended until [`Queue::resume`], and begins a new
+    /// generation: all in one, so that nothing of the old one comes after.
+    pub fn fail(&self, into: &mut Vec<Item>) {
+        let mut state = self.state();
+        into.extend(state.items.drain(..));
+        state.writable = false;
+        self.writable.store(false, Ordering::Release);
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Lets appends in again.
+    pub fn resume(&self) {
+        let mut state = self.state();
+        state.writable = true;
+        self.writable.store(true, Ordering::Release);
+    }
+
+    /// Lets no append in any more; what is queued is still committed.
+    pub fn close(&self) {
+        self.state().closing = true;
+        self.nudge();
+    }
+
+    /// Whether no append comes any more and nothing is queued.
+    pub fn is_done(&self) -> bool {
+        let state = self.state();
+        state.closing && state.items.is_empty()
+    }
+
+    /// Refuses all that is queued and all that comes: there is no writer any more.
+    pub fn end(&self) {
+        let items = {
+            let mut state = self.state();
+            state.ended = true;
+            state.writable = false;
+            self.writable.store(false, Ordering::Release);
+            std::mem::take(&mut state.items)
+        };
+        for item in items {
+            refuse(item, uncertain());
+        }
+    }
+
+    /// Waits until something is queued, the queue is closed or nudged, or `timeout` is over.
+    pub fn wait(&self, timeout: Option<Duration>) {
+        let mut state = self.state();
+        if state.items.is_empty() && !state.closing && !state.nudged {
+            state.waiting = true;
+            state = match timeout {
+                Some(timeout) => {
+                    let woken = self.moved.wait_timeout(state, timeout);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.moved.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+            state.waiting = false;
+        }
+        state.nudged = false;
+    }
+
+    /// Waits for a nudge, whatever is queued, or until `timeout` is over.
+    pub fn wait_for_nudge(&self, timeout: Duration) {
+        let mut state = self.state();
+        if !state.nudged {
+            let woken = self.moved.wait_timeout(state, timeout);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.nudged = false;
+    }
+}
+
+/// Tells whoever waits for `item` that it is refused.
+pub fn refuse(item: Item, refusal: Refusal) {
+    match item {
+        Item::Append(_, append) => append.reply.send(Err(refusal)),
+        Item::Barrier { reply, .. } => reply.send(Err(refusal)),
+        Item::Acquire { reply, .. } => drop(reply.send(Err(refusal))),
+        Item::Release(_) => {}
+    }
+}
+
+impl Reply {
+    /// Answers, and frees the permits. A caller that went away is no error.
+    pub fn send(self, result: parley_protocol::refusal::Result<super::Done>) {
+        drop(self.sender.send(result));
+        drop(self.permit);
+    }
+}

@@ -1,0 +1,193 @@
+//! From what is on the disk to a journal that works: the archive, and what the log holds beyond
+//! it, replayed into the view.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parley_protocol::claim::Claim;
+use parley_protocol::entry::{Act, Entry};
+use parley_protocol::head::Head;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::thread::Thread;
+use tokio::sync::mpsc;
+
+use super::archive::{Archive, Maxima, Meta};
+use super::cursor::Cursors;
+use super::disk::Disk;
+use super::error::StoreError;
+use super::fold::{Around, Folder};
+use super::log::backend::Overlay;
+use super::numbers::Counters;
+use super::options::{ACTIVE_CACHE_BYTES, Options, PUBLISH_QUEUE};
+use super::publisher::{Listeners, Publisher};
+use super::queue::{Queue, Start};
+use super::room::Room;
+use super::view::{TailMax, Views};
+use super::writer::Writer;
+use super::{Committed, Journal, log};
+use crate::clock::Clock;
+
+/// The file of the archive.
+pub const ARCHIVE_NAME: &str = "archive.redb";
+/// What it is called until it is complete.
+const ARCHIVE_NEW_NAME: &str = "archive-new.redb";
+
+/// A journal, and what must run for it to work.
+pub struct Opened {
+    /// The door.
+    pub journal: Arc<Journal>,
+    /// To be run on a thread of its own.
+    pub writer: Writer,
+    /// To be run as a task.
+    pub publisher: Publisher,
+    /// To be run on a thread of its own; ends after the writer.
+    pub folder: Folder,
+    /// What never changes while the forum runs.
+    pub meta: Meta,
+}
+
+impl Journal {
+    /// Opens what lies on `disk`, making it where there is nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerFormat`], [`StoreError::Damaged`], or what the disk says.
+    pub fn open(
+        options: Options,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Opened, StoreError> {
+        let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
+        let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
+        make_archive(&*disk, cache_bytes)?;
+        let archive = open_archive(&*disk, cache_bytes)?;
+        let read = archive.read()?;
+        let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
+        let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };
+        let views = Arc::new(Views::new(read, max));
+        let segment_bytes = options.segment_bytes;
+        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, derived_upto)?;
+        let (committed, maxima) = replay(&views, entries, maxima)?;
+        views.push(&committed);
+        let last = log.last();
+        log.log().show(last);
+
+        let start = Start { entry: maxima.entry.max(last), thread: maxima.thread };
+        let queue_max = options.queue_max as usize;
+        let queue = Arc::new(Queue::new(queue_max, start, Arc::clone(&clock)));
+        let listeners = Arc::new(Listeners::new(last));
+        let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
+        let meta = archive.meta().clone();
+        let journal = Arc::new(Journal {
+            queue: Arc::clone(&queue),
+            counters: Counters::new(maxima.message, maxima.event, maxima.claim),
+            views: Arc::clone(&views),
+            log: Arc::clone(log.log()),
+            listeners: Arc::clone(&listeners),
+            cursors: Cursors::new(&meta, Arc::clone(&views)),
+        });
+        let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
+        let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let mut folder_room = room.clone();
+        let rescued = Arc::clone(&disk);
+        let around = Around {
+            views: Arc::clone(&views),
+            clock: Arc::clone(&clock),
+            reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
+            rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
+            room: Box::new(move || folder_room.look()),
+        };
+        let folder = Folder::new(around, archive);
+        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        Ok(Opened { journal, writer, publisher, folder, meta })
+    }
+}
+
+/// Makes the archive if there is none: under another name until it is complete, so that no later
+/// start finds half of one.
+fn make_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<(), StoreError> {
+    let error = |error| StoreError::io(ARCHIVE_NAME, error);
+    let names = disk.list().map_err(error)?;
+    if names.iter().any(|name| name == ARCHIVE_NAME) {
+        return Ok(());
+    }
+    if names.iter().any(|name| name == ARCHIVE_NEW_NAME) {
+        disk.remove(ARCHIVE_NEW_NAME).map_err(error)?;
+    }
+    let file = disk.create(ARCHIVE_NEW_NAME).map_err(error)?;
+    drop(Archive::open(file, cache_bytes)?);
+    disk.rename(ARCHIVE_NEW_NAME, ARCHIVE_NAME).map_err(error)?;
+    disk.sync().map_err(error)
+}
+
+fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+    let file = disk.open(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
+    Archive::open(file, cache_bytes)
+}
+
+/// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
+fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+    let error = |error| StoreError::io(ARCHIVE_NAME, error);
+    let file = Overlay::new(disk.open(ARCHIVE_NAME).map_err(error)?).map_err(error)?;
+    Archive::open(Box::new(file), cache_bytes)
+}
+
+/// The entries with what they made of their threads, as they were committed first; and the highest
+/// numbers used in all.
+fn replay(
+    views: &Views,
+    entries: Vec<(u64, Entry)>,
+    maxima: Maxima,
+) -> Result<(Vec<Arc<Committed>>, Maxima), StoreError> {
+    let base = views.view();
+    let mut threads = HashMap::new();
+    let mut maxima = maxima;
+    let mut replayed = Vec::with_capacity(entries.len());
+    for (number, entry) in entries {
+        let (head, claims) = match &entry {
+            Entry::Act(act) => {
+                let stored = || base.thread(act.thread);
+                let (head, claims) = replay_act(&mut threads, stored, number, act)?;
+                (Some(head), claims)
+            }
+            Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
+        };
+        let committed = Arc::new(Committed { number, entry, head, claims });
+        maxima = maxima.max(Maxima::of(&committed));
+        replayed.push(committed);
+    }
+    Ok((replayed, maxima))
+}
+
+fn replay_act(
+    threads: &mut HashMap<ThreadId, Thread>,
+    stored: impl FnOnce() -> Result<Option<Thread>, StoreError>,
+    number: u64,
+    act: &Act,
+) -> Result<(Arc<Head>, Vec<Arc<Claim>>), StoreError> {
+    let id = act.thread;
+    if !threads.contains_key(&id)
+        && let Some(thread) = stored()?
+    {
+        threads.insert(id, thread);
+    }
+    let misplaced = || {
+        let detail = format!("entry {number} is act {} of {id}, which is not the next", act.seq);
+        StoreError::damaged("the log", detail)
+    };
+    let thread = match threads.get_mut(&id) {
+        Some(thread) => {
+            if thread.head().seq != act.seq {
+                return Err(misplaced());
+            }
+            thread.apply(act);
+            thread
+        }
+        None => {
+            let opened = Thread::open(act).ok_or_else(misplaced)?;
+            threads.entry(id).or_insert(opened)
+        }
+    };
+    thread.stamp(act, number);
+    let claims = act.claims().filter_map(|claim| thread.claim(claim).cloned()).collect();
+    Ok((Arc::new(thread.head().clone()), claims))
+}

@@ -1,0 +1,218 @@
+//! Tokens (parley.md §1, bindings.md §3): who may speak, kept in a file of their own.
+//!
+//! Secrets are stored hashed and never shown again. What is in force lies in memory, as one
+//! immutable snapshot that every call reads; a change is on disk before it is in force.
+
+mod first;
+mod new;
+mod record;
+mod secret;
+mod store;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use parley_protocol::ids::TokenId;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::time::Millis;
+use parley_protocol::who::{Caller, HUMAN_REALM, Right};
+use subtle::ConstantTimeEq;
+use tokio::sync::watch;
+
+use super::disk::Disk;
+use super::error::StoreError;
+use crate::clock::Clock;
+
+pub use first::{ADMIN_TOKEN_NAME, FirstStart};
+pub use new::{Name, NewToken};
+pub use record::Record;
+use store::Store;
+
+/// What is in force at one moment.
+#[derive(Clone, Default)]
+struct Snapshot {
+    by_hash: imbl::HashMap<[u8; 32], Arc<Held>>,
+    by_id: imbl::OrdMap<TokenId, Arc<Held>>,
+    /// Each name ever used, by kind and folded to lower case, as it is spelt.
+    names: imbl::HashMap<(bool, String), Arc<str>>,
+}
+
+struct Held {
+    record: Record,
+    caller: Arc<Caller>,
+}
+
+/// All tokens ever made.
+pub struct Tokens {
+    realm: Arc<str>,
+    clock: Arc<dyn Clock>,
+    snapshot: ArcSwap<Snapshot>,
+    /// Held while a change is written, so that they come one after another.
+    store: Mutex<Store>,
+    revoked: watch::Sender<u64>,
+}
+
+impl Tokens {
+    /// Opens the tokens on `disk`, making the file where there is none. New handles are of `realm`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        realm: &str,
+        clock: Arc<dyn Clock>,
+    ) -> std::result::Result<Self, StoreError> {
+        let store = Store::open(disk)?;
+        let mut snapshot = Snapshot::default();
+        for record in store.all()? {
+            snapshot.put(record);
+        }
+        Ok(Self {
+            realm: realm.into(),
+            clock,
+            snapshot: ArcSwap::from_pointee(snapshot),
+            store: Mutex::new(store),
+            revoked: watch::Sender::new(0),
+        })
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the tokens of a first start, if there is none at all: the human's, whose secret also
+    /// lies in `folder`, and an agent's.
+    ///
+    /// # Errors
+    /// [`StoreError`], of the file in the folder too.
+    pub fn first_start(
+        &self,
+        folder: &Path,
+    ) -> std::result::Result<Option<FirstStart>, StoreError> {
+        if !self.snapshot.load().by_id.is_empty() {
+            return Ok(None);
+        }
+        first::make(self, folder).map(Some)
+    }
+
+    /// Who speaks with `secret` at `now`; nobody if it is unknown, revoked or expired.
+    pub fn find(&self, secret: &str, now: Millis) -> Option<Arc<Caller>> {
+        let hash = secret::hash(secret);
+        let snapshot = self.snapshot.load();
+        let held = snapshot.by_hash.get(&hash)?;
+        // The lookup is by a digest that nobody can steer; the last comparison takes one time.
+        let same: bool = held.record.secret.ct_eq(&hash).into();
+        (same && held.record.is_good(now)).then(|| Arc::clone(&held.caller))
+    }
+
+    /// The token `id`, as it stands.
+    pub fn get(&self, id: TokenId) -> Option<Record> {
+        self.snapshot.load().by_id.get(&id).map(|held| held.record.clone())
+    }
+
+    /// Makes a token; the secret is shown this once.
+    ///
+    /// # Errors
+    /// 409 `handle_conflict`, 503 `storage_unavailable`.
+    pub fn create(&self, new: &NewToken, now: Millis) -> Result<(Record, String)> {
+        let secret = secret::draw();
+        self.create_with(new, now, &secret).map(|record| (record, secret))
+    }
+
+    fn create_with(&self, new: &NewToken, now: Millis, secret: &str) -> Result<Record> {
+        let mut store = self.store();
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        let (human, name) = match &new.name {
+            Name::Handle(handle) => (false, handle),
+            Name::Human(name) => (true, name),
+        };
+        if let Some(used) = snapshot.names.get(&(human, name.to_ascii_lowercase()))
+            && **used != **name
+        {
+            let detail =
+                format!("The name is spelt `{used}` here. Use that spelling or another name.");
+            return Err(Refusal::new(Reason::HandleConflict, detail));
+        }
+        let realm: &str = if human { HUMAN_REALM } else { &self.realm };
+        let last = snapshot.by_id.get_max().map_or(0, |(id, _)| id.0);
+        let record = Record {
+            id: TokenId(last + 1),
+            identity: format!("{realm}:{name}").into(),
+            human,
+            rights: new.rights,
+            label: new.label.clone(),
+            created_at: now,
+            expires_at: new.expires_at,
+            revoked_at: None,
+            secret: secret::hash(secret),
+        };
+        store.put(&record)?;
+        snapshot.put(record.clone());
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(record)
+    }
+
+    /// Up to `limit` tokens after `after`, by creation.
+    pub fn list(&self, after: TokenId, limit: usize) -> Vec<Record> {
+        let snapshot = self.snapshot.load();
+        let after = snapshot.by_id.range(TokenId(after.0 + 1)..);
+        after.take(limit).map(|(_, held)| held.record.clone()).collect()
+    }
+
+    /// Revokes the token `id`, in force at once.
+    ///
+    /// # Errors
+    /// 404 `not_found` if it is unknown or revoked already, 409 `last_admin`, 503
+    /// `storage_unavailable`.
+    pub fn revoke(&self, id: TokenId, now: Millis) -> Result<()> {
+        let mut store = self.store();
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        let held = snapshot.by_id.get(&id).filter(|held| held.record.revoked_at.is_none());
+        let mut record = held.map(|held| held.record.clone()).ok_or_else(|| {
+            Refusal::new(Reason::NotFound, format!("There is no token {id} to revoke."))
+        })?;
+        let administers = |record: &Record| record.is_good(now) && record.rights.has(Right::Admin);
+        let others = snapshot.by_id.values().filter(|held| held.record.id != id);
+        if administers(&record) && !others.into_iter().any(|held| administers(&held.record)) {
+            let detail = "This is the last token that can manage tokens. Make another one first.";
+            return Err(Refusal::new(Reason::LastAdmin, detail));
+        }
+        record.revoked_at = Some(now);
+        store.put(&record)?;
+        snapshot.put(record);
+        self.snapshot.store(Arc::new(snapshot));
+        self.revoked.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    /// Waits until the token `id` is revoked or has expired.
+    pub async fn ended(&self, id: TokenId) {
+        let mut revoked = self.revoked.subscribe();
+        loop {
+            revoked.mark_unchanged();
+            let now = self.clock.now();
+            let Some(record) = self.get(id).filter(|record| record.is_good(now)) else {
+                return;
+            };
+            // The clock may be set while this sleeps: look again at least once a minute.
+            let left = record.expires_at.map_or(60_000, |at| (at.0 - now.0).min(60_000));
+            tokio::select! {
+                _ = revoked.changed() => {}
+                () = tokio::time::sleep(Duration::from_millis(left)) => {}
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    fn put(&mut self, record: Record) {
+        let name = record.identity.split_once(':').map_or("", |(_, name)| name);
+        let key = (record.human, name.to_ascii_lowercase());
+        self.names.entry(key).or_insert_with(|| name.into());
+        let held = Arc::new(Held { caller: Arc::new(record.caller()), record });
+        self.by_hash.insert(held.record.secret, Arc::clone(&held));
+        self.by_id.insert(held.record.id, held);
+    }
+}

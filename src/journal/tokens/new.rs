@@ -1,0 +1,156 @@
+//! What `POST /v1/tokens` takes (bindings.md §3).
+
+use std::sync::Arc;
+
+use parley_protocol::json::{self, Object, Value};
+use parley_protocol::limits::{EXTENSION_MAX, NESTING_MAX};
+use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::text;
+use parley_protocol::time::Millis;
+use parley_protocol::who::{Right, Rights};
+
+/// The name that a token stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// A model's handle.
+    Handle(Box<str>),
+    /// A human's name.
+    Human(Box<str>),
+}
+
+/// A token to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToken {
+    /// For whom.
+    pub name: Name,
+    /// All that it will hold.
+    pub rights: Rights,
+    /// The label, of a model's token that holds `lock`.
+    pub label: Option<Arc<str>>,
+    /// When it ends.
+    pub expires_at: Option<Millis>,
+}
+
+impl NewToken {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    /// 400 `invalid_body`.
+    pub fn read(body: &[u8], now: Millis) -> Result<Self> {
+        let body = if body.is_empty() { b"{}" } else { body };
+        let value = json::parse(body, NESTING_MAX)
+            .map_err(|fault| bad(fault.field(), "The body must be well-formed JSON."))?;
+        let Value::Object(object) = value else {
+            return Err(bad(None, "The body must be one JSON object."));
+        };
+        for (name, _) in object.iter() {
+            if !["handle", "human", "rights", "label", "expires_at"].contains(&name) {
+                return Err(bad(Some(name), "There is no such member here."));
+            }
+        }
+        let handle = string(&object, "handle")?;
+        let human = string(&object, "human")?;
+        let rights = rights(&object)?;
+        let label = string(&object, "label")?;
+        let expires_at = string(&object, "expires_at")?
+            .map(|text| Millis::parse(text).ok_or_else(|| bad(Some("expires_at"), EXPIRES)));
+        Self::judge(handle, human, rights, label, expires_at.transpose()?, now)
+    }
+
+    /// The same rules for what came in another way (the command line).
+    ///
+    /// # Errors
+    /// 400 `invalid_body`, naming the member.
+    pub fn judge(
+        handle: Option<&str>,
+        human: Option<&str>,
+        rights: Option<Rights>,
+        label: Option<&str>,
+        expires_at: Option<Millis>,
+        now: Millis,
+    ) -> Result<Self> {
+        let (name, rights) = match (handle, human) {
+            (Some(_), Some(_)) => {
+                return Err(bad(
+                    Some("human"),
+                    "A token is for a `handle` or a `human`, not both.",
+                ));
+            }
+            (None, None) => return Err(bad(Some("handle"), "Name a `handle` or a `human`.")),
+            (Some(handle), None) => {
+                let rights = rights.filter(|rights| !rights.is_empty()).ok_or_else(|| {
+                    bad(Some("rights"), "A handle's token needs at least one right.")
+                })?;
+                (Name::Handle(name(handle, "handle")?), rights)
+            }
+            (None, Some(human)) => {
+                let named = rights.unwrap_or_default();
+                if named.iter().any(|right| right != Right::Admin) {
+                    let detail = "A human's token may name `admin` only; it holds the other \
+                                  rights by being human.";
+                    return Err(bad(Some("rights"), detail));
+                }
+                let rights = Rights::HUMAN.iter().chain(named.iter()).collect();
+                (Name::Human(name(human, "human")?), rights)
+            }
+        };
+        if let Some(label) = label {
+            let fits = text::is_visible(label)
+                && text::length(label) <= EXTENSION_MAX
+                && !text::has_forbidden_control(label);
+            if !fits {
+                return Err(bad(Some("label"), "A label has 1 to 64 characters."));
+            }
+            if human.is_some() || !rights.has(Right::Lock) {
+                let detail = "Only a model's token that holds `lock` has a label.";
+                return Err(bad(Some("label"), detail));
+            }
+        }
+        if expires_at.is_some_and(|at| at <= now) {
+            return Err(bad(Some("expires_at"), EXPIRES));
+        }
+        Ok(Self { name, rights, label: label.map(Into::into), expires_at })
+    }
+}
+
+const EXPIRES: &str = "`expires_at` must be an RFC 3339 time in the future.";
+
+fn bad(field: Option<&str>, detail: &'static str) -> Refusal {
+    Refusal::body(field.map(str::to_owned), detail)
+}
+
+fn name(text: &str, field: &'static str) -> Result<Box<str>> {
+    if text::is_handle(text) {
+        return Ok(text.into());
+    }
+    Err(bad(Some(field), "A name has 1 to 64 characters of `A–Z a–z 0–9 . _ -`."))
+}
+
+fn string<'a>(object: &'a Object, name: &'static str) -> Result<Option<&'a str>> {
+    match object.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(bad(Some(name), "The member must be a string.")),
+    }
+}
+
+fn rights(object: &Object) -> Result<Option<Rights>> {
+    let items = match object.get("rights") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(bad(Some("rights"), "`rights` must be an array of rights.")),
+    };
+    let mut rights = Rights::default();
+    for (place, item) in items.iter().enumerate() {
+        let right = match item {
+            Value::String(word) => Right::parse(word),
+            _ => None,
+        };
+        let right = right.ok_or_else(|| {
+            let detail = "A right is one of `read`, `write`, `lock`, `verify`, `admin`.";
+            bad(Some(&format!("rights/{place}")), detail)
+        })?;
+        rights = rights.with(right);
+    }
+    Ok(Some(rights))
+}

@@ -1,0 +1,75 @@
+//! A token as it is stored.
+
+use std::sync::Arc;
+
+use parley_protocol::ids::TokenId;
+use parley_protocol::time::Millis;
+use parley_protocol::who::{AuthorKind, Caller, Identity, Rights};
+use parley_protocol::wire::Token;
+use serde::{Deserialize, Serialize};
+
+/// A token, its secret hashed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its identifier.
+    pub id: TokenId,
+    /// The line it stands for.
+    pub identity: Identity,
+    /// Whether it is a human's.
+    pub human: bool,
+    /// All that it holds.
+    pub rights: Rights,
+    /// The bare label.
+    pub label: Option<Arc<str>>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it ends.
+    pub expires_at: Option<Millis>,
+    /// When it was revoked.
+    pub revoked_at: Option<Millis>,
+    /// SHA-256 of the secret.
+    pub(super) secret: [u8; 32],
+}
+
+impl std::fmt::Debug for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Record({}, {})", self.id, self.identity)
+    }
+}
+
+impl Record {
+    /// Whether it is neither revoked nor expired at `now`.
+    pub fn is_good(&self, now: Millis) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|at| at > now)
+    }
+
+    /// Human or model.
+    pub fn author_kind(&self) -> AuthorKind {
+        if self.human { AuthorKind::Human } else { AuthorKind::Llm }
+    }
+
+    /// Who speaks with it.
+    pub fn caller(&self) -> Caller {
+        Caller {
+            token: self.id,
+            identity: Arc::clone(&self.identity),
+            author_kind: self.author_kind(),
+            rights: self.rights,
+            label: self.label.clone(),
+        }
+    }
+
+    /// As it is shown (bindings.md §3).
+    pub fn shown(&self) -> Token<'_> {
+        Token {
+            id: self.id,
+            identity: &self.identity,
+            author_kind: self.author_kind(),
+            rights: self.rights,
+            label: self.label.as_deref(),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            revoked_at: self.revoked_at,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The file of the tokens: small, written rarely, each change durable before it is answered.
+
+use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+
+use super::super::disk::Disk;
+use super::super::error::StoreError;
+use super::super::log::backend::{Fuse, Fused};
+use super::record::Record;
+
+/// The file.
+pub(super) const TOKENS_NAME: &str = "tokens.redb";
+/// The format of the file.
+const FORMAT: u32 = 1;
+/// Bytes of page cache.
+const CACHE_BYTES: usize = 1 << 20;
+
+const META: TableDefinition<&str, u32> = TableDefinition::new("meta");
+const TOKENS: TableDefinition<u64, &[u8]> = TableDefinition::new("tokens");
+
+pub(super) struct Store {
+    disk: Arc<dyn Disk>,
+    /// `None` after a failure, until it opens again.
+    database: Option<Database>,
+}
+
+impl Store {
+    pub(super) fn open(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
+        let database = open(&*disk)?;
+        Ok(Self { disk, database: Some(database) })
+    }
+
+    pub(super) fn all(&self) -> Result<Vec<Record>, StoreError> {
+        let Some(database) = &self.database else { return Ok(Vec::new()) };
+        let transaction = database.begin_read().map_err(refused)?;
+        let table = transaction.open_table(TOKENS).map_err(refused)?;
+        let mut records = Vec::new();
+        for row in table.iter().map_err(refused)? {
+            let (id, bytes) = row.map_err(refused)?;
+            let record = postcard::from_bytes(bytes.value()).map_err(|_| {
+                StoreError::damaged(TOKENS_NAME, format!("token {} cannot be read", id.value()))
+            })?;
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// Stores a record, durable once this returns. After a failure the file is opened anew: redb
+    /// refuses everything until then.
+    pub(super) fn put(&mut self, record: &Record) -> Result<(), StoreError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => open(&*self.disk)?,
+        };
+        write(&database, record)?;
+        self.database = Some(database);
+        Ok(())
+    }
+}
+
+fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
+    let io = |error| StoreError::io(TOKENS_NAME, error);
+    let file = disk.create(TOKENS_NAME).map_err(io)?;
+    disk.sync().map_err(io)?;
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE_BYTES);
+    let database =
+        builder.create_with_backend(Fused::new(file, Fuse::default())).map_err(refused)?;
+    let transaction = database.begin_write().map_err(refused)?;
+    {
+        let mut meta = transaction.open_table(META).map_err(refused)?;
+        let found = meta.get("format").map_err(refused)?.map(|row| row.value());
+        match found {
+            Some(found) if found > FORMAT => {
+                let file = TOKENS_NAME.to_owned();
+                return Err(StoreError::NewerFormat { file, found, known: FORMAT });
+            }
+            Some(_) => {}
+            None => {
+                meta.insert("format", FORMAT).map_err(refused)?;
+            }
+        }
+        transaction.open_table(TOKENS).map_err(refused)?;
+    }
+    transaction.commit().map_err(refused)?;
+    Ok(database)
+}
+
+fn write(database: &Database, record: &Record) -> Result<(), StoreError> {
+    let bytes = postcard::to_stdvec(record)
+        .map_err(|_| StoreError::damaged(TOKENS_NAME, "a token does not serialize"))?;
+    let transaction = database.begin_write().map_err(refused)?;
+    let mut table = transaction.open_table(TOKENS).map_err(refused)?;
+    table.insert(record.id.0, bytes.as_slice()).map_err(refused)?;
+    drop(table);
+    transaction.commit().map_err(refused)
+}
+
+fn refused(error: impl Into<redb::Error>) -> StoreError {
+    StoreError::Database(Box::new(error.into()))
+}

@@ -1,0 +1,361 @@
+//! The one writer: takes what is queued, commits it, moves the view, hands the answers on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parley_protocol::refusal::Result;
+use parley_protocol::time::Millis;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
+use super::error::StoreError;
+use super::lease::Leases;
+use super::log::LogWriter;
+use super::options::{Options, RETRY_MS, STALL_MS};
+use super::publisher::{Answer, Batch, Outgoing};
+use super::queue::{Queue, unavailable, uncertain};
+use super::room::Room;
+use super::view::Views;
+use super::{Append, Committed, Done, Item};
+use crate::clock::{Clock, Stopwatch};
+
+/// How long the writer rests when the fold is behind.
+const FULL_PAUSE: Duration = Duration::from_millis(2);
+
+/// What a step did, and so what to wait for before the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Something; more may be there.
+    Worked,
+    /// Nothing: the queue is empty.
+    Idle,
+    /// Nothing: the publisher is behind.
+    Behind,
+    /// Nothing: the fold is behind.
+    Full,
+    /// Nothing: the disk takes no writes, it is not time to try again yet.
+    Down,
+    /// Nothing, ever again.
+    Done,
+}
+
+/// The metrics of operations.md §4, their handles taken once.
+struct Gauges {
+    batch_size: metrics::Histogram,
+    commit_seconds: metrics::Histogram,
+    queue: metrics::Gauge,
+}
+
+/// The writer.
+pub struct Writer {
+    pub(super) queue: Arc<Queue>,
+    pub(super) log: LogWriter,
+    pub(super) views: Arc<Views>,
+    pub(super) room: Room,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) options: Options,
+    pub(super) outbox: mpsc::Sender<Outgoing>,
+    state: State,
+}
+
+/// What only the writer knows.
+struct State {
+    leases: Leases,
+    /// What the publisher had no room for.
+    pending: Option<Outgoing>,
+    /// When writing failed or was tried again last; `None` while the disk takes writes.
+    down_since: Option<Millis>,
+    /// Since when the fold has been behind; `None` while it is not.
+    full_since: Option<Millis>,
+    items: Vec<Item>,
+    gauges: Gauges,
+}
+
+impl Drop for Writer {
+    /// However it ends, nobody is left waiting.
+    fn drop(&mut self) {
+        self.queue.end();
+    }
+}
+
+/// A batch that is being put together.
+#[derive(Default)]
+struct Draft {
+    committed: Vec<Arc<Committed>>,
+    answers: Vec<Answer>,
+}
+
+impl Writer {
+    pub(super) fn new(
+        queue: Arc<Queue>,
+        log: LogWriter,
+        views: Arc<Views>,
+        room: Room,
+        clock: Arc<dyn Clock>,
+        options: Options,
+        outbox: mpsc::Sender<Outgoing>,
+    ) -> Self {
+        let gauges = Gauges {
+            batch_size: metrics::histogram!("parley_journal_batch_size"),
+            commit_seconds: metrics::histogram!("parley_journal_commit_seconds"),
+            queue: metrics::gauge!("parley_journal_queue"),
+        };
+        let state = State {
+            leases: Leases::default(),
+            pending: None,
+            down_since: None,
+            full_since: None,
+            items: Vec::new(),
+            gauges,
+        };
+        Self { queue, log, views, room, clock, options, outbox, state }
+    }
+
+    /// Works until the journal is closed and everything queued is answered; then closes the log
+    /// in good order. For a thread of its own.
+    pub fn run(mut self) {
+        let delay = Duration::from_micros(self.options.batch_delay_us);
+        let retry = Duration::from_millis(RETRY_MS);
+        loop {
+            match self.step() {
+                Step::Worked => {}
+                Step::Idle => {
+                    self.queue.wait(None);
+                    if !delay.is_zero() {
+                        self.queue.wait_for_nudge(delay);
+                    }
+                }
+                Step::Down => self.queue.wait(Some(retry)),
+                Step::Full => self.queue.wait_for_nudge(FULL_PAUSE),
+                Step::Behind => {
+                    let pending = self.state.pending.take();
+                    if let Some(pending) = pending
+                        && self.outbox.blocking_send(pending).is_err()
+                    {
+                        break;
+                    }
+                }
+                Step::Done => break,
+            }
+        }
+        self.finish();
+    }
+
+    /// Ends the writer and closes the log in good order.
+    pub fn finish(mut self) {
+        self.queue.end();
+        if let Err(error) = self.log.close() {
+            tracing::warn!(%error, "the log did not close in order");
+        }
+        self.views.close();
+    }
+
+    /// Does one thing without ever waiting for anything but the disk.
+    pub fn step(&mut self) -> Step {
+        if let Some(pending) = self.state.pending.take()
+            && !self.hand_on(pending)
+        {
+            return Step::Behind;
+        }
+        if let Some(since) = self.state.down_since
+            && self.clock.now().0.abs_diff(since.0) >= RETRY_MS
+        {
+            self.try_again();
+            return Step::Worked;
+        }
+        if self.is_full() {
+            return Step::Full;
+        }
+        let mut items = std::mem::take(&mut self.state.items);
+        self.queue.take(self.options.batch_entries_max as usize, &mut items);
+        if items.is_empty() {
+            self.state.items = items;
+            return match (self.queue.is_done(), self.state.down_since) {
+                (true, _) => Step::Done,
+                (false, Some(_)) => Step::Down,
+                (false, None) => Step::Idle,
+            };
+        }
+        let mut draft = Draft::default();
+        for item in items.drain(..) {
+            self.sort(item, &mut draft);
+        }
+        self.state.items = items;
+        self.commit(draft);
+        Step::Worked
+    }
+
+    /// Whether to wait for the fold. If it does not come forward, the disk of the archive takes no
+    /// writes, and then the store does not.
+    fn is_full(&mut self) -> bool {
+        let full = self.views.is_full();
+        self.queue.fill(full);
+        if !full {
+            self.state.full_since = None;
+            return false;
+        }
+        if self.state.down_since.is_some() {
+            // No append is queued then: whoever waits is answered.
+            return false;
+        }
+        let now = self.clock.now();
+        let since = *self.state.full_since.get_or_insert(now);
+        if now.0.abs_diff(since.0) > STALL_MS {
+            tracing::error!("folding into the archive does not come forward");
+            self.fail(Vec::new());
+        }
+        true
+    }
+
+    /// Puts `item` where it belongs in the batch.
+    fn sort(&mut self, item: Item, draft: &mut Draft) {
+        match item {
+            Item::Append(number, append) => {
+                let append = *append;
+                if self.may(&append) {
+                    let Append { entry, head, claims, reply, .. } = append;
+                    let committed = Arc::new(Committed { number, entry, head, claims });
+                    draft.committed.push(Arc::clone(&committed));
+                    draft.answers.push(Answer::Reply(reply, Ok(Done::Committed(committed))));
+                } else {
+                    tracing::info!(number, "an append under a stale lease was refused");
+                    draft.answers.push(Answer::Reply(append.reply, Err(unavailable())));
+                }
+            }
+            Item::Barrier { generation, lease, outcome, reply } => {
+                let stale = generation != self.queue.generation()
+                    || lease.is_some_and(|lease| !self.state.leases.holds(lease));
+                let outcome = if stale { Err(unavailable()) } else { outcome };
+                draft.answers.push(Answer::Reply(reply, outcome));
+            }
+            Item::Acquire { thread, reply } => {
+                let lease = self.state.leases.acquire(thread);
+                draft.answers.push(Answer::Lease(reply, lease));
+            }
+            Item::Release(lease) => self.state.leases.release(lease),
+        }
+    }
+
+    /// Whether the lease of `append` still holds.
+    fn may(&mut self, append: &Append) -> bool {
+        match (append.lease, append.entry.act()) {
+            (None, _) => true,
+            (Some(lease), Some(act)) => {
+                lease.thread == act.thread && self.state.leases.admit(lease, act.seq)
+            }
+            (Some(lease), None) => self.state.leases.holds(lease),
+        }
+    }
+
+    fn commit(&mut self, draft: Draft) {
+        let Draft { committed, answers } = draft;
+        let mut batch = None;
+        if !committed.is_empty() {
+            if let Err(error) = self.write(&committed) {
+                tracing::error!(%error, entries = committed.len(), "a commit failed");
+                self.fail(answers);
+                return;
+            }
+            self.views.push(&committed);
+            self.log.log().show(self.log.last());
+            batch = Some(Arc::new(Batch { committed }));
+        }
+        self.hand_on(Outgoing { batch, answers });
+        self.drop_segments();
+    }
+
+    fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
+        self.room.look()?;
+        let watch = Stopwatch::start();
+        self.queue.committing(true);
+        let written = self.log.append(committed);
+        self.queue.committing(false);
+        let gauges = &self.state.gauges;
+        gauges.commit_seconds.record(watch.seconds());
+        gauges.batch_size.record(committed.len() as f64);
+        gauges.queue.set(self.queue.len() as f64);
+        written
+    }
+
+    /// After a failed commit: what was in it and what is queued may depend on what is not stored.
+    /// All of it is refused, all leases are void, and a new generation begins.
+    fn fail(&mut self, failed: Vec<Answer>) {
+        let mut items = std::mem::take(&mut self.state.items);
+        self.queue.fail(&mut items);
+        self.state.leases.void();
+        self.state.down_since = Some(self.clock.now());
+        let mut answers: Vec<_> = failed
+            .into_iter()
+            .map(|answer| match answer {
+                Answer::Reply(reply, _) => Answer::Reply(reply, Err(uncertain())),
+                Answer::Lease(sender, lease) => {
+                    Answer::Lease(sender, self.state.leases.acquire(lease.thread))
+                }
+            })
+            .collect();
+        for item in items.drain(..) {
+            match item {
+                Item::Append(_, append) => {
+                    answers.push(Answer::Reply(append.reply, Err(unavailable())));
+                }
+                Item::Barrier { reply, .. } => {
+                    answers.push(Answer::Reply(reply, Err(unavailable())));
+                }
+                Item::Acquire { thread, reply } => {
+                    answers.push(Answer::Lease(reply, self.state.leases.acquire(thread)));
+                }
+                Item::Release(_) => {}
+            }
+        }
+        self.state.items = items;
+        self.hand_on(Outgoing { batch: None, answers });
+    }
+
+    /// Tries whether the disk takes writes again.
+    fn try_again(&mut self) {
+        if self.views.is_full() {
+            self.state.down_since = Some(self.clock.now());
+            return;
+        }
+        let tried = self.room.look().and_then(|()| {
+            self.queue.committing(true);
+            let ready = self.log.make_ready(self.views.durable_upto());
+            self.queue.committing(false);
+            ready
+        });
+        match tried {
+            Ok(()) => {
+                self.state.down_since = None;
+                self.queue.resume();
+                tracing::info!("the store takes writes again");
+            }
+            Err(error) => {
+                self.state.down_since = Some(self.clock.now());
+                tracing::debug!(%error, "the store still takes no writes");
+            }
+        }
+    }
+
+    /// After a rotation, drops what no replay reaches any more.
+    fn drop_segments(&mut self) {
+        if !self.log.has_rotated() {
+            return;
+        }
+        let durable_upto = self.views.durable_upto();
+        let dropped = self.log.log().drop_folded(durable_upto, self.options.replay_max);
+        if let Err(error) = dropped {
+            tracing::warn!(%error, "an old segment could not be dropped");
+        }
+    }
+
+    /// Gives `outgoing` to the publisher; `false` if that has no room for it now.
+    fn hand_on(&mut self, outgoing: Outgoing) -> bool {
+        match self.outbox.try_send(outgoing) {
+            Ok(()) | Err(TrySendError::Closed(_)) => true,
+            Err(TrySendError::Full(outgoing)) => {
+                self.state.pending = Some(outgoing);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `parley serve`: from configuration to a server, and what signals do to it (operations.md §1,
+//! §4).
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use thiserror::Error;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::clock::SystemClock;
+use crate::config::{Config, ConfigError, Sources};
+use crate::server::{self, Running, StartError};
+use crate::telemetry;
+
+/// The exit code of a process that a second signal ended.
+const INTERRUPTED: i32 = 130;
+
+/// Why `serve` failed: one line, and the exit code that goes with it.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// Wrong configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The server does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The system refused what every program gets.
+    #[error("the system refused {what}: {source}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl ServeError {
+    /// 2 for wrong configuration, 1 for everything else.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Config(_) => ExitCode::from(2),
+            Self::Start(_) | Self::System { .. } => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Runs the forum until a signal ends it.
+///
+/// # Errors
+/// What kept it from starting.
+pub fn serve(sources: &Sources) -> Result<(), ServeError> {
+    let config = Config::load(sources)?;
+    telemetry::start_log(&config.log);
+    let runtime =
+        Runtime::new().map_err(|source| ServeError::System { what: "a runtime", source })?;
+    runtime.block_on(run(config))
+}
+
+async fn run(config: Config) -> Result<(), ServeError> {
+    let refused = |source| ServeError::System { what: "to tell of signals", source };
+    let mut signals = Signals::new().map_err(refused)?;
+    let public = config.public_url.as_ref().map(|url| url.text.clone());
+    let listener = server::listen(config.listen)?;
+    let running = server::start(config, Arc::new(SystemClock), listener).await?;
+    greet(&running, public.as_deref());
+    let name = signals.next().await;
+    tracing::info!(signal = name, "stopping; a second signal exits at once");
+    tokio::select! {
+        () = running.stop() => {}
+        _ = signals.next() => std::process::exit(INTERRUPTED),
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// The signals that end a server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
+        Ok(Self { terminate: signal(terminate)?, interrupt: signal(interrupt)? })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
+
+/// What whoever started the server reads; nobody may be reading, and that is no failure.
+fn greet(running: &Running, public: Option<&str>) {
+    let own = format!("http://{}", running.address());
+    let url = public.unwrap_or(&own);
+    let mut text = format!("parley listens on {own}; begin with: curl {own}/v1/manifest\n");
+    if let Some(first) = running.first_start() {
+        text.push_str(&first_words(url, &first.admin, &first.agent));
+    }
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes());
+    let _ = out.flush();
+}
+
+/// What is said once, on the first start: two tokens, and how an agent connects.
+fn first_words(url: &str, admin: &str, agent: &str) -> String {
+    let snippet = serde_json::json!({
+        "mcpServers": {
+            "parley": {
+                "type": "http",
+                "url": format!("{url}/mcp"),
+                "headers": { "Authorization": format!("Bearer {agent}") },
+            }
+        }
+    });
+    format!(
+        "admin token (human:admin; also in admin.token in the data folder): {admin}\n\
+         agent token (handle agent; read, write): {agent}\n\
+         MCP configuration for an agent:\n{snippet:#}\n"
+    )
+}

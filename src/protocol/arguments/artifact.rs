@@ -1,0 +1,92 @@
+//! The arguments of `publish_artifact`: an artifact is judged by its own text, faults and all, so
+//! this only finds where it stands.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{KEY_ARGUMENT, NO_OBJECT, at_fault, fault_detail, key_argument, unknown};
+use crate::command::Call;
+use crate::json::{FaultKind, parse_keeping_surrogates};
+use crate::operation::{Operation, Place};
+use crate::refusal::{Refusal, Result};
+
+const OPERATION: Operation = Operation::PublishArtifact;
+const ARTIFACT: &str = "artifact";
+
+/// The members of an object, each with its text.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Members(Vec::new()))
+            }
+        }
+        deserializer.deserialize_any(Collect)
+    }
+}
+
+pub(super) fn read(arguments: &[u8]) -> Result<(Call, Option<Box<str>>)> {
+    let arguments = if arguments.is_empty() { b"{}" } else { arguments };
+    let Ok(Members(members)) = serde_json::from_slice(arguments) else {
+        return Err(Refusal::body(None, NO_OBJECT));
+    };
+    let (mut artifact, mut key) = (None, None);
+    for (name, raw) in &members {
+        let text = raw.get().as_bytes();
+        match name.as_str() {
+            ARTIFACT => put(&mut artifact, Place::Body, ARTIFACT, text)?,
+            KEY_ARGUMENT => put(&mut key, Place::Query, KEY_ARGUMENT, text)?,
+            other => return Err(unknown(OPERATION, Place::Body, other)),
+        }
+    }
+    let key = match key {
+        None => None,
+        Some(text) => {
+            let value = parse_keeping_surrogates(text, 1).map_err(|fault| {
+                at_fault(
+                    Place::Query,
+                    Some(KEY_ARGUMENT.to_owned()),
+                    fault_detail(fault.kind).into(),
+                )
+            })?;
+            key_argument(OPERATION, &value)?
+        }
+    };
+    match artifact.filter(|text| *text != b"null") {
+        Some(text) => Ok((Call::PublishArtifact(text.into()), key)),
+        None => {
+            let detail = "`artifact` is required: the artifact itself, an object.";
+            Err(Refusal::body(ARTIFACT.to_owned(), detail))
+        }
+    }
+}
+
+/// Takes the text of a member that may be there once.
+fn put<'a>(slot: &mut Option<&'a [u8]>, place: Place, name: &str, text: &'a [u8]) -> Result<()> {
+    match slot.replace(text) {
+        None => Ok(()),
+        Some(_) => {
+            let detail = fault_detail(FaultKind::Duplicate);
+            Err(at_fault(place, Some(name.to_owned()), detail.into()))
+        }
+    }
+}

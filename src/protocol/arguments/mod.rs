@@ -1,0 +1,279 @@
+//! From the wire to a [`Call`], by the table of operations: one reading for HTTP and MCP
+//! (parley.md §2, §8; bindings.md §1, §3; mcp.md §4).
+//!
+//! Of the refusals within 400 `proof_missing` comes last, and a malformed identifier in a path,
+//! which is a 404, after all of them, as parley.md §6 orders the checks.
+
+mod artifact;
+mod call;
+mod digest;
+mod field;
+mod given;
+mod query;
+
+pub use digest::{content_digest, content_digest_of_artifact, key_digest};
+pub use query::{Query, percent_decode};
+
+use std::borrow::Cow;
+
+use crate::command::Call;
+use crate::json::{self, Fault, FaultKind, Object, Value, push_token};
+use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
+use crate::operation::{Field, Operation, Place, Shape};
+use crate::refusal::{Reason, Refusal, Result};
+use crate::time::Millis;
+
+use given::{Given, Raw};
+
+/// The name of the argument that holds an idempotency key over MCP.
+pub const KEY_ARGUMENT: &str = "idempotency_key";
+
+const NO_OBJECT: &str = "Send one JSON object with the operation's fields.";
+
+/// What arguments are judged with beside themselves.
+#[derive(Clone, Copy, Debug)]
+struct Judge<'a> {
+    limits: &'a Limits,
+    now: Millis,
+}
+
+/// Reads what came over HTTP: the values of the path's fields (percent-decoded), the raw query
+/// without its question mark, and the body. `None` and no bytes are both `{}`, but for an
+/// artifact, which is judged by whoever stores it.
+///
+/// # Errors
+/// 400 `invalid_parameter`, `invalid_body`, `proof_missing`, or the 404 of a malformed path.
+pub fn read_http(
+    operation: Operation,
+    path_values: &[(&str, &str)],
+    query: &str,
+    body: Option<&[u8]>,
+    limits: &Limits,
+    now: Millis,
+) -> Result<Call> {
+    let mut reading = Reading::new(operation, Judge { limits, now });
+    let mut query = Query::parse(query)?;
+    for field in operation.row().fields.iter().filter(|field| field.place == Place::Query) {
+        if let Some(text) = query.take(field.name) {
+            reading.put(field, Raw::Text(&text))?;
+        }
+    }
+    if let Some(name) = query.rest() {
+        return Err(unknown(operation, Place::Query, name));
+    }
+    for (name, text) in path_values {
+        if let Some(field) = operation.field(name) {
+            reading.put(field, Raw::Text(text))?;
+        }
+    }
+    if operation == Operation::PublishArtifact {
+        return Ok(Call::PublishArtifact(body.unwrap_or_default().into()));
+    }
+    if operation.has_body() {
+        let body = body.filter(|bytes| !bytes.is_empty()).unwrap_or(b"{}");
+        let value = json::parse_keeping_surrogates(body, NESTING_MAX).map_err(body_fault)?;
+        let Value::Object(object) = &value else {
+            return Err(Refusal::body(None, NO_OBJECT));
+        };
+        for (name, value) in object.iter() {
+            match operation.field(name).filter(|field| field.place == Place::Body) {
+                Some(field) => reading.put(field, Raw::Json(value))?,
+                None => return Err(unknown(operation, Place::Body, name)),
+            }
+        }
+    }
+    reading.call()
+}
+
+/// Reads the arguments of a tool: the raw text of the object, and the idempotency key beside
+/// them. No bytes and `null` are `{}`.
+///
+/// # Errors
+/// As over HTTP; what stands in path or query there, and the key, is `invalid_parameter` here.
+pub fn read_mcp(
+    operation: Operation,
+    arguments: &[u8],
+    limits: &Limits,
+    now: Millis,
+) -> Result<(Call, Option<Box<str>>)> {
+    if operation == Operation::PublishArtifact {
+        return artifact::read(arguments);
+    }
+    let arguments = if arguments.is_empty() { b"{}" } else { arguments };
+    let value = json::parse_keeping_surrogates(arguments, NESTING_MAX)
+        .map_err(|fault| argument_fault(operation, &fault))?;
+    let none = Object::default();
+    let object = match &value {
+        Value::Object(object) => object,
+        Value::Null => &none,
+        _ => {
+            return Err(at_fault(default_place(operation), None, NO_OBJECT.into()));
+        }
+    };
+    let mut reading = Reading::new(operation, Judge { limits, now });
+    let mut key = None;
+    for (name, value) in object.iter() {
+        if let Some(field) = operation.field(name) {
+            reading.put(field, Raw::Json(value))?;
+        } else if name == KEY_ARGUMENT {
+            key = key_argument(operation, value)?;
+        } else {
+            return Err(unknown(operation, default_place(operation), name));
+        }
+    }
+    reading.call().map(|call| (call, key))
+}
+
+/// Judges an idempotency key: 1 to 128 visible ASCII characters.
+///
+/// # Errors
+/// 400 `invalid_parameter`.
+pub fn idempotency_key(text: &str) -> Result<()> {
+    let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if visible && (1..=KEY_MAX).contains(&text.len()) {
+        return Ok(());
+    }
+    let detail = "An idempotency key has 1 to 128 visible ASCII characters.";
+    Err(Refusal::parameter(KEY_ARGUMENT, detail))
+}
+
+/// The key among the arguments; on a reader it is ignored, as over HTTP.
+fn key_argument(operation: Operation, value: &Value) -> Result<Option<Box<str>>> {
+    if !operation.writes() || value.is_null() {
+        return Ok(None);
+    }
+    let text = value.as_str().unwrap_or_default();
+    idempotency_key(text).map(|()| Some(text.into()))
+}
+
+/// The fields read so far, and what was wrong with the path.
+struct Reading<'a> {
+    operation: Operation,
+    judge: Judge<'a>,
+    given: Vec<(&'static str, Given)>,
+    path_fault: Option<Refusal>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(operation: Operation, judge: Judge<'a>) -> Self {
+        Self { operation, judge, given: Vec::new(), path_fault: None }
+    }
+
+    /// Takes the value of a field; a null is none, one that is ignored is not looked at.
+    fn put(&mut self, field: &'static Field, raw: Raw<'_>) -> Result<()> {
+        if field.shape == Shape::Ignored || raw.is_null() {
+            return Ok(());
+        }
+        match given::read(field.shape, raw, self.judge) {
+            Ok(given) => self.given.push((field.name, given)),
+            Err(wrong) if field.place == Place::Path => {
+                self.path_fault = Some(missing_thing(field.shape, wrong.detail));
+            }
+            Err(wrong) => {
+                let pointer = format!("{}{}", field.name, wrong.pointer);
+                return Err(at_fault(field.place, Some(pointer), wrong.detail));
+            }
+        }
+        Ok(())
+    }
+
+    fn call(mut self) -> Result<Call> {
+        for field in self.operation.row().fields.iter().filter(|field| field.required) {
+            let there = self.given.iter().any(|(name, _)| *name == field.name)
+                || (field.place == Place::Path && self.path_fault.is_some());
+            // Missing proof is a refusal of its own, and the last one.
+            if !there && field.shape != Shape::Evidence {
+                let detail = format!("`{}` is required. {}", field.name, field.doc);
+                return Err(at_fault(field.place, Some(field.name.to_owned()), detail.into()));
+            }
+        }
+        let given = call::Arguments::new(std::mem::take(&mut self.given));
+        let call = call::assemble(self.operation, given)?;
+        match self.path_fault {
+            Some(refusal) => Err(refusal),
+            None => Ok(call),
+        }
+    }
+}
+
+/// 404 with the reason of the thing that a malformed identifier in a path does not name.
+fn missing_thing(shape: Shape, detail: Cow<'static, str>) -> Refusal {
+    let reason = match shape {
+        Shape::Thread => Reason::ThreadNotFound,
+        Shape::Message => Reason::MessageNotFound,
+        Shape::Claim => Reason::ClaimNotFound,
+        Shape::ArtifactId => Reason::ArtifactNotFound,
+        _ => Reason::NotFound,
+    };
+    Refusal::new(reason, detail)
+}
+
+/// Where an argument belongs that the table does not know.
+fn default_place(operation: Operation) -> Place {
+    if operation.has_body() { Place::Body } else { Place::Query }
+}
+
+/// 400 at `field`, a JSON Pointer without the first slash; `None` where no single member is at
+/// fault.
+fn at_fault(place: Place, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
+    match place {
+        Place::Body => Refusal::body(field, detail),
+        Place::Path | Place::Query => Refusal {
+            field: field.map(String::into_boxed_str),
+            ..Refusal::new(Reason::InvalidParameter, detail)
+        },
+    }
+}
+
+fn unknown(operation: Operation, place: Place, name: &str) -> Refusal {
+    let fields = operation.row().fields.iter();
+    let names = fields.filter(|field| field.shape != Shape::Ignored).filter(|field| {
+        // Over MCP all fields are arguments; over HTTP this may name one of the path too.
+        place == Place::Body || field.place != Place::Body
+    });
+    let names: Vec<&str> = names.map(|field| field.name).collect();
+    let detail = if names.is_empty() {
+        format!("`{}` takes no fields.", operation.name())
+    } else {
+        format!("`{}` has no such field. It takes: {}.", operation.name(), names.join(", "))
+    };
+    at_fault(place, Some(token(name)), detail.into())
+}
+
+/// A member's name as a JSON Pointer without the first slash.
+fn token(name: &str) -> String {
+    let mut pointer = String::new();
+    push_token(&mut pointer, name);
+    pointer.remove(0);
+    pointer
+}
+
+fn fault_detail(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Malformed => "This is not JSON (RFC 8259, UTF-8). Send one JSON object.",
+        FaultKind::Duplicate => "A member is given twice. Give it once.",
+        FaultKind::Surrogate => "A string holds an unpaired surrogate, which is no character.",
+        FaultKind::Number => "This is no JSON number.",
+        FaultKind::TooDeep => "Objects and arrays nest deeper than 32. Nothing here needs that.",
+    }
+}
+
+fn body_fault(fault: Fault) -> Refusal {
+    Refusal::body(fault.field().map(str::to_owned), fault_detail(fault.kind))
+}
+
+/// A fault of the arguments' text: the place of the outermost member on the way to it decides.
+fn argument_fault(operation: Operation, fault: &Fault) -> Refusal {
+    let first = fault.field().and_then(|pointer| pointer.split('/').next());
+    let place = match first.and_then(|name| operation.field(name)) {
+        Some(field) => field.place,
+        None if first == Some(KEY_ARGUMENT) => Place::Query,
+        None => default_place(operation),
+    };
+    // A parameter has no members: it is named itself.
+    let field = if place == Place::Body { fault.field() } else { first };
+    at_fault(place, field.map(str::to_owned), fault_detail(fault.kind).into())
+}
+
+#[cfg(test)]
+mod tests;

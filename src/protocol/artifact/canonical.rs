@@ -1,0 +1,198 @@
+//! The canonical form (`artifacts.md` §1).
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+use super::{ARTIFACT_BYTES_MAX, Class, Fault, NESTING_MAX};
+use crate::json::{self, FaultKind, Member, Number, Object, Value};
+
+/// The largest magnitude an integer may have: 2^53 − 1.
+const INTEGER_MAX: i64 = 9_007_199_254_740_991;
+
+/// An artifact in canonical form: all strings and names in NFC, members sorted, integers in
+/// range. Only [`canonicalize`] makes one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Canonical {
+    body: Object,
+}
+
+impl Canonical {
+    /// The normalized top-level object. Its members' spans mean nothing: they are empty.
+    pub fn body(&self) -> &Object {
+        &self.body
+    }
+
+    /// The canonical bytes, a given `artifact_id` kept.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut output = Vec::new();
+        write_object(&self.body, None, &mut output);
+        output
+    }
+
+    /// The canonical bytes without the top-level member `artifact_id`: what the identifier
+    /// is computed of. A nested `artifact_id` stays.
+    pub fn bytes_without_identifier(&self) -> Vec<u8> {
+        let mut output = Vec::new();
+        write_object(&self.body, Some("artifact_id"), &mut output);
+        output
+    }
+}
+
+/// Reads an artifact and brings it into canonical form.
+///
+/// Errors are those of `artifacts.md` §1: `malformed_input`, `unsupported_value`,
+/// `normalization_collision`, and `limit_exceeded` for size and nesting. With several faults
+/// one of them is returned.
+pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, Fault> {
+    if bytes.len() > ARTIFACT_BYTES_MAX {
+        return Err(Fault::at_top(Class::LimitExceeded, "The artifact has over 65536 bytes."));
+    }
+    match json::parse(bytes, NESTING_MAX).map_err(Fault::from)? {
+        Value::Object(object) => Ok(Canonical { body: normalize_object(object)? }),
+        _ => Err(Fault::at_top(Class::UnsupportedValue, "The top level is no object.")),
+    }
+}
+
+impl From<json::Fault> for Fault {
+    fn from(fault: json::Fault) -> Self {
+        let (class, detail) = match fault.kind {
+            FaultKind::Malformed => (Class::MalformedInput, "The input is no JSON text in UTF-8."),
+            FaultKind::Duplicate => (Class::MalformedInput, "A member is given twice."),
+            FaultKind::Surrogate => {
+                (Class::UnsupportedValue, "A string or a name holds an unpaired surrogate.")
+            }
+            FaultKind::Number => (Class::UnsupportedValue, "A number is not finite."),
+            FaultKind::TooDeep => (Class::LimitExceeded, "The nesting is deeper than 64."),
+        };
+        Self { class, pointer: fault.pointer, detail }
+    }
+}
+
+fn normalize(value: Value) -> Result<Value, Fault> {
+    Ok(match value {
+        Value::Null | Value::Bool(_) => value,
+        Value::Number(number) => Value::Number(integer(&number)?),
+        Value::String(text) => Value::String(nfc(text)),
+        // The strict reader returns none; refused all the same, so that no later change of
+        // the reader lets one in.
+        Value::Surrogate => {
+            return Err(Fault::from(json::Fault {
+                kind: FaultKind::Surrogate,
+                pointer: String::new(),
+            }));
+        }
+        Value::Array(items) => {
+            let items = items.into_iter().enumerate().map(|(index, item)| {
+                normalize(item).map_err(|fault| under(&index.to_string(), fault))
+            });
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
+        Value::Object(object) => Value::Object(normalize_object(object)?),
+    })
+}
+
+fn normalize_object(object: Object) -> Result<Object, Fault> {
+    let mut members = Vec::with_capacity(object.len());
+    for Member { name, value, .. } in object.into_members() {
+        let value = normalize(value).map_err(|fault| under(&name, fault))?;
+        members.push(Member { name: nfc(name), value, span: 0..0 });
+    }
+    // Strings compare by the unsigned bytes of their UTF-8, which is the order asked for.
+    members.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    // The reader has refused names that were equal as written: these became equal here.
+    if let Some(pair) = members.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        let detail = "Two names become one under NFC.";
+        return Err(under(&pair[0].name, Fault::at_top(Class::NormalizationCollision, detail)));
+    }
+    Ok(Object::from_members(members))
+}
+
+/// Moves a fault's place one level down, while the recursion unwinds.
+fn under(token: &str, mut fault: Fault) -> Fault {
+    let mut pointer = String::new();
+    json::push_token(&mut pointer, token);
+    fault.pointer.insert_str(0, &pointer);
+    fault
+}
+
+fn nfc(text: String) -> String {
+    if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        return text;
+    }
+    text.nfc().collect()
+}
+
+/// Judges a number by its text: going by way of a float would round what must be refused.
+fn integer(number: &Number) -> Result<Number, Fault> {
+    if number.text().contains(['.', 'e', 'E']) {
+        let detail = "A number has a fraction or an exponent.";
+        return Err(Fault::at_top(Class::UnsupportedValue, detail));
+    }
+    match number.as_i64() {
+        Some(value) if (-INTEGER_MAX..=INTEGER_MAX).contains(&value) => {
+            Ok(Number::from_text(&value.to_string()))
+        }
+        _ => {
+            let detail = "An integer is beyond 9007199254740991 in magnitude.";
+            Err(Fault::at_top(Class::UnsupportedValue, detail))
+        }
+    }
+}
+
+fn write(value: &Value, output: &mut Vec<u8>) {
+    match value {
+        // No surrogate gets here, see `normalize`.
+        Value::Null | Value::Surrogate => output.extend_from_slice(b"null"),
+        Value::Bool(true) => output.extend_from_slice(b"true"),
+        Value::Bool(false) => output.extend_from_slice(b"false"),
+        Value::Number(number) => output.extend_from_slice(number.text().as_bytes()),
+        Value::String(text) => write_string(text, output),
+        Value::Array(items) => {
+            output.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    output.push(b',');
+                }
+                write(item, output);
+            }
+            output.push(b']');
+        }
+        Value::Object(object) => write_object(object, None, output),
+    }
+}
+
+fn write_object(object: &Object, left_out: Option<&str>, output: &mut Vec<u8>) {
+    output.push(b'{');
+    let members = object.iter().filter(|(name, _)| Some(*name) != left_out);
+    for (index, (name, value)) in members.enumerate() {
+        if index > 0 {
+            output.push(b',');
+        }
+        write_string(name, output);
+        output.push(b':');
+        write(value, output);
+    }
+    output.push(b'}');
+}
+
+fn write_string(text: &str, output: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    output.push(b'"');
+    for &byte in text.as_bytes() {
+        match byte {
+            b'"' => output.extend_from_slice(b"\\\""),
+            b'\\' => output.extend_from_slice(b"\\\\"),
+            0x08 => output.extend_from_slice(b"\\b"),
+            0x0c => output.extend_from_slice(b"\\f"),
+            b'\n' => output.extend_from_slice(b"\\n"),
+            b'\r' => output.extend_from_slice(b"\\r"),
+            b'\t' => output.extend_from_slice(b"\\t"),
+            0..0x20 => {
+                output.extend_from_slice(b"\\u00");
+                output.push(HEX[usize::from(byte >> 4)]);
+                output.push(HEX[usize::from(byte & 0x0f)]);
+            }
+            _ => output.push(byte),
+        }
+    }
+    output.push(b'"');
+}

@@ -1,0 +1,126 @@
+//! Classes of errors and warnings, and the fault that carries one.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// What kind of error or warning it is. The order is that of the names, which is the order
+/// failures stand in (`artifacts.md` §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Another identifier is computed than the artifact states (§1).
+    ArtifactIdentifierMismatch,
+    /// A blocking objection that a final decision passes over (§3.1, 4).
+    HiddenObjection,
+    /// `artifact_id` is missing, no string, or no identifier (§1).
+    InvalidArtifactIdentifierSyntax,
+    /// An objection that came after the decision; no failure (§3.1).
+    LaterObjection,
+    /// A bound of §3.3 is passed.
+    LimitExceeded,
+    /// The bytes are no admissible JSON text (§1).
+    MalformedInput,
+    /// Two names become one under NFC (§1).
+    NormalizationCollision,
+    /// A deadlock or exhaustion that leaves an unresolved objection behind (§3.1, 5).
+    ObjectionNotPreserved,
+    /// Artifacts that refer to one another in a circle (§3.1, 3).
+    ReferenceCycle,
+    /// An artifact that is referred to and cannot be had (§3.1, 1).
+    ReferenceUnavailable,
+    /// A missing or wrong member (§2).
+    SemanticViolation,
+    /// A completion without a final decision that verifies (§3.1, 5).
+    TerminationWithoutDecision,
+    /// Evidence that claims to be observed and names no source; a warning (§2).
+    UngroundedProvenance,
+    /// A value that the profile does not admit (§1).
+    UnsupportedValue,
+    /// Another `protocol_version` than `0.1` (§2).
+    UnsupportedVersion,
+}
+
+impl Class {
+    /// Every class, in order.
+    pub const ALL: [Self; 15] = [
+        Self::ArtifactIdentifierMismatch,
+        Self::HiddenObjection,
+        Self::InvalidArtifactIdentifierSyntax,
+        Self::LaterObjection,
+        Self::LimitExceeded,
+        Self::MalformedInput,
+        Self::NormalizationCollision,
+        Self::ObjectionNotPreserved,
+        Self::ReferenceCycle,
+        Self::ReferenceUnavailable,
+        Self::SemanticViolation,
+        Self::TerminationWithoutDecision,
+        Self::UngroundedProvenance,
+        Self::UnsupportedValue,
+        Self::UnsupportedVersion,
+    ];
+
+    /// The name as it stands in answers and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ArtifactIdentifierMismatch => "artifact_identifier_mismatch",
+            Self::HiddenObjection => "hidden_objection",
+            Self::InvalidArtifactIdentifierSyntax => "invalid_artifact_identifier_syntax",
+            Self::LaterObjection => "later_objection",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::MalformedInput => "malformed_input",
+            Self::NormalizationCollision => "normalization_collision",
+            Self::ObjectionNotPreserved => "objection_not_preserved",
+            Self::ReferenceCycle => "reference_cycle",
+            Self::ReferenceUnavailable => "reference_unavailable",
+            Self::SemanticViolation => "semantic_violation",
+            Self::TerminationWithoutDecision => "termination_without_decision",
+            Self::UngroundedProvenance => "ungrounded_provenance",
+            Self::UnsupportedValue => "unsupported_value",
+            Self::UnsupportedVersion => "unsupported_version",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Class {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Why an artifact is refused before its semantics are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// One of the classes of `artifacts.md` §1.
+    pub class: Class,
+    /// An RFC 6901 JSON Pointer to the member at fault, empty if there is none.
+    pub pointer: String,
+    /// A sentence for people.
+    pub detail: &'static str,
+}
+
+impl Fault {
+    /// A fault at the top level.
+    pub(super) fn at_top(class: Class, detail: &'static str) -> Self {
+        Self { class, pointer: String::new(), detail }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Class;
+
+    /// Failures are sorted by class, and the sort uses the enumeration: its order must be
+    /// that of the names, compared pair by pair.
+    #[test]
+    fn classes_are_ordered_by_name() {
+        assert!(Class::ALL.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(Class::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
+    }
+}

@@ -1,0 +1,143 @@
+//! The form of the answers about one artifact and about a closure.
+
+use serde::Serialize;
+
+use super::{
+    Canonical, Class, Examination, Identifier, Violation, canonicalize, examine, identity,
+};
+
+/// Why a closure does not verify (`artifacts.md` §3.2).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Failure {
+    /// What is wrong.
+    pub class: Class,
+    /// With which artifact.
+    pub artifact_id: Identifier,
+    /// Where in it; empty but for semantics.
+    pub pointer: String,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+/// An objection that the verification covered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReportedObjection {
+    /// The objection.
+    pub artifact_id: Identifier,
+    /// Whether it blocks.
+    pub blocking: bool,
+    /// The word a decision has for it, `unresolved` where one only lists it among its
+    /// unresolved issues, null where none speaks of it.
+    pub disposition: Option<String>,
+}
+
+/// Something worth knowing that fails nothing: a later objection, a warning.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Notice {
+    /// Of which kind.
+    pub class: Class,
+    /// About which artifact.
+    pub artifact_id: Identifier,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+/// The report on a closure (`artifacts.md` §3.2). The same store and targets give the same
+/// bytes: all lists are sorted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Whether there is no failure.
+    pub ok: bool,
+    /// The targets, each once, ascending.
+    pub targets: Vec<Identifier>,
+    /// Whether objections that nothing in the closure refers to were covered.
+    pub strict: bool,
+    /// The number of artifacts of the closure that could be had, targets included, without
+    /// what strict mode adds.
+    pub artifact_count: usize,
+    /// The number of references on the longest path; references within a cycle and to
+    /// missing artifacts do not count.
+    pub depth: usize,
+    /// By class, then identifier, then in the order of `artifacts.md` §2.
+    pub failures: Vec<Failure>,
+    /// The objections covered, by identifier.
+    pub objections: Vec<ReportedObjection>,
+    /// Blocking objections that came too late to fail a target, by identifier.
+    pub later_objections: Vec<Notice>,
+    /// By class, then identifier.
+    pub warnings: Vec<Notice>,
+}
+
+/// What is said about one artifact on its own (`artifacts.md` §4, `verify` and `validate`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Whether there is no violation.
+    pub ok: bool,
+    /// The identifier computed, null if the bytes have none.
+    pub artifact_id: Option<Identifier>,
+    /// The first violation's class.
+    pub class: Option<Class>,
+    /// The first violation's pointer.
+    pub pointer: Option<String>,
+    /// The first violation's detail.
+    pub detail: Option<&'static str>,
+    /// Every violation.
+    pub violations: Vec<Violation>,
+    /// Every warning.
+    pub warnings: Vec<Notice>,
+}
+
+impl Verdict {
+    /// Whether the artifact has the identifier it states.
+    pub fn verify(bytes: &[u8]) -> Self {
+        match canonicalize(bytes) {
+            Err(fault) => Self::new(None, vec![fault.into()], &[]),
+            Ok(canonical) => {
+                let violations = identity::verify(&canonical).err().into_iter();
+                Self::of(&canonical, violations.map(Violation::from).collect(), &[])
+            }
+        }
+    }
+
+    /// Whether the artifact has the identifier it states and says what its type asks for.
+    pub fn validate(bytes: &[u8]) -> Self {
+        let mut verdict = Self::verify(bytes);
+        if let (true, Ok(canonical)) = (verdict.ok, canonicalize(bytes)) {
+            let Examination { violations, warnings, .. } = examine(&canonical);
+            verdict = Self::new(verdict.artifact_id, violations, &warnings);
+        }
+        verdict
+    }
+
+    fn of(canonical: &Canonical, violations: Vec<Violation>, warnings: &[Class]) -> Self {
+        Self::new(Some(identity::compute(canonical)), violations, warnings)
+    }
+
+    fn new(
+        artifact_id: Option<Identifier>,
+        violations: Vec<Violation>,
+        warnings: &[Class],
+    ) -> Self {
+        let first = violations.first();
+        let warnings = artifact_id
+            .map_or_else(Vec::new, |id| warnings.iter().map(|class| warning(*class, id)).collect());
+        Self {
+            ok: first.is_none(),
+            artifact_id,
+            class: first.map(|violation| violation.class),
+            pointer: first.map(|violation| violation.pointer.clone()),
+            detail: first.map(|violation| violation.detail),
+            violations,
+            warnings,
+        }
+    }
+}
+
+/// A warning about an artifact.
+pub(super) fn warning(class: Class, artifact_id: Identifier) -> Notice {
+    let detail = match class {
+        Class::UngroundedProvenance => "The evidence claims to be observed and names no source.",
+        _ => "The artifact does not verify and counts for nothing.",
+    };
+    Notice { class, artifact_id, detail: detail.to_owned() }
+}

@@ -1,0 +1,333 @@
+//! What an artifact must say (`artifacts.md` §2).
+
+use serde::Serialize;
+
+use super::content::{Decision, Disposition, ProvenanceClass, Status, TerminationState};
+use super::{
+    ArtifactType, Canonical, Class, Content, Fault, Identifier, REFERENCES_MAX, Reference, Relation,
+};
+use crate::json::{Object, Value, push_token};
+use crate::text::is_visible;
+
+/// The one version there is.
+pub const PROTOCOL_VERSION: &str = "0.1";
+
+/// A place where an artifact is not what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// `semantic_violation`, `unsupported_version`, `limit_exceeded`, or a class of §1.
+    #[serde(skip)]
+    pub class: Class,
+    /// An RFC 6901 JSON Pointer to the missing or wrong member.
+    pub pointer: String,
+    /// A sentence for people.
+    pub detail: &'static str,
+}
+
+impl From<Fault> for Violation {
+    fn from(Fault { class, pointer, detail }: Fault) -> Self {
+        Self { class, pointer, detail }
+    }
+}
+
+/// What was found in an artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examination {
+    /// What it says, as far as it is well formed.
+    pub content: Content,
+    /// Every violation, in the order of `artifacts.md` §2; none if the artifact is valid.
+    pub violations: Vec<Violation>,
+    /// Warnings, which do not make it invalid.
+    pub warnings: Vec<Class>,
+}
+
+/// Examines an artifact whose identifier has been verified.
+///
+/// A string in `protocol_version` other than `0.1` is the only violation then: what the rest
+/// would have to be, this version cannot know. Over 256 references are `limit_exceeded`.
+pub fn examine(canonical: &Canonical) -> Examination {
+    let mut examiner = Examiner {
+        body: canonical.body(),
+        content: Content::default(),
+        violations: Vec::new(),
+        warnings: Vec::new(),
+    };
+    examiner.artifact();
+    let Examiner { content, violations, warnings, .. } = examiner;
+    Examination { content, violations, warnings }
+}
+
+/// Appends a token to a pointer.
+fn join(pointer: &str, token: &str) -> String {
+    let mut pointer = pointer.to_owned();
+    push_token(&mut pointer, token);
+    pointer
+}
+
+struct Examiner<'a> {
+    body: &'a Object,
+    content: Content,
+    violations: Vec<Violation>,
+    warnings: Vec<Class>,
+}
+
+impl<'a> Examiner<'a> {
+    fn violation(&mut self, pointer: impl Into<String>, detail: &'static str) {
+        let class = Class::SemanticViolation;
+        self.violations.push(Violation { class, pointer: pointer.into(), detail });
+    }
+
+    fn artifact(&mut self) {
+        let is_supported = self.version();
+        self.content.artifact_type = self
+            .body
+            .get("artifact_type")
+            .and_then(Value::as_str)
+            .and_then(ArtifactType::from_text);
+        if is_supported && self.content.artifact_type.is_none() {
+            self.violation("/artifact_type", "The type is missing or none of the seven.");
+        }
+        let payload = self.body.get("payload").and_then(Value::as_object);
+        if payload.is_none() {
+            self.violation("/payload", "The payload is missing or no object.");
+        }
+        let references = self.body.get("references").and_then(Value::as_array);
+        match references {
+            Some(items) if items.len() > REFERENCES_MAX => self.violations.push(Violation {
+                class: Class::LimitExceeded,
+                pointer: "/references".to_owned(),
+                detail: "There are over 256 references.",
+            }),
+            Some(_) => {}
+            None => self.violation("/references", "The references are missing or no array."),
+        }
+        self.extensions();
+        self.references(references.unwrap_or_default());
+        if let (Some(artifact_type), Some(payload)) = (self.content.artifact_type, payload) {
+            self.payload(artifact_type, payload, references);
+        }
+        if !is_supported {
+            self.violations.truncate(1);
+            self.warnings.clear();
+        }
+    }
+
+    /// Whether the version is one whose rules are known.
+    fn version(&mut self) -> bool {
+        match self.body.get("protocol_version") {
+            Some(Value::String(version)) if version == PROTOCOL_VERSION => true,
+            Some(Value::String(_)) => {
+                self.violations.push(Violation {
+                    class: Class::UnsupportedVersion,
+                    pointer: "/protocol_version".to_owned(),
+                    detail: "The version is not 0.1, and no rule makes another compatible.",
+                });
+                false
+            }
+            _ => {
+                self.violation("/protocol_version", "The version is missing or no string.");
+                true
+            }
+        }
+    }
+
+    fn extensions(&mut self) {
+        match self.body.get("extensions") {
+            None => {}
+            Some(Value::Object(extensions)) => {
+                for (key, _) in extensions.iter().filter(|(key, _)| !key.contains(['/', '.'])) {
+                    let detail = "The key of an extension has no namespace.";
+                    self.violation(join("/extensions", key), detail);
+                }
+            }
+            Some(_) => self.violation("/extensions", "The extensions are no object."),
+        }
+    }
+
+    fn references(&mut self, items: &'a [Value]) {
+        for (index, item) in items.iter().enumerate() {
+            let pointer = format!("/references/{index}");
+            let Some(object) = item.as_object() else {
+                self.violation(pointer, "A reference is no object.");
+                continue;
+            };
+            let artifact_id = self.identifier(object, &pointer, "artifact_id");
+            let relation = object.get("relation");
+            let known = relation.and_then(Value::as_str).and_then(Relation::from_text);
+            if relation.is_some() && known.is_none() {
+                self.violation(join(&pointer, "relation"), "The relation is none of the six.");
+            }
+            if let Some(artifact_id) = artifact_id {
+                self.content.references.push(Reference { artifact_id, relation: known });
+            }
+        }
+    }
+
+    /// The identifier in a member that must hold one.
+    fn identifier(&mut self, object: &Object, pointer: &str, name: &str) -> Option<Identifier> {
+        let text = object.get(name).and_then(Value::as_str);
+        let id = text.and_then(|text| text.parse().ok());
+        if id.is_none() {
+            self.violation(join(pointer, name), "An identifier is missing or malformed.");
+        }
+        id
+    }
+
+    /// The text in a member of the payload that must be a string with something visible.
+    fn visible(&mut self, payload: &'a Object, name: &str) {
+        if !payload.get(name).and_then(Value::as_str).is_some_and(is_visible) {
+            let detail = "A text is missing, no string, or shows nothing.";
+            self.violation(join("/payload", name), detail);
+        }
+    }
+
+    fn boolean(&mut self, payload: &'a Object, name: &str) -> bool {
+        payload.get(name).and_then(Value::as_bool).unwrap_or_else(|| {
+            self.violation(join("/payload", name), "A truth value is missing or is none.");
+            false
+        })
+    }
+
+    /// The value of a member of the payload that must be one of a few words.
+    fn word<T>(
+        &mut self,
+        payload: &'a Object,
+        name: &str,
+        from_text: fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let word = payload.get(name).and_then(Value::as_str).and_then(from_text);
+        if word.is_none() {
+            self.violation(join("/payload", name), "A word is missing or none of those defined.");
+        }
+        word
+    }
+
+    fn array(&mut self, payload: &'a Object, name: &str) -> &'a [Value] {
+        payload.get(name).and_then(Value::as_array).unwrap_or_else(|| {
+            self.violation(join("/payload", name), "An array is missing or is none.");
+            &[]
+        })
+    }
+
+    fn payload(
+        &mut self,
+        artifact_type: ArtifactType,
+        payload: &'a Object,
+        references: Option<&'a [Value]>,
+    ) {
+        match artifact_type {
+            ArtifactType::Claim => self.visible(payload, "statement"),
+            ArtifactType::Evidence => {
+                self.visible(payload, "content");
+                self.provenance(payload);
+                self.relation(references, &[Relation::Supports]);
+            }
+            ArtifactType::Objection => {
+                self.visible(payload, "statement");
+                self.content.blocking = self.boolean(payload, "blocking");
+                self.relation(references, &[Relation::ObjectsTo]);
+            }
+            ArtifactType::Revision => {
+                self.visible(payload, "statement");
+                self.relation(references, &[Relation::Revises, Relation::Supersedes]);
+            }
+            ArtifactType::Decision => self.decision(payload),
+            ArtifactType::Failure => {
+                self.visible(payload, "code");
+                self.visible(payload, "description");
+                self.boolean(payload, "retryable");
+            }
+            ArtifactType::Termination => {
+                let state = self.word(payload, "state", TerminationState::from_text);
+                self.content.state = state;
+                let is_bare = references.is_some_and(<[Value]>::is_empty);
+                if state == Some(TerminationState::Completed) && is_bare {
+                    self.violation("/references", "A completed termination refers to nothing.");
+                }
+            }
+        }
+    }
+
+    fn provenance(&mut self, payload: &'a Object) {
+        let class = self.word(payload, "provenance_class", ProvenanceClass::from_text);
+        let is_observed = matches!(
+            class,
+            Some(ProvenanceClass::TraceVerifiedObservation | ProvenanceClass::ExternalEvidence)
+        );
+        let is_grounded = match payload.get("source") {
+            None | Some(Value::Null) => false,
+            Some(Value::String(source)) => is_visible(source),
+            Some(_) => true,
+        };
+        if is_observed && !is_grounded {
+            self.warnings.push(Class::UngroundedProvenance);
+        }
+    }
+
+    /// At least one reference must have one of these relations. References that are no array
+    /// have been listed, and one place is listed once.
+    fn relation(&mut self, references: Option<&'a [Value]>, admitted: &[Relation]) {
+        let Some(items) = references else { return };
+        let is_admitted = |item: &Value| {
+            let relation = item.as_object().and_then(|object| object.get("relation"));
+            let relation = relation.and_then(Value::as_str).and_then(Relation::from_text);
+            relation.is_some_and(|relation| admitted.contains(&relation))
+        };
+        if !items.iter().any(is_admitted) {
+            self.violation("/references", "No reference has the relation that the type asks for.");
+        }
+    }
+
+    fn decision(&mut self, payload: &'a Object) {
+        self.visible(payload, "outcome");
+        let status = self.word(payload, "status", Status::from_text);
+        let dispositions = self.array(payload, "objection_dispositions");
+        let issues = self.array(payload, "unresolved_issues");
+        let mut decision =
+            Decision { is_final: status == Some(Status::Final), ..Decision::default() };
+        for (index, item) in dispositions.iter().enumerate() {
+            let pointer = format!("/payload/objection_dispositions/{index}");
+            decision.dispositions.extend(self.disposition(item, &pointer));
+        }
+        for (index, item) in issues.iter().enumerate() {
+            let pointer = format!("/payload/unresolved_issues/{index}");
+            decision.unresolved.extend(self.issue(item, &pointer));
+        }
+        self.content.decision = Some(decision);
+    }
+
+    fn disposition(&mut self, item: &'a Value, pointer: &str) -> Option<Disposition> {
+        let Some(object) = item.as_object() else {
+            self.violation(pointer, "An objection disposition is no object.");
+            return None;
+        };
+        // Where both names stand, `artifact_id` counts, as everywhere else.
+        let has_other = object.get("artifact_id").is_none() && object.get("objection").is_some();
+        let name = if has_other { "objection" } else { "artifact_id" };
+        let objection = self.identifier(object, pointer, name);
+        let word = object.get("disposition").and_then(Value::as_str);
+        let word = word.filter(|word| is_visible(word));
+        if word.is_none() {
+            let detail = "A disposition is missing, no string, or shows nothing.";
+            self.violation(join(pointer, "disposition"), detail);
+        }
+        Some(Disposition { objection: objection?, word: word?.to_owned() })
+    }
+
+    /// The objection that an unresolved issue names, if it names one.
+    fn issue(&mut self, item: &'a Value, pointer: &str) -> Option<Identifier> {
+        match item {
+            Value::String(text) => {
+                if !is_visible(text) {
+                    self.violation(pointer, "An unresolved issue shows nothing.");
+                }
+                text.parse().ok()
+            }
+            Value::Object(object) => self.identifier(object, pointer, "artifact_id"),
+            _ => {
+                self.violation(pointer, "An unresolved issue is no string and no object.");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Who is told what (bindings.md §6): the frames that an act causes, and the places they take in
+//! the one order. Derived, never stored: the same for every listener, live or in a replay.
+
+use crate::entry::{Act, Position, slot};
+use crate::who::Participant;
+
+/// What a feed follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The turns of one participant.
+    #[default]
+    Inbox,
+    /// Some threads.
+    Threads,
+    /// Everything, and the turns of one participant.
+    All,
+}
+
+impl Scope {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Inbox => "inbox",
+            Self::Threads => "threads",
+            Self::All => "all",
+        }
+    }
+
+    /// The scope of a word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Inbox, Self::Threads, Self::All].into_iter().find(|scope| scope.word() == word)
+    }
+
+    /// Whether the feed tells of messages, events and claims.
+    pub fn tells_acts(self) -> bool {
+        self != Self::Inbox
+    }
+
+    /// Whether the feed tells of turns.
+    pub fn tells_turns(self) -> bool {
+        self != Self::Threads
+    }
+}
+
+/// One frame that an act causes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// The message.
+    Message,
+    /// The event.
+    Event,
+    /// The claim at this place of [`Act::claims`].
+    Claim(usize),
+    /// The thread now waits for the listener.
+    Awaiting,
+    /// The turn has left the listener.
+    Settled,
+}
+
+impl Frame {
+    /// The `type` on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Event => "event",
+            Self::Claim(_) => "claim",
+            Self::Awaiting => "awaiting",
+            Self::Settled => "settled",
+        }
+    }
+
+    /// The place that the frame takes when the act stands at `entry`.
+    pub fn position(self, entry: u64) -> Position {
+        let slot = match self {
+            Self::Message => slot::MESSAGE,
+            Self::Event => slot::EVENT,
+            Self::Claim(place) => slot::CLAIMS + place as u64,
+            Self::Awaiting => slot::AWAITING,
+            Self::Settled => slot::SETTLED,
+        };
+        Position::of(entry, slot)
+    }
+}
+
+/// The frames about the thread itself, in order.
+pub fn act_frames(act: &Act) -> impl Iterator<Item = Frame> + '_ {
+    let message = act.message().map(|_| Frame::Message);
+    let event = act.event.as_ref().map(|_| Frame::Event);
+    let claims = act.claims().enumerate().map(|(place, _)| Frame::Claim(place));
+    message.into_iter().chain(event).chain(claims)
+}
+
+/// The frame about the turn that `participant` is told, if any. A new `awaiting` replaces the one
+/// before without a `settled`.
+pub fn turn_frame(act: &Act, participant: &Participant, anyone: bool) -> Option<Frame> {
+    let waits = act.awaiting.as_ref().is_some_and(|now| now.concerns(participant, anyone));
+    if act.awaiting_set && waits {
+        return Some(Frame::Awaiting);
+    }
+    let waited = act.awaiting_was.as_ref().is_some_and(|was| was.concerns(participant, anyone));
+    (waited && !waits).then_some(Frame::Settled)
+}

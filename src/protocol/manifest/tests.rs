@@ -1,0 +1,132 @@
+use serde_json::Value;
+
+use super::*;
+use crate::act::Kind;
+use crate::refusal::Reason;
+use crate::who::Right;
+
+fn read(profiles: Profiles, language: Language) -> Value {
+    let limits = Limits { page_max: 77, ..Limits::default() };
+    let facts = ManifestFacts {
+        version: "9.9.9",
+        realm: "local",
+        instance: "i",
+        era: 3,
+        profiles,
+        limits: &limits,
+    };
+    let bytes = manifest(&facts, language);
+    assert_eq!(bytes, manifest(&facts, language), "the same facts give the same bytes");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+fn words<'v>(manifest: &'v Value, list: &str, name: &str) -> Vec<&'v str> {
+    let rows = manifest[list].as_array().expect(list);
+    rows.iter().map(|row| row[name].as_str().expect(name)).collect()
+}
+
+/// Goal: nothing that the language has is left out of its manifest. Method: every table is
+/// compared with what decides.
+#[test]
+fn complete() {
+    let manifest = read(Profiles::ALL, Language::En);
+    assert_eq!(words(&manifest, "acts", "kind"), Kind::ALL.map(Kind::word));
+    assert_eq!(words(&manifest, "states", "state"), State::ALL.map(State::word));
+    assert_eq!(words(&manifest, "rights", "right"), Right::ALL.map(Right::word));
+    let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    assert_eq!(words(&manifest, "reasons", "reason"), reasons);
+    let operations: Vec<_> = Operation::all().map(Operation::name).collect();
+    assert_eq!(words(&manifest, "operations", "name"), operations);
+    let fields: Vec<_> = Operation::PostMessage.row().fields.iter().map(|f| f.name).collect();
+    let rows = manifest["envelope"]["fields"].as_array().expect("fields").iter();
+    assert_eq!(rows.map(|row| row["name"].as_str().expect("name")).collect::<Vec<_>>(), fields);
+    let of_profiles = manifest["profiles"].as_array().expect("profiles").iter();
+    let of_profiles = of_profiles.flat_map(|row| row["operations"].as_array().expect("list"));
+    assert_eq!(of_profiles.count(), Operation::COUNT);
+    assert_eq!(words(&manifest, "profiles", "name"), ["core", "dialectic", "feed", "artifacts"]);
+    assert_eq!(manifest["limits"]["body_max"], 500);
+    assert_eq!(manifest["limits"]["extension_max"], 64);
+    assert_eq!(manifest["limits"]["page_max"], 77);
+    assert_eq!(manifest["limits"].as_object().expect("limits").len(), 15);
+    assert_eq!(manifest["unicode"], UNICODE_VERSION);
+    assert_eq!(manifest["era"], 3);
+}
+
+/// Goal: what the tables say of acts and states is published. Method: the rows written out.
+#[test]
+fn acts_and_states() {
+    let manifest = read(Profiles::ALL, Language::En);
+    let acts = manifest["acts"].as_array().expect("acts").iter();
+    let acts = acts.map(|act| {
+        format!("{} {} {} {}", act["kind"], act["parent"], act["expects_reply"], act["mark"])
+    });
+    let acts = acts.collect::<Vec<_>>().join("\n").replace('"', "");
+    assert_eq!(
+        acts,
+        "ask optional true open\nanswer reply false answered\nclarify reply true null\n\
+         propose optional true null\nobject reply true null\nagree reply false null\n\
+         inform optional false null\ndecide optional false decided\nretract required false null"
+    );
+    let states = manifest["states"].as_array().expect("states").iter();
+    let states =
+        states.map(|state| format!("{} {} {}", state["state"], state["kind"], state["next"]));
+    let states = states.collect::<Vec<_>>().join("\n").replace('"', "");
+    assert_eq!(
+        states,
+        "open line [answered,decided,deferred,obsolete,rejected]\n\
+         answered line [decided,closed,deferred,obsolete,rejected]\n\
+         decided line [closed,deferred,obsolete,rejected]\n\
+         closed line [deferred,obsolete,rejected]\n\
+         deferred side []\nobsolete side []\nrejected side []"
+    );
+}
+
+/// Goal: a language changes sentences, never a key or a word. Method: the same tree with sentences
+/// taken out is equal; the sentences all differ.
+#[test]
+fn languages() {
+    let english = read(Profiles::ALL, Language::En);
+    for language in [Language::De, Language::Fr] {
+        let other = read(Profiles::ALL, language);
+        assert_ne!(english, other);
+        assert_eq!(bare(&english), bare(&other), "{}", language.word());
+    }
+    fn bare(value: &Value) -> Value {
+        match value {
+            Value::String(text) if text.contains(' ') || text.ends_with('.') => Value::Null,
+            Value::Array(items) => items.iter().map(bare).collect(),
+            Value::Object(members) => {
+                members.iter().map(|(name, value)| (name.clone(), bare(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// Goal: a profile that is not in force leaves nothing behind.
+#[test]
+fn core_alone() {
+    let manifest = read(Profiles::CORE, Language::En);
+    assert_eq!(words(&manifest, "profiles", "name"), ["core"]);
+    assert_eq!(manifest["operations"].as_array().expect("operations").len(), 9);
+    assert!(manifest["transports"].get("feed").is_none());
+}
+
+/// Goal: a representation is named by its bytes, and `If-None-Match` is read as RFC 9110 says.
+#[test]
+fn etags() {
+    let tag = etag(b"a");
+    assert_eq!(tag.len(), 34);
+    assert_ne!(tag, etag(b"b"));
+    for (header, want) in [
+        (tag.clone(), true),
+        (format!("W/{tag}"), true),
+        (format!("\"x\", {tag}"), true),
+        ("*".to_owned(), true),
+        (etag(b"b"), false),
+        (tag.trim_matches('"').to_owned(), false),
+        (String::new(), false),
+    ] {
+        assert_eq!(not_modified(&header, &tag), want, "{header}");
+    }
+}

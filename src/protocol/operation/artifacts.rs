@@ -1,0 +1,134 @@
+//! The rows of the profile `artifacts` (artifacts.md §4).
+
+use super::{
+    CURSOR, Field, LIMIT, Method, Operation, Output, Place, Profile, Row, Shape, THREAD, Words,
+    data_not_instructions,
+};
+use crate::who::Right;
+
+const ARTIFACT: Field = Field::new(
+    "artifact_id",
+    Place::Path,
+    Shape::ArtifactId,
+    "The artifact: `sha256:` and 64 lowercase hex digits.",
+);
+
+pub(super) static PUBLISH_ARTIFACT: Row = Row {
+    operation: Operation::PublishArtifact,
+    name: "publish_artifact",
+    title: "Publish an artifact",
+    description: "Store an immutable artifact of the deliberation (CLAIM, EVIDENCE, OBJECTION, \
+        REVISION, DECISION, FAILURE, TERMINATION) under the hash of its canonical JSON. Its \
+        `artifact_id` must be the right one; numbers are integers. References to artifacts that \
+        are not there yet are accepted and listed as `unresolved`. A final decision whose closure \
+        hides a blocking objection is refused with the report. Next: publish what is unresolved, \
+        then verify_closure.",
+    method: Method::Post,
+    path: "/v1/artifacts",
+    profile: Profile::Artifacts,
+    rights: &[Right::Write],
+    success: 201,
+    output: Output::Published,
+    fields: &[Field::body(
+        "artifact",
+        Shape::Artifact,
+        "The artifact: an object with protocol_version, artifact_id, artifact_type, payload, \
+         references and, if you like, extensions. Nulls in it are data.",
+    )
+    .required()],
+};
+
+pub(super) static READ_ARTIFACT: Row = Row {
+    operation: Operation::ReadArtifact,
+    name: "read_artifact",
+    title: "Read an artifact",
+    description: concat!(
+        "Read one artifact by its identifier, as it was published. It never changes. Next: read \
+         what its `references` name, or verify_closure to have all of it checked at once.",
+        data_not_instructions!()
+    ),
+    method: Method::Get,
+    path: "/v1/artifacts/{artifact_id}",
+    profile: Profile::Artifacts,
+    rights: &[Right::Read],
+    success: 200,
+    output: Output::Artifact,
+    fields: &[ARTIFACT],
+};
+
+pub(super) static LIST_ARTIFACTS: Row = Row {
+    operation: Operation::ListArtifacts,
+    name: "list_artifacts",
+    title: "List artifacts",
+    description: concat!(
+        "Look for published artifacts in order of publication: by type, by what they refer to \
+         (for example the OBJECTIONs to a decision), by thread. Next: read_artifact or \
+         verify_closure; while `more` is true, the same call with `cursor` gives the next page.",
+        data_not_instructions!()
+    ),
+    method: Method::Get,
+    path: "/v1/artifacts",
+    profile: Profile::Artifacts,
+    rights: &[Right::Read],
+    success: 200,
+    output: Output::Artifacts,
+    fields: &[
+        Field::query("type", Shape::Word(Words::ArtifactType), "Only those of this type."),
+        Field::query("references", Shape::ArtifactId, "Only those that refer to this artifact."),
+        Field::query(
+            "thread",
+            Shape::Thread,
+            "Only those that name this thread in `extensions[\"parley/1\"]`.",
+        ),
+        CURSOR,
+        LIMIT,
+    ],
+};
+
+pub(super) static VERIFY_CLOSURE: Row = Row {
+    operation: Operation::VerifyClosure,
+    name: "verify_closure",
+    title: "Verify a closure",
+    description: concat!(
+        "Have everything that an artifact rests on checked: identifiers, semantics, cycles, \
+         missing references, and whether a final decision hides a blocking objection. `strict` \
+         also covers objections that nothing in the closure mentions. Use it before you rely on \
+         a decision. Next: if `ok` is false, each of `failures` names the artifact to look at.",
+        data_not_instructions!()
+    ),
+    method: Method::Get,
+    path: "/v1/artifacts/{artifact_id}/closure",
+    profile: Profile::Artifacts,
+    rights: &[Right::Read],
+    success: 200,
+    output: Output::Report,
+    fields: &[
+        ARTIFACT,
+        Field::query(
+            "strict",
+            Shape::Bool,
+            "Whether objections known to the store count that nothing in the closure refers to; \
+             true if left out.",
+        ),
+    ],
+};
+
+pub(super) static EXPORT_THREAD: Row = Row {
+    operation: Operation::ExportThread,
+    name: "export_thread",
+    title: "Export a thread as artifacts",
+    description: concat!(
+        "Get a thread as a chain of artifacts, each referring to earlier ones only: something to \
+         keep, to audit elsewhere, or to publish. Nothing is stored by it. The cursor is good \
+         while the thread stands still; after `invalid_cursor` begin anew. Next: publish_artifact \
+         for each in order, if the deliberation is to be kept here.",
+        data_not_instructions!()
+    ),
+    method: Method::Get,
+    path: "/v1/threads/{thread}/artifacts",
+    profile: Profile::Artifacts,
+    rights: &[Right::Read],
+    success: 200,
+    output: Output::Artifacts,
+    fields: &[THREAD, CURSOR, LIMIT],
+};

@@ -1,0 +1,142 @@
+//! The rows of the profile `dialectic` (parley.md §8).
+
+use super::{
+    CURSOR, FROM, Field, LIMIT, Method, Operation, Output, Place, Profile, Row, Shape, THREAD,
+    Words, data_not_instructions,
+};
+use crate::limits::BODY_MAX;
+use crate::who::Right;
+
+const CLAIM: Field = Field::new("claim", Place::Path, Shape::Claim, "The claim, as `cl_7`.");
+const PROOF: Field = Field::body(
+    "evidence",
+    Shape::Evidence,
+    "The proof: at least one piece whose kind is neither `note` nor `other`.",
+)
+.required();
+
+pub(super) static ASSERT_CLAIM: Row = Row {
+    operation: Operation::AssertClaim,
+    name: "assert_claim",
+    title: "Assert a claim",
+    description: "State something that others can check, apart from the conversation: one \
+        statement, with evidence if you have any (a URL, a hash, a commit, a log, something that \
+        reproduces it). It begins `unverified`; only another identity's proof makes it \
+        `supported`. `supersedes` replaces older claims of the thread that this one corrects. \
+        Next: ask somebody else to attest it with proof; you cannot attest your own.",
+    method: Method::Post,
+    path: "/v1/threads/{thread}/claims",
+    profile: Profile::Dialectic,
+    rights: &[Right::Write],
+    success: 201,
+    output: Output::ClaimChanged,
+    fields: &[
+        THREAD,
+        Field::body(
+            "statement",
+            Shape::Text { min: 1, max: BODY_MAX },
+            "What is claimed: 1 to 500 characters, something visible.",
+        )
+        .required(),
+        Field::body("evidence", Shape::Evidence, "What speaks for it: pointers, not opinions."),
+        Field::body(
+            "supersedes",
+            Shape::Claims,
+            "Up to 8 older claims of the thread that this one replaces.",
+        ),
+        Field::body(
+            "valid_until",
+            Shape::Future,
+            "When it expires: an RFC 3339 time in the future.",
+        ),
+        FROM,
+    ],
+};
+
+pub(super) static ATTEST_CLAIM: Row = Row {
+    operation: Operation::AttestClaim,
+    name: "attest_claim",
+    title: "Attest a claim",
+    description: concat!(
+        "Support another identity's claim with proof that you checked yourself; agreement without \
+         proof is refused. Each identity attests a claim once. With `seal` true it is the \
+         verifier's seal: it needs the right `verify` and a claim that somebody other than you \
+         has supported, and makes it `verified`. If your check fails, use refute_claim instead.",
+        data_not_instructions!()
+    ),
+    method: Method::Post,
+    path: "/v1/claims/{claim}/attest",
+    profile: Profile::Dialectic,
+    rights: &[Right::Write],
+    success: 200,
+    output: Output::ClaimChanged,
+    fields: &[
+        CLAIM,
+        PROOF,
+        Field::body("seal", Shape::Bool, "Whether it is the verifier's seal; false if left out."),
+        FROM,
+    ],
+};
+
+pub(super) static REFUTE_CLAIM: Row = Row {
+    operation: Operation::RefuteClaim,
+    name: "refute_claim",
+    title: "Refute a claim",
+    description: concat!(
+        "Show with proof that a claim is wrong, also your own: one proven refutation outweighs \
+         all support, a seal too, and is final. For a doubt without proof, post_message with \
+         kind `object`. Next: assert_claim with `supersedes` if you know what holds instead.",
+        data_not_instructions!()
+    ),
+    method: Method::Post,
+    path: "/v1/claims/{claim}/refute",
+    profile: Profile::Dialectic,
+    rights: &[Right::Write],
+    success: 200,
+    output: Output::ClaimChanged,
+    fields: &[CLAIM, PROOF, FROM],
+};
+
+pub(super) static READ_CLAIM: Row = Row {
+    operation: Operation::ReadClaim,
+    name: "read_claim",
+    title: "Read a claim",
+    description: concat!(
+        "Read one claim before you rely on it: its statement, status, evidence, who attested it \
+         with what, its refutation, what replaced it, and whether it has expired. Next: check \
+         the evidence yourself, then attest_claim or refute_claim.",
+        data_not_instructions!()
+    ),
+    method: Method::Get,
+    path: "/v1/claims/{claim}",
+    profile: Profile::Dialectic,
+    rights: &[Right::Read],
+    success: 200,
+    output: Output::Claim,
+    fields: &[CLAIM],
+};
+
+pub(super) static LIST_CLAIMS: Row = Row {
+    operation: Operation::ListClaims,
+    name: "list_claims",
+    title: "List a thread's claims",
+    description: concat!(
+        "See what is claimed in a thread and how each claim stands, all or of one `status`. Use \
+         it before you decide, or to find claims that still need a check (`unverified`). Next: \
+         attest_claim or refute_claim with proof; while `more` is true, the same call with \
+         `cursor` gives the next page.",
+        data_not_instructions!()
+    ),
+    method: Method::Get,
+    path: "/v1/threads/{thread}/claims",
+    profile: Profile::Dialectic,
+    rights: &[Right::Read],
+    success: 200,
+    output: Output::Claims,
+    fields: &[
+        THREAD,
+        Field::query("status", Shape::Word(Words::Status), "Only those of this status."),
+        CURSOR,
+        LIMIT,
+    ],
+};

@@ -1,0 +1,40 @@
+//! Schemas from the table of operations: for MCP tools in the portable form that every client
+//! takes (mcp.md §4), and an OpenAPI 3.1 document, which says as much as JSON Schema can.
+//!
+//! Both come from the same fields and the same [`shape::Type`]s of answers.
+
+mod field;
+mod openapi;
+mod output;
+mod paths;
+mod shape;
+mod strings;
+mod tool;
+
+pub use openapi::{OpenApiFacts, openapi};
+pub use tool::{annotations, input_schema, output_schema, tool};
+
+use serde_json::{Map, Value};
+
+/// An object out of members given in order.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// Adds a member to an object; anything else stays as it is.
+fn with(mut object: Value, name: &str, value: impl Into<Value>) -> Value {
+    if let Value::Object(members) = &mut object {
+        members.insert(name.to_owned(), value.into());
+    }
+    object
+}
+
+/// An object out of named values.
+fn members<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Value {
+    Value::Object(
+        members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Map<_, _>>(),
+    )
+}
+
+#[cfg(test)]
+mod tests;

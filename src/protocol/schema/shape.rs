@@ -1,0 +1,172 @@
+//! What answers are made of, said once and rendered twice: portably for MCP, fully for OpenAPI.
+
+use serde_json::{Value, json};
+
+use super::members;
+
+/// The type of a value in an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Type {
+    /// A string.
+    Text,
+    /// An RFC 3339 time.
+    Time,
+    /// One of these strings.
+    Words(Vec<&'static str>),
+    /// A whole number, 0 or more.
+    Count,
+    /// `true` or `false`.
+    Truth,
+    /// An object of these members, and perhaps more.
+    Object(Vec<Member>),
+    /// An object of any members.
+    AnyObject,
+    /// A list.
+    List(Box<Type>),
+    /// The value or null.
+    Maybe(Box<Type>),
+    /// One of two types.
+    Either(Box<Type>, Box<Type>),
+    /// An object that has a name.
+    Named(Named),
+    /// An object that has a name and holds itself.
+    Within(Named),
+}
+
+/// A member of an object.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    name: &'static str,
+    of: Type,
+    required: bool,
+}
+
+/// A member that is always there.
+pub(super) fn always(name: &'static str, of: Type) -> Member {
+    Member { name, of, required: true }
+}
+
+/// A member that may be missing.
+pub(super) fn sometimes(name: &'static str, of: Type) -> Member {
+    Member { name, of, required: false }
+}
+
+/// A list of `of`.
+pub(super) fn list(of: Type) -> Type {
+    Type::List(Box::new(of))
+}
+
+/// `of` or null.
+pub(super) fn maybe(of: Type) -> Type {
+    Type::Maybe(Box::new(of))
+}
+
+/// The objects that have a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// (identity, extension).
+    Participant,
+    /// The open turn.
+    Awaiting,
+    /// A message.
+    Message,
+    /// A message as a reading shows it: in a tree with its replies.
+    ShownMessage,
+    /// A thread.
+    Thread,
+    /// A change of state.
+    Event,
+    /// A piece of evidence.
+    Evidence,
+    /// A claim.
+    Claim,
+    /// An artifact.
+    Artifact,
+    /// The report on a closure.
+    Report,
+    /// A token, never its secret.
+    Token,
+    /// A refusal.
+    Problem,
+}
+
+impl Named {
+    /// All of them.
+    pub(super) const ALL: [Self; 12] = [
+        Self::Participant,
+        Self::Awaiting,
+        Self::Message,
+        Self::ShownMessage,
+        Self::Thread,
+        Self::Event,
+        Self::Evidence,
+        Self::Claim,
+        Self::Artifact,
+        Self::Report,
+        Self::Token,
+        Self::Problem,
+    ];
+
+    /// The name in OpenAPI's components.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Participant => "Participant",
+            Self::Awaiting => "Awaiting",
+            Self::Message => "Message",
+            Self::ShownMessage => "ShownMessage",
+            Self::Thread => "Thread",
+            Self::Event => "Event",
+            Self::Evidence => "Evidence",
+            Self::Claim => "Claim",
+            Self::Artifact => "Artifact",
+            Self::Report => "Report",
+            Self::Token => "Token",
+            Self::Problem => "Problem",
+        }
+    }
+}
+
+impl Type {
+    /// The schema that every MCP client takes: one `type` a property, nothing by reference. `None`
+    /// for what has two types or may be null, which stays undeclared.
+    pub(super) fn portable(&self) -> Option<Value> {
+        Some(match self {
+            Self::Text | Self::Time => json!({ "type": "string" }),
+            Self::Words(words) => json!({ "type": "string", "enum": words }),
+            Self::Count => json!({ "type": "integer", "minimum": 0 }),
+            Self::Truth => json!({ "type": "boolean" }),
+            Self::AnyObject | Self::Within(_) => json!({ "type": "object" }),
+            Self::Object(parts) => object(parts, Self::portable),
+            Self::List(of) => json!({ "type": "array", "items": of.portable()? }),
+            Self::Named(named) => named.of().portable()?,
+            Self::Maybe(_) | Self::Either(..) => return None,
+        })
+    }
+
+    /// The schema that says all: null where it may be, objects by reference.
+    pub(super) fn full(&self) -> Value {
+        match self {
+            Self::Time => json!({ "type": "string", "format": "date-time" }),
+            Self::Object(parts) => object(parts, |of| Some(of.full())),
+            Self::List(of) => json!({ "type": "array", "items": of.full() }),
+            Self::Maybe(of) => json!({ "anyOf": [of.full(), { "type": "null" }] }),
+            Self::Either(one, other) => json!({ "anyOf": [one.full(), other.full()] }),
+            Self::Named(named) | Self::Within(named) => {
+                json!({ "$ref": format!("#/components/schemas/{}", named.word()) })
+            }
+            plain => plain.portable().unwrap_or_default(),
+        }
+    }
+}
+
+fn object(parts: &[Member], render: impl Fn(&Type) -> Option<Value>) -> Value {
+    let declared: Vec<_> =
+        parts.iter().filter_map(|part| Some((part, render(&part.of)?))).collect();
+    let required: Vec<_> =
+        declared.iter().filter(|(part, _)| part.required).map(|(part, _)| part.name).collect();
+    json!({
+        "type": "object",
+        "properties": members(declared.into_iter().map(|(part, schema)| (part.name, schema))),
+        "required": required,
+    })
+}

@@ -1,0 +1,129 @@
+//! MCP tools (mcp.md §4): schemas that every client takes.
+
+use serde_json::{Value, json};
+
+use super::{members, with};
+use crate::arguments::KEY_ARGUMENT;
+use crate::claim::EvidenceKind;
+use crate::limits::{
+    EXTENSION_MAX, KEY_MAX, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX,
+};
+use crate::operation::{Field, Operation, Shape};
+
+/// The tool of an operation: name, title, description, schemas, annotations.
+pub fn tool(operation: Operation, limits: &Limits) -> Value {
+    let row = operation.row();
+    json!({
+        "name": row.name,
+        "title": row.title,
+        "description": row.description,
+        "inputSchema": input_schema(operation, limits),
+        "outputSchema": output_schema(operation),
+        "annotations": annotations(operation),
+    })
+}
+
+/// What a client may assume: readers change nothing and may be repeated; writers add.
+pub fn annotations(operation: Operation) -> Value {
+    let reads = !operation.writes();
+    json!({
+        "title": operation.row().title,
+        "readOnlyHint": reads,
+        "destructiveHint": false,
+        "idempotentHint": reads,
+        "openWorldHint": false,
+    })
+}
+
+/// The schema of a tool's arguments: an object of known properties, each of one type.
+pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
+    let fields = operation.row().fields.iter().filter(|field| field.shape != Shape::Ignored);
+    let required: Vec<_> =
+        fields.clone().filter(|field| field.required).map(|field| field.name).collect();
+    let fields = fields.map(|field| (field.name, property(field, limits)));
+    let key = operation.writes().then(|| {
+        let key = json!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": KEY_MAX,
+            "description": "A fresh key for each action, 1 to 128 visible ASCII characters: a \
+                            repeat with the same key and the same arguments does nothing twice.",
+        });
+        (KEY_ARGUMENT, key)
+    });
+    json!({
+        "type": "object",
+        "properties": members(fields.chain(key)),
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of a tool's result. Members that can be null or have two types are not declared.
+pub fn output_schema(operation: Operation) -> Value {
+    operation.row().output.of().portable().unwrap_or_else(|| json!({ "type": "object" }))
+}
+
+fn property(field: &Field, limits: &Limits) -> Value {
+    let schema = match field.shape {
+        Shape::Thread
+        | Shape::Message
+        | Shape::Claim
+        | Shape::ArtifactId
+        | Shape::Identity
+        | Shape::Cursor
+        | Shape::Future => json!({ "type": "string" }),
+        Shape::Text { min, max } => text(min, max),
+        Shape::Extension => text(1, EXTENSION_MAX),
+        Shape::Bool => json!({ "type": "boolean" }),
+        Shape::Integer { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max.value(limits) })
+        }
+        Shape::Word(words) => json!({ "type": "string", "enum": words.list() }),
+        Shape::Evidence => evidence(field.required, limits),
+        Shape::Claims => json!({
+            "type": "array",
+            "maxItems": SUPERSEDES_MAX,
+            "items": { "type": "string" },
+        }),
+        Shape::From => closed([("extension", text(1, EXTENSION_MAX))], &[]),
+        Shape::Provenance => {
+            closed([("model", text(0, PROVENANCE_MAX)), ("client", text(0, PROVENANCE_MAX))], &[])
+        }
+        Shape::Artifact | Shape::Ignored => json!({ "type": "object" }),
+    };
+    with(schema, "description", field.doc)
+}
+
+/// Pieces of evidence; where they are required there is at least one.
+fn evidence(required: bool, limits: &Limits) -> Value {
+    let kinds = EvidenceKind::ALL.map(EvidenceKind::word);
+    let piece = closed(
+        [
+            ("kind", json!({ "type": "string", "enum": kinds })),
+            ("ref", text(1, REF_MAX)),
+            ("note", text(0, NOTE_MAX)),
+        ],
+        &["kind", "ref"],
+    );
+    json!({
+        "type": "array",
+        "minItems": usize::from(required),
+        "maxItems": limits.evidence_max,
+        "items": piece,
+    })
+}
+
+fn text(min: usize, max: usize) -> Value {
+    json!({ "type": "string", "minLength": min, "maxLength": max })
+}
+
+/// An object of these properties and no others.
+fn closed<const N: usize>(properties: [(&str, Value); N], required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": super::object(properties),
+        "required": required,
+        "additionalProperties": false,
+    })
+}

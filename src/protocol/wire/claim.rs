@@ -1,0 +1,70 @@
+//! The Claim object.
+
+use super::{Out, array, option, participant, quoted, raw, text, time, truth};
+use crate::claim::{Attestation, Claim, Evidence, Refutation};
+use crate::time::Millis;
+
+/// The Claim as it stands; `now` says whether it has expired.
+pub fn claim(out: &mut Out, claim: &Claim, now: Millis) {
+    raw(out, "{\"id\":");
+    quoted(out, claim.id);
+    raw(out, ",\"thread\":");
+    quoted(out, claim.thread);
+    raw(out, ",\"statement\":");
+    text(out, &claim.statement);
+    raw(out, ",\"author\":");
+    participant(out, &claim.author);
+    raw(out, ",\"author_kind\":");
+    quoted(out, claim.author_kind.word());
+    raw(out, ",\"created_at\":");
+    time(out, claim.created_at);
+    raw(out, ",\"status\":");
+    quoted(out, claim.status.word());
+    raw(out, ",\"expired\":");
+    truth(out, claim.expired(now));
+    raw(out, ",\"valid_until\":");
+    option(out, claim.valid_until, time);
+    raw(out, ",\"evidence\":");
+    array(out, &claim.evidence, evidence);
+    raw(out, ",\"attestations\":");
+    array(out, &claim.attestations, attestation);
+    raw(out, ",\"refutation\":");
+    option(out, claim.refutation.as_ref(), refutation);
+    raw(out, ",\"supersedes\":");
+    array(out, &claim.supersedes, quoted);
+    raw(out, ",\"superseded_by\":");
+    option(out, claim.superseded_by, quoted);
+    out.push(b'}');
+}
+
+fn evidence(out: &mut Out, evidence: &Evidence) {
+    raw(out, "{\"kind\":");
+    quoted(out, evidence.kind.word());
+    raw(out, ",\"ref\":");
+    text(out, &evidence.reference);
+    raw(out, ",\"note\":");
+    option(out, evidence.note.as_deref(), text);
+    out.push(b'}');
+}
+
+fn attestation(out: &mut Out, attestation: &Attestation) {
+    raw(out, "{\"by\":");
+    participant(out, &attestation.by);
+    raw(out, ",\"at\":");
+    time(out, attestation.at);
+    raw(out, ",\"evidence\":");
+    array(out, &attestation.evidence, evidence);
+    raw(out, ",\"seal\":");
+    truth(out, attestation.seal);
+    out.push(b'}');
+}
+
+fn refutation(out: &mut Out, refutation: &Refutation) {
+    raw(out, "{\"by\":");
+    participant(out, &refutation.by);
+    raw(out, ",\"at\":");
+    time(out, refutation.at);
+    raw(out, ",\"evidence\":");
+    array(out, &refutation.evidence, evidence);
+    out.push(b'}');
+}

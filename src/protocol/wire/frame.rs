@@ -1,0 +1,159 @@
+//! The frames of the feed (bindings.md §6), each one JSON text: `type` and `cursor` first, then
+//! the members of the table, objects as they were made.
+
+use super::{Out, array, number, quoted, raw, text, truth};
+use crate::ids::ThreadId;
+use crate::refusal::Reason;
+use crate::who::Participant;
+
+/// The kinds of frames, as `type` names them and metrics count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// The first one.
+    Hello,
+    /// A message.
+    Message,
+    /// A change of state.
+    Event,
+    /// A claim as it stands now.
+    Claim,
+    /// A thread that now waits for the listener.
+    Awaiting,
+    /// A thread whose turn has left the listener.
+    Settled,
+    /// The end of a replay, or a sign that nothing was missed.
+    CaughtUp,
+    /// What the feed follows now.
+    Subscribed,
+    /// A client's frame was not understood.
+    Notice,
+}
+
+impl Type {
+    /// All of them, in the order of the page.
+    pub const ALL: [Self; 9] = [
+        Self::Hello,
+        Self::Message,
+        Self::Event,
+        Self::Claim,
+        Self::Awaiting,
+        Self::Settled,
+        Self::CaughtUp,
+        Self::Subscribed,
+        Self::Notice,
+    ];
+
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hello => "hello",
+            Self::Message => "message",
+            Self::Event => "event",
+            Self::Claim => "claim",
+            Self::Awaiting => "awaiting",
+            Self::Settled => "settled",
+            Self::CaughtUp => "caught_up",
+            Self::Subscribed => "subscribed",
+            Self::Notice => "notice",
+        }
+    }
+}
+
+fn open(out: &mut Out, kind: Type, cursor: &str) {
+    raw(out, "{\"type\":");
+    quoted(out, kind.word());
+    raw(out, ",\"cursor\":");
+    text(out, cursor);
+}
+
+fn member(out: &mut Out, name: &str, object: &[u8]) {
+    raw(out, ",\"");
+    raw(out, name);
+    raw(out, "\":");
+    out.extend_from_slice(object);
+}
+
+/// `hello`: who listens, to what, how often something comes at least, and whether `since` was
+/// given.
+pub fn hello(
+    out: &mut Out,
+    cursor: &str,
+    participant: &Participant,
+    scope: &str,
+    heartbeat_seconds: u64,
+    resumed: bool,
+) {
+    open(out, Type::Hello, cursor);
+    raw(out, ",\"participant\":");
+    super::participant(out, participant);
+    raw(out, ",\"scope\":");
+    text(out, scope);
+    raw(out, ",\"heartbeat_seconds\":");
+    number(out, heartbeat_seconds);
+    raw(out, ",\"resumed\":");
+    truth(out, resumed);
+    out.push(b'}');
+}
+
+/// `message`.
+pub fn message(out: &mut Out, cursor: &str, message: &[u8], thread: &[u8]) {
+    open(out, Type::Message, cursor);
+    member(out, "message", message);
+    member(out, "thread", thread);
+    out.push(b'}');
+}
+
+/// `event`.
+pub fn event(out: &mut Out, cursor: &str, event: &[u8], thread: &[u8]) {
+    open(out, Type::Event, cursor);
+    member(out, "event", event);
+    member(out, "thread", thread);
+    out.push(b'}');
+}
+
+/// `claim`.
+pub fn claim(out: &mut Out, cursor: &str, claim: &[u8]) {
+    open(out, Type::Claim, cursor);
+    member(out, "claim", claim);
+    out.push(b'}');
+}
+
+/// `awaiting`.
+pub fn awaiting(out: &mut Out, cursor: &str, thread: &[u8], message: &[u8]) {
+    open(out, Type::Awaiting, cursor);
+    member(out, "thread", thread);
+    member(out, "message", message);
+    out.push(b'}');
+}
+
+/// `settled`.
+pub fn settled(out: &mut Out, cursor: &str, thread: ThreadId) {
+    open(out, Type::Settled, cursor);
+    raw(out, ",\"thread\":");
+    quoted(out, thread);
+    out.push(b'}');
+}
+
+/// `caught_up`.
+pub fn caught_up(out: &mut Out, cursor: &str) {
+    open(out, Type::CaughtUp, cursor);
+    out.push(b'}');
+}
+
+/// `subscribed`: all that the feed follows now.
+pub fn subscribed(out: &mut Out, cursor: &str, threads: impl IntoIterator<Item = ThreadId>) {
+    open(out, Type::Subscribed, cursor);
+    raw(out, ",\"threads\":");
+    array(out, threads, quoted);
+    out.push(b'}');
+}
+
+/// `notice`.
+pub fn notice(out: &mut Out, cursor: &str, reason: Reason, detail: &str) {
+    open(out, Type::Notice, cursor);
+    raw(out, ",\"reason\":");
+    quoted(out, reason.word());
+    raw(out, ",\"detail\":");
+    text(out, detail);
+    out.push(b'}');
+}

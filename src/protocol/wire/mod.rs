@@ -1,0 +1,107 @@
+//! The JSON of bindings.md §2, §3 and §6: members in the order of the page, those that can be null
+//! always there.
+//!
+//! Everything appends to a buffer, and objects are made once: the bytes of a Message or a Thread
+//! are put into an answer and into every frame as they are.
+
+mod answer;
+mod claim;
+pub mod frame;
+mod message;
+mod reading;
+mod thread;
+mod token;
+
+pub use answer::{List, claim_changed, inbox_item, marked, posted};
+pub use claim::claim;
+pub use message::message;
+pub use reading::{Shown, reading_flat, reading_tree};
+pub use thread::{event, thread};
+pub use token::{Token, token, token_created};
+
+use std::fmt::Display;
+use std::io::Write;
+
+use crate::entry::{Awaiting, Due};
+use crate::time::Millis;
+use crate::who::Participant;
+
+/// Where JSON is put.
+pub type Out = Vec<u8>;
+
+/// A string, escaped.
+pub fn text(out: &mut Out, text: &str) {
+    serde_json::to_writer(out, text).expect("a string is written into memory");
+}
+
+/// An array of what `put` writes of each item.
+pub fn array<T>(out: &mut Out, items: impl IntoIterator<Item = T>, put: impl Fn(&mut Out, T)) {
+    out.push(b'[');
+    for (place, item) in items.into_iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        put(out, item);
+    }
+    out.push(b']');
+}
+
+/// A participant.
+pub fn participant(out: &mut Out, participant: &Participant) {
+    raw(out, "{\"identity\":");
+    text(out, &participant.identity);
+    raw(out, ",\"extension\":");
+    option(out, participant.extension.as_deref(), text);
+    out.push(b'}');
+}
+
+/// JSON as it is.
+pub fn raw(out: &mut Out, json: &str) {
+    out.extend_from_slice(json.as_bytes());
+}
+
+/// An identifier or anything else that needs no escaping, in quotation marks.
+fn quoted(out: &mut Out, value: impl Display) {
+    write!(out, "\"{value}\"").expect("memory takes what is written");
+}
+
+fn number(out: &mut Out, number: u64) {
+    write!(out, "{number}").expect("memory takes what is written");
+}
+
+fn truth(out: &mut Out, truth: bool) {
+    raw(out, if truth { "true" } else { "false" });
+}
+
+fn time(out: &mut Out, at: Millis) {
+    out.push(b'"');
+    out.extend_from_slice(&at.to_ascii());
+    out.push(b'"');
+}
+
+fn option<T>(out: &mut Out, value: Option<T>, put: impl FnOnce(&mut Out, T)) {
+    match value {
+        Some(value) => put(out, value),
+        None => raw(out, "null"),
+    }
+}
+
+fn due(out: &mut Out, due: &Due) {
+    match due {
+        Due::Anyone => raw(out, "\"anyone\""),
+        Due::Participant(who) => participant(out, who),
+    }
+}
+
+fn awaiting(out: &mut Out, awaiting: &Awaiting) {
+    raw(out, "{\"message\":");
+    quoted(out, awaiting.message);
+    raw(out, ",\"due\":");
+    due(out, &awaiting.due);
+    raw(out, ",\"since\":");
+    time(out, awaiting.since);
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::act::Kind;
+use crate::claim::{Attestation, Claim, Evidence, EvidenceKind, Refutation, Status};
+use crate::entry::{Act, Deed, Event, Message, Provenance, Retraction};
+use crate::head::Head;
+use crate::ids::{ClaimId, EventId, MessageId, ThreadId, TokenId};
+use crate::refusal::Reason;
+use crate::state::{Origin, State};
+use crate::who::{AuthorKind, Right, Rights};
+
+const AT: Millis = Millis(1_796_068_800_000);
+
+fn who(identity: &str, extension: Option<&str>) -> Participant {
+    Participant { identity: identity.into(), extension: extension.map(Arc::from) }
+}
+
+/// An act that is the message `id` replying to `parent`, in thread 1.
+fn said(id: u64, parent: Option<u64>, kind: Kind, body: &str) -> Act {
+    Act {
+        thread: ThreadId(1),
+        seq: id - 1,
+        at: AT.plus(id),
+        by: who("local:ada", Some("worker-2")),
+        author_kind: AuthorKind::Llm,
+        deed: Deed::Message(Message {
+            id: MessageId(id),
+            parent: parent.map(MessageId),
+            kind,
+            body: body.into(),
+            provenance: None,
+        }),
+        event: None,
+        awaiting: None,
+        awaiting_set: false,
+        awaited_entry: 0,
+        awaiting_was: None,
+        key: None,
+    }
+}
+
+fn opening() -> Act {
+    let mut act = said(1, None, Kind::Ask, "Which \"bound\"?\n\u{1f600}\u{2028}");
+    act.by = who("local:bob", None);
+    act.awaiting = Some(Awaiting {
+        message: MessageId(1),
+        asker: act.by.clone(),
+        due: Due::Anyone,
+        since: act.at,
+    });
+    act.awaiting_set = true;
+    act.event = Some(Event {
+        id: EventId(1),
+        from: None,
+        to: State::Open,
+        origin: Origin::Llm,
+        confirmed: true,
+        label: Some("KI · mod".into()),
+        reason: None,
+    });
+    act
+}
+
+fn written(put: impl FnOnce(&mut Out)) -> String {
+    let mut out = Out::new();
+    put(&mut out);
+    let text = String::from_utf8(out).expect("UTF-8");
+    serde_json::from_str::<serde_json::Value>(&text).expect(&text);
+    text
+}
+
+/// Goal: the objects of bindings.md §2, member by member, in order. Method: golden samples.
+#[test]
+fn messages() {
+    assert_eq!(
+        written(|out| message(out, &opening(), None)),
+        "{\"id\":\"msg_1\",\"thread\":\"th_1\",\"parent\":null,\"kind\":\"ask\",\
+         \"from\":{\"identity\":\"local:bob\",\"extension\":null},\"author_kind\":\"llm\",\
+         \"label\":\"KI · mod\",\"body\":\"Which \\\"bound\\\"?\\n\u{1f600}\u{2028}\",\
+         \"provenance\":null,\"created_at\":\"2026-11-30T20:00:00.001Z\",\
+         \"awaiting\":{\"message\":\"msg_1\",\"due\":\"anyone\",\
+         \"since\":\"2026-11-30T20:00:00.001Z\"},\"retracted\":null}"
+    );
+    let mut act = said(2, Some(1), Kind::Answer, "…");
+    let Deed::Message(inner) = &mut act.deed else { unreachable!() };
+    inner.provenance = Some(Provenance { model: Some("m".into()), client: None });
+    act.awaiting = Some(Awaiting {
+        message: MessageId(1),
+        asker: who("local:bob", None),
+        due: Due::Participant(who("human:eve", None)),
+        since: AT,
+    });
+    let retraction = Retraction { by: who("local:bob", None), at: AT, message: MessageId(9) };
+    assert_eq!(
+        written(|out| message(out, &act, Some(&retraction))),
+        "{\"id\":\"msg_2\",\"thread\":\"th_1\",\"parent\":\"msg_1\",\"kind\":\"answer\",\
+         \"from\":{\"identity\":\"local:ada\",\"extension\":\"worker-2\"},\
+         \"author_kind\":\"llm\",\"label\":null,\"body\":\"…\",\
+         \"provenance\":{\"model\":\"m\",\"client\":null},\
+         \"created_at\":\"2026-11-30T20:00:00.002Z\",\
+         \"awaiting\":{\"message\":\"msg_1\",\
+         \"due\":{\"identity\":\"human:eve\",\"extension\":null},\
+         \"since\":\"2026-11-30T20:00:00.000Z\"},\
+         \"retracted\":{\"by\":{\"identity\":\"local:bob\",\"extension\":null},\
+         \"at\":\"2026-11-30T20:00:00.000Z\",\"message\":\"msg_9\"}}"
+    );
+    act.deed = Deed::Mark;
+    assert_eq!(written(|out| message(out, &act, None)), "null");
+}
+
+/// As above, for threads and events.
+#[test]
+fn threads_and_events() {
+    let act = opening();
+    let head = Head::open(&act).expect("opens");
+    assert_eq!(
+        written(|out| thread(out, &head, "17.1.ab")),
+        "{\"id\":\"th_1\",\"number\":1,\"created_at\":\"2026-11-30T20:00:00.001Z\",\
+         \"updated_at\":\"2026-11-30T20:00:00.001Z\",\
+         \"creator\":{\"identity\":\"local:bob\",\"extension\":null},\"author_kind\":\"llm\",\
+         \"subject\":\"Which \\\"bound\\\"?\\n\u{1f600}\u{2028}\",\"state\":\"open\",\
+         \"state_origin\":\"llm\",\"state_confirmed_at\":\"2026-11-30T20:00:00.001Z\",\
+         \"state_label\":\"KI · mod\",\"locked\":false,\
+         \"awaiting\":{\"message\":\"msg_1\",\"due\":\"anyone\",\
+         \"since\":\"2026-11-30T20:00:00.001Z\"},\"turn\":\"anyone\",\"message_count\":1,\
+         \"claim_count\":0,\"cursor\":\"17.1.ab\"}"
+    );
+    assert_eq!(
+        written(|out| event(out, &act)),
+        "{\"id\":\"ev_1\",\"thread\":\"th_1\",\"from\":null,\"to\":\"open\",\"origin\":\"llm\",\
+         \"confirmed\":true,\"label\":\"KI · mod\",\
+         \"by\":{\"identity\":\"local:bob\",\"extension\":null},\
+         \"at\":\"2026-11-30T20:00:00.001Z\",\"message\":\"msg_1\",\"reason\":null}"
+    );
+    assert_eq!(written(|out| event(out, &said(2, None, Kind::Inform, "x"))), "null");
+}
+
+/// As above, for claims; expiry depends on the time.
+#[test]
+fn claims() {
+    let piece = |kind, reference: &str, note: Option<&str>| Evidence {
+        kind,
+        reference: reference.into(),
+        note: note.map(Box::from),
+    };
+    let mut shown = Claim {
+        id: ClaimId(3),
+        thread: ThreadId(1),
+        statement: "s".into(),
+        author: who("local:ada", None),
+        author_kind: AuthorKind::Llm,
+        created_at: AT,
+        status: Status::Unverified,
+        valid_until: Some(AT),
+        evidence: Vec::new(),
+        attestations: Vec::new(),
+        refutation: None,
+        supersedes: vec![ClaimId(1), ClaimId(2)],
+        superseded_by: None,
+    };
+    assert_eq!(
+        written(|out| claim(out, &shown, Millis(AT.0 - 1))),
+        "{\"id\":\"cl_3\",\"thread\":\"th_1\",\"statement\":\"s\",\
+         \"author\":{\"identity\":\"local:ada\",\"extension\":null},\"author_kind\":\"llm\",\
+         \"created_at\":\"2026-11-30T20:00:00.000Z\",\"status\":\"unverified\",\
+         \"expired\":false,\"valid_until\":\"2026-11-30T20:00:00.000Z\",\"evidence\":[],\
+         \"attestations\":[],\"refutation\":null,\"supersedes\":[\"cl_1\",\"cl_2\"],\
+         \"superseded_by\":null}"
+    );
+    shown.evidence =
+        vec![piece(EvidenceKind::Log, "l", Some("")), piece(EvidenceKind::Note, "n", None)];
+    let by = who("local:bob", None);
+    shown.attestations =
+        vec![Attestation { by: by.clone(), at: AT, evidence: Vec::new(), seal: true }];
+    shown.refutation = Some(Refutation { by, at: AT, evidence: Vec::new() });
+    shown.superseded_by = Some(ClaimId(9));
+    let text = written(|out| claim(out, &shown, AT));
+    for part in [
+        "\"expired\":true",
+        "\"evidence\":[{\"kind\":\"log\",\"ref\":\"l\",\"note\":\"\"},\
+         {\"kind\":\"note\",\"ref\":\"n\",\"note\":null}]",
+        "\"attestations\":[{\"by\":{\"identity\":\"local:bob\",\"extension\":null},\
+         \"at\":\"2026-11-30T20:00:00.000Z\",\"evidence\":[],\"seal\":true}]",
+        "\"refutation\":{\"by\":{\"identity\":\"local:bob\",\"extension\":null},\
+         \"at\":\"2026-11-30T20:00:00.000Z\",\"evidence\":[]}",
+        "\"superseded_by\":\"cl_9\"",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// Goal: messages nest by parent, each level in order, however deep. Method: a small tree, and one
+/// far deeper than any recursion would bear.
+#[test]
+fn trees() {
+    let acts: Vec<Act> =
+        [(1, None), (2, Some(1)), (3, None), (4, Some(2)), (5, Some(1)), (6, Some(3))]
+            .into_iter()
+            .map(|(id, parent)| said(id, parent, Kind::Inform, "x"))
+            .collect();
+    let head = Head::open(&opening()).expect("opens");
+    let shown = |acts: &[Act]| -> String {
+        let shown: Vec<_> = acts.iter().map(|act| Shown { act, retraction: None }).collect();
+        written_deep(|out| reading_tree(out, &head, "c", &shown))
+    };
+    fn shape(value: &serde_json::Value) -> String {
+        let items = value.as_array().expect("array").iter();
+        let items = items.map(|item| {
+            format!(
+                "{}{}",
+                item["id"].as_str().expect("id").replace("msg_", ""),
+                shape(&item["replies"])
+            )
+        });
+        format!("({})", items.collect::<Vec<_>>().join(" "))
+    }
+    let value: serde_json::Value = serde_json::from_str(&shown(&acts)).expect("JSON");
+    assert_eq!(shape(&value["messages"]), "(1(2(4()) 5()) 3(6()))");
+    assert_eq!(value["cursor"], "c");
+    assert!(value.get("more").is_none());
+    assert!(shown(&[]).ends_with(",\"messages\":[]}"));
+    let chain: Vec<Act> =
+        (1..=20_000).map(|id| said(id, (id > 1).then(|| id - 1), Kind::Inform, "x")).collect();
+    let text = shown(&chain);
+    assert_eq!(text.matches("\"replies\":[{").count(), 19_999);
+    assert_eq!(text.matches('{').count(), text.matches('}').count());
+}
+
+fn written_deep(put: impl FnOnce(&mut Out)) -> String {
+    let mut out = Out::new();
+    put(&mut out);
+    String::from_utf8(out).expect("UTF-8")
+}
+
+/// Goal: pages, answers and frames frame the objects given. Method: golden samples.
+#[test]
+fn answers_and_frames() {
+    let head = Head::open(&opening()).expect("opens");
+    let act = said(2, None, Kind::Inform, "x");
+    let flat = |more| {
+        let shown = [Shown { act: &act, retraction: None }; 2];
+        written(|out| reading_flat(out, &head, "c", shown, more))
+    };
+    assert!(flat(true).contains("\"cursor\":\"c\",\"messages\":[{\"id\":\"msg_2\""));
+    assert!(flat(true).ends_with("}],\"more\":true}"));
+    assert_eq!(written(|out| posted(out, b"1", b"2")), "{\"message\":1,\"thread\":2}");
+    assert_eq!(written(|out| marked(out, b"1", None)), "{\"thread\":1,\"event\":null}");
+    assert_eq!(written(|out| marked(out, b"1", Some(b"2"))), "{\"thread\":1,\"event\":2}");
+    assert_eq!(written(|out| claim_changed(out, b"1")), "{\"claim\":1}");
+    let list = written(|out| {
+        let mut list = List::begin(out);
+        inbox_item(list.item(), b"1", b"2");
+        inbox_item(list.item(), b"3", b"4");
+        list.end("c", false);
+    });
+    let want = "{\"items\":[{\"thread\":1,\"message\":2},{\"thread\":3,\"message\":4}],\
+                \"cursor\":\"c\",\"more\":false}";
+    assert_eq!(list, want);
+    let none = written(|out| List::begin(out).end("c", true));
+    assert_eq!(none, "{\"items\":[],\"cursor\":\"c\",\"more\":true}");
+    let ada = who("local:ada", None);
+    for (frame, want) in [
+        (
+            written(|out| frame::hello(out, "c", &ada, "inbox", 20, true)),
+            "{\"type\":\"hello\",\"cursor\":\"c\",\
+             \"participant\":{\"identity\":\"local:ada\",\"extension\":null},\
+             \"scope\":\"inbox\",\"heartbeat_seconds\":20,\"resumed\":true}",
+        ),
+        (
+            written(|out| frame::message(out, "c", b"1", b"2")),
+            "{\"type\":\"message\",\"cursor\":\"c\",\"message\":1,\"thread\":2}",
+        ),
+        (
+            written(|out| frame::event(out, "c", b"1", b"2")),
+            "{\"type\":\"event\",\"cursor\":\"c\",\"event\":1,\"thread\":2}",
+        ),
+        (
+            written(|out| frame::claim(out, "c", b"1")),
+            "{\"type\":\"claim\",\"cursor\":\"c\",\"claim\":1}",
+        ),
+        (
+            written(|out| frame::awaiting(out, "c", b"1", b"2")),
+            "{\"type\":\"awaiting\",\"cursor\":\"c\",\"thread\":1,\"message\":2}",
+        ),
+        (
+            written(|out| frame::settled(out, "c", ThreadId(5))),
+            "{\"type\":\"settled\",\"cursor\":\"c\",\"thread\":\"th_5\"}",
+        ),
+        (written(|out| frame::caught_up(out, "c")), "{\"type\":\"caught_up\",\"cursor\":\"c\"}"),
+        (
+            written(|out| frame::subscribed(out, "c", [ThreadId(1), ThreadId(2)])),
+            "{\"type\":\"subscribed\",\"cursor\":\"c\",\"threads\":[\"th_1\",\"th_2\"]}",
+        ),
+        (
+            written(|out| frame::notice(out, "c", Reason::InvalidBody, "d")),
+            "{\"type\":\"notice\",\"cursor\":\"c\",\"reason\":\"invalid_body\",\"detail\":\"d\"}",
+        ),
+    ] {
+        assert_eq!(frame, want);
+    }
+}
+
+/// As above, for tokens.
+#[test]
+fn tokens() {
+    let shown = Token {
+        id: TokenId(1),
+        identity: "human:admin",
+        author_kind: AuthorKind::Human,
+        rights: Rights::HUMAN.with(Right::Admin),
+        label: None,
+        created_at: AT,
+        expires_at: None,
+        revoked_at: Some(AT),
+    };
+    assert_eq!(
+        written(|out| token_created(out, &shown, "s")),
+        "{\"token\":{\"id\":\"tok_1\",\"identity\":\"human:admin\",\"author_kind\":\"human\",\
+         \"rights\":[\"read\",\"write\",\"lock\",\"verify\",\"admin\"],\"label\":null,\
+         \"created_at\":\"2026-11-30T20:00:00.000Z\",\"expires_at\":null,\
+         \"revoked_at\":\"2026-11-30T20:00:00.000Z\"},\"secret\":\"s\"}"
+    );
+}

@@ -1,0 +1,57 @@
+//! The token object (bindings.md §3): what is shown of a token, which is never its secret.
+
+use super::{Out, array, option, quoted, raw, text, time};
+use crate::ids::TokenId;
+use crate::time::Millis;
+use crate::who::{AuthorKind, Rights};
+
+/// What is shown of a token.
+#[derive(Clone, Copy, Debug)]
+pub struct Token<'a> {
+    /// Its identifier.
+    pub id: TokenId,
+    /// The line that it stands for.
+    pub identity: &'a str,
+    /// Human or model.
+    pub author_kind: AuthorKind,
+    /// All that it holds.
+    pub rights: Rights,
+    /// The bare label.
+    pub label: Option<&'a str>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it ends by itself.
+    pub expires_at: Option<Millis>,
+    /// When it was revoked.
+    pub revoked_at: Option<Millis>,
+}
+
+/// The token object.
+pub fn token(out: &mut Out, token: &Token<'_>) {
+    raw(out, "{\"id\":");
+    quoted(out, token.id);
+    raw(out, ",\"identity\":");
+    text(out, token.identity);
+    raw(out, ",\"author_kind\":");
+    quoted(out, token.author_kind.word());
+    raw(out, ",\"rights\":");
+    array(out, token.rights.iter(), |out, right| quoted(out, right.word()));
+    raw(out, ",\"label\":");
+    option(out, token.label, text);
+    raw(out, ",\"created_at\":");
+    time(out, token.created_at);
+    raw(out, ",\"expires_at\":");
+    option(out, token.expires_at, time);
+    raw(out, ",\"revoked_at\":");
+    option(out, token.revoked_at, time);
+    out.push(b'}');
+}
+
+/// The answer to the making of a token: the one time that its secret is shown.
+pub fn token_created(out: &mut Out, made: &Token<'_>, secret: &str) {
+    raw(out, "{\"token\":");
+    token(out, made);
+    raw(out, ",\"secret\":");
+    text(out, secret);
+    out.push(b'}');
+}

@@ -1,0 +1,165 @@
+//! Answers of writes: encoded once, by the task that waited.
+
+use bytes::Bytes;
+use parley_protocol::command::Command;
+use parley_protocol::entry::{Act, Outcome};
+use parley_protocol::head::Head;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
+use parley_protocol::wire::{self, Out};
+
+use super::Forum;
+use crate::journal::Done;
+use crate::journal::archive::{First, Remembered};
+use crate::journal::view::View;
+use crate::thread::internal;
+
+/// Bytes that an answer of a write usually needs: one allocation for most.
+const ANSWER_BYTES: usize = 1_536;
+
+/// What a call is answered with.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The whole body: JSON.
+    pub body: Bytes,
+    /// The thread that a message was put in, for `Location`.
+    pub location: Option<ThreadId>,
+    /// Whether this is the first outcome of a known idempotency key again.
+    pub replayed: bool,
+}
+
+impl Answer {
+    /// A 200 of JSON.
+    pub fn ok(body: impl Into<Bytes>) -> Self {
+        Self { status: 200, body: body.into(), location: None, replayed: false }
+    }
+
+    /// The same, with another status.
+    pub fn with_status(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
+    fn again(self) -> Self {
+        Self { replayed: true, ..self }
+    }
+
+    /// A refusal that was remembered, as it was given first.
+    fn refused(refusal: StoredRefusal) -> Self {
+        Self {
+            status: refusal.status,
+            body: refusal.problem.into_vec().into(),
+            location: None,
+            replayed: true,
+        }
+    }
+
+    /// Whether the body is a problem object.
+    pub fn is_refusal(&self) -> bool {
+        self.status >= 400
+    }
+}
+
+impl Forum {
+    /// The answer of a write that was carried out just now.
+    pub(super) fn write_answer(&self, command: &Command, done: &Done) -> Result<Answer> {
+        match done {
+            Done::Unchanged(head) => Ok(self.marked(head, None)),
+            Done::Committed(committed) => {
+                let act = committed.entry.act().ok_or_else(internal)?;
+                match command {
+                    Command::Post(_) => {
+                        let head = committed.head.as_deref().ok_or_else(internal)?;
+                        Ok(self.posted(act, head))
+                    }
+                    Command::Mark(_) | Command::Confirm(_) | Command::Reopen(_) => {
+                        let head = committed.head.as_deref().ok_or_else(internal)?;
+                        Ok(self.marked(head, Some(act)))
+                    }
+                    Command::Assert(_) | Command::Attest(_) | Command::Refute(_) => {
+                        let claim = committed.claims.first().ok_or_else(internal)?;
+                        Ok(self.claim_changed(command, claim))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first outcome of a known key: the same status and the same message, claim, event or
+    /// refusal as then; a Thread beside it shows the present.
+    pub(super) fn answer_again(
+        &self,
+        view: &View,
+        remembered: Remembered,
+        command: Option<&Command>,
+    ) -> Result<Answer> {
+        match (remembered.outcome, command) {
+            (First::Act { thread, entry }, Some(Command::Post(_))) => {
+                let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
+                let (head, act) = head.zip(act).ok_or_else(internal)?;
+                Ok(self.posted(act.act(), &head).again())
+            }
+            (First::Act { thread, entry }, _) => {
+                let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
+                let (head, act) = head.zip(act).ok_or_else(internal)?;
+                Ok(self.marked(&head, Some(act.act())).again())
+            }
+            (First::Claim { claim, .. }, Some(command)) => {
+                Ok(self.claim_changed(command, &claim).again())
+            }
+            (First::Claim { .. }, None) => Err(internal()),
+            (First::Published(answer), _) => {
+                Ok(Answer::ok(answer.into_vec()).with_status(201).again())
+            }
+            (First::Other(Outcome::Unchanged(thread)), _) => {
+                let head = view.head(thread)?.ok_or_else(internal)?;
+                Ok(self.marked(&head, None).again())
+            }
+            (First::Other(Outcome::Published(answer)), _) => {
+                Ok(Answer::ok(answer.into_vec()).again())
+            }
+            (First::Other(Outcome::Refused(refusal)), _) => Ok(Answer::refused(refusal)),
+        }
+    }
+
+    fn posted(&self, act: &Act, head: &Head) -> Answer {
+        let mut body = Out::with_capacity(ANSWER_BYTES);
+        wire::raw(&mut body, "{\"message\":");
+        wire::message(&mut body, act, None);
+        wire::raw(&mut body, ",\"thread\":");
+        wire::thread(&mut body, head, &self.cursor(head.position));
+        wire::raw(&mut body, "}");
+        Answer { location: Some(act.thread), ..Answer::ok(body).with_status(201) }
+    }
+
+    fn marked(&self, head: &Head, act: Option<&Act>) -> Answer {
+        let mut body = Out::with_capacity(ANSWER_BYTES);
+        wire::raw(&mut body, "{\"thread\":");
+        wire::thread(&mut body, head, &self.cursor(head.position));
+        wire::raw(&mut body, ",\"event\":");
+        match act {
+            Some(act) => wire::event(&mut body, act),
+            None => wire::raw(&mut body, "null"),
+        }
+        wire::raw(&mut body, "}");
+        Answer::ok(body)
+    }
+
+    fn claim_changed(&self, command: &Command, claim: &parley_protocol::claim::Claim) -> Answer {
+        let mut body = Out::with_capacity(ANSWER_BYTES);
+        wire::raw(&mut body, "{\"claim\":");
+        wire::claim(&mut body, claim, self.now());
+        wire::raw(&mut body, "}");
+        let status = if matches!(command, Command::Assert(_)) { 201 } else { 200 };
+        Answer::ok(body).with_status(status)
+    }
+}
+
+impl From<Refusal> for Answer {
+    /// The problem object, as MCP and HTTP both give it.
+    fn from(refusal: Refusal) -> Self {
+        let status = refusal.reason.status();
+        Self { status, body: refusal.to_json().into(), location: None, replayed: false }
+    }
+}

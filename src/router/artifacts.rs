@@ -1,0 +1,305 @@
+//! The operations of artifacts.md §4: an append-only history of artifacts, each named by its
+//! digest, and the gate that no decision passes whose closure does not verify.
+
+use std::sync::Arc;
+
+use parley_protocol::arguments::{content_digest_of_artifact, key_digest};
+use parley_protocol::artifact::closure::{Candidate, Options, Store, verify};
+use parley_protocol::artifact::{
+    ArtifactType, CLOSURE_ARTIFACTS_REMOTE_MAX, Identifier, Report, TerminationState, Valid,
+    canonicalize, identity, validate,
+};
+use parley_protocol::command::{ArtifactQuery, Call};
+use parley_protocol::entry::{Entry, KeyUse, Outcome, Published};
+use parley_protocol::ids::ThreadId;
+use parley_protocol::json::Value;
+use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
+use parley_protocol::who::Caller;
+use parley_protocol::wire::{self, List, Out};
+use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Forum;
+use super::answer::Answer;
+use crate::journal::error::StoreError;
+use crate::journal::view::View;
+use crate::thread::internal;
+
+/// References of a stored `FAILURE` to what the refusal names.
+const NAMED_MAX: usize = 255;
+
+impl Forum {
+    pub(super) async fn publish(
+        &self,
+        caller: &Caller,
+        bytes: Box<[u8]>,
+        key: Option<&str>,
+    ) -> Result<Answer> {
+        let valid = validate(&bytes).map_err(|violations| invalid(&violations))?;
+        let permit = self.admit_write(caller).await?;
+        let used = key.map(|key| KeyUse {
+            key: key_digest(&caller.identity, key),
+            content: content_digest_of_artifact(valid.id.digest()),
+        });
+        let forum = self.clone();
+        // A client that goes away must not let go of what is held while its call is under way.
+        let published = self.inner.tasks.spawn(async move {
+            let Some(used) = used else { return forum.publish_once(&valid, None, permit).await };
+            let _under_way = forum.inner.keys.hold(used.key).await;
+            if let Some(again) = forum.remembered(&used, None)? {
+                return again;
+            }
+            let result = forum.publish_once(&valid, Some(used), permit).await;
+            let outcome = match &result {
+                Ok(answer) if answer.status == 200 => Outcome::Published(answer.body[..].into()),
+                Err(refusal) if refusal.is_remembered() => {
+                    Outcome::Refused(StoredRefusal::from(refusal))
+                }
+                _ => return result,
+            };
+            forum.remember(used, outcome).await?;
+            result
+        });
+        published.await.unwrap_or_else(|_| Err(internal()))
+    }
+
+    async fn publish_once(
+        &self,
+        valid: &Valid,
+        key: Option<KeyUse>,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Answer> {
+        // The same artifact is published once, however often it comes at once.
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&valid.id.digest()[..16]);
+        let _publishing = self.inner.publishing.hold(digest).await;
+        // What is judged by its closure is judged with nothing else on its way to the store:
+        // an objection that is stored before it must have been seen.
+        let gate = Arc::clone(&self.inner.gate);
+        let (_alone, _beside) = if is_gated(valid) {
+            (Some(gate.write_owned().await), None)
+        } else {
+            (None, Some(gate.read_owned().await))
+        };
+        let view = self.view();
+        let mut references: Vec<[u8; 32]> = Vec::new();
+        for reference in &valid.content.references {
+            if !references.contains(reference.artifact_id.digest()) {
+                references.push(*reference.artifact_id.digest());
+            }
+        }
+        let answer = published_answer(valid.id, &view.unresolved(&references)?);
+        if view.artifact_entry(valid.id.digest())?.is_some() {
+            return Ok(Answer::ok(answer));
+        }
+        let bytes = valid.canonical.bytes();
+        if is_gated(valid) {
+            let report = verify_candidate(view.clone(), valid.id, bytes.clone()).await?;
+            if !report.ok {
+                return Err(self.refuse_closure(&view, valid.id, &report).await?);
+            }
+        }
+        let key = key.map(|key| (key, answer.clone().into_boxed_slice()));
+        let artifact = self.published(valid, bytes, references, key);
+        self.store(Entry::Artifact(Box::new(artifact)), Some(permit)).await?;
+        Ok(Answer::ok(answer).with_status(201))
+    }
+
+    fn published(
+        &self,
+        valid: &Valid,
+        bytes: Vec<u8>,
+        references: Vec<[u8; 32]>,
+        key: Option<(KeyUse, Box<[u8]>)>,
+    ) -> Published {
+        let kind = valid.content.artifact_type.map_or("", ArtifactType::as_str);
+        Published {
+            id: *valid.id.digest(),
+            at: self.now(),
+            bytes: bytes.into(),
+            references,
+            kind: kind.into(),
+            thread: thread_of(valid),
+            key,
+        }
+    }
+
+    /// 409 `closure_refused`, with a stored `FAILURE` that says why: the same for the same.
+    async fn refuse_closure(
+        &self,
+        view: &View,
+        subject: Identifier,
+        report: &Report,
+    ) -> Result<Refusal> {
+        let failure = failure_of(view, subject, report)?;
+        let id = failure.id;
+        if view.artifact_entry(id.digest())?.is_none() {
+            let references =
+                failure.content.references.iter().map(|one| *one.artifact_id.digest()).collect();
+            let bytes = failure.canonical.bytes();
+            let artifact = self.published(&failure, bytes, references, None);
+            self.store(Entry::Artifact(Box::new(artifact)), None).await?;
+        }
+        let detail = "The closure of this decision or termination does not verify. Read `report`: \
+                      publish what is missing, name every blocking objection, then publish it anew.";
+        let mut more = serde_json::Map::new();
+        more.insert("report".into(), serde_json::to_value(report).map_err(|_| internal())?);
+        more.insert("failure_artifact".into(), id.to_string().into());
+        Ok(Refusal { more: Some(Box::new(more)), ..Refusal::new(Reason::ClosureRefused, detail) })
+    }
+
+    pub(super) async fn read_artifacts(&self, view: &View, call: Call) -> Result<Answer> {
+        match call {
+            Call::ReadArtifact(id) => {
+                let found = view.artifact(&id)?.ok_or_else(artifact_not_found)?;
+                Ok(Answer::ok(found.published().bytes.to_vec()))
+            }
+            Call::ListArtifacts(query) => self.list_artifacts(view, &query),
+            Call::VerifyClosure(id, strict) => {
+                view.artifact_entry(&id)?.ok_or_else(artifact_not_found)?;
+                let id = Identifier::from_digest(id);
+                let options = Options { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
+                let store = Stored(view.clone());
+                let report = tokio::task::spawn_blocking(move || verify(&store, &[id], options));
+                let report = report.await.map_err(|_| internal())??;
+                Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| internal())?))
+            }
+            _ => Err(internal()),
+        }
+    }
+
+    fn list_artifacts(&self, view: &View, query: &ArtifactQuery) -> Result<Answer> {
+        let kind = format!("artifacts {:?} {:?} {:?}", query.kind, query.references, query.thread);
+        let cursors = self.inner.around.journal.cursors();
+        let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
+        let scan = view.artifacts(query, after.transpose()?, self.page(&query.page))?;
+        let mut body = Out::new();
+        let mut list = List::begin(&mut body);
+        for found in &scan.items {
+            list.item().extend_from_slice(&found.published().bytes);
+        }
+        list.end(&cursors.list_text(&kind, scan.next), scan.more);
+        Ok(Answer::ok(body))
+    }
+}
+
+/// The published artifacts of one view, as a closure reads them.
+struct Stored(View);
+
+impl Store for Stored {
+    type Error = StoreError;
+
+    fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.0.artifact(id.digest())?.map(|found| found.published().bytes.to_vec()))
+    }
+
+    fn objections_to(&self, id: &Identifier) -> Result<Vec<Identifier>, StoreError> {
+        // One more than a closure may hold shows that it holds too many.
+        let (found, _) = self.0.objections_to(id.digest(), CLOSURE_ARTIFACTS_REMOTE_MAX + 1)?;
+        Ok(found.into_iter().map(Identifier::from_digest).collect())
+    }
+
+    fn order(&self, id: &Identifier) -> Result<Option<u64>, StoreError> {
+        self.0.artifact_entry(id.digest())
+    }
+}
+
+/// Verifies the strict closure of an artifact that is not stored yet, off the runtime's threads.
+async fn verify_candidate(view: View, id: Identifier, bytes: Vec<u8>) -> Result<Report> {
+    let options = Options { strict: true, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
+    let report = tokio::task::spawn_blocking(move || {
+        let store = Stored(view);
+        verify(&Candidate { store: &store, id, bytes: &bytes }, &[id], options)
+    });
+    Ok(report.await.map_err(|_| internal())??)
+}
+
+/// Whether publishing it needs a closure that verifies: a final decision, or a termination that
+/// claims something of the objections.
+fn is_gated(valid: &Valid) -> bool {
+    let decides = valid.content.decision.as_ref().is_some_and(|decision| decision.is_final);
+    let terminates = matches!(
+        valid.content.state,
+        Some(
+            TerminationState::Completed | TerminationState::Deadlock | TerminationState::Exhausted
+        )
+    );
+    decides || terminates
+}
+
+/// `extensions["parley/1"].thread`, if a well-formed identifier stands there.
+fn thread_of(valid: &Valid) -> Option<ThreadId> {
+    let Value::Object(extensions) = valid.canonical.body().get("extensions")? else {
+        return None;
+    };
+    let Value::Object(parley) = extensions.get("parley/1")? else {
+        return None;
+    };
+    match parley.get("thread")? {
+        Value::String(text) => ThreadId::parse(text),
+        _ => None,
+    }
+}
+
+fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {
+    let mut out = Out::new();
+    wire::raw(&mut out, "{\"artifact_id\":");
+    wire::text(&mut out, &id.to_string());
+    wire::raw(&mut out, ",\"unresolved\":");
+    wire::array(&mut out, unresolved, |out, id| {
+        wire::text(out, &Identifier::from_digest(*id).to_string());
+    });
+    wire::raw(&mut out, "}");
+    out
+}
+
+/// The `FAILURE` that stands for a refused closure.
+fn failure_of(view: &View, subject: Identifier, report: &Report) -> Result<Valid> {
+    let mut classes: Vec<&str> = report.failures.iter().map(|one| one.class.as_str()).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let retryable = classes == ["reference_unavailable"];
+    let mut named: Vec<Identifier> = Vec::new();
+    for failure in &report.failures {
+        if view.artifact_entry(failure.artifact_id.digest())?.is_some() {
+            named.push(failure.artifact_id);
+        }
+    }
+    named.sort_unstable();
+    named.dedup();
+    named.truncate(NAMED_MAX);
+    let references: Vec<_> = named
+        .iter()
+        .map(|id| json!({ "artifact_id": id.to_string(), "relation": "considers" }))
+        .collect();
+    let mut body = json!({
+        "protocol_version": "0.1",
+        "artifact_type": "FAILURE",
+        "payload": {
+            "code": "closure_refused",
+            "description": classes.join(","),
+            "retryable": retryable,
+            "subject": subject.to_string(),
+        },
+        "references": references,
+    });
+    let unnamed = canonicalize(body.to_string().as_bytes()).map_err(|_| internal())?;
+    body["artifact_id"] = identity::compute(&unnamed).to_string().into();
+    validate(body.to_string().as_bytes()).map_err(|_| internal())
+}
+
+fn invalid(violations: &[parley_protocol::artifact::Violation]) -> Refusal {
+    let mut more = serde_json::Map::new();
+    let detail = violations.first().map_or("", |first| first.detail);
+    if let Some(first) = violations.first() {
+        more.insert("class".into(), first.class.as_str().into());
+        more.insert("pointer".into(), first.pointer.clone().into());
+    }
+    let detail = format!("{detail} Mend it, name it anew and publish it again.");
+    Refusal { more: Some(Box::new(more)), ..Refusal::new(Reason::ArtifactInvalid, detail) }
+}
+
+fn artifact_not_found() -> Refusal {
+    let detail = "There is no such artifact here. List the artifacts and name one of them.";
+    Refusal::new(Reason::ArtifactNotFound, detail)
+}

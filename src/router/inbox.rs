@@ -1,0 +1,65 @@
+//! `read_inbox`: the threads that wait for a participant, now or within a while (parley.md §7).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parley_protocol::command::InboxQuery;
+use parley_protocol::refusal::Result;
+use parley_protocol::who::{Caller, Participant};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::{Class, Forum};
+use crate::inbox::{Inboxes, Listener};
+
+/// A held read's place among the listeners of an inbox, given back when dropped.
+struct Held<'a> {
+    inboxes: &'a Inboxes,
+    participant: &'a Participant,
+    listener: Listener,
+    notify: Arc<Notify>,
+}
+
+impl<'a> Held<'a> {
+    fn new(inboxes: &'a Inboxes, participant: &'a Participant, anyone: bool) -> Self {
+        let notify = Arc::new(Notify::new());
+        let listener = Listener::Held { notify: Arc::clone(&notify), anyone };
+        inboxes.listen(participant, listener.clone());
+        Self { inboxes, participant, listener, notify }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.inboxes.forget(self.participant, &self.listener);
+    }
+}
+
+impl Forum {
+    pub(super) async fn read_inbox(&self, caller: &Caller, query: InboxQuery) -> Result<Answer> {
+        let participant = caller.participant(query.extension.as_ref());
+        let since = self.position(query.page.cursor.as_deref())?;
+        let limit = self.limit(query.page.limit);
+        let end = Instant::now() + Duration::from_secs(query.wait_seconds);
+        // Listening begins before the first look, so that nothing is slept through.
+        let held = (query.wait_seconds > 0)
+            .then(|| Held::new(&self.inner.inboxes, &participant, query.anyone));
+        loop {
+            let page = {
+                let _permit = self.inner.admission.permit(Class::Read).await?;
+                self.inbox_page(&participant, query.anyone, since, limit)?
+            };
+            let Some(held) = &held else { return Ok(page.answer) };
+            let over = Instant::now() >= end || self.inner.stopping.is_cancelled();
+            if !page.is_empty || page.more || over {
+                return Ok(page.answer);
+            }
+            tokio::select! {
+                () = held.notify.notified() => {}
+                () = self.inner.stopping.cancelled() => {}
+                () = tokio::time::sleep_until(end) => {}
+            }
+        }
+    }
+}

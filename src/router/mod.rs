@@ -1,0 +1,211 @@
+//! The one way to the forum: maps a call to the view or to a thread's mailbox.
+//!
+//! A call that comes here is well-formed and its token holds the rights that the operation table
+//! names. What is left of the order of checks (parley.md §6) happens here: the right to seal, rate
+//! and overload, a known idempotency key; then the thread's actor goes on.
+
+mod admission;
+mod answer;
+mod artifacts;
+mod inbox;
+mod keys;
+mod reading;
+mod residents;
+mod supervisor;
+mod writing;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parley_protocol::command::Call;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::who::Caller;
+use ractor::{Actor, ActorRef};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::inbox::Inboxes;
+use crate::thread::Surroundings;
+
+pub use admission::{Admission, Bounds, Class, overloaded};
+pub use answer::Answer;
+
+use keys::Keys;
+use residents::{Residents, SHARDS};
+use supervisor::{Route, Router};
+
+/// When threads leave memory (operations.md §2, `runtime.*`).
+#[derive(Clone, Copy, Debug)]
+pub struct Residence {
+    /// Seconds without a request after which a thread's actor goes to sleep.
+    pub idle_seconds: u64,
+    /// Actors that may be awake; beyond, those used longest ago go to sleep.
+    pub resident_threads_max: usize,
+    /// Milliseconds between two looks at who is idle: one second but in tests.
+    pub sweep_ms: u64,
+}
+
+/// The forum, as gateways see it. Cheap to clone.
+#[derive(Clone)]
+pub struct Forum {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    around: Arc<Surroundings>,
+    admission: Admission,
+    residents: Arc<Residents>,
+    routers: Vec<ActorRef<Route>>,
+    keys: Arc<Keys>,
+    /// The artifacts that are being published.
+    publishing: Arc<Keys>,
+    /// Held alone by what is judged by its closure.
+    gate: Arc<tokio::sync::RwLock<()>>,
+    inboxes: Inboxes,
+    manifest: Manifests,
+    stopping: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// The manifest in its three languages, as JSON.
+pub struct Manifests {
+    /// English.
+    pub en: bytes::Bytes,
+    /// German.
+    pub de: bytes::Bytes,
+    /// French.
+    pub fr: bytes::Bytes,
+}
+
+impl Forum {
+    /// Starts the routers and the sweeper.
+    ///
+    /// # Errors
+    /// If an actor does not start.
+    pub async fn start(
+        around: Arc<Surroundings>,
+        bounds: Bounds,
+        residence: Residence,
+        manifest: Manifests,
+        inboxes: Inboxes,
+    ) -> std::result::Result<Self, ractor::SpawnErr> {
+        let residents = Arc::new(Residents::default());
+        let mut routers = Vec::with_capacity(SHARDS);
+        for _ in 0..SHARDS {
+            let args = (Arc::clone(&residents), Arc::clone(&around));
+            routers.push(Actor::spawn(None, Router, args).await?.0);
+        }
+        let admission = Admission::new(bounds, Arc::clone(&around.limits));
+        let forum = Self {
+            inner: Arc::new(Inner {
+                around,
+                admission,
+                residents,
+                routers,
+                keys: Arc::default(),
+                publishing: Arc::default(),
+                gate: Arc::default(),
+                inboxes,
+                manifest,
+                stopping: CancellationToken::new(),
+                tasks: TaskTracker::new(),
+            }),
+        };
+        let sweeper = forum.clone();
+        forum.inner.tasks.spawn(async move { sweeper.sweep(residence).await });
+        Ok(forum)
+    }
+
+    /// Performs one call of `caller`, under an idempotency key of its own if it gave one.
+    ///
+    /// # Errors
+    /// Whatever refuses the call; nothing has changed then, but where the reason is `internal` or
+    /// `storage_unavailable`, which leave it open.
+    pub async fn perform(&self, caller: &Caller, call: Call, key: Option<&str>) -> Result<Answer> {
+        match call {
+            Call::Write(thread, command) => self.write(caller, thread, command, key).await,
+            Call::PublishArtifact(bytes) => self.publish(caller, bytes, key).await,
+            Call::ReadInbox(query) => self.read_inbox(caller, query).await,
+            call => self.read(call).await,
+        }
+    }
+
+    /// The permits of the door, for readings that have no operation of their own (the feed).
+    pub fn admission(&self) -> &Admission {
+        &self.inner.admission
+    }
+
+    /// How many threads are awake.
+    pub fn resident_count(&self) -> usize {
+        self.inner.residents.count()
+    }
+
+    /// Whether it takes writes now (operations.md §4, `/readyz`).
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn ready(&self) -> Result<()> {
+        if self.inner.stopping.is_cancelled() {
+            return Err(shutting_down());
+        }
+        self.inner.around.journal.refuses().map_or(Ok(()), Err)
+    }
+
+    /// The text of a place in a list that is not the forum's own (the tokens).
+    pub fn list_cursor(&self, kind: &str, place: u64) -> String {
+        self.inner.around.journal.cursors().list_text(kind, place)
+    }
+
+    /// The place of such a text.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor`.
+    pub fn read_list_cursor(&self, kind: &str, text: &str) -> Result<u64> {
+        self.inner.around.journal.cursors().read_list(kind, text)
+    }
+
+    /// Ends held inbox reads at once and refuses new work of its own; the first step of a stop.
+    pub fn release_held(&self) {
+        self.inner.stopping.cancel();
+    }
+
+    /// Ends held inbox reads, lets what is under way end, and stops the actors.
+    pub async fn stop(&self) {
+        self.inner.stopping.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        for router in &self.inner.routers {
+            let _ = router.stop_and_wait(None, None).await;
+        }
+    }
+
+    async fn sweep(&self, residence: Residence) {
+        let mut looks = tokio::time::interval(Duration::from_millis(residence.sweep_ms));
+        loop {
+            tokio::select! {
+                () = self.inner.stopping.cancelled() => return,
+                _ = looks.tick() => {}
+            }
+            let residents = &self.inner.residents;
+            residents.advance();
+            let sleepy = residents.sleepy(residence.idle_seconds, residence.resident_threads_max);
+            for actor in sleepy {
+                // Closes its mailbox: what is in it is answered first, what comes after is routed
+                // to the successor.
+                let _ = actor.drain();
+            }
+            metrics::gauge!("parley_threads_resident").set(residents.count() as f64);
+        }
+    }
+
+    fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
+        &self.inner.routers[residents::shard_of(thread)]
+    }
+}
+
+/// 503 `shutting_down`.
+pub fn shutting_down() -> Refusal {
+    let detail = "The server is shutting down. Send it again to its successor in a moment.";
+    Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000)
+}

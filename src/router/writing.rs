@@ -1,0 +1,219 @@
+//! Writes: rate, permit, idempotency key, then the thread's actor.
+
+use std::sync::Arc;
+
+use parley_protocol::arguments::{content_digest, key_digest};
+use parley_protocol::claim;
+use parley_protocol::command::{Call, Command};
+use parley_protocol::entry::{Entry, KeyUse, Outcome};
+use parley_protocol::head::Head;
+use parley_protocol::ids::{ClaimId, ThreadId};
+use parley_protocol::operation::Operation;
+use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
+use parley_protocol::thread::{Context, Thread};
+use parley_protocol::who::{Caller, Right};
+use ractor::MessagingErr;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::answer::Answer;
+use super::supervisor::Route;
+use super::{Class, Forum, shutting_down};
+use crate::journal::{Append, Done, Reply};
+use crate::thread::{Request, internal, thread_not_found};
+
+impl Forum {
+    pub(super) async fn write(
+        &self,
+        caller: &Caller,
+        thread: Option<ThreadId>,
+        command: Command,
+        key: Option<&str>,
+    ) -> Result<Answer> {
+        if let Command::Attest(proof) = &command
+            && proof.seal
+            && !caller.rights.has(Right::Verify)
+        {
+            return Err(Refusal::lacks(Right::Verify));
+        }
+        let permit = self.admit_write(caller).await?;
+        let Some(key) = key else {
+            let done = self.act(caller, thread, &command, None, permit).await?;
+            return self.write_answer(&command, &done);
+        };
+        let call = Call::Write(thread, command);
+        let used = KeyUse {
+            key: key_digest(&caller.identity, key),
+            content: content_digest(Operation::of(&call), &call),
+        };
+        let Call::Write(thread, command) = call else { return Err(internal()) };
+        let (forum, caller) = (self.clone(), caller.clone());
+        // A client that goes away must not leave the key free while its call is under way.
+        let keyed = self
+            .inner
+            .tasks
+            .spawn(async move { forum.write_once(&caller, thread, &command, used, permit).await });
+        keyed.await.unwrap_or_else(|_| Err(internal()))
+    }
+
+    /// Counts a write against its identity's rate and takes a permit for it.
+    pub(super) async fn admit_write(&self, caller: &Caller) -> Result<OwnedSemaphorePermit> {
+        let now = self.inner.around.clock.now();
+        self.inner.admission.count_write(&caller.identity, now)?;
+        self.inner.admission.permit(Class::Write).await
+    }
+
+    async fn write_once(
+        &self,
+        caller: &Caller,
+        thread: Option<ThreadId>,
+        command: &Command,
+        used: KeyUse,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Answer> {
+        let _under_way = self.inner.keys.hold(used.key).await;
+        if let Some(again) = self.remembered(&used, Some(command))? {
+            return again;
+        }
+        let result = self.act(caller, thread, command, Some(used), permit).await;
+        match &result {
+            Ok(Done::Unchanged(head)) => {
+                self.remember(used, Outcome::Unchanged(head.id)).await?;
+            }
+            Err(refusal) if refusal.is_remembered() => {
+                self.remember(used, Outcome::Refused(StoredRefusal::from(refusal))).await?;
+            }
+            _ => {}
+        }
+        self.write_answer(command, &result?)
+    }
+
+    /// The first outcome of a known key, or 409 if it was used for something else.
+    pub(super) fn remembered(
+        &self,
+        used: &KeyUse,
+        command: Option<&Command>,
+    ) -> Result<Option<Result<Answer>>> {
+        let view = self.inner.around.journal.view();
+        let Some(remembered) = view.outcome(&used.key)? else {
+            return Ok(None);
+        };
+        if remembered.content != used.content {
+            let detail = "This idempotency key was used for another call. Take a new key for each \
+                          new act; the same one only to repeat it.";
+            return Err(Refusal::new(Reason::IdempotencyConflict, detail));
+        }
+        Ok(Some(self.answer_again(&view, remembered, command)))
+    }
+
+    /// Stores an outcome that changed nothing; durable once this returns.
+    pub(super) async fn remember(&self, used: KeyUse, outcome: Outcome) -> Result<()> {
+        let entry = Entry::Outcome(self.inner.around.clock.now(), used, outcome);
+        self.store(entry, None).await.map(drop)
+    }
+
+    /// Appends what belongs to no thread and waits until it is on disk.
+    pub(super) async fn store(
+        &self,
+        entry: Entry,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Result<Done> {
+        let (sender, receiver) = oneshot::channel();
+        let reply = Reply { sender, permit };
+        // What is refused has its reply already.
+        let _ = self.inner.around.journal.append(|_| Append {
+            lease: None,
+            entry,
+            head: None,
+            claims: Vec::new(),
+            reply,
+        });
+        self.answered(receiver).await
+    }
+
+    async fn act(
+        &self,
+        caller: &Caller,
+        thread: Option<ThreadId>,
+        command: &Command,
+        key: Option<KeyUse>,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Done> {
+        let (sender, receiver) = oneshot::channel();
+        let reply = Reply { sender, permit: Some(permit) };
+        let thread = match (thread, command) {
+            (Some(thread), _) => thread,
+            (None, Command::Attest(proof) | Command::Refute(proof)) => self.home(proof.claim)?,
+            (None, _) => {
+                self.open(caller, command, key, reply);
+                return self.answered(receiver).await;
+            }
+        };
+        let request = Request { caller: caller.clone(), command: command.clone(), key, reply };
+        self.send(thread, request)?;
+        self.answered(receiver).await
+    }
+
+    /// The thread of a claim.
+    fn home(&self, claim: ClaimId) -> Result<ThreadId> {
+        let claim = self.inner.around.journal.view().claim(claim)?.ok_or_else(|| {
+            let detail = format!("There is no claim {claim}. List a thread's claims and name one.");
+            Refusal::new(Reason::ClaimNotFound, detail)
+        })?;
+        let claim: &claim::Claim = &claim;
+        Ok(claim.thread)
+    }
+
+    /// Opens a thread. It has no actor yet: nobody knows it before its opening is on disk, and
+    /// its first act wakes it.
+    fn open(&self, caller: &Caller, command: &Command, key: Option<KeyUse>, reply: Reply) {
+        let around = &self.inner.around;
+        let mut numbers = around.journal.numbers();
+        let mut ctx = Context {
+            now: around.clock.now(),
+            caller,
+            limits: &around.limits,
+            numbers: &mut numbers,
+            key,
+        };
+        // What is refused has its reply already.
+        let _ = around.journal.open_thread(|number, thread| {
+            let act = Thread::opening(&mut ctx, thread, command);
+            let head = Head::open(&act).map(|mut head| {
+                head.stamp(&act, number);
+                Arc::new(head)
+            });
+            Append {
+                lease: None,
+                entry: Entry::Act(Box::new(act)),
+                head,
+                claims: Vec::new(),
+                reply,
+            }
+        });
+    }
+
+    /// Brings a request into the mailbox of its thread's actor, waking it if need be.
+    fn send(&self, thread: ThreadId, request: Request) -> Result<()> {
+        let request = match self.inner.residents.get(thread) {
+            Some(actor) => match actor.send_message(request) {
+                Ok(()) => return Ok(()),
+                Err(MessagingErr::SendErr(request)) => request,
+                Err(_) => return Err(internal()),
+            },
+            None => {
+                if self.inner.around.journal.view().head(thread)?.is_none() {
+                    return Err(thread_not_found(thread));
+                }
+                request
+            }
+        };
+        self.router(thread).send_message(Route(thread, request)).map_err(|_| shutting_down())
+    }
+
+    async fn answered(&self, receiver: oneshot::Receiver<Result<Done>>) -> Result<Done> {
+        receiver.await.unwrap_or_else(|_| {
+            let stopping = self.inner.stopping.is_cancelled();
+            Err(if stopping { shutting_down() } else { internal() })
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! Log and metrics (operations.md §4). Logs go to standard error; no body, no token is in them,
+//! no label carries what a client chose.
+
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics::{Counter, Histogram};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use parley_protocol::operation::Operation;
+use parley_protocol::refusal::Reason;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::{Log, LogFormat};
+
+/// Seconds, from a cached read to a held inbox.
+const SECONDS: &[f64] =
+    &[0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+/// Entries of one commit.
+const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
+
+/// The kind of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Rises only.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts values in buckets.
+    Histogram,
+}
+
+/// Every metric: its name, its kind, its labels, what it tells.
+pub const METRICS: &[(&str, Kind, &[&str], &str)] = &[
+    (
+        "parley_operations_total",
+        Kind::Counter,
+        &["operation", "outcome"],
+        "Requests answered, by operation and reason, or ok",
+    ),
+    (
+        "parley_operation_seconds",
+        Kind::Histogram,
+        &["operation", "outcome"],
+        "Time from a request's header to its answer",
+    ),
+    ("parley_threads_resident", Kind::Gauge, &[], "Threads whose actor is in memory"),
+    ("parley_inboxes_resident", Kind::Gauge, &[], "Inboxes whose actor is in memory"),
+    ("parley_feed_connections", Kind::Gauge, &[], "Feeds open"),
+    ("parley_feed_frames_total", Kind::Counter, &["type"], "Frames sent, by type"),
+    ("parley_feed_dropped_total", Kind::Counter, &["cause"], "Feeds cut off, by cause"),
+    ("parley_journal_batch_size", Kind::Histogram, &[], "Entries of one commit"),
+    ("parley_journal_commit_seconds", Kind::Histogram, &[], "Time of one commit with its sync"),
+    ("parley_journal_queue", Kind::Gauge, &[], "Items that wait for the journal's writer"),
+    ("parley_actor_restarts_total", Kind::Counter, &["actor"], "Actors started anew after a fault"),
+    ("parley_store_bytes", Kind::Gauge, &[], "Bytes that the store takes up"),
+    ("parley_store_free_bytes", Kind::Gauge, &[], "Bytes free on the store's file system"),
+];
+
+/// The metrics of this process, recorded from the first call on.
+pub fn metrics() -> &'static PrometheusHandle {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    HANDLE.get_or_init(|| {
+        let exact = |name: &str| Matcher::Full(name.to_owned());
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(exact("parley_operation_seconds"), SECONDS)
+            .and_then(|b| b.set_buckets_for_metric(exact("parley_journal_commit_seconds"), SECONDS))
+            .and_then(|b| b.set_buckets_for_metric(exact("parley_journal_batch_size"), ENTRIES))
+            .expect("the lists of buckets are not empty")
+            .build_recorder();
+        let handle = recorder.handle();
+        // Another recorder can only be there in a program that embeds this one; its metrics are
+        // where it wants them then.
+        if metrics::set_global_recorder(recorder).is_ok() {
+            for (name, kind, labels, about) in METRICS {
+                match kind {
+                    Kind::Counter => metrics::describe_counter!(*name, *about),
+                    Kind::Gauge => metrics::describe_gauge!(*name, *about),
+                    Kind::Histogram => metrics::describe_histogram!(*name, *about),
+                }
+                match kind {
+                    Kind::Gauge => metrics::gauge!(*name).set(0.0),
+                    Kind::Counter if labels.is_empty() => metrics::counter!(*name).absolute(0),
+                    _ => {}
+                }
+            }
+        }
+        handle
+    })
+}
+
+/// Folds what was recorded into the buckets; what is not folded takes memory.
+pub fn upkeep() {
+    metrics().run_upkeep();
+}
+
+/// What a request is counted under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// An operation of the table.
+    Operation(Operation),
+    /// Managing tokens.
+    Tokens,
+    /// The feed and its tickets.
+    Feed,
+    /// A copy of everything.
+    Backup,
+    /// Everything else.
+    Other,
+}
+
+impl Label {
+    const COUNT: usize = Operation::COUNT + 4;
+
+    fn index(self) -> usize {
+        match self {
+            Self::Operation(operation) => operation.index(),
+            Self::Tokens => Operation::COUNT,
+            Self::Feed => Operation::COUNT + 1,
+            Self::Backup => Operation::COUNT + 2,
+            Self::Other => Operation::COUNT + 3,
+        }
+    }
+
+    /// The label's value.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Operation(operation) => operation.name(),
+            Self::Tokens => "tokens",
+            Self::Feed => "feed",
+            Self::Backup => "backup",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// `parley_operations_total` and `parley_operation_seconds`, the handles of each pair of labels
+/// kept once they were used.
+pub struct Requests {
+    handles: Box<[OnceLock<(Counter, Histogram)>]>,
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        metrics();
+        let pairs = Label::COUNT * (Reason::ALL.len() + 1);
+        Self { handles: (0..pairs).map(|_| OnceLock::new()).collect() }
+    }
+}
+
+impl Requests {
+    /// Counts one request: refused for `reason`, or `ok`.
+    pub fn count(&self, label: Label, reason: Option<Reason>, took: Duration) {
+        let outcome = reason.map_or(0, |reason| reason as usize + 1);
+        let place = label.index() * (Reason::ALL.len() + 1) + outcome;
+        let (counter, histogram) = self.handles[place].get_or_init(|| {
+            let outcome = reason.map_or("ok", Reason::word);
+            let labels = [("operation", label.word()), ("outcome", outcome)];
+            (
+                metrics::counter!("parley_operations_total", &labels),
+                metrics::histogram!("parley_operation_seconds", &labels),
+            )
+        });
+        counter.increment(1);
+        histogram.record(took.as_secs_f64());
+    }
+}
+
+/// Starts the log of this process; a second call changes nothing.
+pub fn start_log(log: &Log) {
+    let level = log.level.parse().unwrap_or(LevelFilter::INFO);
+    // What the libraries tell is of interest only when something is wrong.
+    let filter = Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_target("parley", level)
+        .with_target("parley_protocol", level);
+    let terminal = std::io::stderr().is_terminal();
+    let text = match log.format {
+        Some(format) => format == LogFormat::Text,
+        None => terminal,
+    };
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_span_events(FmtSpan::CLOSE);
+    let registry = tracing_subscriber::registry();
+    // A log that is there already stays: only tests start several servers in one process.
+    let _ = if text {
+        registry.with(lines.with_ansi(terminal).with_filter(filter)).try_init()
+    } else {
+        let lines = lines.json().flatten_event(true).with_span_list(false);
+        registry.with(lines.with_filter(filter)).try_init()
+    };
+}

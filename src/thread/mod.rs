@@ -1,0 +1,242 @@
+//! The actor around [`parley_protocol::thread::Thread`]: owns a thread's state, turn and lock.
+//!
+//! It admits ahead of the disk: an act is judged on the state that the acts before it made, also
+//! those that are still on their way to the disk, and handed to the journal without waiting. What
+//! depends on such acts, refusals too, rides the journal's queue behind them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use parley_protocol::command::Command;
+use parley_protocol::entry::{Act, Entry, KeyUse};
+use parley_protocol::ids::ThreadId;
+use parley_protocol::limits::Limits;
+use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::thread::{Context, Thread};
+use parley_protocol::who::Caller;
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use crate::clock::Clock;
+use crate::journal::{Append, Done, Journal, Lease, Refused, Reply};
+
+/// Acts since the last snapshot from which on a sleeping thread leaves one behind: fewer are
+/// replayed faster than a snapshot is read.
+pub const SNAPSHOT_ACTS_MIN: u64 = 64;
+
+/// What a thread's actor is asked.
+#[derive(Debug)]
+pub struct Request {
+    /// Who asks.
+    pub caller: Caller,
+    /// What.
+    pub command: Command,
+    /// The idempotency key that it came under.
+    pub key: Option<KeyUse>,
+    /// Where the answer goes.
+    pub reply: Reply,
+}
+
+/// What tests may put in the actors' way; the server passes none.
+pub trait Interference: Send + Sync + 'static {
+    /// Called with each request before it is judged; a panic here is a panic of the actor.
+    fn before_act(&self, _thread: ThreadId, _command: &Command) {}
+    /// Whether the actor is to skip the barrier and answer from state that is not on disk: a
+    /// planted fault.
+    fn skips_barrier(&self) -> bool {
+        false
+    }
+}
+
+/// What every thread's actor works with.
+pub struct Surroundings {
+    /// Where acts go.
+    pub journal: Arc<Journal>,
+    /// The limits in force.
+    pub limits: Arc<Limits>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Tests only.
+    pub interference: Option<Arc<dyn Interference>>,
+}
+
+/// The actor of one thread.
+pub struct ThreadActor {
+    thread: ThreadId,
+    around: Arc<Surroundings>,
+}
+
+/// The state of one thread's actor: nothing until the first request loads it.
+#[derive(Default)]
+pub struct ThreadState {
+    loaded: Option<Loaded>,
+}
+
+struct Loaded {
+    thread: Thread,
+    lease: Lease,
+    /// The journal's generation that the state belongs to.
+    generation: u64,
+    /// The number of the last append; up to the journal's committed number nothing is in flight.
+    appended: u64,
+    /// The acts that were there when the state was loaded.
+    loaded_seq: u64,
+}
+
+impl ThreadActor {
+    /// The actor of `thread`.
+    pub fn new(thread: ThreadId, around: Arc<Surroundings>) -> Self {
+        Self { thread, around }
+    }
+
+    /// Takes the lease and reads the state, unless what is there belongs to the journal's present
+    /// generation.
+    async fn load(&self, state: &mut ThreadState) -> Result<(), Refusal> {
+        let journal = &self.around.journal;
+        loop {
+            let generation = journal.generation();
+            if state.loaded.as_ref().is_some_and(|loaded| loaded.generation == generation) {
+                return Ok(());
+            }
+            state.loaded = None;
+            let lease = journal.acquire(self.thread).await.map_err(|_| internal())??;
+            let thread = journal.view().thread(self.thread)?;
+            if journal.generation() != generation {
+                continue;
+            }
+            let Some(thread) = thread else {
+                journal.release(lease);
+                return Err(thread_not_found(self.thread));
+            };
+            let loaded_seq = thread.head().seq;
+            state.loaded = Some(Loaded { thread, lease, generation, appended: 0, loaded_seq });
+        }
+    }
+
+    /// Judges, applies, appends. There is no await in here: a kill lands at an await, and state
+    /// must not stand between admitted and appended then.
+    fn act(&self, state: &mut ThreadState, request: Request) {
+        let Some(loaded) = &mut state.loaded else { return };
+        let Request { caller, command, key, reply } = request;
+        let mut numbers = self.around.journal.numbers();
+        let mut ctx = Context {
+            now: self.around.clock.now(),
+            caller: &caller,
+            limits: &self.around.limits,
+            numbers: &mut numbers,
+            key,
+        };
+        let judged = catch_unwind(AssertUnwindSafe(|| loaded.thread.admit(&mut ctx, &command)));
+        match judged {
+            Ok(Ok(Some(act))) => {
+                if self.append(loaded, act, reply).is_err() {
+                    // Applied, but in no queue: what stands here is ahead of the journal.
+                    state.loaded = None;
+                }
+            }
+            Ok(Ok(None)) => {
+                let head = Arc::new(loaded.thread.head().clone());
+                self.answer(loaded, Ok(Done::Unchanged(head)), reply);
+            }
+            Ok(Err(refusal)) => self.answer(loaded, Err(refusal), reply),
+            Err(_) => {
+                tracing::error!(thread = %self.thread, "judging an act panicked");
+                self.answer(loaded, Err(internal()), reply);
+            }
+        }
+    }
+
+    fn append(&self, loaded: &mut Loaded, act: Act, reply: Reply) -> Result<(), Refused> {
+        let Loaded { thread, lease, appended, .. } = loaded;
+        thread.apply(&act);
+        *appended = self.around.journal.append(|number| {
+            thread.stamp(&act, number);
+            let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
+            Append {
+                lease: Some(*lease),
+                head: Some(Arc::new(thread.head().clone())),
+                claims,
+                entry: Entry::Act(Box::new(act)),
+                reply,
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Answers at once if nothing is in flight, else behind what is.
+    fn answer(&self, loaded: &Loaded, outcome: Result<Done, Refusal>, reply: Reply) {
+        let journal = &self.around.journal;
+        let skips = self.around.interference.as_ref().is_some_and(|it| it.skips_barrier());
+        if loaded.appended <= journal.log().shown() || skips {
+            reply.send(outcome);
+        } else {
+            journal.barrier(Some(loaded.lease), loaded.generation, outcome, reply);
+        }
+    }
+}
+
+impl Actor for ThreadActor {
+    type Msg = Request;
+    type State = ThreadState;
+    type Arguments = ();
+
+    async fn pre_start(
+        &self,
+        _myself: ActorRef<Request>,
+        (): (),
+    ) -> Result<ThreadState, ActorProcessingErr> {
+        Ok(ThreadState::default())
+    }
+
+    async fn handle(
+        &self,
+        _myself: ActorRef<Request>,
+        request: Request,
+        state: &mut ThreadState,
+    ) -> Result<(), ActorProcessingErr> {
+        if let Some(interference) = &self.around.interference {
+            interference.before_act(self.thread, &request.command);
+        }
+        if let Err(refusal) = self.load(state).await {
+            request.reply.send(Err(refusal));
+            return Ok(());
+        }
+        if let Some(refusal) = self.around.journal.refuses() {
+            request.reply.send(Err(refusal));
+            return Ok(());
+        }
+        self.act(state, request);
+        Ok(())
+    }
+
+    async fn post_stop(
+        &self,
+        _myself: ActorRef<Request>,
+        state: &mut ThreadState,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some(loaded) = state.loaded.take() else {
+            return Ok(());
+        };
+        let journal = &self.around.journal;
+        let settled =
+            loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
+        let grown = loaded.thread.head().seq - loaded.loaded_seq;
+        if settled && grown >= SNAPSHOT_ACTS_MIN {
+            journal.offer_snapshot(loaded.thread);
+        }
+        journal.release(loaded.lease);
+        Ok(())
+    }
+}
+
+/// 404 `thread_not_found`.
+pub fn thread_not_found(thread: ThreadId) -> Refusal {
+    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
+    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
+}
+
+/// 500 `internal`, when the outcome of a write is not known.
+pub fn internal() -> Refusal {
+    let detail = "The server failed on this call. Whether it took effect is not known: read the \
+                  thread, or send it again under the same idempotency key.";
+    Refusal::new(Reason::Internal, detail)
+}

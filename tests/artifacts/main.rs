@@ -1,0 +1,11 @@
+//! Profile `artifacts`: canonical form, semantics and closure, from tables of cases, the
+//! public vectors, and comparison with a second implementation.
+
+mod canonical;
+mod closure;
+mod closure_large;
+mod naive;
+mod properties;
+mod semantics;
+mod table;
+mod vectors;

@@ -1,0 +1,148 @@
+//! The text tables of what clients send: `envelope.txt`, `queries.txt` and `tools.txt`.
+
+use parley_protocol::arguments::{read_http, read_mcp};
+use parley_protocol::command::Call;
+use parley_protocol::limits::Limits;
+use parley_protocol::operation::{Operation, Place};
+use parley_protocol::refusal::Refusal;
+use parley_protocol::time::Millis;
+
+const ENVELOPES: &str = include_str!("envelope.txt");
+const QUERIES: &str = include_str!("queries.txt");
+const TOOLS: &str = include_str!("tools.txt");
+const NOW: Millis = Millis(1_796_068_800_000);
+
+/// One row of the table.
+struct Row<'t> {
+    line: usize,
+    operation: Operation,
+    want: String,
+    body: Vec<u8>,
+    text: &'t str,
+}
+
+/// The lines of a table that are rows, and their numbers.
+fn lines(table: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = table.lines().enumerate().map(|(line, text)| (line + 1, text));
+    lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
+}
+
+fn rows(table: &'static str) -> impl Iterator<Item = Row<'static>> {
+    lines(table).map(|(line, text)| {
+        let mut columns = text.splitn(3, " | ");
+        let mut column = || columns.next().unwrap_or_else(|| panic!("line {line}"));
+        let operation = Operation::parse(column()).unwrap_or_else(|| panic!("line {line}"));
+        let want = String::from_utf8(expanded(column())).expect("UTF-8");
+        Row { line, operation, want, body: expanded(column()), text }
+    })
+}
+
+/// Writes out `<text*times>` and `<xff>`.
+fn expanded(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        out.extend_from_slice(before.as_bytes());
+        let (inside, behind) = after.split_once('>').expect("closed");
+        match inside.rsplit_once('*') {
+            Some((piece, times)) => {
+                out.extend(piece.repeat(times.parse().expect("a number")).into_bytes());
+            }
+            None => out.push(u8::from_str_radix(&inside[1..], 16).expect("a byte")),
+        }
+        rest = behind;
+    }
+    out.extend_from_slice(rest.as_bytes());
+    out
+}
+
+fn outcome<T>(result: &Result<T, Refusal>) -> String {
+    match result {
+        Ok(_) => "ok".to_owned(),
+        Err(refusal) => match refusal.field.as_deref() {
+            None => refusal.reason.word().to_owned(),
+            Some("") => format!("{} \"\"", refusal.reason.word()),
+            Some(field) => format!("{} {field}", refusal.reason.word()),
+        },
+    }
+}
+
+/// The name and value of the field in the operation's path.
+fn path(operation: Operation) -> Option<(&'static str, &'static str)> {
+    let field = operation.row().fields.iter().find(|field| field.place == Place::Path)?;
+    Some((field.name, "1"))
+}
+
+/// The body with the path's field put into it, where it is an object to put it into.
+fn arguments(row: &Row<'_>) -> Vec<u8> {
+    let Some((name, value)) = path(row.operation) else { return row.body.clone() };
+    match row.body.split_first() {
+        Some((b'{', rest)) if rest == b"}" => format!("{{\"{name}\":{value}}}").into_bytes(),
+        Some((b'{', rest)) => [format!("{{\"{name}\":{value},").as_bytes(), rest].concat(),
+        _ => row.body.clone(),
+    }
+}
+
+/// Goal: every rule of the envelope is kept, with its reason and the field at fault, whichever way
+/// it comes. Method: each row of the table is read as an HTTP body and as MCP arguments.
+#[test]
+fn table() {
+    let limits = Limits::default();
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for row in rows(ENVELOPES) {
+        count += 1;
+        let values = path(row.operation);
+        let http = read_http(row.operation, values.as_slice(), "", Some(&row.body), &limits, NOW);
+        let mcp = read_mcp(row.operation, &arguments(&row), &limits, NOW);
+        for (way, got) in [("http", outcome(&http)), ("mcp", outcome(&mcp))] {
+            if got != row.want {
+                failures.push(format!("line {}, {way}: got `{got}`: {}", row.line, row.text));
+            }
+        }
+        let mcp: Result<Call, Refusal> = mcp.map(|(call, _)| call);
+        assert_eq!(http, mcp, "line {}: both ways read the same", row.line);
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(count >= 100, "the table has {count} rows");
+}
+
+/// Goal: a body of no bytes is `{}`. Method: none and an empty one beside the written one.
+#[test]
+fn no_body() {
+    let limits = Limits::default();
+    let read = |body: Option<&[u8]>| {
+        let path = [("thread", "th_1")];
+        read_http(Operation::ReopenThread, &path, "", body, &limits, NOW).expect("reads")
+    };
+    assert_eq!(read(None), read(Some(b"{}")));
+    assert_eq!(read(Some(b"")), read(Some(b"{}")));
+    let tool = |arguments: &[u8]| read_mcp(Operation::GetManifest, arguments, &limits, NOW);
+    assert_eq!(tool(b""), tool(b"{}"));
+}
+
+/// Goal: queries and paths are judged as bindings.md §3 says. Method: each row of the table.
+#[test]
+fn queries() {
+    let limits = Limits::default();
+    for (line, text) in lines(QUERIES) {
+        let columns: Vec<&str> = text.split(" | ").collect();
+        let [operation, id, query, want] = columns[..] else { panic!("line {line}") };
+        let operation = Operation::parse(operation).unwrap_or_else(|| panic!("line {line}"));
+        let values = path(operation).map(|(name, _)| (name, id));
+        let query = if query == "-" { "" } else { query };
+        let body = operation.has_body().then_some(&b"{\"state\":\"closed\"}"[..]);
+        let got = read_http(operation, values.as_slice(), query, body, &limits, NOW);
+        assert_eq!(outcome(&got), want, "line {line}: {text}");
+    }
+}
+
+/// Goal: arguments of tools are judged as they would be over HTTP. Method: each row of the table.
+#[test]
+fn tools() {
+    let limits = Limits::default();
+    for row in rows(TOOLS) {
+        let got = read_mcp(row.operation, &row.body, &limits, NOW);
+        assert_eq!(outcome(&got), row.want, "line {}: {}", row.line, row.text);
+    }
+}

@@ -1,0 +1,383 @@
+//! A disk that fails as disks do: it forgets what was not synced, refuses, tears, fills up, stalls
+//! and lies. What it promises when none of that is asked of it is what a real one does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use parley::journal::disk::Disk;
+use redb::StorageBackend;
+
+/// What a page of the machine's cache holds: synced and forgotten as a whole.
+const PAGE: usize = 4_096;
+/// What reaches a real disk whole or not at all.
+const SECTOR: usize = 512;
+
+/// What is to go wrong. Counts are from now on; 0 is never.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// This write fails; half of it may have been done.
+    pub write: u64,
+    /// Whether the failing write leaves its first half behind.
+    pub torn: bool,
+    /// This sync fails, and what it should have made durable looks clean from then on.
+    pub sync: u64,
+    /// Whether the failing sync wrote everything all the same.
+    pub sync_reached: bool,
+    /// All that fails goes on failing until [`FaultyDisk::mend`].
+    pub lasting: bool,
+    /// Bytes that all files together may have.
+    pub bytes_max: Option<u64>,
+    /// Free bytes that are told, where they are not computed.
+    pub free_bytes: Option<u64>,
+    /// Syncs do nothing and say that all is well: a planted fault.
+    pub sync_lies: bool,
+}
+
+/// Which of the writes that were not synced a cut leaves behind.
+#[derive(Clone, Copy, Debug)]
+pub enum Cut {
+    /// None.
+    ForgetAll,
+    /// All: the process was killed, the machine goes on, with what its cache holds.
+    Kill,
+    /// Some sectors of some, by chance.
+    KeepSome(u64),
+}
+
+#[derive(Clone, Debug, Default)]
+struct File {
+    /// What reading shows.
+    seen: Vec<u8>,
+    /// What is on the disk.
+    stable: Vec<u8>,
+    /// Pages that were written and not synced.
+    dirty: BTreeSet<usize>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    files: Vec<File>,
+    /// The names that listing shows, and which file they are.
+    names: BTreeMap<String, usize>,
+    /// The names on the disk.
+    stable_names: BTreeMap<String, usize>,
+    faults: Faults,
+    writes: u64,
+    syncs: u64,
+    /// Rises with each cut: what was open before is dead.
+    life: u64,
+    stalled: bool,
+    waiting: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+/// The disk; a clone is the same one.
+#[derive(Clone, Debug, Default)]
+pub struct FaultyDisk(Arc<Shared>);
+
+impl FaultyDisk {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap()
+    }
+
+    /// What is to go wrong from now on.
+    pub fn set(&self, faults: Faults) {
+        let mut state = self.state();
+        (state.faults, state.writes, state.syncs) = (faults, 0, 0);
+    }
+
+    /// All is well from now on.
+    pub fn mend(&self) {
+        self.set(Faults::default());
+    }
+
+    /// Syncs since the faults were set.
+    pub fn syncs(&self) -> u64 {
+        self.state().syncs
+    }
+
+    /// Writes since the faults were set.
+    pub fn writes(&self) -> u64 {
+        self.state().writes
+    }
+
+    /// Lets every sync wait, or go on.
+    pub fn stall(&self, stalled: bool) {
+        self.state().stalled = stalled;
+        self.0.moved.notify_all();
+    }
+
+    /// Waits until somebody waits for a sync.
+    pub fn wait_for_stall(&self) {
+        let state = self.state();
+        drop(self.0.moved.wait_while(state, |state| state.waiting == 0).unwrap());
+    }
+
+    /// The power goes, or the process. Whatever is open is dead: a late write of the old process changes nothing.
+    pub fn cut(&self, cut: Cut) {
+        let mut state = self.state();
+        state.life += 1;
+        state.faults = Faults::default();
+        let mut dice = match cut {
+            Cut::Kill => return,
+            Cut::KeepSome(seed) => seed,
+            Cut::ForgetAll => 0,
+        };
+        for file in &mut state.files {
+            if matches!(cut, Cut::KeepSome(_)) {
+                file.sync_some(&mut dice);
+            }
+            file.seen = file.stable.clone();
+            file.dirty.clear();
+        }
+        state.names = state.stable_names.clone();
+    }
+
+    /// Alters one bit of a file, where `chosen` says, on the disk too.
+    pub fn flip(&self, name: &str, byte: usize) {
+        let mut state = self.state();
+        let file = state.names[name];
+        state.files[file].seen[byte] ^= 1;
+        state.files[file].stable[byte] ^= 1;
+    }
+
+    /// Another disk that holds the same, closed in good order.
+    pub fn copy(&self) -> Self {
+        let state = self.state();
+        let copied = State {
+            files: state.files.clone(),
+            names: state.names.clone(),
+            stable_names: state.stable_names.clone(),
+            ..State::default()
+        };
+        Self(Arc::new(Shared { state: Mutex::new(copied), moved: Condvar::new() }))
+    }
+
+    /// What the file `name` holds, as reading shows it.
+    pub fn bytes_of(&self, name: &str) -> Vec<u8> {
+        let state = self.state();
+        state.files[state.names[name]].seen.clone()
+    }
+}
+
+/// The next number of a small generator: xorshift.
+fn roll(dice: &mut u64) -> u64 {
+    *dice = dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *dice;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl File {
+    fn sync(&mut self) {
+        self.stable.resize(self.seen.len(), 0);
+        for page in std::mem::take(&mut self.dirty) {
+            let range = page * PAGE..((page + 1) * PAGE).min(self.seen.len());
+            if !range.is_empty() {
+                self.stable[range.clone()].copy_from_slice(&self.seen[range]);
+            }
+        }
+    }
+
+    /// The length may have got there or not, and of each page some sectors.
+    fn sync_some(&mut self, dice: &mut u64) {
+        if self.seen.len() > self.stable.len() || roll(dice) & 1 == 0 {
+            self.stable.resize(self.seen.len(), 0);
+        }
+        for page in std::mem::take(&mut self.dirty) {
+            for sector in 0..PAGE / SECTOR {
+                let start = page * PAGE + sector * SECTOR;
+                let end = (start + SECTOR).min(self.seen.len()).min(self.stable.len());
+                if start < end && roll(dice) & 1 == 0 {
+                    self.stable[start..end].copy_from_slice(&self.seen[start..end]);
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    fn due(count: u64, at: u64, lasting: bool) -> bool {
+        at != 0 && (count == at || lasting && count > at)
+    }
+
+    fn size(&self) -> u64 {
+        self.names.values().map(|file| self.files[*file].seen.len() as u64).sum()
+    }
+
+    fn id(&self, name: &str) -> io::Result<usize> {
+        let id = self.names.get(name).copied();
+        id.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, name.to_owned()))
+    }
+
+    /// Whether what is written next fails.
+    fn write_fails(&mut self) -> bool {
+        self.writes += 1;
+        Self::due(self.writes, self.faults.write, self.faults.lasting)
+    }
+
+    fn sync_fails(&mut self) -> bool {
+        self.syncs += 1;
+        Self::due(self.syncs, self.faults.sync, self.faults.lasting)
+    }
+}
+
+fn failed() -> io::Error {
+    io::Error::other("the disk failed, as the test asked")
+}
+
+/// An open file.
+#[derive(Debug)]
+struct Handle {
+    disk: FaultyDisk,
+    file: usize,
+    life: u64,
+}
+
+impl Handle {
+    fn alive(&self) -> io::Result<MutexGuard<'_, State>> {
+        let state = self.disk.state();
+        if state.life != self.life {
+            return Err(io::Error::other("the machine that had this open is gone"));
+        }
+        Ok(state)
+    }
+}
+
+impl StorageBackend for Handle {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.alive()?.files[self.file].seen.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.alive()?;
+        let (seen, offset) = (&state.files[self.file].seen, offset as usize);
+        let range = seen.get(offset..offset + out.len());
+        out.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.alive()?;
+        let (len, old) = (len as usize, state.files[self.file].seen.len());
+        let grown = state.size() + len.saturating_sub(old) as u64;
+        if state.write_fails() {
+            return Err(failed());
+        }
+        if len > old && state.faults.bytes_max.is_some_and(|max| grown > max) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let file = &mut state.files[self.file];
+        file.seen.resize(len, 0);
+        file.dirty.extend(old.min(len) / PAGE..len.div_ceil(PAGE));
+        file.dirty.retain(|page| page * PAGE < len);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.alive()?;
+        state.waiting += 1;
+        self.disk.0.moved.notify_all();
+        state = self.disk.0.moved.wait_while(state, |state| state.stalled).unwrap();
+        state.waiting -= 1;
+        if state.life != self.life {
+            return Err(failed());
+        }
+        let (fails, faults) = (state.sync_fails(), state.faults);
+        let file = &mut state.files[self.file];
+        match (fails, faults.sync_lies) {
+            (false, true) => {}
+            (false, false) => file.sync(),
+            (true, _) if faults.sync_reached => file.sync(),
+            (true, _) => file.dirty.clear(),
+        }
+        if fails { Err(failed()) } else { Ok(()) }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.alive()?;
+        let fails = state.write_fails();
+        let done = match (fails, state.faults.torn) {
+            (false, _) => data.len(),
+            (true, true) => data.len() / 2,
+            (true, false) => 0,
+        };
+        let (file, offset) = (&mut state.files[self.file], offset as usize);
+        let range = file.seen.get_mut(offset..offset + data.len());
+        range.ok_or(io::ErrorKind::UnexpectedEof)?[..done].copy_from_slice(&data[..done]);
+        if done > 0 {
+            file.dirty.extend(offset / PAGE..(offset + done).div_ceil(PAGE));
+        }
+        if fails { Err(failed()) } else { Ok(()) }
+    }
+}
+
+impl Disk for FaultyDisk {
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        let state = self.state();
+        let (file, life) = (state.id(name)?, state.life);
+        Ok(Box::new(Handle { disk: self.clone(), file, life }))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        {
+            let mut state = self.state();
+            if !state.names.contains_key(name) {
+                let file = state.files.len();
+                state.files.push(File::default());
+                state.names.insert(name.to_owned(), file);
+            }
+        }
+        self.open(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.state().names.keys().cloned().collect())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.id(name)?;
+        state.names.remove(name);
+        Ok(())
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.state();
+        let file = state.id(from)?;
+        if state.write_fails() {
+            return Err(failed());
+        }
+        state.names.remove(from);
+        state.names.insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.state();
+        if state.sync_fails() {
+            return Err(failed());
+        }
+        if !state.faults.sync_lies {
+            state.stable_names = state.names.clone();
+        }
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let state = self.state();
+        let left = state.faults.bytes_max.map(|max| max.saturating_sub(state.size()));
+        Ok(state.faults.free_bytes.or(left).unwrap_or(u64::MAX))
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.state().size())
+    }
+}

@@ -1,0 +1,339 @@
+//! Chance, seeded: a cast, commands that are mostly sensible and sometimes not, and a clock that
+//! also jumps back. The same seed gives the same play on any machine.
+
+use std::sync::Arc;
+
+use parley_protocol::act::Kind;
+use parley_protocol::claim::{Evidence, EvidenceKind};
+use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::entry::Provenance;
+use parley_protocol::ids::{ClaimId, MessageId};
+use parley_protocol::limits::Limits;
+use parley_protocol::state::State;
+use parley_protocol::time::Millis;
+use parley_protocol::who::Caller;
+
+use crate::stage::{Stage, THREAD, token};
+
+/// Random numbers from a seed (SplitMix64).
+pub struct Chance(u64);
+
+impl Chance {
+    /// The sequence of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`, which is not 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.number() % end
+    }
+
+    /// True in `percent` of a hundred cases.
+    pub fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of `items`, which are not empty.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len() as u64) as usize]
+    }
+
+    /// One of `items`, by weight.
+    pub fn weighed<T: Copy>(&mut self, items: &[(u64, T)]) -> T {
+        let mut left = self.below(items.iter().map(|(weight, _)| weight).sum());
+        for (weight, item) in items {
+            if left < *weight {
+                return *item;
+            }
+            left -= weight;
+        }
+        unreachable!("the weights sum up")
+    }
+}
+
+const BODIES: &[&str] = &[
+    "Does it hold?",
+    "It holds, \"as said\"\t—\\ and so on.",
+    "Ça dépend.\nZwei Zeilen: größer als ø.",
+    "e\u{301} decomposed, é composed",
+    "漢字とかな 🙂‍↕️",
+    "{\"kind\":\"ask\"}",
+    " leading and trailing ",
+];
+
+/// What happens next in a thread, by chance.
+pub struct Generator {
+    /// Where chance comes from.
+    pub chance: Chance,
+    /// The identities that take part.
+    cast: Vec<Caller>,
+    /// How willing this play is to claim, in percent; the rest are messages and marks.
+    claims: u64,
+    /// How willing it is to mark, confirm and reopen, in percent.
+    marks: u64,
+    /// How often two of the cast go on alone, in percent.
+    pairs: u64,
+}
+
+impl Generator {
+    /// The play of `seed`: its cast (two lines of models at least, a verifier, a lock holder, a
+    /// human) and its temper.
+    pub fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let names = ["ada", "bob", "cyd", "vic", "kim", "hal", "lea", "wim", "ian"];
+        let count = 6 + chance.below(4) as usize;
+        let cast = names[..count].iter().map(|name| token(name)).collect();
+        let claims = *chance.pick(&[0, 10, 30, 60]);
+        let marks = *chance.pick(&[4, 12, 30]);
+        let pairs = *chance.pick(&[0, 0, 50, 92]);
+        Self { chance, cast, claims, marks, pairs }
+    }
+
+    /// Limits low enough to be reached, some of them.
+    pub fn limits(&mut self) -> Limits {
+        let mut limits = Limits::default();
+        let chance = &mut self.chance;
+        let mut lower = |limit: &mut u64, from: u64, to: u64| {
+            if chance.percent(60) {
+                *limit = from + chance.below(to - from + 1);
+            }
+        };
+        lower(&mut limits.consecutive_max, 1, 5);
+        lower(&mut limits.exchange_max, 2, 7);
+        lower(&mut limits.thread_depth_max, 2, 9);
+        lower(&mut limits.thread_messages_max, 5, 60);
+        lower(&mut limits.claims_per_thread_max, 1, 8);
+        lower(&mut limits.attestations_per_claim_max, 1, 3);
+        limits
+    }
+
+    /// Where the clock stands next: mostly a little later, at times the same, far ahead, or back.
+    pub fn clock(&mut self, now: Millis) -> Millis {
+        let step = self.chance.below(2_000);
+        match self.chance.below(20) {
+            0 => Millis(now.0 - 100_000 - step),
+            1 => now.plus(200_000 + step),
+            2 => now,
+            _ => now.plus(step),
+        }
+    }
+
+    /// The next command, and whose it is.
+    pub fn next(&mut self, stage: &Stage) -> (Caller, Command) {
+        let extension = self.extension();
+        if stage.thread.is_none() {
+            let caller = self.chance.pick(&self.cast).clone();
+            let envelope = self.envelope(Kind::Ask, None, None, extension);
+            return (caller, Command::Post(envelope));
+        }
+        let caller = self.caller();
+        if self.chance.percent(self.claims) {
+            return self.claim(stage, caller, extension);
+        }
+        if self.chance.percent(self.marks) {
+            let mark = self.mark(stage, extension);
+            return (caller, mark);
+        }
+        if self.chance.percent(25)
+            && let Some(knot) = self.knot(stage, &caller, extension.clone())
+        {
+            return knot;
+        }
+        let kind = self.chance.weighed(&[
+            (10, Kind::Ask),
+            (20, Kind::Answer),
+            (16, Kind::Clarify),
+            (10, Kind::Propose),
+            (10, Kind::Object),
+            (8, Kind::Agree),
+            (14, Kind::Inform),
+            (6, Kind::Decide),
+            (9, Kind::Retract),
+        ]);
+        let named = kind == Kind::Retract || self.chance.percent(60);
+        let parent = named.then(|| self.message(stage));
+        (caller, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))
+    }
+
+    /// What is told about an awaited `clarify` (§3.4): it or what it asks back about is answered
+    /// or retracted, or an answer to the latter is, often by who may retract anything.
+    fn knot(
+        &mut self,
+        stage: &Stage,
+        caller: &Caller,
+        extension: Option<Arc<str>>,
+    ) -> Option<(Caller, Command)> {
+        let messages = || stage.acts.iter().filter_map(|(_, act)| act.message());
+        let awaited = stage.opened().head().awaiting.as_ref()?.message;
+        let clarify = messages().find(|one| one.id == awaited && one.kind == Kind::Clarify)?;
+        let about = clarify.parent?;
+        let mut answers = messages().filter(|one| one.parent == Some(about));
+        let answer = answers.find(|one| one.kind == Kind::Answer).map_or(about, |one| one.id);
+        let (kind, parent) = self.chance.weighed(&[
+            (4, (Kind::Answer, awaited)),
+            (2, (Kind::Retract, awaited)),
+            (1, (Kind::Retract, about)),
+            (2, (Kind::Answer, about)),
+            (2, (Kind::Retract, answer)),
+            (1, (Kind::Clarify, awaited)),
+        ]);
+        let moderators: Vec<_> = self.cast.iter().filter(|one| one.moderates()).cloned().collect();
+        let mut caller = caller.clone();
+        if kind == Kind::Retract && !moderators.is_empty() && self.chance.percent(60) {
+            caller = self.chance.pick(&moderators).clone();
+        }
+        let envelope = self.envelope(kind, Some(THREAD), Some(parent), extension);
+        Some((caller, Command::Post(envelope)))
+    }
+
+    fn caller(&mut self) -> Caller {
+        let few = if self.chance.percent(self.pairs) { 2 } else { self.cast.len() };
+        self.chance.pick(&self.cast[..few]).clone()
+    }
+
+    fn extension(&mut self) -> Option<Arc<str>> {
+        self.chance.weighed(&[(12, None), (2, Some("x")), (1, Some("worker-2"))]).map(Arc::from)
+    }
+
+    /// Mostly one of the last messages, or what is awaited; at times any, or none of this thread.
+    fn message(&mut self, stage: &Stage) -> MessageId {
+        let messages = stage.acts.iter().filter_map(|(_, act)| act.message());
+        let messages: Vec<_> = messages.map(|message| message.id).collect();
+        let awaiting = stage.opened().head().awaiting.as_ref();
+        match (self.chance.below(20), awaiting) {
+            (0, _) => MessageId(1 + self.chance.below(2) * 8_000_000),
+            (1..=8, Some(awaiting)) => awaiting.message,
+            (9..=15, _) => *self.chance.pick(&messages[messages.len().saturating_sub(5)..]),
+            _ => *self.chance.pick(&messages),
+        }
+    }
+
+    fn envelope(
+        &mut self,
+        kind: Kind,
+        thread: Option<parley_protocol::ids::ThreadId>,
+        parent: Option<MessageId>,
+        extension: Option<Arc<str>>,
+    ) -> Envelope {
+        let body = (*self.chance.pick(BODIES)).into();
+        let provenance = self.chance.percent(10).then(|| Provenance {
+            model: Some("some-model".into()),
+            client: self.chance.percent(50).then(|| "some-client".into()),
+        });
+        Envelope { kind, thread, parent, extension, body, provenance }
+    }
+
+    fn mark(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Command {
+        let there = stage.opened().head().state;
+        let state = if self.chance.percent(30) { there } else { *self.chance.pick(&State::ALL) };
+        let reason = self.chance.percent(40).then(|| (*self.chance.pick(BODIES)).into());
+        match self.chance.below(10) {
+            0..=4 => Command::Mark(Mark { state, reason, extension }),
+            5..=6 => {
+                let state = if self.chance.percent(50) { there } else { state };
+                Command::Confirm(Mark { state, reason, extension })
+            }
+            _ => Command::Reopen(Mark { state: State::Open, reason, extension }),
+        }
+    }
+
+    fn evidence(&mut self, proof: bool) -> Vec<Evidence> {
+        let hex = "0123456789abcdef".repeat(4);
+        let count = u64::from(proof) + self.chance.below(3);
+        let mut pieces = Vec::new();
+        for _ in 0..count {
+            let kind = *self.chance.pick(&EvidenceKind::ALL);
+            let reference = match kind {
+                EvidenceKind::Url => "https://example.org/a?b#c".to_owned(),
+                EvidenceKind::Hash | EvidenceKind::Artifact => format!("sha256:{hex}"),
+                EvidenceKind::Commit => hex[..7 + self.chance.below(34) as usize].to_owned(),
+                _ => (*self.chance.pick(BODIES)).to_owned(),
+            };
+            let note = self.chance.weighed(&[(3, None), (1, Some("")), (2, Some("Look here."))]);
+            let (reference, note) = (reference.into(), note.map(Into::into));
+            pieces.push(Evidence { kind, reference, note });
+        }
+        if proof && !pieces.iter().any(|piece| piece.kind.proves()) {
+            pieces[0] = Evidence { kind: EvidenceKind::Log, reference: "log 7".into(), note: None };
+        }
+        pieces
+    }
+
+    fn some_claim(&mut self, stage: &Stage) -> ClaimId {
+        let claims: Vec<_> = stage.opened().claims().map(|claim| claim.id).collect();
+        if claims.is_empty() || self.chance.percent(3) {
+            return ClaimId(9_000_000);
+        }
+        *self.chance.pick(&claims)
+    }
+
+    /// An assertion, an attestation, a seal or a refutation; a seal only by who may give one,
+    /// since others come no further than the door.
+    fn claim(
+        &mut self,
+        stage: &Stage,
+        caller: Caller,
+        extension: Option<Arc<str>>,
+    ) -> (Caller, Command) {
+        let made = stage.opened().head().claim_count;
+        if made == 0 || self.chance.percent(35) {
+            let assertion = self.assertion(stage, extension);
+            return (caller, Command::Assert(assertion));
+        }
+        let claim = self.some_claim(stage);
+        let evidence = self.evidence(true);
+        if self.chance.percent(12) {
+            let proof = Proof { claim, evidence, seal: false, extension };
+            return (caller, Command::Refute(proof));
+        }
+        let verifies = |caller: &Caller| caller.rights.iter().any(|right| right.word() == "verify");
+        let mut seal = self.chance.percent(40);
+        let mut caller = caller;
+        if seal && !verifies(&caller) {
+            let verifiers: Vec<_> = self.cast.iter().filter(|one| verifies(one)).cloned().collect();
+            seal = !verifiers.is_empty();
+            caller = if seal { self.chance.pick(&verifiers).clone() } else { caller };
+        }
+        (caller, Command::Attest(Proof { claim, evidence, seal, extension }))
+    }
+
+    fn assertion(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Assertion {
+        let mut supersedes = Vec::new();
+        if self.chance.percent(40) {
+            for _ in 0..=self.chance.below(3) {
+                let claim = self.some_claim(stage);
+                if !supersedes.contains(&claim) {
+                    supersedes.push(claim);
+                }
+            }
+        }
+        let until = 1 + self.chance.below(60_000);
+        let valid_until = self.chance.percent(30).then(|| stage.now.plus(until));
+        let statement = (*self.chance.pick(BODIES)).into();
+        let evidence = self.evidence(false);
+        Assertion { statement, evidence, supersedes, valid_until, extension }
+    }
+}
+
+/// A whole thread by chance: `steps` commands, of which some are refused.
+pub fn thread(seed: u64, steps: usize) -> Stage {
+    let mut generator = Generator::new(seed);
+    let mut stage = Stage::new(generator.limits());
+    for _ in 0..steps {
+        let (caller, command) = generator.next(&stage);
+        // A refusal is an outcome like another here.
+        let _ = stage.act(&caller, &command);
+        stage.now = generator.clock(stage.now);
+    }
+    stage
+}

@@ -1,0 +1,273 @@
+//! A journal that a test drives by hand: every step of the writer is taken when the test says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parley::clock::Clock;
+use parley::journal::disk::Disk;
+use parley::journal::error::StoreError;
+use parley::journal::fold::Folder;
+use parley::journal::options::Options;
+use parley::journal::{
+    Append, Committed, Done, Journal, Lease, Publisher, Refused, Reply, Step, Writer,
+};
+use parley_protocol::act::Kind;
+use parley_protocol::command::{Command, Envelope};
+use parley_protocol::entry::Entry;
+use parley_protocol::head::Head;
+use parley_protocol::ids::{ThreadId, TokenId};
+use parley_protocol::limits::Limits;
+use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::thread::{Context, Thread};
+use parley_protocol::time::Millis;
+use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use tokio::sync::oneshot;
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub struct HandClock(AtomicU64);
+
+impl Clock for HandClock {
+    fn now(&self) -> Millis {
+        Millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl HandClock {
+    /// Lets time pass.
+    pub fn pass(&self, millis: u64) {
+        self.0.fetch_add(millis, Ordering::Relaxed);
+    }
+}
+
+/// A call that waits for its answer.
+pub type Waiting = oneshot::Receiver<Result<Done, Refusal>>;
+
+/// What has come of a call so far.
+#[derive(Debug)]
+pub enum Came {
+    /// Nothing yet.
+    Nothing,
+    /// It is stored.
+    Stored(Arc<Committed>),
+    /// It was answered without anything being stored.
+    Unchanged,
+    /// It is refused.
+    Refused(Reason),
+}
+
+/// What has come of `waiting` so far.
+pub fn came(waiting: &mut Waiting) -> Came {
+    match waiting.try_recv() {
+        Err(_) => Came::Nothing,
+        Ok(Ok(Done::Committed(committed))) => Came::Stored(committed),
+        Ok(Ok(Done::Unchanged(_))) => Came::Unchanged,
+        Ok(Err(refusal)) => Came::Refused(refusal.reason),
+    }
+}
+
+/// The journal and whatever drives it.
+pub struct Rig {
+    /// The door.
+    pub journal: Arc<Journal>,
+    /// The writer.
+    pub writer: Writer,
+    /// The publisher.
+    pub publisher: Publisher,
+    /// The folder.
+    pub folder: Folder,
+    /// The clock of all of them.
+    pub clock: Arc<HandClock>,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// Somebody who may write.
+pub fn caller(identity: &str) -> Caller {
+    Caller {
+        token: TokenId(1),
+        identity: identity.into(),
+        author_kind: AuthorKind::Llm,
+        rights: Rights::default().with(Right::Read).with(Right::Write),
+        label: None,
+    }
+}
+
+/// A message of this kind, in `thread` or opening one.
+pub fn post(kind: Kind, thread: Option<ThreadId>, body: &str) -> Command {
+    Command::Post(Envelope {
+        kind,
+        thread,
+        parent: None,
+        extension: None,
+        body: body.into(),
+        provenance: None,
+    })
+}
+
+fn reply() -> (Reply, Waiting) {
+    let (sender, receiver) = oneshot::channel();
+    (Reply { sender, permit: None }, receiver)
+}
+
+impl Rig {
+    /// Opens what lies on `disk`.
+    pub fn open(disk: &(impl Disk + Clone), options: Options) -> Result<Self, StoreError> {
+        let clock = Arc::new(HandClock(AtomicU64::new(1_000_000)));
+        let opened = Journal::open(options, Arc::new(disk.clone()), clock.clone())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        Ok(Self {
+            journal: opened.journal,
+            writer: opened.writer,
+            publisher: opened.publisher,
+            folder: opened.folder,
+            clock,
+            runtime,
+        })
+    }
+
+    /// Steps until there is nothing more to do now; gives the last step.
+    pub fn work(&mut self) -> Step {
+        loop {
+            let step = self.writer.step();
+            self.runtime.block_on(self.publisher.drain());
+            if !matches!(step, Step::Worked | Step::Behind) {
+                return step;
+            }
+        }
+    }
+
+    /// Publishes what is there.
+    pub fn publish(&mut self) {
+        self.runtime.block_on(self.publisher.drain());
+    }
+
+    /// Ends it in good order.
+    pub fn finish(mut self) {
+        self.work();
+        self.writer.finish();
+        self.folder.finish().unwrap();
+    }
+
+    /// Opens a thread.
+    pub fn ask(&self, by: &str, body: &str) -> Waiting {
+        ask(&self.journal, self.clock.now(), by, body)
+    }
+
+    /// Opens a thread and gives it once it is stored.
+    pub fn opened(&mut self, by: &str, body: &str) -> ThreadId {
+        let mut waiting = self.ask(by, body);
+        self.work();
+        match came(&mut waiting) {
+            Came::Stored(committed) => committed.entry.act().unwrap().thread,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Takes the lease of a thread and reads it, as its actor does.
+    pub fn load(&mut self, thread: ThreadId) -> Holder {
+        let generation = self.journal.generation();
+        let lease = self.acquire(thread);
+        let thread = self.journal.view().thread(thread).unwrap().unwrap();
+        Holder { thread, lease, generation }
+    }
+
+    /// Takes the lease of a thread.
+    pub fn acquire(&mut self, thread: ThreadId) -> Lease {
+        let mut lease = self.journal.acquire(thread);
+        self.work();
+        lease.try_recv().unwrap().unwrap()
+    }
+
+    /// Says something in a thread, as its actor does.
+    pub fn say(&self, holder: &mut Holder, by: &str, kind: Kind, body: &str) -> Waiting {
+        let (reply, waiting) = reply();
+        let caller = caller(by);
+        let mut numbers = self.journal.numbers();
+        let mut ctx = Context {
+            now: self.clock.now(),
+            caller: &caller,
+            limits: &Limits::default(),
+            numbers: &mut numbers,
+            key: None,
+        };
+        let Holder { thread, lease, .. } = holder;
+        let command = post(kind, Some(thread.head().id), body);
+        let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
+        thread.apply(&act);
+        let appended: Result<u64, Refused> = self.journal.append(|number| {
+            thread.stamp(&act, number);
+            let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
+            Append {
+                lease: Some(*lease),
+                head: Some(Arc::new(thread.head().clone())),
+                claims,
+                entry: Entry::Act(Box::new(act)),
+                reply,
+            }
+        });
+        let _ = appended;
+        waiting
+    }
+
+    /// An answer that changes nothing, behind what the holder has in flight.
+    pub fn behind(&self, holder: &Holder) -> Waiting {
+        let (reply, waiting) = reply();
+        let head = Arc::new(holder.thread.head().clone());
+        let outcome = Ok(Done::Unchanged(head));
+        self.journal.barrier(Some(holder.lease), holder.generation, outcome, reply);
+        waiting
+    }
+
+    /// The subjects of the threads that the view shows, in order.
+    pub fn subjects(&self) -> Vec<String> {
+        let view = self.journal.view();
+        let heads = (1..=THREADS_MAX).filter_map(|id| view.head(ThreadId(id)).unwrap());
+        heads.map(|head| head.subject.to_string()).collect()
+    }
+}
+
+/// Threads that a test opens at most, failing ones too.
+const THREADS_MAX: u64 = 300;
+
+/// Opens a thread.
+fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
+    let (reply, waiting) = reply();
+    let caller = caller(by);
+    let mut numbers = journal.numbers();
+    let mut ctx = Context {
+        now,
+        caller: &caller,
+        limits: &Limits::default(),
+        numbers: &mut numbers,
+        key: None,
+    };
+    let opened = journal.open_thread(|number, thread| {
+        let act = Thread::opening(&mut ctx, thread, &post(Kind::Ask, None, body));
+        let head = Head::open(&act).map(|mut head| {
+            head.stamp(&act, number);
+            Arc::new(head)
+        });
+        let entry = Entry::Act(Box::new(act));
+        Append { lease: None, entry, head, claims: Vec::new(), reply }
+    });
+    let _ = opened;
+    waiting
+}
+
+/// Opens a thread and waits until it is stored.
+pub async fn opening(journal: &Journal, body: &str) -> ThreadId {
+    match ask(journal, Millis(1), "local:ada", body).await {
+        Ok(Ok(Done::Committed(committed))) => committed.entry.act().unwrap().thread,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What an actor holds of its thread.
+pub struct Holder {
+    /// The state, ahead of the disk.
+    pub thread: Thread,
+    /// The right to append.
+    pub lease: Lease,
+    /// The generation that the state belongs to.
+    pub generation: u64,
+}
