@@ -1,10 +1,13 @@
 //! The read side of the journal: archive, tail, views, folding, cursors.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod backend;
 mod cursors;
 mod faults;
 mod inbox;
 mod model;
+mod readers;
 mod world;
 
 use std::sync::Arc;
