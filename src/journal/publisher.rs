@@ -87,6 +87,11 @@ impl Listeners {
         Listening { after: inner.published, batches }
     }
 
+    /// Nothing more will be told: whoever listens comes to the end of the queue.
+    fn end(&self) {
+        self.inner().senders.clear();
+    }
+
     /// Whoever must be told of the batch that ends with `upto`.
     fn of(&self, upto: u64) -> Vec<mpsc::Sender<Arc<Batch>>> {
         let mut inner = self.inner();
@@ -107,6 +112,7 @@ impl Publisher {
     /// Publishes until the writer has ended.
     pub async fn run(mut self) {
         while self.step().await {}
+        self.listeners.end();
     }
 
     /// Waits for one batch and publishes it; `false` if the writer has ended.
