@@ -105,6 +105,8 @@ impl Engine {
             hub,
             chunks: Chunks::new(Arc::clone(&door)),
             encoder: Encoder::new(Arc::clone(&door)),
+            clock: feed_clock,
+            replay_max,
         });
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;

@@ -1,8 +1,10 @@
 //! Listening: from committed entries to feeds (bindings.md §6).
 
 pub mod chunks;
+pub mod client;
 pub mod encode;
 pub mod hub;
+pub mod listener;
 pub mod outlet;
 pub mod replay;
 pub mod told;
