@@ -13,13 +13,10 @@ use crate::feed::encode::Encoder;
 use crate::feed::hub::{Caps, Hub};
 use crate::feed::replay::Sources;
 use crate::inbox::Inboxes;
-use crate::journal::archive::{Archive, Meta};
+use crate::journal::archive::Meta;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
-use crate::journal::fold::{Around, Folder};
-use crate::journal::options::{ACTIVE_CACHE_BYTES, Options};
-use crate::journal::recovery::ARCHIVE_NAME;
-use crate::journal::view::Views;
+use crate::journal::options::Options;
 use crate::journal::{Journal, Listening, Opened};
 use crate::router::{Bounds, Forum, Manifests, Residence};
 use crate::thread::{Interference, Surroundings};
@@ -68,7 +65,6 @@ pub struct Engine {
     /// What never changes while it runs.
     pub meta: Meta,
     inboxes: Inboxes,
-    views: Arc<Views>,
     writer: JoinHandle<()>,
     folder: JoinHandle<()>,
     publisher: TaskHandle<()>,
@@ -88,10 +84,9 @@ impl Engine {
         manifest: impl FnOnce(&Meta) -> Manifests,
     ) -> Result<Self, EngineError> {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
-        let opened = Journal::open(journal.clone(), Arc::clone(&disk), Arc::clone(&clock));
-        let Opened { journal: door, writer, publisher, archive, views, meta } =
+        let opened = Journal::open(journal, disk, Arc::clone(&clock));
+        let Opened { journal: door, writer, publisher, folder, meta } =
             opened.map_err(EngineError::Store)?;
-        let folder = folder(archive, &views, journal, disk, Arc::clone(&clock));
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
         let listening = door.listen(HUB_BATCHES_MAX);
         let hub = Arc::new(Hub::new(inboxes.clone(), caps, listening.after));
@@ -117,7 +112,6 @@ impl Engine {
             sources,
             meta,
             inboxes,
-            views,
             writer,
             folder,
             publisher,
@@ -136,7 +130,7 @@ impl Engine {
         let _ = self.telling.await;
         self.sources.hub.stop();
         self.inboxes.stop();
-        self.views.close();
+        // The writer has told the folder that no more will come.
         let folder = self.folder;
         let _ = tokio::task::spawn_blocking(move || folder.join()).await;
     }
@@ -144,33 +138,6 @@ impl Engine {
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, EngineError> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
-}
-
-fn folder(
-    archive: Archive,
-    views: &Arc<Views>,
-    options: Options,
-    disk: Arc<dyn Disk>,
-    clock: Arc<dyn Clock>,
-) -> Folder {
-    let cache_bytes = usize::try_from(options.cache_bytes).unwrap_or(usize::MAX);
-    let cache_bytes = cache_bytes.saturating_sub(ACTIVE_CACHE_BYTES).max(ACTIVE_CACHE_BYTES);
-    let reopened = Arc::clone(&disk);
-    let reopen = move || {
-        let file = reopened.open(ARCHIVE_NAME);
-        Archive::open(file.map_err(|error| StoreError::io(ARCHIVE_NAME, error))?, cache_bytes)
-    };
-    let free_bytes_min = options.free_bytes_min;
-    let room = move || {
-        let free = disk.free_bytes().map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        if free < free_bytes_min {
-            return Err(StoreError::Full { free_bytes: free, free_bytes_min });
-        }
-        Ok(())
-    };
-    let around =
-        Around { views: Arc::clone(views), clock, reopen: Box::new(reopen), room: Box::new(room) };
-    Folder::new(around, archive)
 }
 
 async fn tell(mut listening: Listening, hub: Arc<Hub>, clock: Arc<dyn Clock>) {

@@ -1,5 +1,6 @@
 //! The forum server: gateway, router, actors, journal, feed.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod engine;

@@ -65,7 +65,8 @@ fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
     disk.sync().map_err(io)?;
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
-    let database = builder.create_with_backend(Fused::new(file, Fuse::default())).map_err(refused)?;
+    let database =
+        builder.create_with_backend(Fused::new(file, Fuse::default())).map_err(refused)?;
     let transaction = database.begin_write().map_err(refused)?;
     {
         let mut meta = transaction.open_table(META).map_err(refused)?;

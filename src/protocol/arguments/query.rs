@@ -45,6 +45,17 @@ impl<'q> Query<'q> {
         Some(self.parameters.swap_remove(found).1)
     }
 
+    /// Ends the reading of a query whose parameters are all known.
+    ///
+    /// # Errors
+    /// 400 `invalid_parameter` naming one that was not taken.
+    pub fn finish(self) -> Result<()> {
+        match self.rest() {
+            None => Ok(()),
+            Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
+        }
+    }
+
     /// The name of a parameter that was not taken.
     pub fn rest(&self) -> Option<&str> {
         self.parameters.first().map(|(name, _)| &**name)

@@ -1,0 +1,5 @@
+//! The binary as a shell runs it: what it prints where, and how it ends (operations.md §1).
+
+mod artifacts;
+mod parley;
+mod usage;
