@@ -57,13 +57,7 @@ impl Encoder {
 
     /// The frame of a committed act; claims show at `now` whether they have expired. A message
     /// shows with `when` whether it was retracted since.
-    pub fn frame(
-        &self,
-        committed: &Committed,
-        which: Frame,
-        now: Millis,
-        when: When,
-    ) -> Utf8Bytes {
+    pub fn frame(&self, committed: &Committed, which: Frame, now: Millis, when: When) -> Utf8Bytes {
         let Some((act, head)) = committed.entry.act().zip(committed.head.as_deref()) else {
             return Utf8Bytes::default();
         };

@@ -227,9 +227,11 @@ impl Inboxes {
 
     /// Listens again, where the inbox was put to sleep meanwhile because it failed.
     pub fn renew(&self, participant: &Participant, listener: &Listener) {
-        let is_there = self.registry().awake.get(participant).is_some_and(|awake| {
-            awake.listeners.iter().any(|other| other.is(listener))
-        });
+        let is_there = self
+            .registry()
+            .awake
+            .get(participant)
+            .is_some_and(|awake| awake.listeners.iter().any(|other| other.is(listener)));
         if !is_there {
             self.listen(participant, listener.clone());
         }
