@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
 use parley_protocol::head::Head;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
+use parley_protocol::who::Participant;
 use parley_protocol::wire::{self, Out, frame};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::told::Told;
 use crate::journal::{Committed, Journal};
 
 /// Bytes that a frame usually needs.
@@ -29,6 +34,16 @@ pub struct Encoder {
     journal: Arc<Journal>,
 }
 
+/// What a frame is made of.
+struct Shown<'a> {
+    number: u64,
+    act: &'a Act,
+    head: &'a Head,
+    claims: &'a [Arc<Claim>],
+    now: Millis,
+    when: When,
+}
+
 impl Encoder {
     /// An encoder with the journal's cursors.
     pub fn new(journal: Arc<Journal>) -> Self {
@@ -42,36 +57,76 @@ impl Encoder {
 
     /// The frame of a committed act; claims show at `now` whether they have expired. A message
     /// shows with `when` whether it was retracted since.
-    pub fn frame(&self, committed: &Committed, which: Frame, now: Millis, when: When) -> Bytes {
-        let mut out = Out::with_capacity(FRAME_BYTES);
-        let cursor = self.cursor(which.position(committed.number));
+    pub fn frame(&self, committed: &Committed, which: Frame, now: Millis, when: When) -> Utf8Bytes {
         let Some((act, head)) = committed.entry.act().zip(committed.head.as_deref()) else {
-            return Bytes::new();
+            return Utf8Bytes::default();
         };
+        let (number, claims) = (committed.number, &*committed.claims);
+        self.put(which, &Shown { number, act, head, claims, now, when })
+    }
+
+    /// The frame of an act of the past, its objects as they stand now.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub fn replayed(&self, number: u64, act: &Act, which: Frame, now: Millis) -> Result<Utf8Bytes> {
+        let view = self.journal.view();
+        let head = view.head(act.thread)?.ok_or_else(crate::thread::internal)?;
+        let mut claims = Vec::new();
+        if matches!(which, Frame::Claim(_)) {
+            for id in act.claims() {
+                claims.push(view.claim(id)?.ok_or_else(crate::thread::internal)?);
+            }
+        }
+        let (head, claims) = (&*head, &*claims);
+        Ok(self.put(which, &Shown { number, act, head, claims, now, when: When::Later }))
+    }
+
+    /// The same of an act that was told lately, whose frame may be there already: where nothing
+    /// has happened in its thread since, it is what a live feed got.
+    ///
+    /// # Errors
+    /// As [`Encoder::replayed`].
+    pub fn retold(&self, told: &Told, which: Frame, now: Millis) -> Result<Utf8Bytes> {
+        let timeless = !matches!(which, Frame::Claim(_));
+        if timeless {
+            let then = told.committed().head.as_ref().map(|head| head.position);
+            let head = self.journal.view().head(told.act().thread)?;
+            if head.is_some_and(|head| Some(head.position) == then) {
+                return Ok(told.text(which, self));
+            }
+        }
+        self.replayed(told.number(), told.act(), which, now)
+    }
+
+    fn put(&self, which: Frame, shown: &Shown<'_>) -> Utf8Bytes {
+        let mut out = Out::with_capacity(FRAME_BYTES);
+        let cursor = self.cursor(which.position(shown.number));
         match which {
             Frame::Message => {
-                frame::message(&mut out, &cursor, &self.message(act, when), &self.thread(head));
+                let message = self.message(shown.act, shown.when);
+                frame::message(&mut out, &cursor, &message, &self.thread(shown.head));
             }
             Frame::Event => {
                 let mut event = Out::new();
-                wire::event(&mut event, act);
-                frame::event(&mut out, &cursor, &event, &self.thread(head));
+                wire::event(&mut event, shown.act);
+                frame::event(&mut out, &cursor, &event, &self.thread(shown.head));
             }
             Frame::Claim(place) => {
                 let mut claim = Out::new();
-                match committed.claims.get(place) {
-                    Some(changed) => wire::claim(&mut claim, changed, now),
+                match shown.claims.get(place) {
+                    Some(changed) => wire::claim(&mut claim, changed, shown.now),
                     None => wire::raw(&mut claim, "null"),
                 }
                 frame::claim(&mut out, &cursor, &claim);
             }
             Frame::Awaiting => {
-                let message = self.awaited(act, when);
-                frame::awaiting(&mut out, &cursor, &self.thread(head), &message);
+                let message = self.awaited(shown.act, shown.when);
+                frame::awaiting(&mut out, &cursor, &self.thread(shown.head), &message);
             }
-            Frame::Settled => frame::settled(&mut out, &cursor, act.thread),
+            Frame::Settled => frame::settled(&mut out, &cursor, shown.act.thread),
         }
-        out.into()
+        text(out)
     }
 
     /// The Thread as it stands in `head`.
@@ -104,4 +159,44 @@ impl Encoder {
             _ => b"null".to_vec(),
         }
     }
+
+    /// `hello`.
+    pub fn hello(
+        &self,
+        looked: Position,
+        participant: &Participant,
+        scope: &str,
+        heartbeat_seconds: u64,
+        resumed: bool,
+    ) -> Utf8Bytes {
+        let mut out = Out::new();
+        let cursor = self.cursor(looked);
+        frame::hello(&mut out, &cursor, participant, scope, heartbeat_seconds, resumed);
+        text(out)
+    }
+
+    /// `caught_up`.
+    pub fn caught_up(&self, looked: Position) -> Utf8Bytes {
+        let mut out = Out::new();
+        frame::caught_up(&mut out, &self.cursor(looked));
+        text(out)
+    }
+
+    /// `subscribed`.
+    pub fn subscribed(&self, looked: Position, threads: &[ThreadId]) -> Utf8Bytes {
+        let mut out = Out::new();
+        frame::subscribed(&mut out, &self.cursor(looked), threads.iter().copied());
+        text(out)
+    }
+
+    /// `notice`.
+    pub fn notice(&self, looked: Position, refusal: &Refusal) -> Utf8Bytes {
+        let mut out = Out::new();
+        frame::notice(&mut out, &self.cursor(looked), refusal.reason, &refusal.detail);
+        text(out)
+    }
+}
+
+fn text(out: Out) -> Utf8Bytes {
+    String::from_utf8(out).expect("JSON is UTF-8").into()
 }
