@@ -11,9 +11,9 @@ use parley_protocol::wire::frame::Type;
 
 use super::chunks::too_old;
 use super::client::{self, ClientFrame};
-use super::outlet::{Close, Item, Outlet, Subscription, Taken};
 use super::replay::{Replay, Sent, Sources, Step};
-use super::told::Told;
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
 use crate::thread::thread_not_found;
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
@@ -158,7 +158,9 @@ impl Feed {
             };
             if let Some(last) = frames.last() {
                 self.last = last.cursor;
-                frames.iter().for_each(|sent| count(sent.kind));
+                for sent in &frames {
+                    count(sent.kind);
+                }
                 return Ok(frames);
             }
         }

@@ -3,11 +3,8 @@
 pub mod chunks;
 pub mod client;
 pub mod connection;
-pub mod encode;
 pub mod hub;
 pub mod listener;
-pub mod outlet;
 pub mod replay;
 pub mod sse;
 pub mod tickets;
-pub mod told;

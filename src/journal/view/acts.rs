@@ -149,7 +149,9 @@ impl View {
                     Some(thread) if thread.head().seq != act.seq => None,
                     Some(_) => {
                         let mut made = thread.take();
-                        made.iter_mut().for_each(|thread| thread.apply(act));
+                        if let Some(thread) = &mut made {
+                            thread.apply(act);
+                        }
                         made
                     }
                 };
