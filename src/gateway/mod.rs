@@ -139,7 +139,7 @@ impl Gateway {
             .catch_unwind()
             .instrument(span.clone())
             .await
-            .unwrap_or_else(|_| Err(answer::internal()));
+            .unwrap_or_else(|_| Err(Refusal::internal()));
         let mut reply = match answered {
             Ok(reply) => reply,
             Err(refusal) => self.refused(&mut asked, &refusal).await,

@@ -81,7 +81,9 @@ impl Gateway {
     async fn held(&self, caller: &Caller, call: Call) -> Result<Reply> {
         tokio::select! {
             biased;
-            answered = self.parts.forum.perform(caller, call, None) => answered.map(answer::of_forum),
+            answered = self.parts.forum.perform(caller, call, None) => {
+                answered.map(answer::of_forum)
+            }
             () = self.parts.tokens.ended(caller.token) => Err(caller::token_unknown()),
         }
     }
