@@ -99,6 +99,7 @@ pub async fn start(
     let first_start = tokens.first_start(&config.data)?;
     let config = Arc::new(config);
     let forum = engine.forum.clone();
+    let hub = Arc::clone(&engine.sources.hub);
     let life = Life::default();
     let address = listener
         .local_addr()
@@ -107,7 +108,7 @@ pub async fn start(
     let metrics_address = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
     let bounds = bounds(&config);
     let gateway =
-        Arc::new(Gateway::new(forum.clone(), tokens, Arc::clone(&config), clock, address));
+        Arc::new(Gateway::new(forum.clone(), tokens, Arc::clone(&config), clock, address, hub));
     let stop = life.stop.clone();
     tokio::spawn(async move { stop.run_until_cancelled(telemetry::upkeep()).await });
     if let Some(listener) = metrics {

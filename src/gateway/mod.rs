@@ -11,6 +11,7 @@ mod caller;
 mod host;
 mod http;
 mod listen;
+mod mcp;
 mod request_id;
 mod watch;
 
@@ -41,6 +42,7 @@ use request_id::RequestIds;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::feed::hub::Hub;
 use crate::journal::tokens::Tokens;
 use crate::router::Forum;
 use crate::telemetry::{Label, Requests};
@@ -60,10 +62,13 @@ pub struct Gateway {
     requests: Requests,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
-    nobody: Caller,
+    nobody: Arc<Caller>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
     openapi: OnceLock<(Bytes, HeaderValue)>,
+    /// What the MCP binding gives to everyone.
+    documents: mcp::Documents,
+    hub: Arc<Hub>,
 }
 
 /// One request.
@@ -91,6 +96,7 @@ impl Gateway {
         config: Arc<Config>,
         clock: Arc<dyn Clock>,
         own: std::net::SocketAddr,
+        hub: Arc<Hub>,
     ) -> Self {
         let profiles = profiles(&config);
         Self {
@@ -102,9 +108,11 @@ impl Gateway {
             failures: Failures::new(config.gateway.wrong_tokens_per_minute),
             requests: Requests::default(),
             ids: RequestIds::default(),
-            nobody: http::nobody(),
+            nobody: Arc::new(http::nobody()),
             manifest_tags: Default::default(),
             openapi: OnceLock::new(),
+            documents: mcp::Documents::new(profiles, &config.limits),
+            hub,
             config,
         }
     }
@@ -154,7 +162,11 @@ impl Gateway {
     /// The refusal as an answer, once its sender can take it.
     async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
         body::drain(asked.body, &asked.parts.headers).await;
-        let mut reply = answer::refused(refusal);
+        let mut reply = if mcp::is_at(asked.parts.uri.path()) {
+            mcp::refused(refusal)
+        } else {
+            answer::refused(refusal)
+        };
         if refusal.reason == Reason::MethodNotAllowed {
             let methods = self.methods(asked.parts.uri.path());
             answer::allow(reply.headers_mut(), &methods);
@@ -223,8 +235,13 @@ impl Gateway {
 
     /// The body, of at most `limits.request_bytes_max` bytes.
     async fn body(&self, asked: &mut Asked<'_>) -> Result<Bytes> {
+        self.body_up_to(asked, self.config.limits.request_bytes_max).await
+    }
+
+    /// The body, of at most `bytes_max` bytes.
+    async fn body_up_to(&self, asked: &mut Asked<'_>, bytes_max: u64) -> Result<Bytes> {
         let within = Duration::from_secs(self.config.gateway.body_seconds);
-        body::read(asked.body, self.config.limits.request_bytes_max, within).await
+        body::read(asked.body, bytes_max, within).await
     }
 }
 
