@@ -3,7 +3,7 @@
 //!
 //! Both come from the same fields and the same [`shape::Type`]s of answers.
 
-mod input;
+mod field;
 mod openapi;
 mod output;
 mod paths;
@@ -31,7 +31,9 @@ fn with(mut object: Value, name: &str, value: impl Into<Value>) -> Value {
 
 /// An object out of named values.
 fn members<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Map<_, _>>())
+    Value::Object(
+        members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Map<_, _>>(),
+    )
 }
 
 #[cfg(test)]

@@ -22,10 +22,7 @@ fn origin() -> Type {
 }
 
 fn due() -> Type {
-    Type::Either(
-        Box::new(Type::Words(vec!["anyone"])),
-        Box::new(Type::Named(Named::Participant)),
-    )
+    Type::Either(Box::new(Type::Words(vec!["anyone"])), Box::new(Type::Named(Named::Participant)))
 }
 
 /// A list of `of`, as all lists are.
@@ -57,9 +54,7 @@ impl Output {
                 always("thread", Type::Named(Named::Thread)),
                 always("message", Type::Named(Named::Message)),
             ])),
-            Self::ClaimChanged => {
-                Type::Object(vec![always("claim", Type::Named(Named::Claim))])
-            }
+            Self::ClaimChanged => Type::Object(vec![always("claim", Type::Named(Named::Claim))]),
             Self::Claim => Type::Named(Named::Claim),
             Self::Claims => page(Type::Named(Named::Claim)),
             Self::Published => Type::Object(vec![
@@ -121,10 +116,8 @@ fn message() -> Members {
         always("at", Type::Time),
         always("message", Type::Text),
     ]);
-    let provenance = Type::Object(vec![
-        always("model", maybe(Type::Text)),
-        always("client", maybe(Type::Text)),
-    ]);
+    let provenance =
+        Type::Object(vec![always("model", maybe(Type::Text)), always("client", maybe(Type::Text))]);
     vec![
         always("id", Type::Text),
         always("thread", Type::Text),

@@ -99,10 +99,9 @@ fn property(field: &Field, limits: &Limits) -> Value {
             "items": { "type": "string" },
         }),
         Shape::From => closed([("extension", text(1, EXTENSION_MAX))], &[]),
-        Shape::Provenance => closed(
-            [("model", text(0, PROVENANCE_MAX)), ("client", text(0, PROVENANCE_MAX))],
-            &[],
-        ),
+        Shape::Provenance => {
+            closed([("model", text(0, PROVENANCE_MAX)), ("client", text(0, PROVENANCE_MAX))], &[])
+        }
         Shape::Artifact | Shape::Ignored => json!({ "type": "object" }),
     };
     with(schema, "description", field.doc)
