@@ -40,7 +40,7 @@ impl<'h> Given<'h> {
     }
 
     fn says(self, text: &str) -> bool {
-        self == Self::One(text.as_bytes())
+        matches!(self, Self::One(value) if value == text.as_bytes())
     }
 }
 

@@ -143,7 +143,7 @@ impl Gateway {
                     Err(failure) => failure.put(&mut one, Some(&task.id)),
                 },
             }
-            raw(&mut out, if out.is_empty() { "[" } else { "," });
+            out.push(if out.is_empty() { b'[' } else { b',' });
             out.append(&mut one);
         }
         asked.label = Label::Other;
