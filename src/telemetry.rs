@@ -58,9 +58,6 @@ pub const METRICS: &[(&str, Kind, &[&str], &str)] = &[
     ("parley_store_free_bytes", Kind::Gauge, &[], "Bytes free on the store's file system"),
 ];
 
-/// Seconds between two upkeeps of the metrics, which fold what was recorded into the buckets.
-const UPKEEP: Duration = Duration::from_secs(5);
-
 /// The metrics of this process, recorded from the first call on.
 pub fn metrics() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
@@ -93,14 +90,9 @@ pub fn metrics() -> &'static PrometheusHandle {
     })
 }
 
-/// Keeps the metrics up to date; ends never.
-pub async fn upkeep() {
-    let mut ticks = tokio::time::interval(UPKEEP);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        metrics().run_upkeep();
-    }
+/// Folds what was recorded into the buckets; what is not folded takes memory.
+pub fn upkeep() {
+    metrics().run_upkeep();
 }
 
 /// What a request is counted under.

@@ -54,10 +54,8 @@ impl Journal {
         clock: Arc<dyn Clock>,
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
-        let file =
-            disk.create(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        disk.sync().map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-        let archive = Archive::open(file, cache_bytes.max(ACTIVE_CACHE_BYTES))?;
+        let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
+        let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
         let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };

@@ -121,13 +121,13 @@ impl Gateway {
                 Fixed::Ready => self.ready(asked),
                 Fixed::Metrics => {
                     self.caller_with(asked, &[Right::Admin])?;
-                    health::metrics(&asked.parts.headers)
+                    health::metrics(&asked.head.headers)
                 }
                 Fixed::OpenApi => self.openapi(asked),
                 Fixed::Mcp => self.mcp(asked).await,
                 Fixed::Tokens => {
                     asked.label = Label::Tokens;
-                    if asked.parts.method == Method::POST {
+                    if asked.head.method == Method::POST {
                         self.create_token(asked).await
                     } else {
                         self.list_tokens(asked)

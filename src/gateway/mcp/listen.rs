@@ -282,7 +282,7 @@ impl Gateway {
         let mut unknown = Vec::new();
         for thread in wanted.threads.keys() {
             let first = Page { cursor: None, limit: Some(1) };
-            let read = self.forum.perform(caller, Call::ReadFlat(*thread, first), None).await;
+            let read = self.parts.forum.perform(caller, Call::ReadFlat(*thread, first), None).await;
             match read {
                 Ok(_) => {}
                 Err(refusal) if super::resources::is_missing(refusal.reason) => {
@@ -296,7 +296,7 @@ impl Gateway {
         let mut comments = interval(COMMENT_EVERY);
         comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
         comments.reset();
-        let (tokens, token) = (Arc::clone(&self.tokens), caller.token);
+        let (tokens, token) = (Arc::clone(&self.parts.tokens), caller.token);
         let stream = Stream {
             first: Some(acknowledged(&task.id, &wanted, asked_for.as_deref())),
             id: task.id.clone(),
@@ -328,12 +328,12 @@ impl Gateway {
         if !wanted.threads.is_empty() {
             let threads = wanted.threads.keys().copied().collect();
             let subscription = subscription(Scope::Threads, None);
-            followed.push(Followed::join(&self.hub, subscription, threads, None)?);
+            followed.push(Followed::join(&self.parts.sources.hub, subscription, threads, None)?);
         }
         for (extension, uri) in &wanted.inboxes {
             let subscription = subscription(Scope::Inbox, extension.as_ref());
             let uri = Some(uri.clone());
-            followed.push(Followed::join(&self.hub, subscription, Vec::new(), uri)?);
+            followed.push(Followed::join(&self.parts.sources.hub, subscription, Vec::new(), uri)?);
         }
         Ok(followed)
     }

@@ -95,13 +95,13 @@ fn events(body: axum::body::Body) -> Reply {
 impl Gateway {
     /// Answers one POST: size, token, type, then what is in it.
     pub(super) async fn mcp(&self, asked: &mut Asked<'_>) -> Result<Reply> {
-        let bytes_max = self.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
+        let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
         let body = self.body_up_to(asked, bytes_max).await?;
         let caller = self.caller(asked)?;
         let caller = caller.as_ref();
-        accept::check_content_type(&asked.parts.headers, &["application/json"])?;
-        let streamed = result::wants_event(&asked.parts.headers);
-        let headers = Headers::of(&asked.parts.headers);
+        accept::check_content_type(&asked.head.headers, &["application/json"])?;
+        let streamed = result::wants_event(&asked.head.headers);
+        let headers = Headers::of(&asked.head.headers);
         match decide(&headers, &body) {
             Decision::One(Step::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
             Decision::One(Step::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
@@ -217,12 +217,12 @@ impl Gateway {
         if let Some(right) = caller.lacks(operation.rights()) {
             return Err(Refusal::lacks(right));
         }
-        let limits = &self.config.limits;
+        let limits = &self.parts.config.limits;
         // Of an artifact's own bytes there may be as many as over HTTP.
         if operation != Operation::PublishArtifact {
             tools::check_size(arguments.len(), limits)?;
         }
-        let read = arguments::read_mcp(operation, arguments.as_bytes(), limits, self.clock.now());
+        let read = arguments::read_mcp(operation, arguments.as_bytes(), limits, self.parts.clock.now());
         let (call, key) = read?;
         if let Call::PublishArtifact(bytes) = &call {
             tools::check_size(bytes.len(), limits)?;
