@@ -135,9 +135,8 @@ fn task<'b>(headers: &Headers<'_>, request: Request<'b>) -> Result<Task<'b>, Fai
 
 /// A batch exists in the first revision only.
 fn batch<'b>(headers: &Headers<'_>, entries: &[&'b RawValue]) -> Decision<'b> {
-    let whole = |message: &'static str| {
-        Decision::One(Step::Fail(None, Failure::no_request(message)))
-    };
+    let whole =
+        |message: &'static str| Decision::One(Step::Fail(None, Failure::no_request(message)));
     if era::legacy_of(headers.version) != Ok(Revision::March2025) {
         return whole("Batches exist in revision 2025-03-26 only. Send one message at a time.");
     }
@@ -154,10 +153,8 @@ fn entry_of_batch<'b>(headers: &Headers<'_>, text: &'b str) -> Step<'b> {
         Err((id, failure)) => return Step::Fail(id, failure),
     };
     let id = request.id.clone();
-    let modern = request
-        .params
-        .as_ref()
-        .is_ok_and(|params| params.meta().get(era::VERSION).is_some());
+    let modern =
+        request.params.as_ref().is_ok_and(|params| params.meta().get(era::VERSION).is_some());
     if modern || request.method == "initialize" {
         let message = "This cannot stand in a batch. Send it alone.";
         return Step::Fail(Some(id), Failure::no_request(message));

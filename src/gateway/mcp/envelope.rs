@@ -117,7 +117,8 @@ impl<'b> Body<'b> {
     /// 400, -32700.
     pub fn read(bytes: &'b [u8]) -> Result<Self, Failure> {
         let broken = || {
-            let message = "Parse error: the body is not JSON (RFC 8259, UTF-8, no byte-order mark).";
+            let message =
+                "Parse error: the body is not JSON (RFC 8259, UTF-8, no byte-order mark).";
             Failure::new(400, PARSE_ERROR, message)
         };
         let text = std::str::from_utf8(bytes).map_err(|_| broken())?;

@@ -77,7 +77,8 @@ pub fn check(
 ) -> Result<(), Failure> {
     let version = params.meta().get(VERSION).and_then(Value::as_str).unwrap_or_default();
     if !headers.version.says(version) {
-        let message = "`MCP-Protocol-Version` must say the same as the protocol version in `_meta`.";
+        let message =
+            "`MCP-Protocol-Version` must say the same as the protocol version in `_meta`.";
         return Err(Failure::header(message));
     }
     if Revision::parse(version).is_none() {
@@ -112,8 +113,7 @@ pub fn check(
 /// what is encoded rightly, so nothing needs to be decoded.
 fn is_named(header: Given<'_>, name: &str) -> bool {
     let Given::One(value) = header else { return false };
-    let encoded =
-        value.strip_prefix(b"=?base64?").and_then(|rest| rest.strip_suffix(b"?="));
+    let encoded = value.strip_prefix(b"=?base64?").and_then(|rest| rest.strip_suffix(b"?="));
     match encoded {
         Some(encoded) => encoded == base64(name.as_bytes()),
         None => value == name.as_bytes(),
@@ -122,8 +122,7 @@ fn is_named(header: Given<'_>, name: &str) -> bool {
 
 /// Base64 of RFC 4648 §4, padded.
 fn base64(bytes: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 64] =
-        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let three = [chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)];

@@ -18,8 +18,8 @@ mod words;
 
 use std::sync::Arc;
 
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
 use parley_protocol::operation::Operation;
@@ -105,17 +105,15 @@ impl Gateway {
         match decide(&headers, &body) {
             Decision::One(Step::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
             Decision::One(Step::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
-            Decision::One(Step::Do(task)) => {
-                Ok(match self.carry_out(asked, caller, &task).await {
-                    Ok(Outcome::Done(done)) => {
-                        let mut out = Out::new();
-                        done.put(&mut out, &task.id, task.era, self.documents.server());
-                        said(out, done.reason, streamed)
-                    }
-                    Ok(Outcome::Stream(reply)) => reply,
-                    Err(failure) => failed(&failure, Some(&task.id)),
-                })
-            }
+            Decision::One(Step::Do(task)) => Ok(match self.carry_out(asked, caller, &task).await {
+                Ok(Outcome::Done(done)) => {
+                    let mut out = Out::new();
+                    done.put(&mut out, &task.id, task.era, self.documents.server());
+                    said(out, done.reason, streamed)
+                }
+                Ok(Outcome::Stream(reply)) => reply,
+                Err(failure) => failed(&failure, Some(&task.id)),
+            }),
             Decision::Batch(steps) => Ok(self.batch(asked, caller, &steps, streamed).await),
         }
     }
@@ -222,7 +220,8 @@ impl Gateway {
         if operation != Operation::PublishArtifact {
             tools::check_size(arguments.len(), limits)?;
         }
-        let read = arguments::read_mcp(operation, arguments.as_bytes(), limits, self.parts.clock.now());
+        let read =
+            arguments::read_mcp(operation, arguments.as_bytes(), limits, self.parts.clock.now());
         let (call, key) = read?;
         if let Call::PublishArtifact(bytes) = &call {
             tools::check_size(bytes.len(), limits)?;
@@ -257,11 +256,8 @@ impl Gateway {
 
 /// A result, or a batch of answers, as the client takes it.
 fn said(message: Out, reason: Option<Reason>, streamed: bool) -> Reply {
-    let mut reply = if streamed {
-        events(result::event(&message).into())
-    } else {
-        answer::json(message)
-    };
+    let mut reply =
+        if streamed { events(result::event(&message).into()) } else { answer::json(message) };
     if let Some(reason) = reason {
         reply.extensions_mut().insert(reason);
     }
