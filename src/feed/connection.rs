@@ -79,8 +79,7 @@ where
     let socket =
         WebSocketStream::from_partially_read(socket, read.into(), Role::Server, Some(config)).await;
     let now = Instant::now();
-    let talk =
-        Talk { socket, feed, manner, heard: now, pinged: now, waits: None, answers: 0 };
+    let talk = Talk { socket, feed, manner, heard: now, pinged: now, waits: None, answers: 0 };
     // Whatever is under way: a server that must go now waits for nobody.
     end.run_until_cancelled(talk.run()).await;
 }
@@ -305,7 +304,9 @@ fn close_frame(over: Over, cursor: &str) -> Option<CloseFrame> {
         Over::Ended(Close::Revoked) => (4001, "token_unknown"),
         Over::Ended(Close::ShuttingDown) => (1001, "shutting_down"),
         Over::Ended(Close::Failed) => (1011, "internal"),
-        Over::Broken(code) => (code, if code == 1009 { "request_too_large" } else { "invalid_body" }),
+        Over::Broken(code) => {
+            (code, if code == 1009 { "request_too_large" } else { "invalid_body" })
+        }
         Over::Left | Over::Gone | Over::Silent | Over::Stuck => return None,
     };
     let reason = format!("{reason} {cursor}").into();
