@@ -93,8 +93,8 @@ fn a_disk_that_refuses() {
     Model(&world.entries).compare(&rig.view(), &mut world.dice).unwrap();
 }
 
-/// Goal: what is in the tail can be read though the archive cannot. Method: the archive refuses to
-/// be opened again.
+/// Goal: what is in the tail can be read though the archive cannot. Method: the archive is
+/// closed.
 #[test]
 fn reads_from_the_tail_alone() {
     let mut world = World::new(2);

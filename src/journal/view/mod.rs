@@ -11,7 +11,7 @@ mod scan;
 mod threads;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -99,6 +99,8 @@ pub struct Views {
     state: Mutex<State>,
     shown: ArcSwap<Shown>,
     grown: Condvar,
+    /// Whether the writer waits for the lock: the folder lets it go first.
+    pushing: AtomicBool,
     max: TailMax,
     entries: AtomicU64,
     bytes: AtomicU64,
@@ -125,6 +127,7 @@ impl Views {
             state: Mutex::new(state),
             shown: ArcSwap::from_pointee(shown),
             grown: Condvar::new(),
+            pushing: AtomicBool::new(false),
             max,
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -140,7 +143,9 @@ impl Views {
     /// Moves the view over a batch that is on disk, in order; entries that are shown already are
     /// passed over. When this returns, every view taken shows the batch.
     pub fn push(&self, batch: &[Arc<Committed>]) {
+        self.pushing.store(true, Ordering::Release);
         let mut state = self.lock();
+        self.pushing.store(false, Ordering::Release);
         for committed in batch {
             if committed.number > state.last {
                 state.tail.push(committed);
@@ -205,6 +210,9 @@ impl Views {
             }
             state.forgotten = end;
             drop(state);
+            while self.pushing.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
             state = self.lock();
         }
         self.publish(&state);
