@@ -45,8 +45,8 @@ fn sweep() {
 }
 
 /// Goal: what a failed sync lost is not built on. Method: many tokens; the sync that should have
-/// made an early one's revocation durable fails, and the machine takes for written what is not; later
-/// changes touch other parts of the file; then the power goes.
+/// made an early one's revocation durable fails, and the machine takes for written what is not;
+/// later changes touch other parts of the file; then the power goes.
 #[test]
 fn lost_page() {
     for (n, killed) in [(1, false), (1, true), (2, false), (2, true)] {
