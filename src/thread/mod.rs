@@ -79,7 +79,7 @@ struct Loaded {
     /// The number of the last append; up to the journal's committed number nothing is in flight.
     appended: u64,
     /// The acts that were there when the state was loaded.
-    loaded_seq: u64,
+    seq_at_start: u64,
 }
 
 impl ThreadActor {
@@ -107,8 +107,8 @@ impl ThreadActor {
                 journal.release(lease);
                 return Err(thread_not_found(self.thread));
             };
-            let loaded_seq = thread.head().seq;
-            state.loaded = Some(Loaded { thread, lease, generation, appended: 0, loaded_seq });
+            let seq_at_start = thread.head().seq;
+            state.loaded = Some(Loaded { thread, lease, generation, appended: 0, seq_at_start });
         }
     }
 
@@ -219,7 +219,7 @@ impl Actor for ThreadActor {
         let journal = &self.around.journal;
         let settled =
             loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
-        let grown = loaded.thread.head().seq - loaded.loaded_seq;
+        let grown = loaded.thread.head().seq - loaded.seq_at_start;
         if settled && grown >= SNAPSHOT_ACTS_MIN {
             journal.offer_snapshot(loaded.thread);
         }

@@ -132,7 +132,11 @@ impl Model<'_> {
             }
             for (number, act) in acts {
                 let got = read(number, view.act_at(id, *number))?;
-                same((id, "act", number), &got.as_ref().map(|one| one.act()), &Some(act))?;
+                same(
+                    (id, "act", number),
+                    &got.as_ref().map(parley::journal::view::Placed::act),
+                    &Some(act),
+                )?;
             }
             let retractions = self.retractions(id);
             same((id, "retractions"), &read(id, view.retractions(id))?, &retractions)?;

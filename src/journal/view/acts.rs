@@ -134,10 +134,8 @@ impl View {
         let Some(head) = self.head(id)? else {
             return Ok(None);
         };
-        let snapshot = match head.seq >= SNAPSHOT_ACTS_MIN {
-            true => self.0.archive.snapshot(id)?,
-            false => None,
-        };
+        let has_snapshot = head.seq >= SNAPSHOT_ACTS_MIN;
+        let snapshot = if has_snapshot { self.0.archive.snapshot(id)? } else { None };
         let mut thread = snapshot;
         let mut after = thread.as_ref().map_or(0, |thread| thread.head().position.entry());
         loop {
