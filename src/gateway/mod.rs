@@ -8,9 +8,11 @@ mod accept;
 mod answer;
 mod body;
 mod caller;
+mod feed;
 mod host;
 mod http;
 mod listen;
+mod mcp;
 mod request_id;
 mod watch;
 
@@ -43,6 +45,7 @@ use request_id::RequestIds;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::feed::replay::Sources;
+use crate::feed::tickets::Tickets;
 use crate::journal::tokens::Tokens;
 use crate::router::Forum;
 use crate::telemetry::{Label, Requests};
@@ -72,13 +75,16 @@ pub struct Gateway {
     profiles: Profiles,
     hosts: Hosts,
     failures: Failures,
+    tickets: Tickets,
     requests: Requests,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
-    nobody: Caller,
+    nobody: Arc<Caller>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
     openapi: OnceLock<(Bytes, HeaderValue)>,
+    /// What the MCP binding gives to everyone.
+    documents: mcp::Documents,
 }
 
 /// One request.
@@ -105,11 +111,13 @@ impl Gateway {
             profiles: profiles(&parts.config),
             hosts: Hosts::new(parts.address, &parts.config),
             failures: Failures::new(parts.config.gateway.wrong_tokens_per_minute),
+            tickets: Tickets::default(),
             requests: Requests::default(),
             ids: RequestIds::default(),
-            nobody: http::nobody(),
+            nobody: Arc::new(http::nobody()),
             manifest_tags: Default::default(),
             openapi: OnceLock::new(),
+            documents: mcp::Documents::new(profiles(&parts.config), &parts.config.limits),
             parts,
         }
     }
@@ -159,7 +167,11 @@ impl Gateway {
     /// The refusal as an answer, once its sender can take it.
     async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
         body::drain(asked.body, &asked.head.headers).await;
-        let mut reply = answer::refused(refusal);
+        let mut reply = if mcp::is_at(asked.head.uri.path()) {
+            mcp::refused(refusal)
+        } else {
+            answer::refused(refusal)
+        };
         if refusal.reason == Reason::MethodNotAllowed {
             let methods = self.methods(asked.head.uri.path());
             answer::allow(reply.headers_mut(), &methods);
@@ -209,12 +221,15 @@ impl Gateway {
                 Span::current().record("identity", &*caller.identity);
                 Ok(Some(caller))
             }
-            None => {
-                let trusted = &self.parts.config.trusted_proxies;
-                let address = caller::address(asked.connection.peer, headers, trusted);
-                Err(self.failures.refuse(address))
-            }
+            None => Err(self.wrong_token(asked)),
         }
+    }
+
+    /// 401, or 429 if too many wrong tokens came from there.
+    fn wrong_token(&self, asked: &Asked<'_>) -> Refusal {
+        let trusted = &self.parts.config.trusted_proxies;
+        let headers = &asked.head.headers;
+        self.failures.refuse(caller::address(asked.connection.peer, headers, trusted))
     }
 
     /// Who calls, holding all of `rights`.
@@ -228,8 +243,13 @@ impl Gateway {
 
     /// The body, of at most `limits.request_bytes_max` bytes.
     async fn body(&self, asked: &mut Asked<'_>) -> Result<Bytes> {
+        self.body_up_to(asked, self.parts.config.limits.request_bytes_max).await
+    }
+
+    /// The body, of at most `bytes_max` bytes.
+    async fn body_up_to(&self, asked: &mut Asked<'_>, bytes_max: u64) -> Result<Bytes> {
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
-        body::read(asked.body, self.parts.config.limits.request_bytes_max, within).await
+        body::read(asked.body, bytes_max, within).await
     }
 }
 

@@ -14,7 +14,6 @@ use parley_protocol::wire::{self, List, Out, Shown};
 use super::answer::Answer;
 use super::{Class, Forum};
 use crate::journal::view::{self, Placed, View};
-use crate::thread::thread_not_found;
 
 /// Rows that one request looks at, at most; then its page ends early with `more`.
 pub const SCAN_ROWS_MAX: usize = 2_000;
@@ -127,7 +126,7 @@ impl Forum {
     }
 
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
-        let head = view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         if head.message_count > self.inner.around.limits.tree_max {
             let detail = "The thread has too many messages to be read as a tree. Read it with \
                           `format=flat`, page by page.";
@@ -144,7 +143,7 @@ impl Forum {
 
     fn read_flat(&self, view: &View, thread: ThreadId, page: &Page) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        let head = view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::MESSAGE, limit, |placed| {
             placed.act().message().is_some()
@@ -158,7 +157,7 @@ impl Forum {
 
     fn read_events(&self, view: &View, thread: ThreadId, page: &Page) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::EVENT, limit, |placed| {
             placed.act().event.is_some()
@@ -224,7 +223,7 @@ impl Forum {
         let cursors = self.inner.around.journal.cursors();
         let after = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let after = after.transpose()?;
-        view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let scan = view.claims(thread, status, after, self.page(page))?;
         let mut body = Out::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
         let mut list = List::begin(&mut body);

@@ -11,7 +11,7 @@ use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::who::Caller;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -105,7 +105,7 @@ impl ThreadActor {
             }
             let Some(thread) = thread else {
                 journal.release(lease);
-                return Err(thread_not_found(self.thread));
+                return Err(Refusal::no_thread(self.thread));
             };
             let seq_at_start = thread.head().seq;
             state.loaded = Some(Loaded { thread, lease, generation, appended: 0, seq_at_start });
@@ -226,10 +226,4 @@ impl Actor for ThreadActor {
         journal.release(loaded.lease);
         Ok(())
     }
-}
-
-/// 404 `thread_not_found`.
-pub fn thread_not_found(thread: ThreadId) -> Refusal {
-    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
-    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
 }

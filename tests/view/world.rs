@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use parley::journal::Committed;
 use parley_protocol::act::Kind;
-use parley_protocol::artifact::Identifier;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
 use parley_protocol::entry::{Act, Entry, KeyUse, Outcome, Published};
@@ -238,10 +237,11 @@ impl World {
             }
         }
         let kind = *self.dice.pick(&["CLAIM", "OBJECTION", "DECISION"]);
+        let hex =
+            |id: &[u8; 32]| id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let written = references.iter().enumerate().map(|(place, id)| {
             let relation = if place % 2 == 0 { "objects-to" } else { "considers" };
-            let id = Identifier::from_digest(*id);
-            format!("{{\"artifact_id\":\"{id}\",\"relation\":\"{relation}\"}}")
+            format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
         });
         let bytes = format!("{{\"references\":[{}]}}", written.collect::<Vec<_>>().join(","));
         let ids: Vec<_> = self.threads.keys().copied().collect();
