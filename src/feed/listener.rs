@@ -14,7 +14,6 @@ use super::client::{self, ClientFrame};
 use super::replay::{Replay, Sent, Sources, Step};
 use crate::outlet::told::Told;
 use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
-use crate::thread::thread_not_found;
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 16;
@@ -89,7 +88,7 @@ impl Feed {
         }
         let view = self.sources.journal.view();
         for thread in threads {
-            view.head(*thread)?.ok_or_else(|| thread_not_found(*thread))?;
+            view.head(*thread)?.ok_or_else(|| Refusal::no_thread(*thread))?;
         }
         Ok(())
     }

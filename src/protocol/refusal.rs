@@ -153,6 +153,12 @@ impl Refusal {
         Self { right: Some(right), ..Self::new(Reason::TokenRightMissing, detail) }
     }
 
+    /// 404 `thread_not_found`.
+    pub fn no_thread(thread: ThreadId) -> Self {
+        let detail = format!("There is no thread {thread}. List the threads and name one of them.");
+        Self::new(Reason::ThreadNotFound, detail).of(thread)
+    }
+
     /// 500 `internal`: what went wrong is in the log.
     pub fn internal() -> Self {
         let detail = "The server failed on this call, and has logged why. Whether it took effect \

@@ -19,7 +19,7 @@ use super::answer::Answer;
 use super::supervisor::Route;
 use super::{Class, Forum, shutting_down};
 use crate::journal::{Append, Done, Reply};
-use crate::thread::{Request, thread_not_found};
+use crate::thread::Request;
 
 impl Forum {
     pub(super) async fn write(
@@ -202,7 +202,7 @@ impl Forum {
             },
             None => {
                 if self.inner.around.journal.view().head(thread)?.is_none() {
-                    return Err(thread_not_found(thread));
+                    return Err(Refusal::no_thread(thread));
                 }
                 request
             }
