@@ -78,6 +78,7 @@ pub struct Gateway {
     nobody: Caller,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
+    /// The OpenAPI document and its tag.
     openapi: OnceLock<(Bytes, HeaderValue)>,
 }
 
