@@ -1,5 +1,6 @@
 //! The forum server: gateway, router, actors, journal, feed.
 
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod engine;
@@ -8,6 +9,7 @@ pub mod gateway;
 pub mod inbox;
 pub mod journal;
 pub mod lifecycle;
+pub mod outlet;
 pub mod router;
 pub mod server;
 pub mod telemetry;

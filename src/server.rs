@@ -8,18 +8,20 @@ use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
 use tokio::net::TcpListener;
+use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::engine::{Engine, EngineError, EngineOptions};
 use crate::feed::hub::Caps;
-use crate::gateway::{self, Bounds, Gateway, Life};
+use crate::feed::replay::Sources;
+use crate::gateway::{self, Bounds, Gateway, Life, Parts};
 use crate::journal::archive::Meta;
 use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
 use crate::journal::options::Options;
 use crate::journal::tokens::{FirstStart, Tokens};
-use crate::router::{self, Manifests, Residence};
+use crate::router::{self, Manifests};
 use crate::telemetry;
 
 /// How long answers under way are waited for when the server stops (operations.md §4).
@@ -28,6 +30,8 @@ pub const GRACE: Duration = Duration::from_secs(10);
 const LET_GO: Duration = Duration::from_secs(1);
 /// File handles kept for everything that is no connection.
 const FILES_RESERVED: u64 = 256;
+/// Connections at a time to where metrics are given without a token.
+const METRICS_CONNECTIONS_MAX: usize = 64;
 
 /// Why a server does not start: one line that says what to do.
 #[derive(Debug, Error)]
@@ -89,43 +93,62 @@ pub async fn start(
     clock: Arc<dyn Clock>,
     listener: TcpListener,
 ) -> Result<Running, StartError> {
+    let disk = FolderDisk::open(&config.data)?;
+    start_on(config, clock, Arc::new(disk), listener).await
+}
+
+/// Starts a server on `listener`, its files on `disk`; only the administrator's token is written
+/// to the data folder of `config`.
+///
+/// # Errors
+/// What keeps it from starting.
+pub async fn start_on(
+    config: Config,
+    clock: Arc<dyn Clock>,
+    disk: Arc<dyn Disk>,
+    listener: TcpListener,
+) -> Result<Running, StartError> {
     telemetry::metrics();
-    let disk: Arc<dyn Disk> = Arc::new(FolderDisk::open(&config.data)?);
-    let tokens = Arc::new(Tokens::open(Arc::clone(&disk), &config.realm, Arc::clone(&clock))?);
-    let engine = Engine::start(engine_options(&config), disk, Arc::clone(&clock), |meta| {
+    let config = Arc::new(config);
+    let refused = |source| StartError::Listen { address: config.listen, source };
+    let address = listener.local_addr().map_err(refused)?;
+    let metrics = config.metrics_listen.map(listen).transpose()?;
+    let metrics_address = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
+    let tokens = Tokens::open(Arc::clone(&disk), &config.realm, Arc::clone(&clock))?;
+    let engine = Engine::start(options(&config), Arc::clone(&disk), Arc::clone(&clock), |meta| {
         manifests(&config, meta)
     });
     let engine = engine.await?;
     let first_start = tokens.first_start(&config.data)?;
-    let config = Arc::new(config);
-    let forum = engine.forum.clone();
     let life = Life::default();
-    let address = listener
-        .local_addr()
-        .map_err(|source| StartError::Listen { address: config.listen, source })?;
-    let metrics = config.metrics_listen.map(listen).transpose()?;
-    let metrics_address = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
+    let gateway = Arc::new(Gateway::new(Parts {
+        forum: engine.forum.clone(),
+        sources: Arc::clone(&engine.sources),
+        tokens: Arc::new(tokens),
+        config: Arc::clone(&config),
+        clock: Arc::clone(&clock),
+        address,
+    }));
     let bounds = bounds(&config);
-    let gateway =
-        Arc::new(Gateway::new(forum.clone(), tokens, Arc::clone(&config), clock, address));
-    let stop = life.stop.clone();
-    tokio::spawn(async move { stop.run_until_cancelled(telemetry::upkeep()).await });
     if let Some(listener) = metrics {
         let serve = |_, request| async move { gateway::metrics_only(&request) };
-        let bounds = Bounds { connections_max: 64, ..bounds };
-        tokio::spawn(gateway::run(listener, bounds, life.clone(), serve));
+        let bounds = Bounds { connections_max: METRICS_CONNECTIONS_MAX, ..bounds };
+        life.accepting.spawn(gateway::run(listener, bounds, life.clone(), serve));
     }
     let serve = move |connection, request| {
         let gateway = Arc::clone(&gateway);
         async move { gateway.serve(connection, request).await }
     };
-    tokio::spawn(gateway::run(listener, bounds, life.clone(), serve));
+    life.accepting.spawn(gateway::run(listener, bounds, life.clone(), serve));
+    let stop = life.stop.clone();
+    let rounds = rounds(disk, clock, Arc::clone(&engine.sources));
+    tokio::spawn(async move { stop.run_until_cancelled(rounds).await });
     Ok(Running { address, metrics_address, life, engine, first_start })
 }
 
-fn engine_options(config: &Config) -> EngineOptions {
-    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let store = &config.store;
+fn options(config: &Config) -> EngineOptions {
+    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let Config { store, overload, runtime, feed, .. } = config;
     EngineOptions {
         journal: Options {
             batch_entries_max: store.batch_entries_max,
@@ -135,30 +158,30 @@ fn engine_options(config: &Config) -> EngineOptions {
             segment_bytes: store.segment_bytes,
             tail_entries_max: store.tail_entries_max,
             queue_max: store.queue_max,
-            replay_max: config.feed.replay_max,
+            replay_max: feed.replay_max,
         },
         limits: Arc::new(config.limits.clone()),
         bounds: router::Bounds {
-            writes_max: count(config.overload.writes_max),
-            reads_max: count(config.overload.reads_max),
-            wait_ms: config.overload.wait_ms,
+            writes_max: size(overload.writes_max),
+            reads_max: size(overload.reads_max),
+            wait_ms: overload.wait_ms,
         },
-        residence: Residence {
-            idle_seconds: config.runtime.idle_seconds,
-            resident_threads_max: count(config.runtime.resident_threads_max),
+        residence: router::Residence {
+            idle_seconds: runtime.idle_seconds,
+            resident_threads_max: size(runtime.resident_threads_max),
             sweep_ms: 1_000,
         },
         caps: Caps {
-            connections_max: count(config.feed.connections_max),
-            per_identity_max: count(config.feed.per_identity_max),
-            buffer: count(config.feed.buffer),
+            connections_max: size(feed.connections_max),
+            per_identity_max: size(feed.per_identity_max),
+            buffer: size(feed.buffer),
         },
         interference: None,
     }
 }
 
 fn manifests(config: &Config, meta: &Meta) -> Manifests {
-    let instance: String = meta.instance.iter().map(|byte| format!("{byte:02x}")).collect();
+    let instance = format!("{:032x}", u128::from_be_bytes(meta.instance));
     let facts = ManifestFacts {
         version: env!("CARGO_PKG_VERSION"),
         realm: &config.realm,
@@ -167,14 +190,40 @@ fn manifests(config: &Config, meta: &Meta) -> Manifests {
         profiles: gateway::profiles(config),
         limits: &config.limits,
     };
-    let make = |language| manifest(&facts, language).into();
-    Manifests { en: make(Language::En), de: make(Language::De), fr: make(Language::Fr) }
+    let of = |language| manifest(&facts, language).into();
+    Manifests { en: of(Language::En), de: of(Language::De), fr: of(Language::Fr) }
+}
+
+/// What is done again and again: metrics folded, disk measured, feeds of expired tokens ended.
+async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<Sources>) {
+    /// Rounds between two looks at the disk and the metrics.
+    const SLOW_ROUNDS: u64 = 5;
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    for round in 0_u64.. {
+        seconds.tick().await;
+        sources.hub.expire(clock.now());
+        if round % SLOW_ROUNDS == 0 {
+            telemetry::upkeep();
+            let disk = Arc::clone(&disk);
+            let measured = move || (disk.bytes(), disk.free_bytes());
+            if let Ok((bytes, free)) = tokio::task::spawn_blocking(measured).await {
+                let gauge = |name, bytes: std::io::Result<u64>| {
+                    if let Ok(bytes) = bytes {
+                        metrics::gauge!(name).set(bytes as f64);
+                    }
+                };
+                gauge("parley_store_bytes", bytes);
+                gauge("parley_store_free_bytes", free);
+            }
+        }
+    }
 }
 
 /// The bounds of connections, as far as the system lets the process have files.
 fn bounds(config: &Config) -> Bounds {
     let wanted = config.gateway.connections_max;
-    let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(u64::MAX);
+    let files = raise_file_limit();
     let connections_max = wanted.min(files.saturating_sub(FILES_RESERVED).max(1));
     if connections_max < wanted {
         tracing::warn!(wanted, connections_max, "the limit of open files bounds connections");
@@ -184,6 +233,15 @@ fn bounds(config: &Config) -> Bounds {
         header: Duration::from_secs(config.gateway.header_seconds),
         idle: Duration::from_secs(config.gateway.idle_seconds),
     }
+}
+
+/// Raises the limit of open files as far as the process may; gives what it is then.
+fn raise_file_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let now = if setrlimit(Resource::Nofile, raised).is_ok() { raised } else { limit };
+    now.current.unwrap_or(u64::MAX)
 }
 
 impl Running {
@@ -205,9 +263,11 @@ impl Running {
     /// Stops accepting, answers what is under way, lets go of what is left after [`GRACE`], and
     /// writes everything down.
     pub async fn stop(self) {
-        let Life { stop, end, tasks } = &self.life;
+        let Life { stop, end, tasks, accepting } = &self.life;
         stop.cancel();
         self.engine.forum.release_held();
+        accepting.close();
+        accepting.wait().await;
         tasks.close();
         if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
             tracing::warn!(left = tasks.len(), "connections did not end in time");

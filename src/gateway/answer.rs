@@ -3,10 +3,12 @@
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, ETAG,
-    HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER, VARY,
+    WWW_AUTHENTICATE,
 };
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
+use parley_protocol::manifest;
 use parley_protocol::refusal::{Reason, Refusal};
 
 /// `application/json`.
@@ -51,8 +53,12 @@ pub fn empty(status: StatusCode) -> Reply {
 pub fn of_forum(answer: crate::router::Answer) -> Reply {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // A remembered refusal is given again as the problem that it was.
-    let kind = if status.is_success() { JSON } else { PROBLEM };
-    let mut reply = bytes(status, kind, answer.body);
+    let refused = answer.is_refusal();
+    let reason = if refused { reason_of(&answer.body) } else { None };
+    let mut reply = bytes(status, if refused { PROBLEM } else { JSON }, answer.body);
+    if let Some(reason) = reason {
+        reply.extensions_mut().insert(reason);
+    }
     if let Some(thread) = answer.location {
         let location = HeaderValue::from_str(&format!("/v1/threads/{thread}"));
         reply.headers_mut().extend(location.ok().map(|location| (LOCATION, location)));
@@ -61,6 +67,12 @@ pub fn of_forum(answer: crate::router::Answer) -> Reply {
         reply.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     reply
+}
+
+/// The reason that a problem object names.
+fn reason_of(problem: &[u8]) -> Option<Reason> {
+    let value: serde_json::Value = serde_json::from_slice(problem).ok()?;
+    Reason::parse(value.get("reason")?.as_str()?)
 }
 
 /// The refusal as a problem, with the headers that its reason asks for but `Allow`.
@@ -111,12 +123,9 @@ pub fn share(headers: &mut HeaderMap, origin: HeaderValue) {
 
 /// 304 if the client has the body already, else `reply` with its tag.
 pub fn tagged(mut reply: Reply, tag: &HeaderValue, asked: &HeaderMap) -> Reply {
-    let known = asked.get_all(axum::http::header::IF_NONE_MATCH).iter().any(|value| {
-        value.as_bytes().split(|byte| *byte == b',').any(|one| {
-            let one = one.trim_ascii();
-            one == b"*" || one.strip_prefix(b"W/").unwrap_or(one) == tag.as_bytes()
-        })
-    });
+    let own = tag.to_str().unwrap_or_default();
+    let known = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let known = known.into_iter().any(|value| manifest::not_modified(value, own));
     if known {
         reply = empty(StatusCode::NOT_MODIFIED);
     }
@@ -129,11 +138,4 @@ pub fn not_found() -> Refusal {
     let detail = "Nothing stands at this path. GET /v1/manifest and /openapi.json tell what there \
                   is.";
     Refusal::new(Reason::NotFound, detail)
-}
-
-/// 500 `internal`.
-pub fn internal() -> Refusal {
-    let detail = "The server failed at this request, and has logged why. A write may have been \
-                  stored: send it again under the same idempotency key.";
-    Refusal::new(Reason::Internal, detail)
 }

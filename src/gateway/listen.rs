@@ -41,7 +41,9 @@ pub struct Life {
     pub stop: CancellationToken,
     /// Cancelled: let go at once.
     pub end: CancellationToken,
-    /// Everything that must have ended before the server has.
+    /// The accept loops, which end first.
+    pub accepting: TaskTracker,
+    /// Every connection, upgraded ones too.
     pub tasks: TaskTracker,
 }
 

@@ -11,15 +11,17 @@ mod caller;
 mod host;
 mod http;
 mod listen;
+mod mcp;
 mod request_id;
 mod watch;
 
 use std::borrow::Cow;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::http::request::Parts;
+use axum::http::request::Parts as Head;
 use axum::http::{HeaderValue, Method, Request};
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -41,6 +43,7 @@ use request_id::RequestIds;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::feed::replay::Sources;
 use crate::journal::tokens::Tokens;
 use crate::router::Forum;
 use crate::telemetry::{Label, Requests};
@@ -48,27 +51,42 @@ use crate::telemetry::{Label, Requests};
 /// Above this a request is worth a line in the log, if it was not meant to wait.
 const SLOW: Duration = Duration::from_secs(1);
 
+/// What a gateway is made of.
+pub struct Parts {
+    /// The way to the forum.
+    pub forum: Forum,
+    /// What feeds are made of.
+    pub sources: Arc<Sources>,
+    /// Who holds which token.
+    pub tokens: Arc<Tokens>,
+    /// The configuration in force.
+    pub config: Arc<Config>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where the server listens.
+    pub address: SocketAddr,
+}
+
 /// Everything that answering needs.
 pub struct Gateway {
-    forum: Forum,
-    tokens: Arc<Tokens>,
-    config: Arc<Config>,
-    clock: Arc<dyn Clock>,
-    hosts: Hosts,
+    parts: Parts,
     profiles: Profiles,
+    hosts: Hosts,
     failures: Failures,
     requests: Requests,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
-    nobody: Caller,
+    nobody: Arc<Caller>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
     openapi: OnceLock<(Bytes, HeaderValue)>,
+    /// What the MCP binding gives to everyone.
+    documents: mcp::Documents,
 }
 
 /// One request.
 pub(crate) struct Asked<'a> {
-    parts: &'a Parts,
+    head: &'a Head,
     body: &'a mut Incoming,
     connection: &'a Arc<Connection>,
     /// The origin, if one was sent that is allowed.
@@ -84,36 +102,27 @@ pub fn profiles(config: &Config) -> Profiles {
 }
 
 impl Gateway {
-    /// A gateway to `forum` for a server that listens on `own`.
-    pub fn new(
-        forum: Forum,
-        tokens: Arc<Tokens>,
-        config: Arc<Config>,
-        clock: Arc<dyn Clock>,
-        own: std::net::SocketAddr,
-    ) -> Self {
-        let profiles = profiles(&config);
+    /// A gateway made of these.
+    pub fn new(parts: Parts) -> Self {
         Self {
-            forum,
-            tokens,
-            clock,
-            hosts: Hosts::new(own, &config),
-            profiles,
-            failures: Failures::new(config.gateway.wrong_tokens_per_minute),
+            profiles: profiles(&parts.config),
+            hosts: Hosts::new(parts.address, &parts.config),
+            failures: Failures::new(parts.config.gateway.wrong_tokens_per_minute),
             requests: Requests::default(),
             ids: RequestIds::default(),
-            nobody: http::nobody(),
+            nobody: Arc::new(http::nobody()),
             manifest_tags: Default::default(),
             openapi: OnceLock::new(),
-            config,
+            documents: mcp::Documents::new(profiles(&parts.config), &parts.config.limits),
+            parts,
         }
     }
 
     /// Answers one request; whatever goes wrong, there is an answer.
     pub async fn serve(&self, connection: Arc<Connection>, request: Request<Incoming>) -> Reply {
         let started = Instant::now();
-        let (parts, mut body) = request.into_parts();
-        let id = self.ids.of(&parts.headers);
+        let (head, mut body) = request.into_parts();
+        let id = self.ids.of(&head.headers);
         let span = tracing::debug_span!(
             "operation",
             request_id = id.to_str().unwrap_or_default(),
@@ -123,7 +132,7 @@ impl Gateway {
             outcome = Empty,
         );
         let mut asked = Asked {
-            parts: &parts,
+            head: &head,
             body: &mut body,
             connection: &connection,
             origin: None,
@@ -134,7 +143,7 @@ impl Gateway {
             .catch_unwind()
             .instrument(span.clone())
             .await
-            .unwrap_or_else(|_| Err(answer::internal()));
+            .unwrap_or_else(|_| Err(Refusal::internal()));
         let mut reply = match answered {
             Ok(reply) => reply,
             Err(refusal) => self.refused(&mut asked, &refusal).await,
@@ -153,10 +162,14 @@ impl Gateway {
 
     /// The refusal as an answer, once its sender can take it.
     async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
-        body::drain(asked.body, &asked.parts.headers).await;
-        let mut reply = answer::refused(refusal);
+        body::drain(asked.body, &asked.head.headers).await;
+        let mut reply = if mcp::is_at(asked.head.uri.path()) {
+            mcp::refused(refusal)
+        } else {
+            answer::refused(refusal)
+        };
         if refusal.reason == Reason::MethodNotAllowed {
-            let methods = self.methods(asked.parts.uri.path());
+            let methods = self.methods(asked.head.uri.path());
             answer::allow(reply.headers_mut(), &methods);
         }
         if refusal.reason == Reason::ShuttingDown {
@@ -167,20 +180,20 @@ impl Gateway {
     }
 
     async fn answer(&self, asked: &mut Asked<'_>) -> Result<Reply> {
-        let parts = asked.parts;
-        let path = parts.uri.path();
-        let checked = self.hosts.check(&parts.uri, &parts.headers);
+        let head = asked.head;
+        let path = head.uri.path();
+        let checked = self.hosts.check(&head.uri, &head.headers);
         // Those who ask whether the server lives come by any name.
         asked.origin = if http::is_health(path) { checked.ok().flatten() } else { checked? };
         let methods = || self.methods(path);
-        if parts.method == Method::OPTIONS && asked.origin.is_some() {
+        if head.method == Method::OPTIONS && asked.origin.is_some() {
             let methods = methods();
             if methods.is_empty() {
                 return Err(answer::not_found());
             }
             return Ok(host::preflight(&methods));
         }
-        match self.route(&parts.method, path) {
+        match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(asked, endpoint).await,
             None if methods().is_empty() => Err(answer::not_found()),
             None => {
@@ -193,10 +206,10 @@ impl Gateway {
 
     /// Who calls, if a token was sent.
     fn caller(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>> {
-        let headers = &asked.parts.headers;
+        let headers = &asked.head.headers;
         let known = match caller::bearer(headers) {
             Bearer::None => return Ok(None),
-            Bearer::Token(secret) => self.tokens.find(secret, self.clock.now()),
+            Bearer::Token(secret) => self.parts.tokens.find(secret, self.parts.clock.now()),
             Bearer::Malformed => None,
         };
         match known {
@@ -205,7 +218,7 @@ impl Gateway {
                 Ok(Some(caller))
             }
             None => {
-                let trusted = &self.config.trusted_proxies;
+                let trusted = &self.parts.config.trusted_proxies;
                 let address = caller::address(asked.connection.peer, headers, trusted);
                 Err(self.failures.refuse(address))
             }
@@ -223,8 +236,13 @@ impl Gateway {
 
     /// The body, of at most `limits.request_bytes_max` bytes.
     async fn body(&self, asked: &mut Asked<'_>) -> Result<Bytes> {
-        let within = Duration::from_secs(self.config.gateway.body_seconds);
-        body::read(asked.body, self.config.limits.request_bytes_max, within).await
+        self.body_up_to(asked, self.parts.config.limits.request_bytes_max).await
+    }
+
+    /// The body, of at most `bytes_max` bytes.
+    async fn body_up_to(&self, asked: &mut Asked<'_>, bytes_max: u64) -> Result<Bytes> {
+        let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
+        body::read(asked.body, bytes_max, within).await
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Queue {
     /// Rises with every failure; written under the lock only.
     generation: AtomicU64,
     writable: AtomicBool,
+    /// The fold is behind as far as it may be.
+    full: AtomicBool,
     /// When the commit under way began, in milliseconds; 0 if there is none.
     commit_since: AtomicU64,
     clock: Arc<dyn Clock>,
@@ -101,6 +103,7 @@ impl Queue {
             max,
             generation: AtomicU64::new(1),
             writable: AtomicBool::new(true),
+            full: AtomicBool::new(false),
             commit_since: AtomicU64::new(0),
             clock,
         }
@@ -133,6 +136,11 @@ impl Queue {
         self.commit_since.store(since, Ordering::Release);
     }
 
+    /// Says whether the fold is so far behind that nothing more is to be queued.
+    pub fn fill(&self, full: bool) {
+        self.full.store(full, Ordering::Release);
+    }
+
     /// Wakes the writer.
     fn nudge(&self) {
         self.state().nudged = true;
@@ -156,7 +164,8 @@ impl Queue {
         if !state.writable || self.is_stalled() {
             return Some(unavailable());
         }
-        (state.items.len() >= self.max).then(overloaded)
+        let full = state.items.len() >= self.max || self.full.load(Ordering::Acquire);
+        full.then(overloaded)
     }
 
     fn push(&self, state: &mut State, item: Item) {
@@ -200,12 +209,14 @@ impl Queue {
         Ok((number, ThreadId(thread)))
     }
 
-    /// Puts in what appends nothing; a refusal goes to whoever waits for it. What it holds back is
-    /// bounded by the callers that wait, so only their items count against the bound.
+    /// Puts in what appends nothing. A refusal goes to whoever waits for it; what nobody waits for
+    /// is never refused, it is bounded by the leases given.
     pub fn submit(&self, item: Item) {
         let mut state = self.state();
         let refusal = if state.ended {
             Some(shutting_down())
+        } else if self.is_stalled() {
+            Some(unavailable())
         } else {
             (state.items.len() >= self.max).then(overloaded)
         };

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::error::StoreError;
 use super::lease::Leases;
 use super::log::LogWriter;
-use super::options::{Options, RETRY_MS};
+use super::options::{Options, RETRY_MS, STALL_MS};
 use super::publisher::{Answer, Batch, Outgoing};
 use super::queue::{Queue, unavailable, uncertain};
 use super::room::Room;
@@ -65,6 +65,8 @@ struct State {
     pending: Option<Outgoing>,
     /// When writing failed or was tried again last; `None` while the disk takes writes.
     down_since: Option<Millis>,
+    /// Since when the fold has been behind; `None` while it is not.
+    full_since: Option<Millis>,
     items: Vec<Item>,
     gauges: Gauges,
 }
@@ -102,6 +104,7 @@ impl Writer {
             leases: Leases::default(),
             pending: None,
             down_since: None,
+            full_since: None,
             items: Vec::new(),
             gauges,
         };
@@ -160,7 +163,7 @@ impl Writer {
             self.try_again();
             return Step::Worked;
         }
-        if self.views.is_full() {
+        if self.is_full() {
             return Step::Full;
         }
         let mut items = std::mem::take(&mut self.state.items);
@@ -180,6 +183,28 @@ impl Writer {
         self.state.items = items;
         self.commit(draft);
         Step::Worked
+    }
+
+    /// Whether to wait for the fold. If it does not come forward, the disk of the archive takes no
+    /// writes, and then the store does not.
+    fn is_full(&mut self) -> bool {
+        let full = self.views.is_full();
+        self.queue.fill(full);
+        if !full {
+            self.state.full_since = None;
+            return false;
+        }
+        if self.state.down_since.is_some() {
+            // No append is queued then: whoever waits is answered.
+            return false;
+        }
+        let now = self.clock.now();
+        let since = *self.state.full_since.get_or_insert(now);
+        if now.0.abs_diff(since.0) > STALL_MS {
+            tracing::error!("folding into the archive does not come forward");
+            self.fail(Vec::new());
+        }
+        true
     }
 
     /// Puts `item` where it belongs in the batch.
@@ -233,10 +258,10 @@ impl Writer {
             }
             self.views.push(&committed);
             self.log.log().show(self.log.last());
-            self.drop_segments();
             batch = Some(Arc::new(Batch { committed }));
         }
         self.hand_on(Outgoing { batch, answers });
+        self.drop_segments();
     }
 
     fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
@@ -288,6 +313,10 @@ impl Writer {
 
     /// Tries whether the disk takes writes again.
     fn try_again(&mut self) {
+        if self.views.is_full() {
+            self.state.down_since = Some(self.clock.now());
+            return;
+        }
         let tried = self.room.look().and_then(|()| {
             self.queue.committing(true);
             let ready = self.log.make_ready(self.views.durable_upto());

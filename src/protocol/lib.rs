@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod operation;
 pub mod rate;
 pub mod refusal;
+pub mod schema;
 pub mod state;
 pub mod text;
 pub mod thread;

@@ -40,7 +40,8 @@ pub fn is_visible(text: &str) -> bool {
     text.chars().any(is_visible_character)
 }
 
-fn is_visible_character(character: char) -> bool {
+/// Whether the character can be seen.
+pub(crate) fn is_visible_character(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_graphic();
     }
@@ -58,7 +59,12 @@ fn is_default_ignorable(character: char) -> bool {
 /// Whether the text holds a control character (Cc) other than line feed, carriage return
 /// and tab, which no string that a client sends may hold (`parley.md` §2).
 pub fn has_forbidden_control(text: &str) -> bool {
-    text.chars().any(|character| character.is_control() && !matches!(character, '\n' | '\r' | '\t'))
+    text.chars().any(is_forbidden_control)
+}
+
+/// Whether the character is a control character that no string may hold.
+pub(crate) fn is_forbidden_control(character: char) -> bool {
+    character.is_control() && !matches!(character, '\n' | '\r' | '\t')
 }
 
 /// The length of the text in characters, that is in Unicode scalar values.

@@ -4,6 +4,7 @@
 use parley::journal::Step;
 use parley::journal::options::{Options, RETRY_MS, STALL_MS};
 use parley_protocol::act::Kind;
+use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
 use crate::disk::{Cut, Faults, FaultyDisk};
@@ -200,6 +201,31 @@ fn full_unsaid() {
     assert_eq!(stretch.entries.len(), stored + 1);
 }
 
+/// Goal: what is committed and not folded is bounded, whatever becomes of the fold. Method: nothing
+/// is folded until the bound: the next are 503 `overloaded` at once; if it lasts, those that wait
+/// are refused too; once it is folded, writing goes on.
+#[test]
+fn fold_behind() {
+    let options = Options { tail_entries_max: 10, batch_entries_max: 10, ..Options::default() };
+    let mut rig = Rig::open(&FaultyDisk::default(), options).unwrap();
+    let mut taken: Vec<_> = (0..10).map(|_| rig.ask("local:ada", "taken")).collect();
+    let mut waiting = rig.ask("local:ada", "waiting");
+    assert_eq!(rig.work(), Step::Full);
+    assert!(taken.iter_mut().all(is_stored));
+    let mut refused = rig.ask("local:ada", "refused");
+    assert!(matches!(came(&mut refused), Came::Refused(Reason::Overloaded)));
+    assert!(matches!(came(&mut waiting), Came::Nothing));
+    rig.clock.pass(STALL_MS + 1);
+    rig.work();
+    assert!(!is_stored(&mut waiting) && !rig.journal.is_writable());
+    retry(&mut rig);
+    assert!(!rig.journal.is_writable());
+    rig.load(ThreadId(1));
+    rig.folder.finish().unwrap();
+    retry(&mut rig);
+    assert_eq!(rig.opened("local:ada", "again").0, 12);
+}
+
 /// Goal: while the disk hangs, calls are refused at once, reading goes on, and what hangs is
 /// answered once the disk goes on. Method: a sync that waits, on a thread of its own.
 #[test]
@@ -219,6 +245,8 @@ fn stall() {
     rig.clock.pass(STALL_MS + 1);
     assert!(!rig.journal.is_writable());
     assert!(rig.journal.refuses().is_some());
+    let mut lease = rig.journal.acquire(ThreadId(1));
+    assert!(lease.try_recv().unwrap().is_err(), "a lease that nobody can give is refused");
     assert_eq!(rig.journal.view().position().entry(), 1);
     disk.stall(false);
     rig.writer = working.join().unwrap();
@@ -243,8 +271,8 @@ fn planted() {
     assert_eq!(open(&disk).subjects(), ["before"]);
 }
 
-/// Goal: whatever fails at whatever moment, in the log or in the archive, a restart shows everything
-/// acknowledged and nothing that was never asked. Method: a small load, folded as it goes, over
+/// Goal: whatever fails at whatever moment, in the log or in the archive, a restart shows all that
+/// was acknowledged and nothing that was never asked. Method: a small load, folded as it goes, over
 /// small segments that are soon dropped; at its n-th write or sync the disk fails once, or goes on
 /// failing for a while; at the end the power goes or the process, then the power once more. A
 /// failing row names its numbers.

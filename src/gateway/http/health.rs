@@ -45,7 +45,7 @@ impl Gateway {
         if asked.connection.life.stop.is_cancelled() {
             return Err(crate::router::shutting_down());
         }
-        self.forum.ready()?;
+        self.parts.forum.ready()?;
         Ok(alive())
     }
 }

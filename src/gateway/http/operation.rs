@@ -5,15 +5,19 @@ use std::borrow::Cow;
 use axum::http::{HeaderValue, Method};
 use parley_protocol::arguments;
 use parley_protocol::command::{Call, Language};
+use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::who::Caller;
 
 use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
 use super::super::{Asked, Gateway, accept, caller};
+use crate::router::Answer;
 
 /// The types in which operations answer.
 const ANSWERS: &[&str] = &["application/json"];
+/// A tag that stands for nothing.
+const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
 /// The types of bodies.
 const BODIES: &[&str] = &["application/json"];
 /// The types of an artifact as a body.
@@ -27,7 +31,7 @@ impl Gateway {
         operation: Operation,
         value: Option<(&'static str, Cow<'_, str>)>,
     ) -> Result<Reply> {
-        let parts = asked.parts;
+        let head = asked.head;
         let rights = operation.rights();
         let known = if rights.is_empty() {
             self.caller(asked)?
@@ -39,18 +43,18 @@ impl Gateway {
         if body.is_some() {
             let artifact = operation == Operation::PublishArtifact;
             let types = if artifact { ARTIFACTS } else { BODIES };
-            accept::check_content_type(&parts.headers, types)?;
+            accept::check_content_type(&head.headers, types)?;
         }
-        accept::negotiate(&parts.headers, ANSWERS)?;
+        accept::negotiate(&head.headers, ANSWERS)?;
         let key = if operation.writes() { idempotency_key(asked)? } else { None };
         let values = value.as_ref().map(|(name, value)| (*name, &**value));
         let mut call = arguments::read_http(
             operation,
             values.as_slice(),
-            parts.uri.query().unwrap_or_default(),
+            head.uri.query().unwrap_or_default(),
             body.as_deref(),
-            &self.config.limits,
-            self.clock.now(),
+            &self.parts.config.limits,
+            self.parts.clock.now(),
         )?;
         if let Call::Write(Some(thread), _) = &call {
             tracing::Span::current().record("thread", tracing::field::display(thread));
@@ -61,25 +65,31 @@ impl Gateway {
                 return self.manifest(asked, caller, language).await;
             }
             Call::ReadInbox(query) => {
-                if parts.method == Method::HEAD {
+                if head.method == Method::HEAD {
                     query.wait_seconds = 0;
-                }
-                if query.wait_seconds > 0 {
-                    asked.held = true;
-                    return self.held(caller, call).await;
                 }
             }
             _ => {}
         }
-        self.forum.perform(caller, call, key).await.map(answer::of_forum)
+        self.perform_held(asked, caller, call, key).await.map(answer::of_forum)
     }
 
-    /// A call that may be held back: a token revoked or expired meanwhile ends it.
-    async fn held(&self, caller: &Caller, call: Call) -> Result<Reply> {
+    /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.
+    pub(in super::super) async fn perform_held(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: &Caller,
+        call: Call,
+        key: Option<&str>,
+    ) -> Result<Answer> {
+        if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
+            return self.parts.forum.perform(caller, call, key).await;
+        }
+        asked.held = true;
         tokio::select! {
             biased;
-            answered = self.forum.perform(caller, call, None) => answered.map(answer::of_forum),
-            () = self.tokens.ended(caller.token) => Err(caller::token_unknown()),
+            answered = self.parts.forum.perform(caller, call, key) => answered,
+            () = self.parts.tokens.ended(caller.token) => Err(caller::token_unknown()),
         }
     }
 
@@ -89,36 +99,25 @@ impl Gateway {
         caller: &Caller,
         language: Language,
     ) -> Result<Reply> {
-        let answer = self.forum.perform(caller, Call::GetManifest(language), None).await?;
+        let answer = self.parts.forum.perform(caller, Call::GetManifest(language), None).await?;
         // It does not change while the server runs.
-        let tag = self.manifest_tags[language as usize].get_or_init(|| tag_of(&answer.body));
-        Ok(answer::tagged(answer::of_forum(answer), tag, &asked.parts.headers))
+        let tag = self.manifest_tags[language as usize]
+            .get_or_init(|| HeaderValue::try_from(manifest::etag(&answer.body)).unwrap_or(NO_TAG));
+        Ok(answer::tagged(answer::of_forum(answer), tag, &asked.head.headers))
     }
 
     /// The description of the HTTP binding.
     pub(super) fn openapi(&self, asked: &Asked<'_>) -> Result<Reply> {
         self.caller(asked)?;
-        accept::negotiate(&asked.parts.headers, ANSWERS)?;
+        accept::negotiate(&asked.head.headers, ANSWERS)?;
         let Some((text, tag)) = self.openapi.get() else { return Err(answer::not_found()) };
-        Ok(answer::tagged(answer::json(text.clone()), tag, &asked.parts.headers))
+        Ok(answer::tagged(answer::json(text.clone()), tag, &asked.head.headers))
     }
-}
-
-/// A strong tag of what is given.
-pub(super) fn tag_of(body: &[u8]) -> HeaderValue {
-    use sha2::Digest;
-    use std::fmt::Write;
-    let mut tag = String::from("\"");
-    for byte in &sha2::Sha256::digest(body)[..16] {
-        let _ = write!(tag, "{byte:02x}");
-    }
-    tag.push('"');
-    HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 /// The key of a write, if it came with one.
 fn idempotency_key<'a>(asked: &Asked<'a>) -> Result<Option<&'a str>> {
-    let mut given = asked.parts.headers.get_all(&IDEMPOTENCY_KEY).iter();
+    let mut given = asked.head.headers.get_all(&IDEMPOTENCY_KEY).iter();
     match (given.next(), given.next()) {
         (None, _) => Ok(None),
         (Some(key), None) => {
@@ -135,7 +134,7 @@ fn idempotency_key<'a>(asked: &Asked<'a>) -> Result<Option<&'a str>> {
 
 /// Refuses a key where none is taken.
 pub(super) fn no_idempotency_key(asked: &Asked<'_>) -> Result<()> {
-    if asked.parts.headers.contains_key(&IDEMPOTENCY_KEY) {
+    if asked.head.headers.contains_key(&IDEMPOTENCY_KEY) {
         let detail = "This is not done again under a key; send it without `Idempotency-Key`.";
         return Err(Refusal::parameter("Idempotency-Key", detail));
     }

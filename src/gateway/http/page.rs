@@ -17,7 +17,7 @@ const NONCE: &str = "{nonce}";
 
 /// The page, under a policy that lets it fetch from this server and nothing else.
 pub(super) fn page(asked: &Asked<'_>) -> Result<Reply> {
-    accept::negotiate(&asked.parts.headers, &["text/html"])?;
+    accept::negotiate(&asked.head.headers, &["text/html"])?;
     let nonce = format!("{:032x}", u128::from_le_bytes(entropy()));
     let page = PAGE.replace(NONCE, &nonce);
     let mut reply = answer::bytes(StatusCode::OK, HTML, page.into());

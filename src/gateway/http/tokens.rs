@@ -20,13 +20,13 @@ impl Gateway {
     pub(super) async fn create_token(&self, asked: &mut Asked<'_>) -> Result<Reply> {
         self.caller_with(asked, &[Right::Admin])?;
         let body = self.body(asked).await?;
-        accept::check_content_type(&asked.parts.headers, &["application/json"])?;
-        accept::negotiate(&asked.parts.headers, &["application/json"])?;
+        accept::check_content_type(&asked.head.headers, &["application/json"])?;
+        accept::negotiate(&asked.head.headers, &["application/json"])?;
         no_idempotency_key(asked)?;
-        Query::parse(asked.parts.uri.query().unwrap_or_default())?.finish()?;
-        let now = self.clock.now();
+        end(&query(asked)?)?;
+        let now = self.parts.clock.now();
         let new = NewToken::read(&body, now)?;
-        let tokens = self.tokens.clone();
+        let tokens = self.parts.tokens.clone();
         let (record, secret) = blocking(move || tokens.create(&new, now)).await?;
         let mut out = Out::new();
         wire::token_created(&mut out, &record.shown(), &secret);
@@ -35,20 +35,20 @@ impl Gateway {
 
     pub(super) fn list_tokens(&self, asked: &Asked<'_>) -> Result<Reply> {
         self.caller_with(asked, &[Right::Admin])?;
-        accept::negotiate(&asked.parts.headers, &["application/json"])?;
-        let mut query = Query::parse(asked.parts.uri.query().unwrap_or_default())?;
+        accept::negotiate(&asked.head.headers, &["application/json"])?;
+        let mut query = query(asked)?;
         let cursor = query.take("cursor");
         let limit = query.take("limit");
-        query.finish()?;
+        end(&query)?;
         let limit = match limit {
             Some(text) => self.limit(&text)?,
-            None => self.config.limits.page_default(),
+            None => self.parts.config.limits.page_default(),
         };
         let after = match cursor {
-            Some(text) => self.forum.read_list_cursor(LIST, &text)?,
+            Some(text) => self.parts.forum.read_list_cursor(LIST, &text)?,
             None => 0,
         };
-        let page = self.tokens.list(TokenId(after), limit as usize + 1);
+        let page = self.parts.tokens.list(TokenId(after), limit as usize + 1);
         let (more, page) = match page.get(..limit as usize) {
             Some(shown) if page.len() > shown.len() => (true, shown),
             _ => (false, &page[..]),
@@ -59,25 +59,26 @@ impl Gateway {
         for record in page {
             wire::token(list.item(), &Record::shown(record));
         }
-        list.end(&self.forum.list_cursor(LIST, end), more);
+        list.end(&self.parts.forum.list_cursor(LIST, end), more);
         Ok(answer::json(Bytes::from(out)))
     }
 
     pub(super) async fn revoke_token(&self, asked: &Asked<'_>, id: &str) -> Result<Reply> {
         self.caller_with(asked, &[Right::Admin])?;
         no_idempotency_key(asked)?;
-        Query::parse(asked.parts.uri.query().unwrap_or_default())?.finish()?;
+        end(&query(asked)?)?;
         let detail = "There is no token of that identifier that is not revoked. GET /v1/tokens \
                       lists all.";
         let unknown = || Refusal::new(Reason::NotFound, detail);
         let id = TokenId::parse(id).ok_or_else(unknown)?;
-        let (tokens, now) = (self.tokens.clone(), self.clock.now());
+        let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
         blocking(move || tokens.revoke(id, now)).await?;
+        self.parts.sources.hub.revoke(id);
         Ok(answer::empty(StatusCode::NO_CONTENT))
     }
 
     fn limit(&self, text: &str) -> Result<u64> {
-        let page_max = self.config.limits.page_max;
+        let page_max = self.parts.config.limits.page_max;
         let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
         let limit = text.parse().ok().filter(|limit| plain && (1..=page_max).contains(limit));
         limit.ok_or_else(|| {
@@ -86,9 +87,21 @@ impl Gateway {
     }
 }
 
+fn query<'a>(asked: &Asked<'a>) -> Result<Query<'a>> {
+    Query::parse(asked.head.uri.query().unwrap_or_default())
+}
+
+/// Refuses parameters that nobody took.
+fn end(query: &Query<'_>) -> Result<()> {
+    match query.rest() {
+        Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
+        None => Ok(()),
+    }
+}
+
 /// Runs what waits for the disk where it holds up nobody; a caller that goes away ends nothing.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(answer::internal()))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Refusal::internal()))
 }

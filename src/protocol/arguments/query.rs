@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::refusal::{Reason, Refusal, Result};
 
-/// The parameters of one query, decoded. Take those that are known; [`Query::rest`] is unknown.
+/// The parameters of one query, decoded. Take those that are known, then [`Query::finish`].
 #[derive(Debug)]
 pub struct Query<'q> {
     parameters: Vec<(Cow<'q, str>, Cow<'q, str>)>,
@@ -45,14 +45,17 @@ impl<'q> Query<'q> {
         Some(self.parameters.swap_remove(found).1)
     }
 
-    /// Ends the reading of a query whose parameters are all known.
+    /// Refuses what was not taken.
     ///
     /// # Errors
-    /// 400 `invalid_parameter` naming one that was not taken.
-    pub fn finish(self) -> Result<()> {
+    /// 400 `invalid_parameter`.
+    pub fn finish(&self) -> Result<()> {
         match self.rest() {
             None => Ok(()),
-            Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
+            Some(name) => {
+                let detail = "There is no such parameter here. Leave it out.";
+                Err(Refusal::parameter(name, detail))
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Schemas from the table of operations: for MCP tools in the portable form that every client
 //! takes (mcp.md §4), and an OpenAPI 3.1 document, which says as much as JSON Schema can.
 //!
-//! Both come from the same fields and the same [`shape::Type`]s of answers.
+//! Both come from the same fields and the same types of answers.
 
-mod input;
+mod field;
 mod openapi;
 mod output;
 mod paths;
@@ -11,7 +11,7 @@ mod shape;
 mod strings;
 mod tool;
 
-pub use openapi::{OpenApiFacts, openapi};
+pub use openapi::{BEYOND_SCHEMA, OpenApiFacts, openapi};
 pub use tool::{annotations, input_schema, output_schema, tool};
 
 use serde_json::{Map, Value};
@@ -31,7 +31,9 @@ fn with(mut object: Value, name: &str, value: impl Into<Value>) -> Value {
 
 /// An object out of named values.
 fn members<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Map<_, _>>())
+    Value::Object(
+        members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Map<_, _>>(),
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::shape::{Named, Type, always, list, maybe, sometimes};
 use crate::act::Kind;
 use crate::claim::{EvidenceKind, Status};
-use crate::operation::{ARTIFACT_TYPES, Output};
+use crate::operation::{Output, Words};
 use crate::refusal::Reason;
 use crate::state::{Origin, State};
 use crate::who::{AuthorKind, Right};
@@ -22,10 +22,7 @@ fn origin() -> Type {
 }
 
 fn due() -> Type {
-    Type::Either(
-        Box::new(Type::Words(vec!["anyone"])),
-        Box::new(Type::Named(Named::Participant)),
-    )
+    Type::Either(Box::new(Type::Words(vec!["anyone"])), Box::new(Type::Named(Named::Participant)))
 }
 
 /// A list of `of`, as all lists are.
@@ -57,9 +54,7 @@ impl Output {
                 always("thread", Type::Named(Named::Thread)),
                 always("message", Type::Named(Named::Message)),
             ])),
-            Self::ClaimChanged => {
-                Type::Object(vec![always("claim", Type::Named(Named::Claim))])
-            }
+            Self::ClaimChanged => Type::Object(vec![always("claim", Type::Named(Named::Claim))]),
             Self::Claim => Type::Named(Named::Claim),
             Self::Claims => page(Type::Named(Named::Claim)),
             Self::Published => Type::Object(vec![
@@ -101,7 +96,7 @@ impl Named {
             Self::Artifact => vec![
                 always("protocol_version", Type::Text),
                 always("artifact_id", Type::Text),
-                always("artifact_type", Type::Words(ARTIFACT_TYPES.into())),
+                always("artifact_type", Type::Words(Words::ArtifactType.list())),
                 always("payload", Type::AnyObject),
                 always("references", list(Type::AnyObject)),
                 sometimes("extensions", Type::AnyObject),
@@ -121,10 +116,8 @@ fn message() -> Members {
         always("at", Type::Time),
         always("message", Type::Text),
     ]);
-    let provenance = Type::Object(vec![
-        always("model", maybe(Type::Text)),
-        always("client", maybe(Type::Text)),
-    ]);
+    let provenance =
+        Type::Object(vec![always("model", maybe(Type::Text)), always("client", maybe(Type::Text))]);
     vec![
         always("id", Type::Text),
         always("thread", Type::Text),

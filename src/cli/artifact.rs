@@ -1,0 +1,283 @@
+//! `parley artifact`: canonical form, identity, semantics and closure, from files and without a
+//! server (artifacts.md §4).
+
+use std::fs::File;
+use std::io::{Read, stdin};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use parley_protocol::artifact::closure::{self, Options as ClosureOptions};
+use parley_protocol::artifact::collection::Collection;
+use parley_protocol::artifact::{
+    ARTIFACT_BYTES_MAX, Fault, Identifier, NESTING_MAX, Report, Verdict, canonicalize, identity,
+};
+use parley_protocol::json;
+use serde::Serialize;
+
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::output;
+
+const EXAMPLES: &str = "Examples:
+  parley artifact id claim.json
+  parley artifact canonical - < claim.json
+  parley artifact validate claim.json
+  parley artifact closure --target sha256:… --strict ./store";
+
+/// What to do with which artifact.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the identifier that the artifact must have.
+    Id(One),
+    /// Print the canonical bytes and one line feed.
+    Canonical(One),
+    /// Compare the identifier that it states with the one computed.
+    Verify(One),
+    /// Verify it, then examine what it says.
+    Validate(One),
+    /// Verify everything that targets rest on.
+    Closure(Closure),
+}
+
+#[derive(Debug, Args)]
+struct One {
+    /// The artifact; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct Closure {
+    /// A decision, a termination or any other tip; may be repeated
+    #[arg(long = "target", value_name = "ID", required = true, value_parser = identifier)]
+    targets: Vec<Identifier>,
+    /// Cover objections too that nothing in the closure refers to
+    #[arg(long)]
+    strict: bool,
+    /// Artifacts: files (*.jsonl has one a line), folders of such, - is standard input
+    #[arg(value_name = "FILE|DIR", required = true)]
+    paths: Vec<PathBuf>,
+}
+
+fn identifier(text: &str) -> Result<Identifier, String> {
+    text.parse().map_err(|_| "give sha256: and 64 lowercase hex digits".to_owned())
+}
+
+/// What is printed where there is nothing else to print.
+#[derive(Debug, Serialize)]
+struct Named {
+    ok: bool,
+    artifact_id: Identifier,
+}
+
+/// What is printed of an artifact that is refused.
+#[derive(Debug, Serialize)]
+struct Refused<'a> {
+    ok: bool,
+    class: &'a str,
+    pointer: &'a str,
+    detail: &'a str,
+}
+
+/// Does it.
+pub fn run(options: Options) -> Outcome {
+    match options.command {
+        Command::Id(One { file }) => {
+            let canonical = canonicalize(&read_one(&file)?).map_err(|fault| refused(&fault, ""))?;
+            print(&Named { ok: true, artifact_id: identity::compute(&canonical) })
+        }
+        Command::Canonical(One { file }) => {
+            let canonical = canonicalize(&read_one(&file)?).map_err(|fault| refused(&fault, ""))?;
+            let mut bytes = canonical.bytes();
+            bytes.push(b'\n');
+            output::bytes(&bytes)
+        }
+        Command::Verify(One { file }) => told(&Verdict::verify(&read_one(&file)?)),
+        Command::Validate(One { file }) => told(&Verdict::validate(&read_one(&file)?)),
+        Command::Closure(options) => close(&options),
+    }
+}
+
+/// Prints one line of JSON, as it is: programs compare bytes.
+fn print(value: &impl Serialize) -> Outcome {
+    let mut line = serde_json::to_vec(value)
+        .map_err(|error| Failure::failed(format!("the answer cannot be written: {error}")))?;
+    line.push(b'\n');
+    output::bytes(&line)
+}
+
+/// Prints a verdict; one that is not ok fails with its first violation.
+fn told(verdict: &Verdict) -> Outcome {
+    print(verdict)?;
+    let (Some(class), Some(detail)) = (verdict.class, verdict.detail) else { return Ok(()) };
+    let place = place(verdict.pointer.as_deref().unwrap_or_default());
+    Err(Failure::failed(format!("{class}{place}: {detail}")))
+}
+
+fn close(options: &Closure) -> Outcome {
+    let mut collection = Collection::default();
+    for path in &options.paths {
+        add(&mut collection, path)?;
+    }
+    let how = if options.strict { ClosureOptions::STRICT } else { ClosureOptions::LITERAL };
+    let Ok(report) = closure::verify(&collection, &options.targets, how);
+    print(&report)?;
+    if report.ok { Ok(()) } else { Err(Failure::failed(sentence(&report))) }
+}
+
+/// The first failure, and how many more there are.
+fn sentence(report: &Report) -> String {
+    let Some(failure) = report.failures.first() else {
+        return "the closure does not verify".to_owned();
+    };
+    let more = match report.failures.len() - 1 {
+        0 => String::new(),
+        more => format!(" ({more} more in the report)"),
+    };
+    let place = place(&failure.pointer);
+    format!("{}{place}: {} {}{more}", failure.class, failure.artifact_id, failure.detail)
+}
+
+fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" at {pointer}") }
+}
+
+/// Prints what is wrong and fails with it. `source` names the file, where there are several.
+fn refused(fault: &Fault, source: &str) -> Failure {
+    let detail = format!("{source}{}", fault.detail);
+    let line = Refused {
+        ok: false,
+        class: fault.class.as_str(),
+        pointer: &fault.pointer,
+        detail: &detail,
+    };
+    match print(&line) {
+        Ok(()) => Failure::failed(format!("{}{}: {detail}", fault.class, place(&fault.pointer))),
+        Err(failure) => failure,
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot read {}: {error}", path.display()))
+}
+
+/// One artifact's bytes; of a longer file only what shows that it is too long.
+fn read_one(path: &Path) -> Outcome<Vec<u8>> {
+    let read = |reader: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        reader.take(ARTIFACT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let bytes = if is_stdin(path) {
+        read(&mut stdin().lock())
+    } else {
+        File::open(path).and_then(|mut file| read(&mut file))
+    };
+    bytes.map_err(|error| cannot_read(path, &error))
+}
+
+/// Adds what is at `path`: a folder's `*.json` and `*.jsonl`, a file's one artifact or one a line.
+fn add(collection: &mut Collection, path: &Path) -> Outcome {
+    if is_stdin(path) {
+        let mut bytes = Vec::new();
+        let read = stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| cannot_read(path, &error))?;
+        // Standard input has no name to tell what it is: one artifact if it is one value.
+        if json::parse(&bytes, NESTING_MAX).is_ok() {
+            return add_one(collection, &bytes, path, None);
+        }
+        return add_lines(collection, &bytes, path);
+    }
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).map_err(|error| cannot_read(path, &error))?;
+        let mut files = Vec::new();
+        for entry in entries {
+            let file = entry.map_err(|error| cannot_read(path, &error))?.path();
+            if file.is_file() && (has_ending(&file, "json") || has_ending(&file, "jsonl")) {
+                files.push(file);
+            }
+        }
+        // Folders list their files in any order; which fault is told must not depend on it.
+        files.sort();
+        return files.iter().try_for_each(|file| add_file(collection, file));
+    }
+    add_file(collection, path)
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == ending)
+}
+
+fn add_file(collection: &mut Collection, path: &Path) -> Outcome {
+    if has_ending(path, "jsonl") {
+        let bytes = std::fs::read(path).map_err(|error| cannot_read(path, &error))?;
+        return add_lines(collection, &bytes, path);
+    }
+    add_one(collection, &read_one(path)?, path, None)
+}
+
+fn add_lines(collection: &mut Collection, bytes: &[u8], path: &Path) -> Outcome {
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            add_one(collection, line, path, Some(index + 1))?;
+        }
+    }
+    Ok(())
+}
+
+fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path, line: Option<usize>) -> Outcome {
+    let added = collection.add(bytes).map(|_| ());
+    added.map_err(|fault| {
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        refused(&fault, &format!("{}{line}: ", path.display()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: lines are taken one by one, blank ones left out, and a fault names its line. Method:
+    /// three lines, then a broken one.
+    #[test]
+    fn lines() {
+        let artifact = |statement: &str| {
+            let text = format!(
+                r#"{{"protocol_version":"0.1","artifact_type":"CLAIM","references":[],
+                    "payload":{{"statement":"{statement}"}}}}"#
+            );
+            let canonical = canonicalize(text.as_bytes()).unwrap();
+            let id = identity::compute(&canonical);
+            let text =
+                text.replace('\n', " ").replacen('{', &format!(r#"{{"artifact_id":"{id}","#), 1);
+            (id, text)
+        };
+        let (first, second) = (artifact("a"), artifact("b"));
+        let mut collection = Collection::default();
+        let text = format!("{}\n\n{}\r\n", first.1, second.1);
+        add_lines(&mut collection, text.as_bytes(), Path::new("x.jsonl")).unwrap();
+        assert_eq!(collection.len(), 2);
+        let options = Closure { targets: vec![first.0], strict: true, paths: Vec::new() };
+        let Ok(report) = closure::verify(&collection, &options.targets, ClosureOptions::STRICT);
+        assert!(report.ok, "{report:?}");
+        let failed = add_lines(&mut collection, b"\n{", Path::new("x.jsonl"));
+        let Err(Failure::Failed(line)) = failed else { panic!("not refused") };
+        assert!(line.starts_with("malformed_input: x.jsonl:2: "), "{line}");
+    }
+
+    /// Goal: the sentence says where. Method: with and without a pointer.
+    #[test]
+    fn places() {
+        assert_eq!(place(""), "");
+        assert_eq!(place("/payload"), " at /payload");
+    }
+}

@@ -1,0 +1,200 @@
+//! `parley claim`: claims and their proof (parley.md §8).
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::cli::client::encode;
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::server::Server;
+use crate::cli::{output, render, speech};
+
+const EXAMPLES: &str = "Examples:
+  parley claim assert th_1 'The fix holds.' --evidence log:runs/42.log
+  parley claim attest cl_1 --evidence commit:3f46cc9
+  parley claim attest cl_1 --seal --evidence reproducer:tests/replay
+  parley claim refute cl_1 --evidence '{\"kind\":\"url\",\"ref\":\"https://h/x\",\"note\":\"No.\"}'
+  parley claim show cl_1";
+
+/// What to do with which claim.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Create a claim.
+    Assert(Assert),
+    /// Add support with proof, or seal it.
+    Attest(Attest),
+    /// Refute a claim with proof.
+    Refute(Refute),
+    /// Show a claim.
+    Show(Show),
+    /// List the claims of a thread.
+    List(List),
+}
+
+#[derive(Debug, Args)]
+struct Assert {
+    #[command(flatten)]
+    server: Server,
+    /// The thread
+    #[arg(value_name = "THREAD")]
+    thread: String,
+    /// What is claimed, 1 to 500 characters; - reads it from standard input
+    #[arg(value_name = "STATEMENT", allow_hyphen_values = true)]
+    statement: String,
+    #[command(flatten)]
+    proof: Proof,
+    /// Claims that this one replaces
+    #[arg(long, value_name = "CLAIM,…", value_delimiter = ',')]
+    supersedes: Vec<String>,
+    /// When it expires, RFC 3339
+    #[arg(long, value_name = "TIME")]
+    valid_until: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Attest {
+    #[command(flatten)]
+    server: Server,
+    /// The claim
+    #[arg(value_name = "CLAIM")]
+    claim: String,
+    /// Give the verifier's seal
+    #[arg(long)]
+    seal: bool,
+    #[command(flatten)]
+    proof: Proof,
+}
+
+#[derive(Debug, Args)]
+struct Refute {
+    #[command(flatten)]
+    server: Server,
+    /// The claim
+    #[arg(value_name = "CLAIM")]
+    claim: String,
+    #[command(flatten)]
+    proof: Proof,
+}
+
+#[derive(Debug, Args)]
+struct Show {
+    #[command(flatten)]
+    server: Server,
+    /// The claim
+    #[arg(value_name = "CLAIM")]
+    claim: String,
+}
+
+#[derive(Debug, Args)]
+struct List {
+    #[command(flatten)]
+    server: Server,
+    /// The thread
+    #[arg(value_name = "THREAD")]
+    thread: String,
+    /// Only those of this status
+    #[arg(long, value_name = "STATUS")]
+    status: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Proof {
+    /// A piece of evidence, KIND:REF or a JSON object; may be repeated. Kinds: url, hash,
+    /// artifact, commit, log, reproducer, note, other
+    #[arg(long, value_name = "KIND:REF", value_parser = evidence)]
+    evidence: Vec<Value>,
+    /// Act as this extension of the token's line
+    #[arg(long, value_name = "E")]
+    extension: Option<String>,
+    /// An idempotency key: the same again gives the first outcome
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+}
+
+/// Reads `KIND:REF`, or a JSON object as the wire has it.
+fn evidence(text: &str) -> Result<Value, String> {
+    if text.starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| format!("no JSON object: {error}"));
+    }
+    let (kind, reference) = text.split_once(':').ok_or("give KIND:REF, as in log:runs/42.log")?;
+    Ok(json!({ "kind": kind, "ref": reference }))
+}
+
+/// Does it and shows the claim.
+pub async fn run(options: Options) -> Outcome {
+    match options.command {
+        Command::Assert(assert) => {
+            let path = format!("/v1/threads/{}/claims", encode(&assert.thread));
+            let supersedes = (!assert.supersedes.is_empty()).then(|| assert.supersedes.into());
+            let more = speech::object([
+                ("statement", Some(speech::text_or_stdin(&assert.statement)?.into())),
+                ("supersedes", supersedes),
+                ("valid_until", assert.valid_until.map(Value::from)),
+            ]);
+            write(assert.server, &path, more, assert.proof).await
+        }
+        Command::Attest(attest) => {
+            let path = format!("/v1/claims/{}/attest", encode(&attest.claim));
+            let more = speech::object([("seal", attest.seal.then(|| true.into()))]);
+            write(attest.server, &path, more, attest.proof).await
+        }
+        Command::Refute(refute) => {
+            let path = format!("/v1/claims/{}/refute", encode(&refute.claim));
+            write(refute.server, &path, json!({}), refute.proof).await
+        }
+        Command::Show(Show { server, claim }) => {
+            let answer = server.client()?.get(&format!("/v1/claims/{}", encode(&claim))).await?;
+            if server.json {
+                return output::json(&answer.text);
+            }
+            output::text(&render::claim(&answer.json()?))
+        }
+        Command::List(options) => list(options).await,
+    }
+}
+
+async fn write(server: Server, path: &str, mut body: Value, proof: Proof) -> Outcome {
+    body["evidence"] = proof.evidence.into();
+    if let Some(from) = speech::from(proof.extension.as_deref()) {
+        body["from"] = from;
+    }
+    let answer = server.client()?.post(path, &body, &speech::key(proof.key.as_ref())).await?;
+    if server.json {
+        return output::json(&answer.text);
+    }
+    output::text(&render::claim(&answer.json()?["claim"]))
+}
+
+async fn list(options: List) -> Outcome {
+    let List { server, thread, status } = options;
+    let client = server.client()?;
+    let path = format!("/v1/threads/{}/claims", encode(&thread));
+    let items = client.list(&path, &[("status", status)]).await?;
+    if server.json {
+        return output::json(&items.to_string());
+    }
+    let items = items["items"].as_array().ok_or_else(|| Failure::failed("the list is none"))?;
+    output::text(&items.iter().map(render::claim).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: both ways of writing evidence give the wire's object. Method: a row a case.
+    #[test]
+    fn evidence_forms() {
+        assert_eq!(evidence("log:a:b").unwrap(), json!({ "kind": "log", "ref": "a:b" }));
+        let hash = evidence("hash:sha256:00").unwrap();
+        assert_eq!(hash, json!({ "kind": "hash", "ref": "sha256:00" }));
+        assert_eq!(evidence(r#"{"kind":"url"}"#).unwrap(), json!({ "kind": "url" }));
+        assert!(evidence("log").is_err());
+        assert!(evidence("{").is_err());
+    }
+}

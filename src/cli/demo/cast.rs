@@ -1,0 +1,84 @@
+//! Who takes part in the demo: four models, one of them with two extensions, and a human.
+
+use serde_json::{Value, json};
+
+use crate::cli::client::Client;
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::speech::NO_EXTRA;
+
+/// A participant with a token.
+#[derive(Clone, Debug)]
+pub struct Player {
+    /// What it speaks through.
+    pub client: Client,
+    /// Its line, as the server named it.
+    pub identity: String,
+    /// The sub-agent, if it is one.
+    pub extension: Option<&'static str>,
+}
+
+impl Player {
+    /// The same line's sub-agent.
+    fn extended(&self, extension: &'static str) -> Self {
+        Self { extension: Some(extension), ..self.clone() }
+    }
+
+    /// `local:builder/reader`.
+    pub fn name(&self) -> String {
+        match self.extension {
+            Some(extension) => format!("{}/{extension}", self.identity),
+            None => self.identity.clone(),
+        }
+    }
+
+    /// `from`, for those that are an extension.
+    pub fn from(&self) -> Option<Value> {
+        self.extension.map(|extension| json!({ "extension": extension }))
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Cast {
+    /// A model that asks.
+    pub planner: Player,
+    /// An extension of a model that builds.
+    pub reader: Player,
+    /// Another extension of the same line.
+    pub prober: Player,
+    /// A model that holds `lock`, with a label.
+    pub moderator: Player,
+    /// A model that may give the seal.
+    pub verifier: Player,
+    /// A human.
+    pub operator: Player,
+}
+
+impl Cast {
+    /// Gives each a token of its own.
+    pub async fn enter(admin: &Client) -> Outcome<Self> {
+        let model = |handle: &str, rights: &[&str]| json!({ "handle": handle, "rights": rights });
+        let mut moderator = model("moderator", &["read", "write", "lock"]);
+        moderator["label"] = "Night shift".into();
+        let builder = player(admin, model("builder", &["read", "write"])).await?;
+        Ok(Self {
+            planner: player(admin, model("planner", &["read", "write"])).await?,
+            reader: builder.extended("reader"),
+            prober: builder.extended("prober"),
+            moderator: player(admin, moderator).await?,
+            verifier: player(admin, model("verifier", &["read", "write", "verify"])).await?,
+            operator: player(admin, json!({ "human": "operator" })).await?,
+        })
+    }
+}
+
+async fn player(admin: &Client, request: Value) -> Outcome<Player> {
+    let made = admin.post("/v1/tokens", &request, NO_EXTRA).await?.json()?;
+    let member = |value: &Value| value.as_str().map(str::to_owned);
+    let (Some(secret), Some(identity)) =
+        (member(&made["secret"]), member(&made["token"]["identity"]))
+    else {
+        return Err(Failure::failed("the forum gave a token without secret or identity"));
+    };
+    Ok(Player { client: admin.with_token(&secret)?, identity, extension: None })
+}

@@ -1,0 +1,44 @@
+//! `parley demo`: a throw-away forum, and a conversation through it over real HTTP, each step
+//! printed as it happens and checked. It ends by itself and leaves nothing.
+
+mod cast;
+mod forum;
+mod script;
+mod stage;
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::output;
+
+/// The demo takes no options.
+#[derive(Debug, Args)]
+pub struct Options {}
+
+/// Starts the forum, lets the conversation happen, ends the forum; fails with the first step that
+/// does not go as it should.
+pub fn run(_: Options) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::failed(format!("no runtime can be started: {error}")))?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())
+            .map_err(|error| Failure::failed(format!("signals cannot be heard: {error}")))?;
+        let forum = forum::Forum::start().await?;
+        let outcome = tokio::select! {
+            outcome = hold(&forum) => outcome,
+            _ = tokio::signal::ctrl_c() => Err(Failure::failed("a signal ended the demo")),
+            _ = terminate.recv() => Err(Failure::failed("a signal ended the demo")),
+        };
+        // The folder goes with the forum, however the conversation went.
+        forum.stop().await.and(outcome)
+    })
+}
+
+async fn hold(forum: &forum::Forum) -> Outcome {
+    let url = forum.admin().url();
+    output::text(&format!("A forum of its own listens on {url}; it is gone when this ends.\n"))?;
+    let cast = cast::Cast::enter(forum.admin()).await?;
+    script::play(&cast, stage::Stage::default()).await
+}

@@ -1,0 +1,71 @@
+//! `parley post`: says something.
+
+use clap::Args;
+use parley_protocol::act::Kind;
+
+use crate::cli::failure::Outcome;
+use crate::cli::server::Server;
+use crate::cli::{output, render, speech};
+
+const EXAMPLES: &str = "Examples:
+  parley post 'How do we name the flag?'
+  parley post --thread th_1 'Call it --since.'
+  parley post --thread th_1 --kind object --parent msg_2 'That name is taken.'
+  git log -1 --format=%s | parley post --thread th_1 --kind inform -";
+
+/// What to say.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    server: Server,
+    /// The thread; without one an ask opens a new one
+    #[arg(long, value_name = "T")]
+    thread: Option<String>,
+    /// The message that this one replies to
+    #[arg(long, value_name = "M")]
+    parent: Option<String>,
+    /// The act: by default `ask` without a thread, `answer` with one
+    #[arg(long, value_name = "K", value_parser = speech::words(Kind::ALL.map(Kind::word)))]
+    kind: Option<String>,
+    /// Speak as this extension of the token's line
+    #[arg(long, value_name = "E")]
+    extension: Option<String>,
+    /// An idempotency key: the same again gives the first outcome
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// What to say, 1 to 500 characters; - reads it from standard input
+    #[arg(value_name = "BODY", allow_hyphen_values = true)]
+    body: String,
+}
+
+/// Says it and shows what it left behind.
+pub async fn run(options: Options) -> Outcome {
+    let client = options.server.client()?;
+    let kind = options.kind.unwrap_or_else(|| {
+        let kind = if options.thread.is_some() { Kind::Answer } else { Kind::Ask };
+        kind.word().to_owned()
+    });
+    let envelope = speech::object([
+        ("parley", Some("1".into())),
+        ("kind", Some(kind.into())),
+        ("thread", options.thread.map(Into::into)),
+        ("parent", options.parent.map(Into::into)),
+        ("from", speech::from(options.extension.as_deref())),
+        ("body", Some(speech::text_or_stdin(&options.body)?.into())),
+    ]);
+    let key = speech::key(options.key.as_ref());
+    let answer = client.post("/v1/messages", &envelope, &key).await?;
+    if options.server.json {
+        return output::json(&answer.text);
+    }
+    let answer = answer.json()?;
+    let (message, thread) = (&answer["message"], &answer["thread"]);
+    output::text(&format!(
+        "{}{}  {}  {}\n",
+        render::message(message, 0),
+        render::word(thread, "/id"),
+        render::state(thread),
+        render::turn(thread),
+    ))
+}

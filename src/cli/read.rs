@@ -1,0 +1,69 @@
+//! `parley read`: shows a thread.
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::cli::client::{Client, encode, with_query};
+use crate::cli::failure::Outcome;
+use crate::cli::server::Server;
+use crate::cli::{output, render};
+
+const EXAMPLES: &str = "Examples:
+  parley read th_1
+  parley read 1 --flat --json";
+
+/// Which thread, and how.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    server: Server,
+    /// The thread
+    #[arg(value_name = "THREAD")]
+    thread: String,
+    /// In order of creation instead of as a tree; a thread of any length
+    #[arg(long)]
+    flat: bool,
+}
+
+/// Reads the thread and prints it.
+pub async fn run(options: Options) -> Outcome {
+    let client = options.server.client()?;
+    let path = format!("/v1/threads/{}", encode(&options.thread));
+    if options.server.json && !options.flat {
+        return output::json(&client.get(&path).await?.text);
+    }
+    // The tree is put together here: so it has no bound, neither in messages nor in depth.
+    let mut thread = read_flat(&client, &path).await?;
+    if options.server.json {
+        return output::json(&thread.to_string());
+    }
+    let messages = thread["messages"].take();
+    let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
+    let messages = if options.flat {
+        messages.iter().map(|message| render::message(message, 0)).collect()
+    } else {
+        render::tree(messages)
+    };
+    output::text(&format!("{}\n{messages}", render::thread(&thread)))
+}
+
+/// All pages of a thread as one: the thread as the last page shows it, with every message.
+async fn read_flat(client: &Client, path: &str) -> Outcome<Value> {
+    let mut messages = Vec::new();
+    let mut since = None;
+    loop {
+        let parameters = [("format", Some("flat".to_owned())), ("since", since.take())];
+        let mut page = client.get(&with_query(path, &parameters)).await?.json()?;
+        if let Value::Array(items) = page["messages"].take() {
+            messages.extend(items);
+        }
+        let cursor = page["cursor"].as_str().map(str::to_owned);
+        if page["more"] == true && cursor.is_some() {
+            since = cursor;
+            continue;
+        }
+        page["messages"] = Value::Array(messages);
+        return Ok(page);
+    }
+}

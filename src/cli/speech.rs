@@ -1,0 +1,57 @@
+//! What participants say on the command line, and the fields they say it under.
+
+use std::io::Read;
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::client::Extra;
+use crate::cli::failure::{Failure, Outcome};
+
+/// The largest text that is read from standard input, in bytes: far above what any body may
+/// have, so that the server is the one to refuse it.
+const STDIN_BYTES_MAX: u64 = 1 << 20;
+
+/// The text given, or with `-` standard input without its final line end, which is the shell's.
+pub fn text_or_stdin(given: &str) -> Outcome<String> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .lock()
+        .take(STDIN_BYTES_MAX)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}
+
+/// An object of the members that have a value.
+pub fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
+    let given = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Value::Object(given.collect::<Map<_, _>>())
+}
+
+/// `from` for an extension.
+pub fn from(extension: Option<&str>) -> Option<Value> {
+    extension.map(|extension| json!({ "extension": extension }))
+}
+
+/// The header for an idempotency key.
+pub fn key(key: Option<&String>) -> Vec<(hyper::header::HeaderName, &str)> {
+    let name = hyper::header::HeaderName::from_static("idempotency-key");
+    key.map(|key| (name, key.as_str())).into_iter().collect()
+}
+
+/// The words of a table of the protocol, as the values that an argument may have.
+pub fn words<const N: usize>(words: [&'static str; N]) -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(words)
+}
+
+/// No header beside the usual ones.
+pub const NO_EXTRA: Extra<'static> = &[];

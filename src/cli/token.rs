@@ -1,0 +1,279 @@
+//! `parley token`: manages tokens, on a running server or on the folder of a stopped one.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use clap::{ArgGroup, Args, Subcommand};
+use parley_protocol::ids::TokenId;
+use parley_protocol::time::{MILLIS_MAX, Millis};
+use parley_protocol::wire::{self, List as ListOut, Out};
+use serde_json::{Value, json};
+
+use crate::cli::client::encode;
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::folder::{Reach, Way};
+use crate::cli::text::in_one_line;
+use crate::cli::{block_on, output, render, speech};
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::journal::disk::FolderDisk;
+use crate::journal::tokens::{NewToken, Tokens};
+
+const EXAMPLES: &str = "Examples:
+  parley token create --handle ada --rights read,write --expires 30d
+  parley token create --handle night --rights read,write,lock --label 'Night shift'
+  parley token create --human grace --rights admin
+  parley token list
+  parley token revoke tok_3";
+
+/// What to do with tokens.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct Options {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a token; its secret alone goes to standard output, this once.
+    Create(Create),
+    /// List all tokens ever made.
+    List(List),
+    /// Revoke a token, at once.
+    Revoke(Revoke),
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("who").args(["handle", "human"]).required(true))]
+struct Create {
+    #[command(flatten)]
+    reach: Reach,
+    /// A model's handle
+    #[arg(long, value_name = "HANDLE")]
+    handle: Option<String>,
+    /// A human's name; holds read, write, lock and verify by being human
+    #[arg(long, value_name = "NAME")]
+    human: Option<String>,
+    /// What it may: read, write, lock, verify, admin
+    #[arg(long, value_name = "RIGHT,…", value_delimiter = ',')]
+    rights: Vec<String>,
+    /// How a model that holds lock is shown where it confirms
+    #[arg(long, value_name = "L")]
+    label: Option<String>,
+    /// When it expires: 30d, 12h, or RFC 3339
+    #[arg(long, value_name = "WHEN")]
+    expires: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct List {
+    #[command(flatten)]
+    reach: Reach,
+}
+
+#[derive(Debug, Args)]
+struct Revoke {
+    #[command(flatten)]
+    reach: Reach,
+    /// The token's identifier, as `token list` shows it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+/// Does it.
+pub fn run(options: Options) -> Outcome {
+    match options.command {
+        Command::Create(options) => create(options),
+        Command::List(List { reach }) => {
+            let list = match reach.way()? {
+                Way::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
+                Way::Folder(disk, config) => stopped(disk, &config)?.list()?,
+            };
+            if reach.json {
+                return output::json(&list.to_string());
+            }
+            output::text(&table(&list))
+        }
+        Command::Revoke(Revoke { reach, id }) => {
+            match reach.way()? {
+                Way::Server(client) => {
+                    let path = format!("/v1/tokens/{}", encode(&id));
+                    block_on(client.delete(&path))?;
+                }
+                Way::Folder(disk, config) => stopped(disk, &config)?.revoke(&id)?,
+            }
+            if reach.json {
+                return output::json(&json!({ "revoked": id }).to_string());
+            }
+            output::text(&format!("{} holds no more.\n", in_one_line(&id)))
+        }
+    }
+}
+
+fn create(options: Create) -> Outcome {
+    let now = SystemClock.now();
+    let expires = options.expires.as_deref().map(|text| expiry(text, now)).transpose()?;
+    let request = speech::object([
+        ("handle", options.handle.map(Value::from)),
+        ("human", options.human.map(Value::from)),
+        ("rights", (!options.rights.is_empty()).then(|| options.rights.into())),
+        ("label", options.label.map(Value::from)),
+        ("expires_at", expires.map(|at| at.to_string().into())),
+    ]);
+    let made = match options.reach.way()? {
+        Way::Server(client) => {
+            block_on(client.post("/v1/tokens", &request, speech::NO_EXTRA))?.text
+        }
+        Way::Folder(disk, config) => stopped(disk, &config)?.create(&request)?,
+    };
+    if options.reach.json {
+        return output::json(&made);
+    }
+    let made: Value = serde_json::from_str(&made).unwrap_or_default();
+    let secret = made["secret"].as_str();
+    let secret = secret.ok_or_else(|| Failure::failed("the server gave no secret"))?;
+    output::text(&format!("{secret}\n"))
+}
+
+/// The tokens of a stopped server, in the forms of `/v1/tokens`.
+struct Stopped {
+    tokens: Tokens,
+    now: Millis,
+}
+
+fn stopped(disk: Arc<FolderDisk>, config: &Config) -> Outcome<Stopped> {
+    let tokens = Tokens::open(disk, &config.realm, Arc::new(SystemClock))
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    // The first start makes the administrator's token, and shows it.
+    if tokens.list(TokenId(0), 1).is_empty() {
+        let data = config.data.display();
+        let line = format!("{data} has no tokens yet: start it once with `parley serve`");
+        return Err(Failure::failed(line));
+    }
+    Ok(Stopped { tokens, now: SystemClock.now() })
+}
+
+impl Stopped {
+    fn create(&self, request: &Value) -> Outcome<String> {
+        let new = NewToken::read(request.to_string().as_bytes(), self.now);
+        let made = new.and_then(|new| self.tokens.create(&new, self.now));
+        let (record, secret) = made.map_err(|refusal| Failure::from(&refusal))?;
+        let mut out = Out::new();
+        wire::token_created(&mut out, &record.shown(), &secret);
+        text_of(out)
+    }
+
+    fn list(&self) -> Outcome<Value> {
+        let mut out = Out::new();
+        let mut list = ListOut::begin(&mut out);
+        for record in self.tokens.list(TokenId(0), usize::MAX) {
+            wire::token(list.item(), &record.shown());
+        }
+        list.end("", false);
+        serde_json::from_str(&text_of(out)?)
+            .map_err(|error| Failure::failed(format!("the list cannot be written: {error}")))
+    }
+
+    fn revoke(&self, id: &str) -> Outcome {
+        let id = TokenId::parse(id).ok_or_else(|| {
+            Failure::usage(format!("{id} is no token's identifier; `parley token list` has them"))
+        })?;
+        self.tokens.revoke(id, self.now).map_err(|refusal| Failure::from(&refusal))
+    }
+}
+
+fn text_of(out: Out) -> Outcome<String> {
+    String::from_utf8(out).map_err(|_| Failure::failed("a token holds what is no UTF-8 text"))
+}
+
+/// When a token expires that is to hold for `30d`, `12h` or `45m` from `now`, or until a time
+/// that is written as RFC 3339 has it.
+fn expiry(text: &str, now: Millis) -> Outcome<Millis> {
+    if let Some(at) = Millis::parse(text) {
+        return Ok(at);
+    }
+    let wrong = || Failure::usage(format!("--expires {text}: give 30d, 12h, 45m or RFC 3339"));
+    let unit = match text.chars().last() {
+        Some('d') => 86_400_000,
+        Some('h') => 3_600_000,
+        Some('m') => 60_000,
+        _ => return Err(wrong()),
+    };
+    let count = &text[..text.len() - 1];
+    if !count.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let count: u64 = count.parse().map_err(|_| wrong())?;
+    let at = count.checked_mul(unit).and_then(|span| now.0.checked_add(span));
+    at.map(Millis).filter(|at| *at <= MILLIS_MAX).ok_or_else(wrong)
+}
+
+/// The list for people, a line a token.
+fn table(list: &Value) -> String {
+    let mut text = String::new();
+    for token in list["items"].as_array().into_iter().flatten() {
+        let rights: Vec<_> =
+            token["rights"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut line = format!(
+            "{:<8} {:<28} {}",
+            render::word(token, "/id"),
+            render::word(token, "/identity"),
+            rights.join(",")
+        );
+        for (name, word) in [("label", "label"), ("expires_at", "until"), ("revoked_at", "revoked")]
+        {
+            if let Some(value) = token[name].as_str() {
+                let _ = write!(line, "  {word} {value}");
+            }
+        }
+        let _ = writeln!(text, "{}", in_one_line(&line));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: every form of an expiry is read exactly, and nothing else. Method: a row a case.
+    #[test]
+    fn expiries() {
+        let now = Millis(1_000);
+        for (text, want) in [
+            ("30d", Some(2_592_001_000)),
+            ("12h", Some(43_201_000)),
+            ("5m", Some(301_000)),
+            ("1970-01-01T00:00:02Z", Some(2_000)),
+            ("30", None),
+            ("d", None),
+            ("-1d", None),
+            ("+1d", None),
+            ("1.5h", None),
+            ("1w", None),
+            ("99999999999999999999d", None),
+            ("99999999999d", None),
+            ("", None),
+            ("12é", None),
+        ] {
+            assert_eq!(expiry(text, now).ok().map(|at| at.0), want, "{text:?}");
+        }
+    }
+
+    /// Goal: the list shows what matters and no more. Method: two tokens.
+    #[test]
+    fn tables() {
+        let list = json!({ "items": [
+            { "id": "tok_1", "identity": "human:admin", "rights": ["read", "admin"],
+              "label": null, "expires_at": null, "revoked_at": null },
+            { "id": "tok_2", "identity": "local:night", "rights": ["read", "lock"],
+              "label": "Night", "expires_at": null, "revoked_at": "2026-11-29T20:00:00.000Z" },
+        ] });
+        assert_eq!(
+            table(&list),
+            "tok_1    human:admin                  read,admin\n\
+             tok_2    local:night                  read,lock  label Night  \
+             revoked 2026-11-29T20:00:00.000Z\n"
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! `parley watch`: follows the feed (bindings.md §6), over lost connections too: it goes on from
+//! the last cursor that it printed, so nothing is missed and nothing comes twice.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use clap::{ArgAction, Args};
+use futures_util::StreamExt;
+use hyper::{Method, header};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::cli::client::{Client, with_query};
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::server::Server;
+use crate::cli::text::in_one_line;
+use crate::cli::{output, render};
+
+/// The subprotocol of the feed.
+const SUBPROTOCOL: &str = "parley.v1";
+/// The close code of a token that holds no more.
+const CLOSE_TOKEN_UNKNOWN: u16 = 4001;
+/// How long a silent server is taken to be alive before it has said its heartbeat.
+const HEARTBEAT_FIRST: Duration = Duration::from_secs(30);
+/// The pause before the first attempt to connect again; doubled with each.
+const PAUSE_MIN: Duration = Duration::from_millis(250);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// The largest frame taken: far above what a server sends.
+const FRAME_BYTES_MAX: usize = 4 << 20;
+
+const EXAMPLES: &str = "Examples:
+  parley watch
+  parley watch --extension worker-2 --anyone=false
+  parley watch --scope threads --threads th_1,th_7
+  parley watch --scope all --since CURSOR --json";
+
+/// What to follow, and from where.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    server: Server,
+    /// What to follow: your inbox, some threads, or all there is
+    #[arg(long, value_name = "S", default_value = "inbox")]
+    #[arg(value_parser = ["inbox", "threads", "all"])]
+    scope: String,
+    /// Listen as this extension; else as the whole line
+    #[arg(long, value_name = "E")]
+    extension: Option<String>,
+    /// The threads to follow, with --scope threads
+    #[arg(long, value_name = "T,…", value_delimiter = ',')]
+    threads: Vec<String>,
+    /// Begin after this cursor instead of now
+    #[arg(long, value_name = "C")]
+    since: Option<String>,
+    /// Whether questions to anyone are told
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    anyone: bool,
+}
+
+/// How one connection ended.
+enum Ended {
+    /// It broke off, or the server asks to come again.
+    Again(String),
+    /// There is no use in coming again.
+    For(Failure),
+}
+
+/// Follows the feed until a signal ends it (exit 0) or the server refuses.
+pub async fn run(options: Options) -> Outcome {
+    let client = options.server.client()?;
+    tokio::select! {
+        outcome = follow(&client, &options) => outcome,
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    }
+}
+
+async fn follow(client: &Client, options: &Options) -> Outcome {
+    let mut cursor = options.since.clone();
+    let mut pause = PAUSE_MIN;
+    let mut has_listened = false;
+    loop {
+        let why = match connect(client, options, cursor.as_deref()).await {
+            Ok(socket) => {
+                has_listened = true;
+                pause = PAUSE_MIN;
+                match listen(socket, options.server.json, &mut cursor).await {
+                    Ended::Again(why) => why,
+                    Ended::For(failure) => return Err(failure),
+                }
+            }
+            // A refusal that will pass; any other one, or nobody there at first, will not.
+            Err(Failure::Refused(problem)) if has_listened && problem.status >= 500 => {
+                problem.detail
+            }
+            Err(Failure::Failed(line)) if has_listened => line,
+            Err(failure) => return Err(failure),
+        };
+        tracing::info!(why, "the feed broke off; connecting again");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
+
+async fn connect(client: &Client, options: &Options, since: Option<&str>) -> Outcome<Socket> {
+    let is_threads = options.scope == "threads";
+    let threads = (is_threads || !options.threads.is_empty()).then(|| options.threads.join(","));
+    let parameters = [
+        ("scope", Some(options.scope.clone())),
+        ("extension", options.extension.clone()),
+        ("threads", threads.filter(|threads| !threads.is_empty())),
+        ("since", since.map(str::to_owned)),
+        ("anyone", (!options.anyone).then(|| "false".to_owned())),
+    ];
+    let path = with_query("/v1/feed", &parameters);
+    let key = generate_key();
+    let headers = [
+        (header::CONNECTION, "Upgrade"),
+        (header::UPGRADE, "websocket"),
+        (header::SEC_WEBSOCKET_VERSION, "13"),
+        (header::SEC_WEBSOCKET_KEY, key.as_str()),
+        (header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL),
+    ];
+    let response = client.open(Method::GET, &path, &headers, Bytes::new()).await?;
+    let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
+    if accepted.is_none_or(|accepted| accepted != &derive_accept_key(key.as_bytes())) {
+        let line = format!("{} does not speak WebSocket; is it a Parley server?", client.url());
+        return Err(Failure::failed(line));
+    }
+    let upgraded = hyper::upgrade::on(response).await.map_err(|error| {
+        Failure::failed(format!("{} broke off: {error}; try again", client.url()))
+    })?;
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(FRAME_BYTES_MAX))
+        .max_frame_size(Some(FRAME_BYTES_MAX));
+    let socket = TokioIo::new(upgraded);
+    Ok(WebSocketStream::from_raw_socket(socket, Role::Client, Some(config)).await)
+}
+
+/// Prints frames until the connection ends, keeping the cursor of the last one printed.
+async fn listen(mut socket: Socket, json: bool, cursor: &mut Option<String>) -> Ended {
+    let mut silence_max = HEARTBEAT_FIRST * 2;
+    loop {
+        let Ok(next) = timeout(silence_max, socket.next()).await else {
+            return Ended::Again("nothing came for two heartbeats".to_owned());
+        };
+        match next {
+            Some(Ok(Message::Text(text))) => {
+                let Ok(frame) = serde_json::from_str::<Value>(&text) else {
+                    return Ended::For(Failure::failed("the server sent a frame that is no JSON"));
+                };
+                if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
+                    silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
+                }
+                let told = if json { output::json(&text) } else { output::text(&describe(&frame)) };
+                if let Err(failure) = told {
+                    return Ended::For(failure);
+                }
+                if let Some(told) = frame["cursor"].as_str() {
+                    *cursor = Some(told.to_owned());
+                }
+            }
+            Some(Ok(Message::Close(close))) => return closed(close.as_ref()),
+            // Pings are answered by the library while it reads.
+            Some(Ok(_)) => {}
+            Some(Err(Error::Capacity(error))) => {
+                return Ended::For(Failure::failed(format!("the server sent too much: {error}")));
+            }
+            Some(Err(error)) => return Ended::Again(error.to_string()),
+            None => return Ended::Again("the connection ended".to_owned()),
+        }
+    }
+}
+
+fn closed(close: Option<&CloseFrame>) -> Ended {
+    let Some(close) = close else { return Ended::Again("the connection was closed".to_owned()) };
+    let reason = in_one_line(&close.reason);
+    if u16::from(close.code) == CLOSE_TOKEN_UNKNOWN {
+        let line = format!("{reason}: the token was revoked or has expired; use another one");
+        return Ended::For(Failure::failed(line));
+    }
+    Ended::Again(reason)
+}
+
+/// A frame for people.
+fn describe(frame: &Value) -> String {
+    let thread = &frame["thread"];
+    let line = |text: &str| {
+        let id = render::word(thread, "/id");
+        format!("{id}  {}  {}\n{text}", render::state(thread), render::turn(thread))
+    };
+    match frame["type"].as_str().unwrap_or_default() {
+        "hello" => {
+            let scope = render::word(frame, "/scope");
+            format!("Listening as {} ({scope}).\n", render::participant(&frame["participant"]))
+        }
+        "message" => line(&render::message(&frame["message"], 1)),
+        "event" => line(&format!("    {}", render::event(&frame["event"]))),
+        "claim" => {
+            let claim = &frame["claim"];
+            format!("{}  {}", render::word(claim, "/thread"), render::claim(claim))
+        }
+        "awaiting" => format!(
+            "{}  waits for you\n{}",
+            render::word(thread, "/id"),
+            render::message(&frame["message"], 1)
+        ),
+        "settled" => format!("{}  waits for you no more\n", render::word(frame, "/thread")),
+        "caught_up" => "Caught up.\n".to_owned(),
+        "notice" => {
+            format!("{}: {}\n", render::word(frame, "/reason"), render::word(frame, "/detail"))
+        }
+        other => format!("({})\n", in_one_line(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The fields of operations as OpenAPI describes them: everything that HTTP takes.
+
+use serde_json::{Value, json};
+
+use super::strings;
+use super::{members, with};
+use crate::act::Kind;
+use crate::claim::EvidenceKind;
+use crate::limits::{BODY_MAX, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX};
+use crate::operation::{Field, Operation, Place, Shape};
+
+/// What is written in a URL.
+pub(super) fn parameter(field: &Field, limits: &Limits) -> Value {
+    let schema = match field.shape {
+        Shape::Thread => strings::id("th_"),
+        Shape::Message => strings::id("msg_"),
+        Shape::Claim => strings::id("cl_"),
+        Shape::Cursor => json!({ "type": "string", "minLength": 1 }),
+        shape => value(shape, limits),
+    };
+    json!({
+        "name": field.name,
+        "in": if field.place == Place::Path { "path" } else { "query" },
+        "required": field.required,
+        "description": field.doc,
+        "schema": schema,
+    })
+}
+
+/// A member of a body.
+fn member(field: &Field, limits: &Limits) -> Value {
+    let schema = value(field.shape, limits);
+    // Null is absent, so whatever may be absent may be null.
+    let schema = if field.required { schema } else { nullable(schema) };
+    with(schema, "description", field.doc)
+}
+
+fn nullable(schema: Value) -> Value {
+    if schema == json!({}) {
+        return schema;
+    }
+    json!({ "anyOf": [schema, { "type": "null" }] })
+}
+
+/// A whole body but an artifact.
+pub(super) fn body(operation: Operation, limits: &Limits) -> Value {
+    if operation == Operation::PostMessage {
+        return envelope(limits);
+    }
+    let fields = operation.row().fields.iter().filter(|field| field.place == Place::Body);
+    let required: Vec<_> =
+        fields.clone().filter(|field| field.required).map(|field| field.name).collect();
+    let properties = fields.map(|field| {
+        let schema = member(field, limits);
+        let proves = field.required && field.shape == Shape::Evidence;
+        (field.name, if proves { with(schema, "contains", proving()) } else { schema })
+    });
+    closed(members(properties), &required)
+}
+
+/// A piece of evidence that may stand alone as proof.
+fn proving() -> Value {
+    let kinds = EvidenceKind::ALL.into_iter().filter(|kind| kind.proves());
+    let kinds: Vec<_> = kinds.map(EvidenceKind::word).collect();
+    json!({ "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] })
+}
+
+/// The envelope, in the three forms that its members have to each other: an opening, what is said
+/// in a thread, and a retraction.
+fn envelope(limits: &Limits) -> Value {
+    let fields = Operation::PostMessage.row().fields;
+    let form = |kinds: Vec<&str>, absent: &[&str], required: &[&str]| {
+        let properties = fields.iter().map(|field| {
+            let schema = match field.name {
+                "kind" => json!({ "type": "string", "enum": kinds, "description": field.doc }),
+                name if absent.contains(&name) => json!({ "type": "null" }),
+                name if required.contains(&name) => {
+                    with(value(field.shape, limits), "description", field.doc)
+                }
+                _ => member(field, limits),
+            };
+            (field.name, schema)
+        });
+        closed(members(properties.collect::<Vec<_>>()), required)
+    };
+    let spoken = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Retract);
+    json!({ "oneOf": [
+        form(vec![Kind::Ask.word()], &["thread", "parent"], &["kind", "body"]),
+        form(spoken.map(Kind::word).collect(), &[], &["kind", "body", "thread"]),
+        form(vec![Kind::Retract.word()], &[], &["kind", "body", "thread", "parent"]),
+    ] })
+}
+
+fn value(shape: Shape, limits: &Limits) -> Value {
+    match shape {
+        Shape::Thread => component("ThreadId"),
+        Shape::Message => component("MessageId"),
+        Shape::Claim => component("ClaimId"),
+        Shape::ArtifactId => strings::artifact_id(),
+        // The pattern of what must be visible is long: it stands in one place.
+        Shape::Text { min: 1, max: BODY_MAX } => component("Text"),
+        Shape::Text { min, max } => strings::text(min, max),
+        Shape::Extension => strings::handle(),
+        Shape::Identity => strings::identity(),
+        Shape::Bool => json!({ "type": "boolean" }),
+        Shape::Integer { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max.value(limits) })
+        }
+        Shape::Word(words) => json!({ "type": "string", "enum": words.list() }),
+        Shape::Cursor => json!({ "type": "string", "minLength": 1 }),
+        Shape::Evidence => json!({
+            "type": "array",
+            "maxItems": limits.evidence_max,
+            "items": component("EvidenceGiven"),
+        }),
+        Shape::Claims => json!({
+            "type": "array",
+            "maxItems": SUPERSEDES_MAX,
+            "uniqueItems": true,
+            "items": component("ClaimId"),
+        }),
+        Shape::From => component("From"),
+        Shape::Provenance => component("Provenance"),
+        Shape::Future => strings::time(),
+        Shape::Artifact => component("Artifact"),
+        Shape::Ignored => json!({}),
+    }
+}
+
+/// A reference to one of the components.
+pub(super) fn component(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// An object of these properties and no others.
+pub(super) fn closed(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// The components that fields refer to.
+pub(super) fn components() -> Vec<(&'static str, Value)> {
+    let id = |prefix| {
+        json!({ "oneOf": [
+            strings::id(prefix),
+            { "type": "integer", "minimum": 1, "maximum": crate::ids::ID_END - 1 },
+        ] })
+    };
+    let note = || nullable(strings::text(0, PROVENANCE_MAX));
+    let from = members([("extension", nullable(strings::handle())), ("identity", json!({}))]);
+    vec![
+        ("ThreadId", id("th_")),
+        ("MessageId", id("msg_")),
+        ("ClaimId", id("cl_")),
+        ("Text", strings::text(1, BODY_MAX)),
+        ("From", closed(from, &[])),
+        ("Provenance", closed(members([("model", note()), ("client", note())]), &[])),
+        ("EvidenceGiven", evidence()),
+    ]
+}
+
+/// Evidence as it is given: what `ref` looks like depends on the kind.
+fn evidence() -> Value {
+    let of = |kinds: &[EvidenceKind], reference: Value| {
+        let kinds: Vec<_> = kinds.iter().map(|kind| kind.word()).collect();
+        let properties = members([
+            ("kind", json!({ "type": "string", "enum": kinds })),
+            ("ref", reference),
+            ("note", nullable(strings::text(0, NOTE_MAX))),
+        ]);
+        closed(properties, &["kind", "ref"])
+    };
+    let digests = "^((sha256|blake3):[0-9a-f]{64}|sha512:[0-9a-f]{128})$";
+    let url = "^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9.-]+(:[0-9]+)?([/?#][!-~]*)?$";
+    let free =
+        [EvidenceKind::Log, EvidenceKind::Reproducer, EvidenceKind::Note, EvidenceKind::Other];
+    json!({ "oneOf": [
+        of(&[EvidenceKind::Url], strings::reference(url)),
+        of(&[EvidenceKind::Hash], strings::reference(digests)),
+        of(&[EvidenceKind::Artifact], strings::artifact_id()),
+        of(&[EvidenceKind::Commit], strings::reference("^[0-9a-f]{7,64}$")),
+        of(&free, strings::text(1, REF_MAX)),
+    ] })
+}

@@ -1,0 +1,102 @@
+//! Patterns of strings: what the protocol admits, as far as a regular expression says it.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::text;
+
+/// The characters that a string may hold.
+static ADMITTED: LazyLock<String> = LazyLock::new(|| class(text::is_forbidden_control));
+/// The characters that are something visible.
+static VISIBLE: LazyLock<String> =
+    LazyLock::new(|| class(|character| !text::is_visible_character(character)));
+
+/// A class of characters, `[^…]`, that leaves out those for which `out` holds.
+fn class(out: impl Fn(char) -> bool) -> String {
+    let mut class = String::from("[^");
+    let mut open: Option<(char, char)> = None;
+    for character in char::MIN..=char::MAX {
+        match (out(character), open) {
+            (true, Some((first, _))) => open = Some((first, character)),
+            (true, None) => open = Some((character, character)),
+            (false, Some(range)) => {
+                put(&mut class, range);
+                open = None;
+            }
+            (false, None) => {}
+        }
+    }
+    if let Some(range) = open {
+        put(&mut class, range);
+    }
+    class.push(']');
+    class
+}
+
+fn put(class: &mut String, (first, last): (char, char)) {
+    escaped(class, first);
+    if first < last {
+        class.push('-');
+        escaped(class, last);
+    }
+}
+
+/// Characters of the first plane as `\uXXXX`, which all dialects read; others as they are, because
+/// dialects differ in how to escape them.
+fn escaped(class: &mut String, character: char) {
+    match u32::from(character) {
+        code @ 0..0x1_0000 => {
+            write!(class, "\\u{code:04x}").expect("memory takes what is written");
+        }
+        _ => class.push(character),
+    }
+}
+
+/// A string of `min` to `max` characters without control characters; with `min` 1 something in it
+/// must be visible (parley.md §2).
+pub(super) fn text(min: usize, max: usize) -> Value {
+    let admitted = &*ADMITTED;
+    if min == 0 {
+        return json!({ "type": "string", "maxLength": max, "pattern": format!("^{admitted}*$") });
+    }
+    let pattern = format!("^{admitted}*{}{admitted}*$", *VISIBLE);
+    json!({ "type": "string", "minLength": min, "maxLength": max, "pattern": pattern })
+}
+
+/// An extension, a handle, a name.
+pub(super) fn handle() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" })
+}
+
+/// `<realm>:<handle>`.
+pub(super) fn identity() -> Value {
+    json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}:[A-Za-z0-9._-]{1,64}$" })
+}
+
+/// An artifact's identifier.
+pub(super) fn artifact_id() -> Value {
+    json!({ "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" })
+}
+
+/// An identifier as a string, prefixed or not. Numbers of 16 digits, of which some are too great,
+/// are left out: none is given before the 2^32 numbers of some hundred thousand restores.
+pub(super) fn id(prefix: &str) -> Value {
+    json!({ "type": "string", "pattern": format!("^({prefix})?[1-9][0-9]{{0,14}}$") })
+}
+
+/// An idempotency key.
+pub(super) fn key() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$" })
+}
+
+/// An RFC 3339 time.
+pub(super) fn time() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+/// What an evidence's `ref` looks like, of one kind or several.
+pub(super) fn reference(pattern: &str) -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": 2048, "pattern": pattern })
+}

@@ -1,0 +1,63 @@
+//! The rules of docs/STYLE.md that no compiler and no lint holds.
+//!
+//! Each test reads the sources of this project as text and lists every place that breaks a rule.
+
+mod bare;
+mod imports;
+mod registers;
+mod shape;
+mod tests_of_tests;
+
+use std::path::{Path, PathBuf};
+
+/// A source file of the project.
+struct Source {
+    /// Where it is, from the top of the project, with slashes.
+    path: String,
+    /// As it is.
+    text: String,
+    /// With comments and the insides of literals blanked out, line by line the same.
+    bare: String,
+}
+
+/// The top of the project.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every Rust file under these folders of the project, by path.
+fn sources(folders: &[&str]) -> Vec<Source> {
+    let mut waiting: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut sources = Vec::new();
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of the project") {
+            let path = entry.expect("an entry of a folder").path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source file in UTF-8");
+                let path = path.strip_prefix(root()).expect("within the project");
+                let bare = bare::bare(&text);
+                sources.push(Source { path: path.to_string_lossy().into_owned(), text, bare });
+            }
+        }
+    }
+    assert!(!sources.is_empty(), "no source in {folders:?}");
+    sources.sort_by(|one, other| one.path.cmp(&other.path));
+    sources
+}
+
+/// All Rust of the project.
+fn all() -> Vec<Source> {
+    sources(&["src", "load/src", "tests"])
+}
+
+/// What a document of the project says.
+fn document(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Fails with every place that breaks the rule.
+fn none(broken: &[String], rule: &str) {
+    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+}

@@ -1,0 +1,53 @@
+//! What stands in the code and must stand in the documents too.
+
+use parley_protocol::operation::Operation;
+use parley_protocol::refusal::Reason;
+
+use super::{document, none};
+
+/// Goal: whoever is refused finds what to do. Method: a section of docs/REASONS.md for each
+/// reason, and none for what is no reason.
+#[test]
+fn reasons() {
+    let text = document("docs/REASONS.md");
+    let sections: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("### `"))
+        .map(|rest| rest.split('`').next().unwrap_or(rest))
+        .collect();
+    let words: Vec<_> = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    let missing = words.iter().filter(|word| !sections.contains(word));
+    let unknown = sections.iter().filter(|section| !words.contains(section));
+    let broken: Vec<_> = missing
+        .map(|word| format!("{word} is missing"))
+        .chain(unknown.map(|section| format!("{section} is no reason")))
+        .collect();
+    none(&broken, "docs/REASONS.md has one section for each reason");
+    for reason in Reason::ALL {
+        let head = format!("### `{}` · {}", reason.word(), reason.status());
+        assert!(text.contains(&head), "docs/REASONS.md: {head}");
+    }
+}
+
+/// Goal: every operation is found from its clause. Method: each name, in docs/PROTOCOL.md.
+#[test]
+fn operations() {
+    let text = document("docs/PROTOCOL.md");
+    let names = Operation::all().map(Operation::name);
+    let broken: Vec<_> =
+        names.filter(|name| !text.contains(&format!("`{name}`"))).map(str::to_owned).collect();
+    none(&broken, "docs/PROTOCOL.md names each operation");
+}
+
+/// Goal: the clause table points at files that exist. Method: every path in it.
+#[test]
+fn the_table_points_at_files() {
+    let text = document("docs/PROTOCOL.md");
+    let paths = text.split('`').filter(|word| {
+        let is_path = word.starts_with("src/") || word.starts_with("tests/");
+        is_path && !word.contains(char::is_whitespace)
+    });
+    let broken: Vec<_> =
+        paths.filter(|path| !super::root().join(path).exists()).map(str::to_owned).collect();
+    none(&broken, "docs/PROTOCOL.md names files that exist");
+}
