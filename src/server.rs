@@ -266,6 +266,7 @@ impl Running {
         let Life { stop, end, tasks, accepting } = &self.life;
         stop.cancel();
         self.engine.forum.release_held();
+        self.engine.sources.hub.stop();
         accepting.close();
         accepting.wait().await;
         tasks.close();

@@ -9,8 +9,11 @@ use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Reason;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Log, LogFormat};
 
@@ -170,19 +173,25 @@ impl Requests {
 /// Starts the log of this process; a second call changes nothing.
 pub fn start_log(log: &Log) {
     let level = log.level.parse().unwrap_or(LevelFilter::INFO);
+    // What the libraries tell is of interest only when something is wrong.
+    let filter = Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_target("parley", level)
+        .with_target("parley_protocol", level);
     let terminal = std::io::stderr().is_terminal();
     let text = match log.format {
         Some(format) => format == LogFormat::Text,
         None => terminal,
     };
-    let builder = tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_max_level(level)
         .with_span_events(FmtSpan::CLOSE);
+    let registry = tracing_subscriber::registry();
     // A log that is there already stays: only tests start several servers in one process.
     let _ = if text {
-        builder.with_ansi(terminal).try_init()
+        registry.with(lines.with_ansi(terminal).with_filter(filter)).try_init()
     } else {
-        builder.json().flatten_event(true).with_span_list(false).try_init()
+        let lines = lines.json().flatten_event(true).with_span_list(false);
+        registry.with(lines.with_filter(filter)).try_init()
     };
 }

@@ -4,6 +4,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use parley_protocol::refusal::Refusal;
+
 use crate::cli::text;
 
 /// Refused or failed.
@@ -39,6 +41,17 @@ pub enum Failure {
 
 /// The result of a command.
 pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        Self::Refused(Problem {
+            status: refusal.reason.status(),
+            reason: refusal.reason.word().to_owned(),
+            detail: refusal.detail.to_string(),
+            field: refusal.field.as_deref().map(str::to_owned),
+        })
+    }
+}
 
 impl Failure {
     /// A failure that says `line`.

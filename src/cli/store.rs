@@ -9,11 +9,11 @@ use bytes::Bytes;
 use clap::Args;
 use http_body_util::BodyExt;
 use hyper::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::cli::client::Client;
 use crate::cli::failure::{Failure, Outcome};
-use crate::cli::folder::{Reach, Way};
+use crate::cli::folder::{Place, Reach, Way};
 use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, speech};
 use crate::clock::entropy;
@@ -51,9 +51,8 @@ pub struct RestoreOptions {
     /// The copy
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The data folder to fill, absent or empty
-    #[arg(long, value_name = "DIR", env = "PARLEY_DATA", default_value = "./parley-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    place: Place,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
@@ -63,9 +62,8 @@ pub struct RestoreOptions {
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub struct CheckOptions {
-    /// The data folder of a stopped server
-    #[arg(long, value_name = "DIR", env = "PARLEY_DATA", default_value = "./parley-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    place: Place,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
@@ -82,7 +80,7 @@ pub fn backup(options: BackupOptions) -> Outcome {
     let draft = Draft::beside(&options.file)?;
     let copied = match options.reach.way()? {
         Way::Server(client) => block_on(fetch(&client, &draft))?,
-        Way::Folder(_) => return Err(no_store_yet("backs up a stopped folder")),
+        Way::Folder(..) => return Err(no_store_yet("backs up a stopped folder")),
     };
     draft.keep(&options.file)?;
     if options.reach.json {
@@ -119,13 +117,13 @@ async fn fetch(client: &Client, draft: &Draft) -> Outcome<Copied> {
 
 /// `parley restore`.
 pub fn restore(options: RestoreOptions) -> Outcome {
-    let _ = (options.file, options.data, options.json, json!({}));
+    let _ = (options.file, options.place.config()?.data, options.json);
     Err(no_store_yet("restores"))
 }
 
 /// `parley check`.
 pub fn check(options: CheckOptions) -> Outcome {
-    let _ = (options.data, options.json);
+    let _ = (options.place.config()?.data, options.json);
     Err(no_store_yet("checks a store"))
 }
 

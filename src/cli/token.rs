@@ -1,9 +1,12 @@
 //! `parley token`: manages tokens, on a running server or on the folder of a stopped one.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use clap::{ArgGroup, Args, Subcommand};
+use parley_protocol::ids::TokenId;
 use parley_protocol::time::{MILLIS_MAX, Millis};
+use parley_protocol::wire::{self, List as ListOut, Out};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
@@ -12,6 +15,9 @@ use crate::cli::folder::{Reach, Way};
 use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, render, speech};
 use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::journal::disk::FolderDisk;
+use crate::journal::tokens::{NewToken, Tokens};
 
 const EXAMPLES: &str = "Examples:
   parley token create --handle ada --rights read,write --expires 30d
@@ -82,7 +88,7 @@ pub fn run(options: Options) -> Outcome {
         Command::List(List { reach }) => {
             let list = match reach.way()? {
                 Way::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
-                Way::Folder(_) => return Err(no_folder_yet()),
+                Way::Folder(disk, config) => stopped(disk, &config)?.list()?,
             };
             if reach.json {
                 return output::json(&list.to_string());
@@ -95,7 +101,7 @@ pub fn run(options: Options) -> Outcome {
                     let path = format!("/v1/tokens/{}", encode(&id));
                     block_on(client.delete(&path))?;
                 }
-                Way::Folder(_) => return Err(no_folder_yet()),
+                Way::Folder(disk, config) => stopped(disk, &config)?.revoke(&id)?,
             }
             if reach.json {
                 return output::json(&json!({ "revoked": id }).to_string());
@@ -103,11 +109,6 @@ pub fn run(options: Options) -> Outcome {
             output::text(&format!("{} holds no more.\n", in_one_line(&id)))
         }
     }
-}
-
-/// The hook for `crate::journal::tokens` on a stopped folder.
-fn no_folder_yet() -> Failure {
-    Failure::failed("this build manages tokens on a running server only; give --url")
 }
 
 fn create(options: Create) -> Outcome {
@@ -121,16 +122,69 @@ fn create(options: Create) -> Outcome {
         ("expires_at", expires.map(|at| at.to_string().into())),
     ]);
     let made = match options.reach.way()? {
-        Way::Server(client) => block_on(client.post("/v1/tokens", &request, speech::NO_EXTRA))?,
-        Way::Folder(_) => return Err(no_folder_yet()),
+        Way::Server(client) => {
+            block_on(client.post("/v1/tokens", &request, speech::NO_EXTRA))?.text
+        }
+        Way::Folder(disk, config) => stopped(disk, &config)?.create(&request)?,
     };
     if options.reach.json {
-        return output::json(&made.text);
+        return output::json(&made);
     }
-    let made = made.json()?;
+    let made: Value = serde_json::from_str(&made).unwrap_or_default();
     let secret = made["secret"].as_str();
     let secret = secret.ok_or_else(|| Failure::failed("the server gave no secret"))?;
     output::text(&format!("{secret}\n"))
+}
+
+/// The tokens of a stopped server, in the forms of `/v1/tokens`.
+struct Stopped {
+    tokens: Tokens,
+    now: Millis,
+}
+
+fn stopped(disk: Arc<FolderDisk>, config: &Config) -> Outcome<Stopped> {
+    let tokens = Tokens::open(disk, &config.realm, Arc::new(SystemClock))
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    // The first start makes the administrator's token, and shows it.
+    if tokens.list(TokenId(0), 1).is_empty() {
+        let data = config.data.display();
+        let line = format!("{data} has no tokens yet: start it once with `parley serve`");
+        return Err(Failure::failed(line));
+    }
+    Ok(Stopped { tokens, now: SystemClock.now() })
+}
+
+impl Stopped {
+    fn create(&self, request: &Value) -> Outcome<String> {
+        let new = NewToken::read(request.to_string().as_bytes(), self.now);
+        let made = new.and_then(|new| self.tokens.create(&new, self.now));
+        let (record, secret) = made.map_err(|refusal| Failure::from(&refusal))?;
+        let mut out = Out::new();
+        wire::token_created(&mut out, &record.shown(), &secret);
+        text_of(out)
+    }
+
+    fn list(&self) -> Outcome<Value> {
+        let mut out = Out::new();
+        let mut list = ListOut::begin(&mut out);
+        for record in self.tokens.list(TokenId(0), usize::MAX) {
+            wire::token(list.item(), &record.shown());
+        }
+        list.end("", false);
+        serde_json::from_str(&text_of(out)?)
+            .map_err(|error| Failure::failed(format!("the list cannot be written: {error}")))
+    }
+
+    fn revoke(&self, id: &str) -> Outcome {
+        let id = TokenId::parse(id).ok_or_else(|| {
+            Failure::usage(format!("{id} is no token's identifier; `parley token list` has them"))
+        })?;
+        self.tokens.revoke(id, self.now).map_err(|refusal| Failure::from(&refusal))
+    }
+}
+
+fn text_of(out: Out) -> Outcome<String> {
+    String::from_utf8(out).map_err(|_| Failure::failed("a token holds what is no UTF-8 text"))
 }
 
 /// When a token expires that is to hold for `30d`, `12h` or `45m` from `now`, or until a time

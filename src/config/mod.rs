@@ -197,7 +197,7 @@ impl Default for Runtime {
 impl Default for Gateway {
     fn default() -> Self {
         Self {
-            connections_max: 20_000,
+            connections_max: 16_384,
             header_seconds: 10,
             body_seconds: 30,
             idle_seconds: 75,

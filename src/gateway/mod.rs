@@ -8,6 +8,7 @@ mod accept;
 mod answer;
 mod body;
 mod caller;
+mod feed;
 mod host;
 mod http;
 mod listen;
@@ -44,6 +45,7 @@ use request_id::RequestIds;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::feed::replay::Sources;
+use crate::feed::tickets::Tickets;
 use crate::journal::tokens::Tokens;
 use crate::router::Forum;
 use crate::telemetry::{Label, Requests};
@@ -73,6 +75,7 @@ pub struct Gateway {
     profiles: Profiles,
     hosts: Hosts,
     failures: Failures,
+    tickets: Tickets,
     requests: Requests,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
@@ -108,6 +111,7 @@ impl Gateway {
             profiles: profiles(&parts.config),
             hosts: Hosts::new(parts.address, &parts.config),
             failures: Failures::new(parts.config.gateway.wrong_tokens_per_minute),
+            tickets: Tickets::default(),
             requests: Requests::default(),
             ids: RequestIds::default(),
             nobody: Arc::new(http::nobody()),
@@ -143,7 +147,7 @@ impl Gateway {
             .catch_unwind()
             .instrument(span.clone())
             .await
-            .unwrap_or_else(|_| Err(answer::internal()));
+            .unwrap_or_else(|_| Err(Refusal::internal()));
         let mut reply = match answered {
             Ok(reply) => reply,
             Err(refusal) => self.refused(&mut asked, &refusal).await,
@@ -217,12 +221,15 @@ impl Gateway {
                 Span::current().record("identity", &*caller.identity);
                 Ok(Some(caller))
             }
-            None => {
-                let trusted = &self.parts.config.trusted_proxies;
-                let address = caller::address(asked.connection.peer, headers, trusted);
-                Err(self.failures.refuse(address))
-            }
+            None => Err(self.wrong_token(asked)),
         }
+    }
+
+    /// 401, or 429 if too many wrong tokens came from there.
+    fn wrong_token(&self, asked: &Asked<'_>) -> Refusal {
+        let trusted = &self.parts.config.trusted_proxies;
+        let headers = &asked.head.headers;
+        self.failures.refuse(caller::address(asked.connection.peer, headers, trusted))
     }
 
     /// Who calls, holding all of `rights`.

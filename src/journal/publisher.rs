@@ -55,6 +55,8 @@ pub(super) struct Outgoing {
 struct Inner {
     published: u64,
     senders: Vec<mpsc::Sender<Arc<Batch>>>,
+    /// Whether the publisher is done.
+    has_ended: bool,
 }
 
 /// Who is told of every batch.
@@ -73,7 +75,7 @@ pub struct Listening {
 
 impl Listeners {
     pub fn new(published: u64) -> Self {
-        Self(Mutex::new(Inner { published, senders: Vec::new() }))
+        Self(Mutex::new(Inner { published, senders: Vec::new(), has_ended: false }))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -83,8 +85,17 @@ impl Listeners {
     pub fn listen(&self, batches_max: usize) -> Listening {
         let (sender, batches) = mpsc::channel(batches_max);
         let mut inner = self.inner();
-        inner.senders.push(sender);
+        if !inner.has_ended {
+            inner.senders.push(sender);
+        }
         Listening { after: inner.published, batches }
+    }
+
+    /// Ends the listening of all: nothing will come any more.
+    fn end(&self) {
+        let mut inner = self.inner();
+        inner.has_ended = true;
+        inner.senders.clear();
     }
 
     /// Whoever must be told of the batch that ends with `upto`.
@@ -107,6 +118,7 @@ impl Publisher {
     /// Publishes until the writer has ended.
     pub async fn run(mut self) {
         while self.step().await {}
+        self.listeners.end();
     }
 
     /// Waits for one batch and publishes it; `false` if the writer has ended.

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The first number that is no identifier any more: 2^53, so that every JSON reader holds it exactly.
+/// The first number that is no identifier any more: 2^53, so that every JSON reader holds them
+/// exactly.
 pub const ID_END: u64 = 1 << 53;
 
 /// Where an act takes the numbers of what it makes from. Called only once an act is admitted, so

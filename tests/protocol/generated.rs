@@ -26,7 +26,7 @@ fn check(name: &str, value: &Value) {
     assert!(known == *value, "docs/generated/{name} is not current: run the test with UPDATE=1");
 }
 
-/// Goal: the OpenAPI document that is checked in is the one that a server with default limits gives.
+/// Goal: the OpenAPI document that is checked in is what a server with default limits gives.
 #[test]
 fn openapi_is_current() {
     let limits = Limits::default();

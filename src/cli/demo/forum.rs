@@ -2,18 +2,23 @@
 //! temporary folder.
 
 use std::fs::DirBuilder;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cli::client::Client;
 use crate::cli::failure::{Failure, Outcome};
-use crate::clock::entropy;
+use crate::clock::{SystemClock, entropy};
+use crate::config::Config;
+use crate::server::{self, Running, StartError};
 
 /// Only its owner may look into the data folder.
 const FOLDER_MODE: u32 = 0o700;
 
 /// A forum that ends with [`Forum::stop`].
 pub struct Forum {
+    running: Running,
     admin: Client,
     folder: Folder,
 }
@@ -22,11 +27,16 @@ impl Forum {
     /// Starts it.
     pub async fn start() -> Outcome<Self> {
         let folder = Folder::new()?;
-        // The hook for `crate::server::start`.
-        std::future::ready(()).await;
-        let admin = Client::new("http://127.0.0.1:7467", None)?;
-        let _ = folder.path();
-        Ok(Self { admin, folder })
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let config = Config { listen, data: folder.path().to_owned(), ..Config::default() };
+        let failed = |error: StartError| Failure::failed(error.to_string());
+        let listener = server::listen(listen).map_err(failed)?;
+        let running = server::start(config, Arc::new(SystemClock), listener).await;
+        let running = running.map_err(failed)?;
+        let first = running.first_start().map(|first| first.admin.clone());
+        let url = format!("http://{}", running.address());
+        let admin = Client::new(&url, first.as_deref())?;
+        Ok(Self { running, admin, folder })
     }
 
     /// A client of its administrator.
@@ -36,7 +46,7 @@ impl Forum {
 
     /// Ends it and removes its folder.
     pub async fn stop(self) -> Outcome {
-        std::future::ready(()).await;
+        self.running.stop().await;
         self.folder.remove()
     }
 }

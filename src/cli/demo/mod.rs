@@ -7,6 +7,7 @@ mod script;
 mod stage;
 
 use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::output;
@@ -22,10 +23,13 @@ pub fn run(_: Options) -> Outcome {
     let runtime =
         runtime.map_err(|error| Failure::failed(format!("no runtime can be started: {error}")))?;
     runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())
+            .map_err(|error| Failure::failed(format!("signals cannot be heard: {error}")))?;
         let forum = forum::Forum::start().await?;
         let outcome = tokio::select! {
             outcome = hold(&forum) => outcome,
             _ = tokio::signal::ctrl_c() => Err(Failure::failed("a signal ended the demo")),
+            _ = terminate.recv() => Err(Failure::failed("a signal ended the demo")),
         };
         // The folder goes with the forum, however the conversation went.
         forum.stop().await.and(outcome)

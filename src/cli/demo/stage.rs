@@ -79,7 +79,7 @@ impl Stage {
         body: &str,
         want: Want<'_>,
     ) -> Outcome<String> {
-        let step = self.begin(player, &format!("{kind}s"), parent, body);
+        let step = self.begin(player, &verb(kind), parent, body);
         let answer = self.post(player, kind, parent, body).await?;
         let status = answer.status;
         let answer = answer.json()?;
@@ -111,7 +111,7 @@ impl Stage {
         body: &str,
         reason: &str,
     ) -> Outcome {
-        let step = self.begin(player, &format!("{kind}s"), parent, body);
+        let step = self.begin(player, &verb(kind), parent, body);
         let outcome = self.post(player, kind, parent, body).await;
         self.hold_refusal(&step, outcome, reason)
     }
@@ -139,8 +139,8 @@ impl Stage {
         want: Want<'_>,
     ) -> Outcome {
         let what = match state {
-            Some(state) => format!("{operation}s {state}"),
-            None => format!("{operation}s"),
+            Some(state) => format!("{} {state}", verb(operation)),
+            None => verb(operation),
         };
         let step = self.begin(player, &what, None, reason);
         let body = object([
@@ -187,13 +187,13 @@ impl Stage {
     pub async fn proves(
         &mut self,
         player: &Player,
-        verb: &str,
+        what: &str,
         claim: &str,
         evidence: (&str, &str),
         status: &str,
     ) -> Outcome {
-        let step = self.begin_proof(player, verb, claim, evidence);
-        let answer = self.proof(player, verb, claim, evidence).await?.json()?;
+        let step = self.begin_proof(player, what, claim, evidence);
+        let answer = self.proof(player, what, claim, evidence).await?.json()?;
         self.hold_claim(&step, &answer["claim"], status)
     }
 
@@ -201,13 +201,13 @@ impl Stage {
     pub async fn proves_in_vain(
         &mut self,
         player: &Player,
-        verb: &str,
+        what: &str,
         claim: &str,
         evidence: (&str, &str),
         reason: &str,
     ) -> Outcome {
-        let step = self.begin_proof(player, verb, claim, evidence);
-        let outcome = self.proof(player, verb, claim, evidence).await;
+        let step = self.begin_proof(player, what, claim, evidence);
+        let outcome = self.proof(player, what, claim, evidence).await;
         self.hold_refusal(&step, outcome, reason)
     }
 
@@ -243,14 +243,14 @@ impl Stage {
     async fn proof(
         &self,
         player: &Player,
-        verb: &str,
+        what: &str,
         claim: &str,
         evidence: (&str, &str),
     ) -> Outcome<Answer> {
-        let operation = if verb == "seal" { "attest" } else { verb };
+        let operation = if what == "seal" { "attest" } else { what };
         let body = object([
             ("evidence", Some(pieces(&[evidence]))),
-            ("seal", (verb == "seal").then(|| true.into())),
+            ("seal", (what == "seal").then(|| true.into())),
             ("from", player.from()),
         ]);
         let path = format!("/v1/claims/{claim}/{operation}");
@@ -271,11 +271,11 @@ impl Stage {
     fn begin_proof(
         &mut self,
         player: &Player,
-        verb: &str,
+        what: &str,
         claim: &str,
         (kind, reference): (&str, &str),
     ) -> String {
-        self.begin(player, &format!("{verb}s"), Some(claim), &format!("{kind}: {reference}"))
+        self.begin(player, &verb(what), Some(claim), &format!("{kind}: {reference}"))
     }
 
     fn hold_thread(&self, thread: &Value, want: Want<'_>) -> Outcome {
@@ -325,6 +325,14 @@ fn tell(step: &str, result: &str) -> Outcome {
     let mut text = step.to_owned();
     let _ = writeln!(text, "{RESULT}{result}");
     output::text(&text)
+}
+
+/// What somebody does: `ask` becomes `asks`, `clarify` `clarifies`.
+fn verb(word: &str) -> String {
+    match word.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{word}s"),
+    }
 }
 
 /// The thread in one line.

@@ -6,12 +6,13 @@ mod page;
 mod tokens;
 
 pub use health::metrics_only;
+pub(super) use operation::no_idempotency_key;
 
 use std::borrow::Cow;
 
 use axum::http::Method;
 use parley_protocol::ids::TokenId;
-use parley_protocol::operation::{Found, Operation, find};
+use parley_protocol::operation::{Found, Operation, Profile, find};
 use parley_protocol::refusal::Result;
 use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
 
@@ -40,6 +41,8 @@ pub(super) enum Fixed {
     OpenApi,
     Tokens,
     Mcp,
+    Feed,
+    Tickets,
 }
 
 const READ: &[&str] = &["GET", "HEAD"];
@@ -54,6 +57,8 @@ const FIXED: &[(&str, &[&str], Fixed)] = &[
     ("/v1/tokens", &["GET", "HEAD", "POST"], Fixed::Tokens),
     ("/mcp", &["POST"], Fixed::Mcp),
     ("/mcp/", &["POST"], Fixed::Mcp),
+    ("/v1/feed", READ, Fixed::Feed),
+    ("/v1/feed/tickets", &["POST"], Fixed::Tickets),
 ];
 
 /// Whether those who ask for `path` come by any name.
@@ -83,10 +88,17 @@ impl Gateway {
         if let Found::Operation(operation, value) = find(method, path, self.profiles) {
             return Some(Endpoint::Operation(operation, value));
         }
-        if let Some((_, methods, fixed)) = FIXED.iter().find(|(own, ..)| *own == path) {
-            return methods.contains(&method).then_some(Endpoint::Fixed(*fixed));
+        if let Some((methods, fixed)) = self.fixed(path) {
+            return methods.contains(&method).then_some(Endpoint::Fixed(fixed));
         }
         token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
+    }
+
+    /// What stands at `path` and is no operation, with its methods, as far as profiles let it.
+    fn fixed(&self, path: &str) -> Option<(&'static [&'static str], Fixed)> {
+        let (_, methods, fixed) = FIXED.iter().find(|(own, ..)| *own == path)?;
+        let is_feed = matches!(fixed, Fixed::Feed | Fixed::Tickets);
+        (!is_feed || self.profiles.has(Profile::Feed)).then_some((*methods, *fixed))
     }
 
     /// The methods that `path` answers to.
@@ -95,7 +107,7 @@ impl Gateway {
         if let Found::OtherMethod(methods) = find("", path, self.profiles) {
             return methods;
         }
-        if let Some((_, methods, _)) = FIXED.iter().find(|(own, ..)| *own == path) {
+        if let Some((methods, _)) = self.fixed(path) {
             return methods.to_vec();
         }
         token_at(path).map(|_| vec!["DELETE"]).unwrap_or_default()
@@ -132,6 +144,14 @@ impl Gateway {
                     } else {
                         self.list_tokens(asked)
                     }
+                }
+                Fixed::Feed => {
+                    asked.label = Label::Feed;
+                    self.feed(asked)
+                }
+                Fixed::Tickets => {
+                    asked.label = Label::Feed;
+                    self.ticket(asked).await
                 }
             },
         }

@@ -133,7 +133,7 @@ fn idempotency_key<'a>(asked: &Asked<'a>) -> Result<Option<&'a str>> {
 }
 
 /// Refuses a key where none is taken.
-pub(super) fn no_idempotency_key(asked: &Asked<'_>) -> Result<()> {
+pub(in crate::gateway) fn no_idempotency_key(asked: &Asked<'_>) -> Result<()> {
     if asked.head.headers.contains_key(&IDEMPOTENCY_KEY) {
         let detail = "This is not done again under a key; send it without `Idempotency-Key`.";
         return Err(Refusal::parameter("Idempotency-Key", detail));

@@ -1,5 +1,7 @@
 //! Managing tokens (bindings.md §3).
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use bytes::Bytes;
 use parley_protocol::arguments::Query;
@@ -72,8 +74,15 @@ impl Gateway {
         let unknown = || Refusal::new(Reason::NotFound, detail);
         let id = TokenId::parse(id).ok_or_else(unknown)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
-        blocking(move || tokens.revoke(id, now)).await?;
-        self.parts.sources.hub.revoke(id);
+        let sources = Arc::clone(&self.parts.sources);
+        // Even if whoever asked has gone away: in force is in force.
+        blocking(move || {
+            tokens.revoke(id, now)?;
+            sources.hub.revoke(id);
+            Ok(())
+        })
+        .await?;
+        self.tickets.revoke(id);
         Ok(answer::empty(StatusCode::NO_CONTENT))
     }
 
@@ -103,5 +112,5 @@ fn end(query: &Query<'_>) -> Result<()> {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(answer::internal()))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Refusal::internal()))
 }

@@ -29,7 +29,7 @@ use super::failure::Failure;
 use super::resources::Address;
 use super::result::event;
 use crate::feed::hub::Hub;
-use crate::feed::outlet::{Close, Item, Outlet, Subscription};
+use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
 
 /// Threads that one stream follows at most, as a feed does.
 const THREADS_MAX: usize = 1_000;
@@ -134,7 +134,7 @@ impl Followed {
     ) -> Result<Self> {
         let outlet = Outlet::new(subscription, hub.caps.buffer);
         hub.seat(&outlet)?;
-        hub.join(&outlet, &threads, None);
+        hub.join(&outlet, &threads);
         Ok(Self { hub: Arc::clone(hub), outlet, threads, inbox })
     }
 }
@@ -171,7 +171,7 @@ impl Stream {
                 () = self.stop.cancelled() => return Some(self.last()),
                 () = &mut self.ended => return None,
                 (index, taken) = any(&self.followed) => match taken {
-                    Ok(items) => {
+                    Ok(Taken::Items(items)) => {
                         let changed = self.changed(index, &items);
                         if !changed.is_empty() {
                             return Some(changed.into());
@@ -179,7 +179,7 @@ impl Stream {
                     }
                     Err(Close::ShuttingDown) => return Some(self.last()),
                     // The client listens anew, and reads what it follows first.
-                    Err(_) => return None,
+                    Ok(Taken::Behind) | Err(_) => return None,
                 },
                 _ = self.comments.tick() => return Some(Bytes::from_static(COMMENT)),
             }
@@ -229,7 +229,7 @@ impl Stream {
 }
 
 /// What the first queue that has something gives.
-async fn any(followed: &[Followed]) -> (usize, Result<Vec<Item>, Close>) {
+async fn any(followed: &[Followed]) -> (usize, Result<Taken, Close>) {
     if followed.is_empty() {
         return pending().await;
     }

@@ -62,9 +62,6 @@ fn calls() {
     use Operation::*;
     let page = |cursor: &str, limit| Page { cursor: Some(cursor.into()), limit: Some(limit) };
     let th = ThreadId(1);
-    let id = format!("sha256:{}0f", "0".repeat(62));
-    let mut bytes = [0; 32];
-    bytes[31] = 15;
     for (operation, path, query, want) in [
         (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr)),
         (GetManifest, "", "", Call::GetManifest(Language::En)),
@@ -72,7 +69,8 @@ fn calls() {
         (
             ListThreads,
             "",
-            "state=decided&creator=local:ada&awaiting=false&locked=true&order=-created&cursor=c&limit=7",
+            "state=decided&creator=local:ada&awaiting=false&locked=true&order=-created&cursor=c\
+             &limit=7",
             Call::ListThreads(ThreadQuery {
                 state: Some(State::Decided),
                 creator: Some("local:ada".into()),
@@ -114,7 +112,22 @@ fn calls() {
             "status=verified&cursor=c&limit=7",
             Call::ListClaims(th, Some(Status::Verified), page("c", 7)),
         ),
-        (ReadArtifact, &id, "", Call::ReadArtifact(bytes)),
+    ] {
+        assert_eq!(Operation::of(&want), operation);
+        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.name());
+    }
+}
+
+/// As above, for artifacts.
+#[test]
+fn calls_of_artifacts() {
+    use Operation::*;
+    let page = || Page { cursor: Some("c".into()), limit: Some(7) };
+    let id = format!("sha256:{}0f", "0".repeat(62));
+    let mut bytes = [0; 32];
+    bytes[31] = 15;
+    for (operation, path, query, want) in [
+        (ReadArtifact, id.as_str(), "", Call::ReadArtifact(bytes)),
         (VerifyClosure, &id, "", Call::VerifyClosure(bytes, true)),
         (VerifyClosure, &id, "strict=false", Call::VerifyClosure(bytes, false)),
         (
@@ -124,11 +137,11 @@ fn calls() {
             Call::ListArtifacts(ArtifactQuery {
                 kind: Some("DECISION".into()),
                 references: Some(bytes),
-                thread: Some(th),
-                page: page("c", 7),
+                thread: Some(ThreadId(1)),
+                page: page(),
             }),
         ),
-        (ExportThread, "1", "cursor=c&limit=7", Call::ExportThread(th, page("c", 7))),
+        (ExportThread, "1", "cursor=c&limit=7", Call::ExportThread(ThreadId(1), page())),
     ] {
         assert_eq!(Operation::of(&want), operation);
         assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.name());

@@ -65,7 +65,6 @@ pub fn output_schema(operation: Operation) -> Value {
 }
 
 fn property(field: &Field, limits: &Limits) -> Value {
-    let evidence = |schema| if field.required { with(schema, "minItems", 1) } else { schema };
     let schema = match field.shape {
         Shape::Thread
         | Shape::Message
@@ -81,18 +80,7 @@ fn property(field: &Field, limits: &Limits) -> Value {
             json!({ "type": "integer", "minimum": min, "maximum": max.value(limits) })
         }
         Shape::Word(words) => json!({ "type": "string", "enum": words.list() }),
-        Shape::Evidence => evidence(json!({
-            "type": "array",
-            "maxItems": limits.evidence_max,
-            "items": closed(
-                [
-                    ("kind", json!({ "type": "string", "enum": EvidenceKind::ALL.map(EvidenceKind::word) })),
-                    ("ref", text(1, REF_MAX)),
-                    ("note", text(0, NOTE_MAX)),
-                ],
-                &["kind", "ref"],
-            ),
-        })),
+        Shape::Evidence => evidence(field.required, limits),
         Shape::Claims => json!({
             "type": "array",
             "maxItems": SUPERSEDES_MAX,
@@ -105,6 +93,25 @@ fn property(field: &Field, limits: &Limits) -> Value {
         Shape::Artifact | Shape::Ignored => json!({ "type": "object" }),
     };
     with(schema, "description", field.doc)
+}
+
+/// Pieces of evidence; where they are required there is at least one.
+fn evidence(required: bool, limits: &Limits) -> Value {
+    let kinds = EvidenceKind::ALL.map(EvidenceKind::word);
+    let piece = closed(
+        [
+            ("kind", json!({ "type": "string", "enum": kinds })),
+            ("ref", text(1, REF_MAX)),
+            ("note", text(0, NOTE_MAX)),
+        ],
+        &["kind", "ref"],
+    );
+    json!({
+        "type": "array",
+        "minItems": usize::from(required),
+        "maxItems": limits.evidence_max,
+        "items": piece,
+    })
 }
 
 fn text(min: usize, max: usize) -> Value {

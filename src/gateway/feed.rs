@@ -1,0 +1,383 @@
+//! The feed's way in (bindings.md §6): who may listen, to what, and over which carrier.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONNECTION, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT,
+    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use axum::http::request::Parts as Head;
+use axum::http::{Method, StatusCode};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use parley_protocol::arguments::Query;
+use parley_protocol::entry::Position;
+use parley_protocol::feed::Scope;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::json::{self, Value};
+use parley_protocol::limits::NESTING_MAX;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::text::is_handle;
+use parley_protocol::who::{Caller, Right};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::answer::{self, JSON, Reply};
+use super::http::no_idempotency_key;
+use super::watch::Watched;
+use super::{Asked, Connection, Gateway, accept, caller};
+use crate::feed::connection::{Manner, carry};
+use crate::feed::listener::Feed;
+use crate::feed::sse;
+use crate::outlet::Subscription;
+
+/// The subprotocol.
+const PARLEY: &str = "parley.v1";
+/// What the subprotocol of a ticket begins with.
+const TICKET: &str = "ticket.";
+const EVENT_STREAM: &str = "text/event-stream";
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Threads that a query names at most.
+const THREADS_MAX: usize = 100;
+
+/// An upgrade to WebSocket that was asked for.
+struct Upgrade<'h> {
+    on: OnUpgrade,
+    key: Option<&'h str>,
+    version: Option<&'h str>,
+    protocols: Vec<&'h str>,
+}
+
+/// The pieces between commas of all headers of one name.
+fn pieces(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim).filter(|piece| !piece.is_empty())
+}
+
+fn names(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
+    pieces(headers, name).any(|piece| piece.eq_ignore_ascii_case(wanted))
+}
+
+/// The value of a header that is there once.
+fn once(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).into_iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
+}
+
+impl<'h> Upgrade<'h> {
+    /// The upgrade that a request asks for, if it does.
+    fn of(head: &'h Head) -> Option<Self> {
+        let headers = &head.headers;
+        let asks = head.method == Method::GET
+            && names(headers, CONNECTION, "upgrade")
+            && names(headers, UPGRADE, "websocket");
+        let on = head.extensions.get::<OnUpgrade>().filter(|_| asks)?.clone();
+        Some(Self {
+            on,
+            key: once(headers, SEC_WEBSOCKET_KEY),
+            version: once(headers, SEC_WEBSOCKET_VERSION),
+            protocols: pieces(headers, SEC_WEBSOCKET_PROTOCOL).collect(),
+        })
+    }
+
+    fn tickets(&self) -> impl Iterator<Item = &'h str> {
+        self.protocols.iter().filter_map(|protocol| protocol.strip_prefix(TICKET))
+    }
+
+    /// The key of a handshake that can be answered.
+    fn key(&self) -> Result<&'h str> {
+        if self.version != Some("13") {
+            let detail = "Only version 13 of WebSocket is spoken here (RFC 6455).";
+            return Err(Refusal::parameter("Sec-WebSocket-Version", detail));
+        }
+        // Sixteen bytes in Base64.
+        let is_key = |key: &&str| {
+            let body = key.strip_suffix("==").unwrap_or_default();
+            let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+            body.len() == 22 && body.bytes().all(good)
+        };
+        self.key.filter(is_key).ok_or_else(|| {
+            let detail = "An upgrade needs one key of 16 bytes in Base64 (RFC 6455).";
+            Refusal::parameter("Sec-WebSocket-Key", detail)
+        })
+    }
+
+    /// The answer that the upgrade waits for.
+    fn answer(&self, key: &str) -> Reply {
+        let mut reply = answer::empty(StatusCode::SWITCHING_PROTOCOLS);
+        let headers = reply.headers_mut();
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+        let accept = HeaderValue::try_from(derive_accept_key(key.as_bytes()));
+        headers.extend(accept.ok().map(|accept| (SEC_WEBSOCKET_ACCEPT, accept)));
+        if self.protocols.contains(&PARLEY) {
+            headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PARLEY));
+        }
+        reply
+    }
+}
+
+/// What the query asks to follow.
+struct Wish {
+    scope: Scope,
+    extension: Option<Arc<str>>,
+    threads: Vec<ThreadId>,
+    anyone: bool,
+    since: Option<String>,
+}
+
+impl Wish {
+    fn read(query: &str) -> Result<Self> {
+        let mut query = Query::parse(query)?;
+        let scope = query.take("scope");
+        let extension = query.take("extension");
+        let threads = query.take("threads");
+        let anyone = query.take("anyone");
+        let since = query.take("since").map(String::from);
+        if let Some(name) = query.rest() {
+            let detail = "There is no such parameter. The feed takes scope, extension, threads, \
+                          anyone and since.";
+            return Err(Refusal::parameter(name, detail));
+        }
+        let scope = match scope {
+            None => Scope::default(),
+            Some(word) => Scope::parse(&word).ok_or_else(|| {
+                Refusal::parameter("scope", "This must be one of inbox, threads and all.")
+            })?,
+        };
+        let turns = [("extension", extension.is_some()), ("anyone", anyone.is_some())];
+        if let Some((name, _)) = turns.iter().find(|(_, given)| *given && !scope.tells_turns()) {
+            let detail = "Only the scopes inbox and all tell of turns, which this is about.";
+            return Err(Refusal::parameter(name, detail));
+        }
+        if threads.is_some() && scope != Scope::Threads {
+            let detail = "Threads are followed with `scope=threads` only.";
+            return Err(Refusal::parameter("threads", detail));
+        }
+        let extension = extension.map(|text| {
+            let detail = "This is no extension. It has 1 to 64 characters of A-Z, a-z, 0-9, `.`, \
+                          `_` and `-`.";
+            let good = is_handle(&text).then(|| Arc::from(&*text));
+            good.ok_or_else(|| Refusal::parameter("extension", detail))
+        });
+        let anyone = match anyone.as_deref() {
+            None | Some("true") => true,
+            Some("false") => false,
+            Some(_) => return Err(Refusal::parameter("anyone", "This must be true or false.")),
+        };
+        let threads = threads.map_or(Ok(Vec::new()), |list| read_threads(&list))?;
+        Ok(Self { scope, extension: extension.transpose()?, threads, anyone, since })
+    }
+}
+
+fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
+    let threads: Option<Vec<_>> =
+        list.split(',').take(THREADS_MAX + 1).map(ThreadId::parse).collect();
+    match threads {
+        Some(threads) if threads.len() <= THREADS_MAX => Ok(threads),
+        Some(_) => {
+            let detail = format!(
+                "At most {THREADS_MAX} threads are taken here. Send the others as `subscribe`."
+            );
+            Err(Refusal::parameter("threads", detail))
+        }
+        None => {
+            let detail = "This must be a list of threads with commas between, as `th_1,th_2`.";
+            Err(Refusal::parameter("threads", detail))
+        }
+    }
+}
+
+impl Gateway {
+    /// `GET /v1/feed`.
+    pub(super) fn feed(&self, asked: &Asked<'_>) -> Result<Reply> {
+        let head = asked.head;
+        let upgrade = Upgrade::of(head);
+        let caller = self.listener(asked, upgrade.as_ref())?;
+        if let Some(right) = caller.lacks(&[Right::Read]) {
+            return Err(Refusal::lacks(right));
+        }
+        if upgrade.is_none() {
+            check_event_stream(&head.headers)?;
+        }
+        let mut key = None;
+        if let Some(upgrade) = &upgrade {
+            let tickets = upgrade.tickets().count();
+            if tickets > 1 || (tickets > 0 && self.caller(asked)?.is_some()) {
+                let detail = "Send a token or one ticket, not both.";
+                return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
+            }
+            key = Some(upgrade.key()?);
+        }
+        let wish = Wish::read(head.uri.query().unwrap_or_default())?;
+        let since = self.since(&head.headers, &wish, upgrade.is_some())?;
+        let feed = self.open(&caller, wish, since)?;
+        let manner = Manner {
+            heartbeat: Duration::from_secs(self.parts.config.feed.heartbeat_seconds),
+            message_bytes_max: usize::try_from(self.parts.config.limits.request_bytes_max)
+                .unwrap_or(usize::MAX),
+        };
+        match upgrade.zip(key) {
+            Some((upgrade, key)) => {
+                let reply = upgrade.answer(key);
+                let connection = Arc::clone(asked.connection);
+                let tasks = asked.connection.life.tasks.clone();
+                tasks.spawn(upgraded(upgrade.on, connection, feed, manner));
+                Ok(reply)
+            }
+            None => Ok(self.stream(head, feed, manner)),
+        }
+    }
+
+    /// Who listens: by token, or by the ticket that the upgrade names, which is used up whatever
+    /// becomes of it.
+    fn listener(&self, asked: &Asked<'_>, upgrade: Option<&Upgrade<'_>>) -> Result<Arc<Caller>> {
+        let now = self.parts.clock.now();
+        let tickets = upgrade.into_iter().flat_map(Upgrade::tickets);
+        let redeemed: Vec<_> = tickets.map(|ticket| self.tickets.redeem(ticket, now)).collect();
+        if let Some(caller) = self.caller(asked)? {
+            return Ok(caller);
+        }
+        let named = !redeemed.is_empty();
+        let redeemed = redeemed.into_iter().flatten().next();
+        match redeemed.filter(|caller| self.is_good(caller)) {
+            Some(caller) => Ok(caller),
+            None if named => Err(self.wrong_token(asked)),
+            None => Err(caller::token_missing()),
+        }
+    }
+
+    /// Whether the caller's token is still in force.
+    fn is_good(&self, caller: &Caller) -> bool {
+        let record = self.parts.tokens.get(caller.token);
+        record.is_some_and(|record| record.is_good(self.parts.clock.now()))
+    }
+
+    /// The place that the listener has come to, if it names one.
+    fn since(&self, headers: &HeaderMap, wish: &Wish, socket: bool) -> Result<Option<Position>> {
+        let last = if socket { None } else { headers.get(LAST_EVENT_ID) };
+        let last = last.filter(|value| !value.is_empty());
+        let since = match last {
+            // What is no text is no cursor of ours either.
+            Some(last) => Some(last.to_str().unwrap_or("?")),
+            None => wish.since.as_deref(),
+        };
+        let position = |text| self.parts.forum.position(Some(text));
+        since.map(position).transpose()
+    }
+
+    fn open(&self, caller: &Caller, wish: Wish, since: Option<Position>) -> Result<Feed> {
+        let expires_at = self.parts.tokens.get(caller.token).and_then(|record| record.expires_at);
+        let subscription = Subscription {
+            participant: caller.participant(wish.extension.as_ref()),
+            scope: wish.scope,
+            anyone: wish.anyone,
+            token: caller.token,
+            expires_at,
+        };
+        let sources = Arc::clone(&self.parts.sources);
+        let feed = Feed::open(sources, subscription, wish.threads, since)?;
+        // A token that was revoked before the feed had its seat cuts nothing.
+        if !self.is_good(caller) {
+            return Err(caller::token_unknown());
+        }
+        Ok(feed)
+    }
+
+    fn stream(&self, head: &Head, feed: Feed, manner: Manner) -> Reply {
+        let body = if head.method == Method::HEAD {
+            Body::empty()
+        } else {
+            Body::from_stream(sse::events(feed, self.parts.sources.encoder.clone(), manner))
+        };
+        let mut reply = Reply::new(body);
+        let headers = reply.headers_mut();
+        let kind = HeaderValue::from_static(EVENT_STREAM);
+        headers.insert(axum::http::header::CONTENT_TYPE, kind);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // A proxy that gathers answers would hold events back.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        reply
+    }
+
+    /// `POST /v1/feed/tickets`.
+    pub(super) async fn ticket(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+        let caller = self.caller_with(asked, &[Right::Read])?;
+        let body = self.body(asked).await?;
+        accept::check_content_type(&asked.head.headers, &["application/json"])?;
+        accept::negotiate(&asked.head.headers, &["application/json"])?;
+        no_idempotency_key(asked)?;
+        if let Some(name) = Query::parse(asked.head.uri.query().unwrap_or_default())?.rest() {
+            return Err(Refusal::parameter(name, "A ticket takes no parameters."));
+        }
+        check_empty(&body)?;
+        let (ticket, expires_at) = self.tickets.issue(&caller, self.parts.clock.now())?;
+        let text = format!("{{\"ticket\":\"{ticket}\",\"expires_at\":\"{expires_at}\"}}");
+        let mut reply = answer::bytes(StatusCode::CREATED, JSON, text.into());
+        reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Ok(reply)
+    }
+}
+
+/// Refuses a body that holds anything.
+fn check_empty(body: &[u8]) -> Result<()> {
+    let detail = "A ticket is asked for with an empty body, or `{}`.";
+    if body.is_empty() {
+        return Ok(());
+    }
+    let value = json::parse(body, NESTING_MAX)
+        .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), detail))?;
+    let Value::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
+    match object.iter().next() {
+        None => Ok(()),
+        Some((name, _)) => {
+            let mut field = String::new();
+            json::push_token(&mut field, name);
+            Err(Refusal::body(field.split_off(1), detail))
+        }
+    }
+}
+
+/// Refuses a request that does not ask for an event stream by its name: whoever takes anything
+/// does not expect one that never ends.
+fn check_event_stream(headers: &HeaderMap) -> Result<()> {
+    let named = pieces(headers, ACCEPT).any(|range| {
+        range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(EVENT_STREAM))
+    });
+    if named && accept::negotiate(headers, &[EVENT_STREAM]).is_ok() {
+        return Ok(());
+    }
+    let detail =
+        "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
+    Err(Refusal::new(Reason::NotAcceptable, detail))
+}
+
+/// Carries the feed once the connection is a WebSocket.
+async fn upgraded(on: OnUpgrade, connection: Arc<Connection>, feed: Feed, manner: Manner) {
+    let upgraded: Upgraded = match on.await {
+        Ok(upgraded) => upgraded,
+        Err(error) => {
+            tracing::debug!(%error, "an upgrade broke off");
+            return;
+        }
+    };
+    let end = connection.life.end.clone();
+    // The bare socket: what the gateway knows of the connection's turns ends here.
+    match upgraded.downcast::<TokioIo<Watched<TcpStream>>>() {
+        Ok(parts) => {
+            let socket = parts.io.into_inner().socket;
+            Box::pin(carry(socket, parts.read_buf, feed, manner, end)).await;
+        }
+        Err(upgraded) => {
+            let socket = TokioIo::new(upgraded);
+            Box::pin(carry(socket, bytes::Bytes::new(), feed, manner, end)).await;
+        }
+    }
+    // The place among the connections is kept until here.
+    drop(connection);
+}
