@@ -6,6 +6,7 @@ mod closure;
 mod closure_large;
 mod export;
 mod export_rules;
+mod fuzz;
 mod naive;
 mod properties;
 mod semantics;
