@@ -1,4 +1,4 @@
-//! The parts behind the gateway, wired: journal, folder, actors, inboxes, hub. Everything comes from
+//! The parts behind the gateway, wired: journal, folder, actors, inboxes, hub. All comes from
 //! the caller: the disk, the clock, and what tests put in the way.
 
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use tokio::task::JoinHandle as TaskHandle;
 
 use crate::clock::Clock;
 use crate::feed::chunks::Chunks;
-use crate::feed::encode::Encoder;
 use crate::feed::hub::{Caps, Hub};
 use crate::feed::replay::Sources;
 use crate::inbox::Inboxes;
@@ -18,6 +17,7 @@ use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
 use crate::journal::options::Options;
 use crate::journal::{Journal, Listening, Opened};
+use crate::outlet::encode::Encoder;
 use crate::router::{Bounds, Forum, Manifests, Residence};
 use crate::thread::{Interference, Surroundings};
 
@@ -84,6 +84,7 @@ impl Engine {
         manifest: impl FnOnce(&Meta) -> Manifests,
     ) -> Result<Self, EngineError> {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
+        let replay_max = journal.replay_max;
         let opened = Journal::open(journal, disk, Arc::clone(&clock));
         let Opened { journal: door, writer, publisher, folder, meta } =
             opened.map_err(EngineError::Store)?;
@@ -91,6 +92,7 @@ impl Engine {
         let listening = door.listen(HUB_BATCHES_MAX);
         let hub = Arc::new(Hub::new(inboxes.clone(), caps, listening.after));
         let telling = tokio::spawn(tell(listening, Arc::clone(&hub), Arc::clone(&clock)));
+        let feed_clock = Arc::clone(&clock);
         let around =
             Arc::new(Surroundings { journal: Arc::clone(&door), limits, clock, interference });
         let forum = Forum::start(around, bounds, residence, manifest(&meta), inboxes.clone());
@@ -100,6 +102,8 @@ impl Engine {
             hub,
             chunks: Chunks::new(Arc::clone(&door)),
             encoder: Encoder::new(Arc::clone(&door)),
+            clock: feed_clock,
+            replay_max,
         });
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;

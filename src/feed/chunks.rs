@@ -1,25 +1,27 @@
 //! The log, decoded in chunks that listeners share: ten thousand that come back at once cost one
 //! reading of what they all missed, and each looks up only what concerns it.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::mem::size_of;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::{Act, Due, Entry};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::Identity;
-use tokio::sync::Mutex;
 
-use super::outlet::Subscription;
 use crate::journal::Journal;
+use crate::outlet::Subscription;
 
-/// Entries of a whole chunk.
-pub const CHUNK_ENTRIES: u64 = 1_024;
-/// Chunks kept decoded: about 1 KiB an entry, so at most some 32 MiB.
-pub const CHUNKS_MAX: usize = 32;
-/// Bytes of the log that one reading takes at most.
-const CHUNK_BYTES_MAX: usize = 16 << 20;
+/// Entries of a chunk at most.
+pub const CHUNK_ENTRIES: u64 = 512;
+/// Bytes of the log that one chunk takes, about, but for its first entry.
+const CHUNK_BYTES_MAX: usize = 2 << 20;
+/// Bytes of memory that the chunks kept take, about.
+pub const KEPT_BYTES_MAX: usize = 96 << 20;
+/// Bytes that an act takes beside its body, its indexes and its provenance, about.
+const ACT_BYTES: usize = size_of::<(u64, Act)>() + 256;
 
 /// Some entries of the log, and who is concerned by which.
 pub struct Chunk {
@@ -31,17 +33,19 @@ pub struct Chunk {
     by_identity: HashMap<Identity, Vec<u32>>,
     by_thread: HashMap<ThreadId, Vec<u32>>,
     anyone: Vec<u32>,
+    bytes: usize,
 }
 
 impl Chunk {
-    fn of(after: u64, upto: u64, entries: Vec<(u64, Entry)>) -> Self {
+    fn of(after: u64, upto: u64, entries: Vec<(u64, Entry)>, bytes: usize) -> Self {
         let mut chunk = Self {
             after,
             upto,
-            acts: Vec::new(),
+            acts: Vec::with_capacity(entries.len()),
             by_identity: HashMap::new(),
             by_thread: HashMap::new(),
             anyone: Vec::new(),
+            bytes: bytes + entries.len() * ACT_BYTES,
         };
         for (number, entry) in entries {
             if let Entry::Act(act) = entry {
@@ -98,64 +102,141 @@ impl Chunk {
     }
 }
 
-/// The chunks kept. One is read at a time; whoever waits for the same finds it here.
-pub struct Chunks {
+/// The chunks kept, those used longest ago given up first.
+#[derive(Default)]
+struct Kept {
+    /// By the entry after which they begin, each with the moment of its last use.
+    chunks: BTreeMap<u64, (Arc<Chunk>, u64)>,
+    uses: u64,
+    bytes: usize,
+    /// How many were read.
+    reads: u64,
+}
+
+impl Kept {
+    /// The chunk that holds the entry after `after`.
+    fn find(&mut self, after: u64) -> Option<Arc<Chunk>> {
+        let (_, (chunk, used)) = self.chunks.range_mut(..=after).next_back()?;
+        if chunk.upto <= after {
+            return None;
+        }
+        self.uses += 1;
+        *used = self.uses;
+        Some(Arc::clone(chunk))
+    }
+
+    fn keep(&mut self, chunk: &Arc<Chunk>) {
+        self.reads += 1;
+        self.uses += 1;
+        self.bytes += chunk.bytes;
+        let before = self.chunks.insert(chunk.after, (Arc::clone(chunk), self.uses));
+        self.bytes -= before.map_or(0, |(before, _)| before.bytes);
+        while self.bytes > KEPT_BYTES_MAX && self.chunks.len() > 1 {
+            let oldest = self.chunks.iter().min_by_key(|(_, (_, used))| *used);
+            let Some(oldest) = oldest.map(|(after, _)| *after) else { break };
+            let gone = self.chunks.remove(&oldest);
+            self.bytes -= gone.map_or(0, |(gone, _)| gone.bytes);
+        }
+    }
+}
+
+struct Inner {
     journal: Arc<Journal>,
-    kept: Mutex<VecDeque<Arc<Chunk>>>,
+    kept: Mutex<Kept>,
+}
+
+/// The decoded log. One chunk is read at a time; whoever waits for the same finds it here.
+pub struct Chunks {
+    inner: Arc<Inner>,
+    reading: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Chunks {
     /// No chunk yet.
     pub fn new(journal: Arc<Journal>) -> Self {
-        Self { journal, kept: Mutex::default() }
+        let inner = Arc::new(Inner { journal, kept: Mutex::default() });
+        Self { inner, reading: Arc::default() }
     }
 
-    /// The chunk that holds the entry after `after`, looked at up to `upto_min` at least if it is
-    /// the last.
+    /// A chunk that holds the entry after `after`; there must be one.
     ///
     /// # Errors
     /// 400 `invalid_cursor` if the log holds it no more, 503 if it cannot be read.
-    pub async fn at(&self, after: u64, upto_min: u64) -> Result<Arc<Chunk>> {
-        let begin = after / CHUNK_ENTRIES * CHUNK_ENTRIES;
-        let wanted = upto_min.min(begin + CHUNK_ENTRIES);
-        let mut kept = self.kept.lock().await;
-        if let Some(place) = kept.iter().position(|chunk| chunk.after == begin) {
-            if kept[place].upto >= wanted {
-                return Ok(Arc::clone(&kept[place]));
-            }
-            kept.remove(place);
+    pub async fn at(&self, after: u64) -> Result<Arc<Chunk>> {
+        if let Some(chunk) = self.inner.kept().find(after) {
+            return Ok(chunk);
         }
-        let journal = Arc::clone(&self.journal);
-        let read = tokio::task::spawn_blocking(move || read(&journal, begin, after)).await;
-        let chunk = Arc::new(read.map_err(|_| crate::thread::internal())??);
-        if chunk.after == begin {
-            if kept.len() >= CHUNKS_MAX {
-                kept.pop_front();
-            }
-            kept.push_back(Arc::clone(&chunk));
+        let reading = Arc::clone(&self.reading).lock_owned().await;
+        if let Some(chunk) = self.inner.kept().find(after) {
+            return Ok(chunk);
         }
-        Ok(chunk)
+        let inner = Arc::clone(&self.inner);
+        // What was begun is kept for the next one, even if this listener goes away meanwhile.
+        let read = tokio::task::spawn_blocking(move || {
+            let chunk = inner.read(after)?;
+            inner.kept().keep(&chunk);
+            drop(reading);
+            Ok(chunk)
+        });
+        read.await.map_err(|_| Refusal::internal())?
+    }
+
+    /// How many chunks were read from the log so far.
+    pub fn reads(&self) -> u64 {
+        self.inner.kept().reads
     }
 }
 
-fn read(journal: &Journal, begin: u64, after: u64) -> Result<Chunk> {
-    let entries = usize::try_from(CHUNK_ENTRIES).unwrap_or(usize::MAX);
-    // The log may begin within the chunk: then what it holds of it is read for this listener.
-    let from = match journal.log().entries(begin, entries, CHUNK_BYTES_MAX)? {
-        Some(stretch) => Some((begin, stretch)),
-        None => {
-            journal.log().entries(after, entries, CHUNK_BYTES_MAX)?.map(|stretch| (after, stretch))
+impl Inner {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the chunk that holds the entry after `after`: chunks begin at fixed places where the
+    /// log lets them, so that listeners who come from different places share them.
+    fn read(&self, after: u64) -> Result<Arc<Chunk>> {
+        let fixed = after / CHUNK_ENTRIES * CHUNK_ENTRIES;
+        let mut from = fixed;
+        loop {
+            let end = fixed + CHUNK_ENTRIES;
+            let entries = usize::try_from(CHUNK_ENTRIES).unwrap_or(usize::MAX);
+            let log = self.journal.log();
+            let Some(mut stretch) = log.entries(from, entries, CHUNK_BYTES_MAX)? else {
+                // The log may begin within the chunk.
+                if from == after {
+                    return Err(too_old());
+                }
+                from = after;
+                continue;
+            };
+            stretch.entries.retain(|(number, _)| *number <= end);
+            let upto = stretch.upto.min(end);
+            if upto > after {
+                let bytes = stretch.entries.iter().map(|(_, entry)| weight(entry)).sum();
+                return Ok(Arc::new(Chunk::of(from, upto, stretch.entries, bytes)));
+            }
+            if upto <= from {
+                return Err(Refusal::internal());
+            }
+            // Large entries fill chunks before their end.
+            from = upto;
         }
-    };
-    let (from, mut stretch) = from.ok_or_else(too_old)?;
-    let end = begin + CHUNK_ENTRIES;
-    stretch.entries.retain(|(number, _)| *number <= end);
-    Ok(Chunk::of(from, stretch.upto.min(end), stretch.entries))
+    }
+}
+
+/// Bytes that an entry takes on the heap for what its author wrote, about.
+fn weight(entry: &Entry) -> usize {
+    let Entry::Act(act) = entry else { return 0 };
+    match act.message() {
+        Some(message) => message.body.len(),
+        // Claims: their evidence is what weighs, and the encoded form tells it best.
+        None => entry.encode(Vec::new()).len(),
+    }
 }
 
 /// 400 `invalid_cursor` of a cursor that lies too far back to be replayed.
 pub fn too_old() -> Refusal {
-    let detail = "The cursor is too old for a feed. Read the inbox and begin the feed from the \
-                  cursor that it gives.";
+    let detail = "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without \
+                  `since`) and begin the feed from the cursor that it gives.";
     Refusal::new(Reason::InvalidCursor, detail)
 }

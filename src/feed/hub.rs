@@ -1,37 +1,71 @@
 //! From committed entries, in their one order, to listeners.
 //!
 //! Scopes `threads` and `all` are served here; the turns of scope `inbox` go through the inbox
-//! actor of their participant. A listener that replays is not live: it joins once it is near the
-//! head, and what lies between comes from the ring of recent acts, under the same lock.
+//! actor of their participant. A listener that is behind is not told anything: it catches up at
+//! its own pace, at last out of the ring of recent acts, and under the lock that also guards the
+//! deliveries it is made live where it has come to.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use parley_protocol::entry::{Act, Due};
+use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::{Frame, Scope, act_frames, turn_frame};
 use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Identity, Participant};
+use parley_protocol::who::Identity;
 
-use super::outlet::{Close, Item, Outlet, Subscription};
-use super::told::Told;
 use crate::inbox::Inboxes;
 use crate::journal::Committed;
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Item, Outlet, Subscription};
 
-/// Acts that are kept for listeners on their way from replay to live.
+/// Acts that are kept for listeners who come near the head.
 pub const RING_ACTS_MAX: usize = 4_096;
+/// Acts that a listener is given from the ring at a time, and so lacks at most when it goes live:
+/// they are put in its queue whatever its bound.
+pub const APPROACH_ACTS_MAX: usize = 64;
+/// Entries without anything to tell after which a feed is told how far the hub has looked.
+pub const MARK_ENTRIES: u64 = 100_000;
+/// Entries between two looks at which feeds had nothing to tell for so long.
+const LOOK_ENTRIES: u64 = 4_096;
 
-/// Acts that a listener may lack when it joins: what it lacks is handed to it and written while
-/// live frames fill its queue already, so it must be little.
-pub const JOIN_ACTS_MAX: usize = 256;
+/// What a listener that comes near the head is given.
+pub enum Approach {
+    /// The ring does not reach back so far: the log does.
+    Far,
+    /// The next acts, in order; there are more.
+    Near(Vec<Arc<Told>>),
+    /// The listener is live: in its queue is what it lacked up to the entry of this number.
+    Live(u64),
+}
 
-/// How a listener joined.
-pub struct Joined {
-    /// The acts between the place it asked for and now, in order, to be written first.
-    pub missed: Vec<Arc<Told>>,
-    /// The number of the entry up to which they go.
-    pub looked: u64,
+/// How far a listener has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// It was given its frames up to here.
+    pub since: Position,
+    /// Entries up to this one have been looked at wholly.
+    pub after: u64,
+}
+
+impl Place {
+    /// The place of a cursor.
+    pub fn at(since: Position) -> Self {
+        let whole = since >= Position::after(since.entry());
+        let after = if whole { since.entry() } else { since.entry().saturating_sub(1) };
+        Self { since, after }
+    }
+
+    /// Whether a frame of the entry `number` lies beyond.
+    pub fn lacks(self, frame: Frame, number: u64) -> bool {
+        frame.position(number) > self.since
+    }
+
+    /// The position up to which it has looked.
+    pub fn looked(self) -> Position {
+        Position::after(self.after).max(self.since)
+    }
 }
 
 /// Caps on listeners.
@@ -62,9 +96,14 @@ struct Index {
     ring_after: u64,
     all: Vec<Arc<Outlet>>,
     threads: HashMap<ThreadId, Vec<Arc<Outlet>>>,
-    seats: Vec<Arc<Outlet>>,
+    /// Everyone seated, by the address of the outlet, which stays while it is here.
+    seats: HashMap<usize, Arc<Outlet>>,
     per_identity: HashMap<Identity, usize>,
     stopping: bool,
+}
+
+fn address(outlet: &Arc<Outlet>) -> usize {
+    Arc::as_ptr(outlet).addr()
 }
 
 impl Hub {
@@ -91,6 +130,7 @@ impl Hub {
     /// Tells everyone concerned of a batch of committed entries. Never waits for a listener.
     pub fn deliver(&self, batch: &[Arc<Committed>], now: Millis) {
         let mut index = self.index();
+        let before = index.delivered;
         for committed in batch {
             if let Some(told) = Told::of(committed, now) {
                 index.tell(&told);
@@ -99,9 +139,25 @@ impl Hub {
             }
             index.delivered = committed.number;
         }
+        if before / LOOK_ENTRIES != index.delivered / LOOK_ENTRIES {
+            self.mark(&index);
+        }
     }
 
-    /// A seat for a listener, within the caps; it hears nothing until it joins.
+    /// Tells feeds that had nothing to tell for long how far the hub has looked, behind all that
+    /// was told before.
+    fn mark(&self, index: &Index) {
+        let looked = index.delivered;
+        let quiet = |outlet: &&Arc<Outlet>| looked.saturating_sub(outlet.told()) >= MARK_ENTRIES;
+        for outlet in index.seats.values().filter(quiet) {
+            match outlet.subscription.scope {
+                Scope::Inbox => self.inboxes.mark(outlet, looked),
+                Scope::All | Scope::Threads => outlet.mark(looked),
+            }
+        }
+    }
+
+    /// A seat for a listener, within the caps; it hears nothing until it goes live.
     ///
     /// # Errors
     /// 503 `overloaded`, 429 `rate_limited`, 503 `shutting_down`.
@@ -111,75 +167,93 @@ impl Hub {
             let detail = "The server is shutting down. Connect again in a moment.";
             return Err(Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000));
         }
-        if index.seats.len() >= self.caps.connections_max {
-            let detail = "The server has as many listeners as it takes. Try again later.";
-            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
-        }
-        let identity = Arc::clone(&outlet.subscription.participant.identity);
-        let count = index.per_identity.entry(identity).or_default();
-        if *count >= self.caps.per_identity_max {
+        let identity = &outlet.subscription.participant.identity;
+        let count = index.per_identity.get(identity).copied().unwrap_or_default();
+        if count >= self.caps.per_identity_max {
             let detail = "This identity has as many feeds open as it may. Close one, or follow \
                           more with one feed.";
             return Err(Refusal::new(Reason::RateLimited, detail).retry_after(1_000));
         }
-        *count += 1;
-        index.seats.push(Arc::clone(outlet));
-        metrics::gauge!("parley_feed_connections").set(index.seats.len() as f64);
+        if index.seats.len() >= self.caps.connections_max {
+            let detail = "The server has as many listeners as it takes. Try again later.";
+            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
+        }
+        index.per_identity.insert(Arc::clone(identity), count + 1);
+        index.seats.insert(address(outlet), Arc::clone(outlet));
+        index.gauge();
         Ok(())
     }
 
-    /// Makes a seated listener live after the entry numbered `after`, as if it had been live
-    /// since; `None` starts now. Gives nothing if `after` lies too far back: it replays more of
-    /// the log then and tries again.
-    pub fn join(
+    /// Makes a seated listener live now; gives the number of the entry after which it begins.
+    pub fn join(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) -> u64 {
+        let mut index = self.index();
+        outlet.catch_up([], index.delivered);
+        self.go_live(&mut index, outlet, threads);
+        index.delivered
+    }
+
+    /// What a listener that has looked up to `place` lacks, as far as the ring holds it. Where
+    /// that is little it is put in the listener's queue, and the listener goes live, as if it had
+    /// been since: again, if it was before, or for the first time, at the end of its replay.
+    pub fn approach(
         &self,
         outlet: &Arc<Outlet>,
         threads: &[ThreadId],
-        after: Option<u64>,
-    ) -> Option<Joined> {
+        place: Place,
+        was_live: bool,
+    ) -> Approach {
         let mut index = self.index();
-        let after = after.unwrap_or(index.delivered);
-        let begun = index.ring.partition_point(|told| told.number() <= after);
-        if after < index.ring_after || index.ring.len() - begun > JOIN_ACTS_MAX {
-            return None;
+        if place.after < index.ring_after {
+            return Approach::Far;
         }
-        let missed = index.ring.range(begun..).cloned().collect();
+        let begun = index.ring.partition_point(|told| told.number() <= place.after);
+        let end = index.ring.len().min(begun + APPROACH_ACTS_MAX);
+        let acts = index.ring.range(begun..end);
+        if end < index.ring.len() {
+            return Approach::Near(acts.cloned().collect());
+        }
+        let mut missed = Vec::new();
+        for told in acts {
+            let frames = frames_for(&outlet.subscription, told.act(), threads);
+            let frames = frames.filter(|frame| place.lacks(*frame, told.number()));
+            missed.extend(frames.map(|frame| Item::Frame(frame, Arc::clone(told))));
+        }
+        let delivered = index.delivered;
+        missed.extend((!was_live).then_some(Item::CaughtUp(delivered)));
+        outlet.catch_up(missed, delivered);
+        if !was_live {
+            self.go_live(&mut index, outlet, threads);
+        }
+        Approach::Live(delivered)
+    }
+
+    fn go_live(&self, index: &mut Index, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
         match outlet.subscription.scope {
             Scope::All => index.all.push(Arc::clone(outlet)),
             Scope::Threads => index.follow(outlet, threads),
             // Under the lock: whatever is delivered next comes after this in the actor's mailbox.
             Scope::Inbox => self.inboxes.join(outlet),
         }
-        Some(Joined { missed, looked: index.delivered })
     }
 
-    /// Follows further threads from now on.
+    /// Follows further threads from now on, and queues the answer.
     pub fn follow(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
-        self.index().follow(outlet, threads);
+        let mut index = self.index();
+        index.follow(outlet, threads);
+        outlet.following(index.delivered);
     }
 
-    /// Follows these threads no longer.
+    /// Follows these threads no longer, and queues the answer.
     pub fn unfollow(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
-        self.index().unfollow(outlet, threads);
-    }
-
-    /// Queues, behind all that was told before, up to where the hub has looked.
-    pub fn mark(&self, outlet: &Arc<Outlet>) {
-        let index = self.index();
-        let looked = Item::Looked(index.delivered);
-        match outlet.subscription.scope {
-            Scope::Inbox => self.inboxes.mark(outlet, looked),
-            Scope::All | Scope::Threads => outlet.push(looked),
-        }
+        let mut index = self.index();
+        index.unfollow(outlet, threads);
+        outlet.following(index.delivered);
     }
 
     /// Gives the seat back.
     pub fn leave(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
-        outlet.leave();
         let mut index = self.index();
-        let seats = index.seats.len();
-        index.seats.retain(|seat| !Arc::ptr_eq(seat, outlet));
-        if index.seats.len() < seats {
+        if index.seats.remove(&address(outlet)).is_some() {
             let identity = &outlet.subscription.participant.identity;
             if let Some(count) = index.per_identity.get_mut(identity) {
                 *count -= 1;
@@ -188,7 +262,7 @@ impl Hub {
                 }
             }
         }
-        metrics::gauge!("parley_feed_connections").set(index.seats.len() as f64);
+        index.gauge();
         match outlet.subscription.scope {
             Scope::All => index.all.retain(|seat| !Arc::ptr_eq(seat, outlet)),
             Scope::Threads => index.unfollow(outlet, threads),
@@ -198,7 +272,7 @@ impl Hub {
 
     /// Cuts the feeds of a token that was revoked.
     pub fn revoke(&self, token: TokenId) {
-        for seat in &self.index().seats {
+        for seat in self.index().seats.values() {
             if seat.subscription.token == token {
                 seat.close(Close::Revoked);
             }
@@ -207,7 +281,7 @@ impl Hub {
 
     /// Cuts the feeds whose token has expired.
     pub fn expire(&self, now: Millis) {
-        for seat in &self.index().seats {
+        for seat in self.index().seats.values() {
             if seat.subscription.expires_at.is_some_and(|at| at <= now) {
                 seat.close(Close::Revoked);
             }
@@ -218,7 +292,7 @@ impl Hub {
     pub fn stop(&self) {
         let mut index = self.index();
         index.stopping = true;
-        for seat in &index.seats {
+        for seat in index.seats.values() {
             seat.close(Close::ShuttingDown);
         }
     }
@@ -226,11 +300,18 @@ impl Hub {
 
 impl Index {
     fn tell(&self, told: &Arc<Told>) {
-        for outlet in &self.all {
-            tell_one(outlet, told);
+        let followers = self.threads.get(&told.act().thread);
+        if self.all.is_empty() && followers.is_none() {
+            return;
         }
-        for outlet in self.threads.get(&told.act().thread).into_iter().flatten() {
-            tell_acts(outlet, told);
+        let frames: Vec<Frame> = act_frames(told.act()).collect();
+        for outlet in &self.all {
+            let Subscription { participant, anyone, .. } = &outlet.subscription;
+            let turn = turn_frame(told.act(), participant, *anyone);
+            outlet.tell(told, frames.iter().copied().chain(turn));
+        }
+        for outlet in followers.into_iter().flatten() {
+            outlet.tell(told, frames.iter().copied());
         }
     }
 
@@ -262,62 +343,24 @@ impl Index {
             }
         }
     }
-}
 
-fn tell_acts(outlet: &Outlet, told: &Arc<Told>) {
-    for frame in act_frames(told.act()) {
-        outlet.push(Item::Frame(frame, Arc::clone(told)));
+    fn gauge(&self) {
+        metrics::gauge!("parley_feed_connections").set(self.seats.len() as f64);
     }
 }
 
-/// The frames that a listener which follows `threads` is told of one act, in order.
-pub fn frames_for(subscription: &Subscription, act: &Act, threads: &[ThreadId]) -> Vec<Frame> {
-    let follows = match subscription.scope {
+/// The frames that a listener which follows `threads`, sorted, is told of one act, in order.
+pub fn frames_for<'a>(
+    subscription: &'a Subscription,
+    act: &'a Act,
+    threads: &[ThreadId],
+) -> impl Iterator<Item = Frame> + use<'a> {
+    let Subscription { participant, scope, anyone, .. } = subscription;
+    let follows = match scope {
         Scope::All => true,
-        Scope::Threads => threads.contains(&act.thread),
+        Scope::Threads => threads.binary_search(&act.thread).is_ok(),
         Scope::Inbox => false,
     };
-    let mut frames = Vec::new();
-    if follows {
-        frames.extend(act_frames(act));
-    }
-    if subscription.scope.tells_turns() {
-        frames.extend(turn_frame(act, &subscription.participant, subscription.anyone));
-    }
-    frames
-}
-
-fn tell_one(outlet: &Outlet, told: &Arc<Told>) {
-    for frame in frames_for(&outlet.subscription, told.act(), &[]) {
-        outlet.push(Item::Frame(frame, Arc::clone(told)));
-    }
-}
-
-/// The participants whose directed turn an act may change, as inbox actors are found: each due
-/// one, and the bare line of it.
-pub fn directed(told: &Told) -> impl Iterator<Item = Participant> {
-    let act = told.act();
-    let now = act.awaiting.as_ref().filter(|_| act.awaiting_set);
-    let both = [now, act.awaiting_was.as_ref()];
-    let mut found: Vec<Participant> = Vec::new();
-    for due in both.into_iter().flatten().map(|awaiting| &awaiting.due) {
-        let Due::Participant(due) = due else { continue };
-        let line = Participant { identity: Arc::clone(&due.identity), extension: None };
-        for participant in [due.clone(), line] {
-            if !found.contains(&participant) {
-                found.push(participant);
-            }
-        }
-    }
-    found.into_iter()
-}
-
-/// Whether an act puts a question to anyone, or settles one.
-pub fn concerns_anyone(told: &Told) -> bool {
-    let act = told.act();
-    let set = act.awaiting_set.then_some(act.awaiting.as_ref()).flatten();
-    [set, act.awaiting_was.as_ref()]
-        .into_iter()
-        .flatten()
-        .any(|awaiting| awaiting.due == Due::Anyone)
+    let turn = scope.tells_turns().then(|| turn_frame(act, participant, *anyone)).flatten();
+    follows.then(|| act_frames(act)).into_iter().flatten().chain(turn)
 }

@@ -1,8 +1,10 @@
 //! Listening: from committed entries to feeds (bindings.md §6).
 
 pub mod chunks;
-pub mod encode;
+pub mod client;
+pub mod connection;
 pub mod hub;
-pub mod outlet;
+pub mod listener;
 pub mod replay;
-pub mod told;
+pub mod sse;
+pub mod tickets;

@@ -1,25 +1,32 @@
-//! From a cursor to the present, at the reader's pace: out of the log until the head is near, then
-//! live, with nothing left out and nothing twice at the seam.
+//! From a place in the order to the present, at the reader's pace: out of the log until the ring
+//! reaches back, out of the ring until the head is near, then live, with nothing left out and
+//! nothing twice at the seam.
+//!
+//! No view and no chunk outlives a step: nothing is held while a client takes its time.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use parley_protocol::entry::{Act, Entry, Position};
+use parley_protocol::entry::Position;
 use parley_protocol::feed::Frame;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Result;
 use parley_protocol::time::Millis;
+use parley_protocol::wire::frame::Type;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::chunks::Chunks;
-use super::encode::{Encoder, When};
-use super::hub::{Hub, JOIN_ACTS_MAX, frames_for};
-use super::outlet::Outlet;
-use crate::journal::{Committed, Journal};
+use super::hub::{Approach, Hub, Place, frames_for};
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::outlet::Outlet;
+use crate::outlet::encode::Encoder;
 
-/// Frames that one step gives at most, roughly: what a slow reader holds in memory.
-const STEP_FRAMES: usize = 256;
+/// Frames that one step gives at most.
+const STEP_FRAMES: usize = 32;
+/// Bytes of them above which a step ends: with the frame that reaches it, what a slow reader holds.
+const STEP_BYTES: usize = 32 << 10;
 
-/// What a replay needs, shared by all.
+/// What feeds are made of, shared by all.
 pub struct Sources {
     /// The journal.
     pub journal: Arc<Journal>,
@@ -29,106 +36,138 @@ pub struct Sources {
     pub chunks: Chunks,
     /// Makes frames.
     pub encoder: Encoder,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Entries that a replay reaches back (`feed.replay_max`).
+    pub replay_max: u64,
 }
 
-/// One listener's replay.
+/// A frame on its way to a listener.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Its type.
+    pub kind: Type,
+    /// Its cursor's position.
+    pub cursor: Position,
+    /// Its JSON.
+    pub text: Utf8Bytes,
+}
+
+impl Sent {
+    /// The frame `which` of the entry `number`.
+    pub(super) fn of(which: Frame, number: u64, text: Utf8Bytes) -> Self {
+        let kind = match which {
+            Frame::Message => Type::Message,
+            Frame::Event => Type::Event,
+            Frame::Claim(_) => Type::Claim,
+            Frame::Awaiting => Type::Awaiting,
+            Frame::Settled => Type::Settled,
+        };
+        Self { kind, cursor: which.position(number), text }
+    }
+}
+
+/// What a step brought.
+pub enum Step {
+    /// Frames, perhaps none; there is more to come.
+    Given(Vec<Sent>),
+    /// The listener is live; what it still lacked, up to the entry of this number, lies in its
+    /// queue.
+    Live(u64),
+}
+
+/// One listener's way to the present.
+#[derive(Debug)]
 pub struct Replay {
-    sources: Arc<Sources>,
-    outlet: Arc<Outlet>,
-    threads: Vec<ThreadId>,
-    /// Frames up to here have been given.
-    since: Position,
-    /// Entries up to here have been looked at wholly.
-    after: u64,
-    joined: bool,
+    /// How far it has come.
+    pub place: Place,
+    /// Whether it was live before.
+    pub was_live: bool,
 }
 
 impl Replay {
-    /// A replay of everything after `since` that concerns `outlet`, following `threads`.
-    pub fn new(
-        sources: Arc<Sources>,
-        outlet: Arc<Outlet>,
-        threads: Vec<ThreadId>,
-        since: Position,
-    ) -> Self {
-        let whole = since >= Position::after(since.entry());
-        let after = if whole { since.entry() } else { since.entry().saturating_sub(1) };
-        Self { sources, outlet, threads, since, after, joined: false }
+    /// Goes on from `since`.
+    pub fn new(since: Position, was_live: bool) -> Self {
+        Self { place: Place::at(since), was_live }
     }
 
-    /// The place up to which the replay has looked.
-    pub fn looked(&self) -> Position {
-        Position::after(self.after).max(self.since)
-    }
-
-    /// The next frames with their places, perhaps none; `None` once the listener is live and all
-    /// that came before has been given.
+    /// The next frames of what concerns `outlet`, which follows `threads`. Loses nothing if it is
+    /// dropped.
     ///
     /// # Errors
     /// 400 `invalid_cursor` if the log holds what is missing no more, 503 if it cannot be read.
-    pub async fn next(&mut self, now: Millis) -> Result<Option<Vec<(Position, Frame, Bytes)>>> {
-        if self.joined {
-            return Ok(None);
-        }
-        let sources = Arc::clone(&self.sources);
-        let head = sources.hub.delivered();
-        let near = head.saturating_sub(self.after) <= JOIN_ACTS_MAX as u64;
-        if near
-            && let Some(joined) = sources.hub.join(&self.outlet, &self.threads, Some(self.after))
-        {
-            self.joined = true;
-            let mut frames = Vec::new();
-            for told in joined.missed {
-                for frame in frames_for(&self.outlet.subscription, told.act(), &self.threads) {
-                    let place = frame.position(told.number());
-                    if place > self.since {
-                        frames.push((place, frame, told.bytes(frame, &sources.encoder)));
-                    }
-                }
-            }
-            self.after = joined.looked.max(self.after);
-            return Ok(Some(frames));
-        }
-        self.step(&sources, head, now).await.map(Some)
-    }
-
-    async fn step(
+    pub async fn step(
         &mut self,
         sources: &Sources,
-        head: u64,
+        outlet: &Arc<Outlet>,
+        threads: &[ThreadId],
+    ) -> Result<Step> {
+        let now = sources.clock.now();
+        match sources.hub.approach(outlet, threads, self.place, self.was_live) {
+            Approach::Live(looked) => {
+                self.place.after = looked.max(self.place.after);
+                Ok(Step::Live(looked))
+            }
+            Approach::Near(acts) => {
+                let mut given = Given::default();
+                for told in acts {
+                    for which in frames_for(&outlet.subscription, told.act(), threads) {
+                        if self.place.lacks(which, told.number()) {
+                            let text = sources.encoder.retold(&told, which, now)?;
+                            given.add(Sent::of(which, told.number(), text));
+                        }
+                    }
+                    self.place.after = told.number();
+                    if given.is_full() {
+                        break;
+                    }
+                }
+                Ok(Step::Given(given.frames))
+            }
+            Approach::Far => self.read(sources, outlet, threads, now).await.map(Step::Given),
+        }
+    }
+
+    async fn read(
+        &mut self,
+        sources: &Sources,
+        outlet: &Arc<Outlet>,
+        threads: &[ThreadId],
         now: Millis,
-    ) -> Result<Vec<(Position, Frame, Bytes)>> {
-        let chunk = sources.chunks.at(self.after, head).await?;
-        let subscription = &self.outlet.subscription;
-        let mut frames = Vec::new();
-        for (number, act) in chunk.concerning(subscription, &self.threads, self.after) {
-            let which = frames_for(subscription, act, &self.threads);
-            let which = which.into_iter().filter(|frame| frame.position(number) > self.since);
-            let which: Vec<Frame> = which.collect();
-            if !which.is_empty() {
-                let present = present(sources, number, act)?;
-                for frame in which {
-                    let bytes = sources.encoder.frame(&present, frame, now, When::Later);
-                    frames.push((frame.position(number), frame, bytes));
+    ) -> Result<Vec<Sent>> {
+        let chunk = sources.chunks.at(self.place.after).await?;
+        let mut given = Given::default();
+        for (number, act) in chunk.concerning(&outlet.subscription, threads, self.place.after) {
+            for which in frames_for(&outlet.subscription, act, threads) {
+                if self.place.lacks(which, number) {
+                    let text = sources.encoder.replayed(number, act, which, now)?;
+                    given.add(Sent::of(which, number, text));
                 }
             }
-            self.after = number;
-            if frames.len() >= STEP_FRAMES {
-                return Ok(frames);
+            self.place.after = number;
+            if given.is_full() {
+                return Ok(given.frames);
             }
         }
-        self.after = chunk.upto.max(self.after);
-        Ok(frames)
+        self.place.after = chunk.upto.max(self.place.after);
+        Ok(given.frames)
     }
 }
 
-/// An act with its objects as they stand now.
-fn present(sources: &Sources, number: u64, act: &Act) -> Result<Committed> {
-    let view = sources.journal.view();
-    let mut claims = Vec::new();
-    for id in act.claims() {
-        claims.extend(view.claim(id)?);
+/// What one step gives.
+#[derive(Default)]
+struct Given {
+    frames: Vec<Sent>,
+    bytes: usize,
+}
+
+impl Given {
+    fn add(&mut self, sent: Sent) {
+        self.bytes += sent.text.len();
+        self.frames.push(sent);
     }
-    let head = view.head(act.thread)?;
-    Ok(Committed { number, entry: Entry::Act(Box::new(act.clone())), head, claims })
+
+    fn is_full(&self) -> bool {
+        self.frames.len() >= STEP_FRAMES || self.bytes >= STEP_BYTES
+    }
 }

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parley_protocol::entry::Due;
 use parley_protocol::feed::{Frame, turn_frame};
 use parley_protocol::who::Participant;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::Notify;
 
-use crate::feed::hub::{concerns_anyone, directed};
-use crate::feed::outlet::{Close, Item, Outlet};
-use crate::feed::told::Told;
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Outlet};
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
 pub const MAILBOX_MAX: usize = 16_384;
@@ -56,7 +56,7 @@ impl Listener {
             return;
         };
         match self {
-            Self::Feed(outlet) => outlet.push(Item::Frame(frame, Arc::clone(told))),
+            Self::Feed(outlet) => outlet.tell(told, [frame]),
             Self::Held { notify, .. } if frame == Frame::Awaiting => notify.notify_one(),
             Self::Held { .. } => {}
         }
@@ -78,8 +78,8 @@ pub enum Message {
     Leave(Listener),
     /// An act that may concern the participant.
     Tell(Arc<Told>),
-    /// Queued behind all that was told before.
-    Mark(Arc<Outlet>, Item),
+    /// How far the hub has looked, for one feed, behind all that was told before.
+    Mark(Arc<Outlet>, u64),
 }
 
 /// The actor of one participant's inbox.
@@ -116,7 +116,7 @@ impl Actor for InboxActor {
                     listener.tell(&self.participant, &told);
                 }
             }
-            Message::Mark(outlet, item) => outlet.push(item),
+            Message::Mark(outlet, looked) => outlet.mark(looked),
         }
         Ok(())
     }
@@ -144,12 +144,16 @@ struct Awake {
 }
 
 impl Awake {
-    /// Sends, or says that the mailbox is full.
-    fn send(&self, message: Message) -> bool {
+    /// Sends.
+    ///
+    /// # Errors
+    /// Why its listeners are to be cut: the mailbox is full, or the actor is no more.
+    fn send(&self, message: Message) -> Result<(), Close> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAILBOX_MAX {
-            return false;
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(Close::SlowConsumer);
         }
-        self.actor.send_message(message).is_ok()
+        self.actor.send_message(message).map_err(|_| Close::Failed)
     }
 
     fn cut(&self, why: Close) {
@@ -195,8 +199,8 @@ impl Inboxes {
         if let Some(awake) = registry.awake.get_mut(participant) {
             awake.board += usize::from(listener.anyone());
             awake.listeners.push(listener.clone());
-            if !awake.send(Message::Join(listener.clone())) {
-                listener.cut(Close::Failed);
+            if let Err(why) = awake.send(Message::Join(listener.clone())) {
+                listener.cut(why);
             }
         }
     }
@@ -216,7 +220,20 @@ impl Inboxes {
         if awake.listeners.is_empty() {
             registry.sleep(participant);
         } else {
-            awake.send(Message::Leave(listener.clone()));
+            // If it takes nothing any more its listeners are on their way out too.
+            let _ = awake.send(Message::Leave(listener.clone()));
+        }
+    }
+
+    /// Listens again, where the inbox was put to sleep meanwhile because it failed.
+    pub fn renew(&self, participant: &Participant, listener: &Listener) {
+        let is_there = self
+            .registry()
+            .awake
+            .get(participant)
+            .is_some_and(|awake| awake.listeners.iter().any(|other| other.is(listener)));
+        if !is_there {
+            self.listen(participant, listener.clone());
         }
     }
 
@@ -241,41 +258,37 @@ impl Inboxes {
         if registry.awake.is_empty() {
             return;
         }
-        let mut full = Vec::new();
-        if concerns_anyone(told) {
-            for (participant, awake) in &registry.awake {
-                let told_directly = awake.board == 0;
-                if !told_directly && !awake.send(Message::Tell(Arc::clone(told))) {
-                    full.push(participant.clone());
-                }
+        let anyone = concerns_anyone(told);
+        let mut cut = Vec::new();
+        let mut send = |participant: &Participant, awake: &Awake| {
+            if let Err(why) = awake.send(Message::Tell(Arc::clone(told))) {
+                awake.cut(why);
+                cut.push(participant.clone());
             }
-            for participant in directed(told) {
-                let awake = registry.awake.get(&participant).filter(|awake| awake.board == 0);
-                if awake.is_some_and(|awake| !awake.send(Message::Tell(Arc::clone(told)))) {
-                    full.push(participant);
-                }
-            }
-        } else {
-            for participant in directed(told) {
-                let awake = registry.awake.get(&participant);
-                if awake.is_some_and(|awake| !awake.send(Message::Tell(Arc::clone(told)))) {
-                    full.push(participant);
-                }
+        };
+        if anyone {
+            for (participant, awake) in registry.awake.iter().filter(|(_, one)| one.board > 0) {
+                send(participant, awake);
             }
         }
-        for participant in full {
-            if let Some(awake) = registry.awake.get(&participant) {
-                awake.cut(Close::SlowConsumer);
+        for participant in directed(told) {
+            // Those at the board have it already.
+            let awake = registry.awake.get(&participant).filter(|one| !anyone || one.board == 0);
+            if let Some(awake) = awake {
+                send(&participant, awake);
             }
+        }
+        for participant in cut {
             registry.sleep(&participant);
         }
     }
 
-    /// Queues `item` behind all that was told to this feed before.
-    pub fn mark(&self, outlet: &Arc<Outlet>, item: Item) {
+    /// Tells this feed how far the hub has looked, behind all that it was told before.
+    pub fn mark(&self, outlet: &Arc<Outlet>, looked: u64) {
         let registry = self.registry();
         if let Some(awake) = registry.awake.get(&outlet.subscription.participant) {
-            awake.send(Message::Mark(Arc::clone(outlet), item));
+            // It is no loss: a feed that is told much needs no mark.
+            let _ = awake.send(Message::Mark(Arc::clone(outlet), looked));
         }
     }
 
@@ -343,4 +356,31 @@ impl Actor for Supervisor {
         }
         Ok(())
     }
+}
+
+/// The participants whose directed turn an act may change, as inboxes are found: each due one,
+/// and the bare line of it.
+fn directed(told: &Told) -> impl Iterator<Item = Participant> {
+    let act = told.act();
+    let now = act.awaiting.as_ref().filter(|_| act.awaiting_set);
+    let both = [now, act.awaiting_was.as_ref()];
+    let mut found: Vec<Participant> = Vec::new();
+    for due in both.into_iter().flatten().map(|awaiting| &awaiting.due) {
+        let Due::Participant(due) = due else { continue };
+        let line = Participant { identity: Arc::clone(&due.identity), extension: None };
+        for participant in [due.clone(), line] {
+            if !found.contains(&participant) {
+                found.push(participant);
+            }
+        }
+    }
+    found.into_iter()
+}
+
+/// Whether an act puts a question to anyone, or settles one.
+fn concerns_anyone(told: &Told) -> bool {
+    let act = told.act();
+    let set = act.awaiting_set.then_some(act.awaiting.as_ref()).flatten();
+    let both = [set, act.awaiting_was.as_ref()];
+    both.into_iter().flatten().any(|awaiting| awaiting.due == Due::Anyone)
 }

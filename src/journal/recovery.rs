@@ -16,6 +16,7 @@ use super::cursor::Cursors;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::fold::{Around, Folder};
+use super::log::backend::Overlay;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, Options, PUBLISH_QUEUE};
 use super::publisher::{Listeners, Publisher};
@@ -28,6 +29,8 @@ use crate::clock::Clock;
 
 /// The file of the archive.
 pub const ARCHIVE_NAME: &str = "archive.redb";
+/// What it is called until it is complete.
+const ARCHIVE_NEW_NAME: &str = "archive-new.redb";
 
 /// A journal, and what must run for it to work.
 pub struct Opened {
@@ -55,6 +58,7 @@ impl Journal {
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
+        make_archive(&*disk, cache_bytes)?;
         let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
@@ -84,10 +88,12 @@ impl Journal {
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
         let mut folder_room = room.clone();
+        let rescued = Arc::clone(&disk);
         let around = Around {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
+            rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
             room: Box::new(move || folder_room.look()),
         };
         let folder = Folder::new(around, archive);
@@ -96,11 +102,33 @@ impl Journal {
     }
 }
 
-fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+/// Makes the archive if there is none: under another name until it is complete, so that no later
+/// start finds half of one.
+fn make_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<(), StoreError> {
     let error = |error| StoreError::io(ARCHIVE_NAME, error);
-    let file = disk.create(ARCHIVE_NAME).map_err(error)?;
-    disk.sync().map_err(error)?;
+    let names = disk.list().map_err(error)?;
+    if names.iter().any(|name| name == ARCHIVE_NAME) {
+        return Ok(());
+    }
+    if names.iter().any(|name| name == ARCHIVE_NEW_NAME) {
+        disk.remove(ARCHIVE_NEW_NAME).map_err(error)?;
+    }
+    let file = disk.create(ARCHIVE_NEW_NAME).map_err(error)?;
+    drop(Archive::open(file, cache_bytes)?);
+    disk.rename(ARCHIVE_NEW_NAME, ARCHIVE_NAME).map_err(error)?;
+    disk.sync().map_err(error)
+}
+
+fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+    let file = disk.open(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
     Archive::open(file, cache_bytes)
+}
+
+/// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
+fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+    let error = |error| StoreError::io(ARCHIVE_NAME, error);
+    let file = Overlay::new(disk.open(ARCHIVE_NAME).map_err(error)?).map_err(error)?;
+    Archive::open(Box::new(file), cache_bytes)
 }
 
 /// The entries with what they made of their threads, as they were committed first; and the highest

@@ -28,6 +28,11 @@ impl<'a> Held<'a> {
         inboxes.listen(participant, listener.clone());
         Self { inboxes, participant, listener, notify }
     }
+
+    /// Listens on, whatever has become of the inbox actor.
+    fn renew(&self) {
+        self.inboxes.renew(self.participant, &self.listener);
+    }
 }
 
 impl Drop for Held<'_> {
@@ -56,7 +61,7 @@ impl Forum {
                 return Ok(page.answer);
             }
             tokio::select! {
-                () = held.notify.notified() => {}
+                () = held.notify.notified() => held.renew(),
                 () = self.inner.stopping.cancelled() => {}
                 () = tokio::time::sleep_until(end) => {}
             }

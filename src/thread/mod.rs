@@ -98,7 +98,7 @@ impl ThreadActor {
                 return Ok(());
             }
             state.loaded = None;
-            let lease = journal.acquire(self.thread).await.map_err(|_| internal())??;
+            let lease = journal.acquire(self.thread).await.map_err(|_| Refusal::internal())??;
             let thread = journal.view().thread(self.thread)?;
             if journal.generation() != generation {
                 continue;
@@ -140,7 +140,7 @@ impl ThreadActor {
             Ok(Err(refusal)) => self.answer(loaded, Err(refusal), reply),
             Err(_) => {
                 tracing::error!(thread = %self.thread, "judging an act panicked");
-                self.answer(loaded, Err(internal()), reply);
+                self.answer(loaded, Err(Refusal::internal()), reply);
             }
         }
     }
@@ -232,11 +232,4 @@ impl Actor for ThreadActor {
 pub fn thread_not_found(thread: ThreadId) -> Refusal {
     let detail = format!("There is no thread {thread}. List the threads and name one of them.");
     Refusal::new(Reason::ThreadNotFound, detail).of(thread)
-}
-
-/// 500 `internal`, when the outcome of a write is not known.
-pub fn internal() -> Refusal {
-    let detail = "The server failed on this call. Whether it took effect is not known: read the \
-                  thread, or send it again under the same idempotency key.";
-    Refusal::new(Reason::Internal, detail)
 }

@@ -271,8 +271,8 @@ fn planted() {
     assert_eq!(open(&disk).subjects(), ["before"]);
 }
 
-/// Goal: whatever fails at whatever moment, in the log or in the archive, a restart shows everything
-/// acknowledged and nothing that was never asked. Method: a small load, folded as it goes, over
+/// Goal: whatever fails at whatever moment, in the log or in the archive, a restart shows all that
+/// was acknowledged and nothing that was never asked. Method: a small load, folded as it goes, over
 /// small segments that are soon dropped; at its n-th write or sync the disk fails once, or goes on
 /// failing for a while; at the end the power goes or the process, then the power once more. A
 /// failing row names its numbers.

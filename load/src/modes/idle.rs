@@ -66,7 +66,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     readback::threads(site.address, &site.admin(), records, &findings, &reading).await?;
     reading.finish_and_clear();
     report.judge(&findings);
-    site.stop()?;
+    report.note(site.stop());
     Ok(report)
 }
 
@@ -126,7 +126,7 @@ async fn asleep(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let (server, _) = site.own.as_mut().context("idle needs a server of its own")?;
-    server.stop()?;
+    report.note(server.stop());
     let begun = clock::now();
     let mut set = vec![
         "limits.writes_per_minute=0".to_owned(),

@@ -39,6 +39,7 @@ pub(super) enum Fixed {
     Metrics,
     OpenApi,
     Tokens,
+    Mcp,
 }
 
 const READ: &[&str] = &["GET", "HEAD"];
@@ -51,6 +52,8 @@ const FIXED: &[(&str, &[&str], Fixed)] = &[
     ("/metrics", READ, Fixed::Metrics),
     ("/openapi.json", READ, Fixed::OpenApi),
     ("/v1/tokens", &["GET", "HEAD", "POST"], Fixed::Tokens),
+    ("/mcp", &["POST"], Fixed::Mcp),
+    ("/mcp/", &["POST"], Fixed::Mcp),
 ];
 
 /// Whether those who ask for `path` come by any name.
@@ -121,6 +124,7 @@ impl Gateway {
                     health::metrics(&asked.head.headers)
                 }
                 Fixed::OpenApi => self.openapi(asked),
+                Fixed::Mcp => self.mcp(asked).await,
                 Fixed::Tokens => {
                     asked.label = Label::Tokens;
                     if asked.head.method == Method::POST {

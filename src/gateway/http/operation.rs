@@ -14,6 +14,7 @@ use parley_protocol::who::Caller;
 
 use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
 use super::super::{Asked, Gateway, accept, caller};
+use crate::router::Answer;
 
 /// The types in which operations answer.
 const ANSWERS: &[&str] = &["application/json"];
@@ -69,23 +70,27 @@ impl Gateway {
                 if head.method == Method::HEAD {
                     query.wait_seconds = 0;
                 }
-                if query.wait_seconds > 0 {
-                    asked.held = true;
-                    return self.held(caller, call).await;
-                }
             }
             _ => {}
         }
-        self.parts.forum.perform(caller, call, key).await.map(answer::of_forum)
+        self.perform_held(asked, caller, call, key).await.map(answer::of_forum)
     }
 
-    /// A call that may be held back: a token revoked or expired meanwhile ends it.
-    async fn held(&self, caller: &Caller, call: Call) -> Result<Reply> {
+    /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.
+    pub(in super::super) async fn perform_held(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: &Caller,
+        call: Call,
+        key: Option<&str>,
+    ) -> Result<Answer> {
+        if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
+            return self.parts.forum.perform(caller, call, key).await;
+        }
+        asked.held = true;
         tokio::select! {
             biased;
-            answered = self.parts.forum.perform(caller, call, None) => {
-                answered.map(answer::of_forum)
-            }
+            answered = self.parts.forum.perform(caller, call, key) => answered,
             () = self.parts.tokens.ended(caller.token) => Err(caller::token_unknown()),
         }
     }

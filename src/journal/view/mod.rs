@@ -66,6 +66,19 @@ impl Default for TailMax {
     }
 }
 
+/// What the folder still has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Entries to fold.
+    pub waiting: usize,
+    /// Entries folded that are not durable in the archive.
+    pub unsynced: usize,
+    /// The entry up to which the archive is true.
+    pub archived_upto: u64,
+    /// The last entry shown.
+    pub last: u64,
+}
+
 struct State {
     tail: Tail,
     archive: Arc<ArchiveRead>,
@@ -227,10 +240,15 @@ impl Views {
         self.publish(&state);
     }
 
-    /// Entries to fold, and entries folded that are not durable.
-    pub fn backlog(&self) -> (usize, usize) {
+    /// What is still to be done.
+    pub fn backlog(&self) -> Backlog {
         let state = self.lock();
-        (state.queue.len() - state.folded, state.folded)
+        Backlog {
+            waiting: state.queue.len() - state.folded,
+            unsynced: state.folded,
+            archived_upto: state.archive.upto(),
+            last: state.last,
+        }
     }
 
     /// Entries and bytes that may be folded and not durable: a part of what the tail may hold.

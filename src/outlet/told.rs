@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use parley_protocol::entry::Act;
 use parley_protocol::feed::Frame;
 use parley_protocol::time::Millis;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::encode::{Encoder, When};
 use crate::journal::Committed;
@@ -18,7 +18,7 @@ pub struct Told {
     committed: Arc<Committed>,
     /// When it was told, for `expired` of claims.
     at: Millis,
-    frames: [OnceLock<Bytes>; FRAMES],
+    frames: [OnceLock<Utf8Bytes>; FRAMES],
 }
 
 impl Told {
@@ -41,8 +41,13 @@ impl Told {
         self.committed.entry.act().expect("only acts are told")
     }
 
-    /// The frame's JSON text, made once.
-    pub fn bytes(&self, frame: Frame, encoder: &Encoder) -> Bytes {
+    /// What was committed.
+    pub fn committed(&self) -> &Committed {
+        &self.committed
+    }
+
+    /// The frame's JSON text as a live feed shows it, made once.
+    pub fn text(&self, frame: Frame, encoder: &Encoder) -> Utf8Bytes {
         let slot = usize::try_from(frame.position(0).0).unwrap_or_default();
         self.frames[slot]
             .get_or_init(|| encoder.frame(&self.committed, frame, self.at, When::Live))

@@ -1,0 +1,347 @@
+//! A feed over a WebSocket (RFC 6455): one task a connection, small buffers.
+//!
+//! The task never waits for its peer alone: while a write waits it still hears, counts the time,
+//! and learns that the feed is to end.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use parley_protocol::feed::Scope;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, Sleep};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_util::sync::CancellationToken;
+
+use super::client;
+use super::listener::Feed;
+use super::replay::Sent;
+use crate::outlet::Close;
+
+/// How long a listener that is behind may leave what is written to it untaken: then it is slow.
+pub const SLOW_AFTER: Duration = Duration::from_secs(1);
+/// How long a peer is given to take the close.
+pub const CLOSE_WAIT: Duration = Duration::from_secs(10);
+/// Bytes that are read at a time. An idle connection holds as many.
+const READ_BYTES: usize = 4 << 10;
+/// Bytes that are gathered before they are written.
+const WRITE_BYTES: usize = 8 << 10;
+/// Bytes that may wait to be written: far above the largest frame, of which one at a time waits.
+const WRITE_BYTES_MAX: usize = 64 << 20;
+/// Answers to client frames that may wait to be written; nothing more is heard meanwhile.
+const ANSWERS_MAX: usize = 8;
+
+/// How feeds are carried.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Between two pings, or two comments.
+    pub heartbeat: Duration,
+    /// Bytes of a client's message.
+    pub message_bytes_max: usize,
+}
+
+/// Why a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// The feed ends.
+    Ended(Close),
+    /// The peer broke the rules of the protocol: closed with this code.
+    Broken(u16),
+    /// The peer said goodbye.
+    Left,
+    /// The peer is gone.
+    Gone,
+    /// Nothing came from it for twice the heartbeat.
+    Silent,
+    /// It took nothing for as long.
+    Stuck,
+}
+
+/// Carries `feed` over `socket`, of which `read` was read already, until one of both ends, or
+/// `end` is cancelled.
+pub async fn carry<S>(socket: S, read: Bytes, feed: Feed, manner: Manner, end: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BYTES)
+        .write_buffer_size(WRITE_BYTES)
+        .max_write_buffer_size(WRITE_BYTES_MAX)
+        .max_message_size(Some(manner.message_bytes_max))
+        .max_frame_size(Some(manner.message_bytes_max));
+    let socket =
+        WebSocketStream::from_partially_read(socket, read.into(), Role::Server, Some(config)).await;
+    let now = Instant::now();
+    let talk = Talk { socket, feed, manner, heard: now, pinged: now, waits: None, answers: 0 };
+    // Whatever is under way: a server that must go now waits for nobody.
+    end.run_until_cancelled(talk.run()).await;
+}
+
+struct Talk<S> {
+    socket: WebSocketStream<S>,
+    feed: Feed,
+    manner: Manner,
+    /// When anything came last.
+    heard: Instant,
+    /// When a ping was sent last.
+    pinged: Instant,
+    /// Since when a write waits for the peer.
+    waits: Option<Instant>,
+    /// Answers to client frames since nothing waited.
+    answers: usize,
+}
+
+/// What a socket has to say.
+enum Happened {
+    Heard(Option<Result<Message, Error>>),
+    Flushed(Result<(), Error>),
+}
+
+fn poll_socket<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: &mut WebSocketStream<S>,
+    hears: bool,
+    waits: bool,
+    context: &mut Context<'_>,
+) -> Poll<Happened> {
+    if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
+        return Poll::Ready(Happened::Heard(heard));
+    }
+    if waits && let Poll::Ready(flushed) = socket.poll_flush_unpin(context) {
+        return Poll::Ready(Happened::Flushed(flushed));
+    }
+    Poll::Pending
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
+    async fn run(mut self) {
+        let hello = self.feed.hello(self.manner.heartbeat.as_secs());
+        let over = match self.send([hello]).await {
+            Ok(()) => self.talk().await,
+            Err(over) => over,
+        };
+        self.finish(over).await;
+    }
+
+    async fn talk(&mut self) -> Over {
+        let mut alarm = std::pin::pin!(tokio::time::sleep_until(self.next_look()));
+        loop {
+            let Self { socket, feed, .. } = self;
+            let (hears, waits) = (self.answers < ANSWERS_MAX, self.waits.is_some());
+            let outlet = std::sync::Arc::clone(feed.outlet());
+            let done = tokio::select! {
+                biased;
+                happened = poll_fn(|context| poll_socket(socket, hears, waits, context)) => {
+                    self.happened(happened).await
+                }
+                close = outlet.closed(), if waits => Err(Over::Ended(close)),
+                frames = feed.next(), if !waits => match frames {
+                    Ok(frames) => self.send(frames).await,
+                    Err(close) => Err(Over::Ended(close)),
+                },
+                () = &mut alarm => self.look().await,
+            };
+            if let Err(over) = done {
+                return over;
+            }
+            self.set(alarm.as_mut());
+        }
+    }
+
+    /// Sets the alarm, if it is to ring earlier than it would, or has rung.
+    fn set(&self, alarm: Pin<&mut Sleep>) {
+        let next = self.next_look();
+        if next < alarm.deadline() || alarm.is_elapsed() {
+            alarm.reset(next);
+        }
+    }
+
+    /// When time has to be looked at next.
+    fn next_look(&self) -> Instant {
+        let silent = self.heard + self.manner.heartbeat * 2;
+        let next = match self.waits {
+            // A listener may fall behind at any time while a write waits.
+            Some(since) => Instant::now().max(since) + SLOW_AFTER,
+            None => self.pinged + self.manner.heartbeat,
+        };
+        next.min(silent)
+    }
+
+    /// Looks what time it is for.
+    async fn look(&mut self) -> Result<(), Over> {
+        let now = Instant::now();
+        let patience = self.manner.heartbeat * 2;
+        if let Some(since) = self.waits {
+            let is_behind = self.feed.outlet().is_behind() && !self.feed.is_replaying();
+            if is_behind && now >= since + SLOW_AFTER {
+                self.feed.outlet().close(Close::SlowConsumer);
+                return Err(Over::Ended(Close::SlowConsumer));
+            }
+            if now >= since + patience {
+                return Err(Over::Stuck);
+            }
+        }
+        if now >= self.heard + patience {
+            return Err(Over::Silent);
+        }
+        if self.waits.is_none() && now >= self.pinged + self.manner.heartbeat {
+            self.pinged = now;
+            self.put(Message::Ping(Bytes::new()))?;
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn happened(&mut self, happened: Happened) -> Result<(), Over> {
+        match happened {
+            Happened::Flushed(Ok(())) => {
+                self.waits = None;
+                self.answers = 0;
+                Ok(())
+            }
+            Happened::Flushed(Err(_)) | Happened::Heard(None) => Err(Over::Gone),
+            Happened::Heard(Some(Err(error))) => Err(broken(&error)),
+            Happened::Heard(Some(Ok(message))) => {
+                self.heard = Instant::now();
+                let answer = match message {
+                    Message::Text(text) => self.feed.hear(&text),
+                    Message::Binary(_) => Some(self.feed.notice(&client::binary())),
+                    Message::Close(_) => return Err(Over::Left),
+                    Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
+                };
+                match answer {
+                    Some(answer) => {
+                        self.answers += 1;
+                        self.send([answer]).await
+                    }
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, message: Message) -> Result<(), Over> {
+        self.socket.start_send_unpin(message).map_err(|_| Over::Gone)
+    }
+
+    /// Writes frames as far as the socket takes them; what it does not is flushed by and by.
+    async fn send(&mut self, frames: impl IntoIterator<Item = Sent>) -> Result<(), Over> {
+        for sent in frames {
+            self.put(Message::Text(sent.text))?;
+        }
+        self.flush().await
+    }
+
+    async fn flush(&mut self) -> Result<(), Over> {
+        if self.waits.is_some() {
+            return Ok(());
+        }
+        let socket = &mut self.socket;
+        match poll_fn(|context| Poll::Ready(socket.poll_flush_unpin(context))).await {
+            Poll::Ready(Ok(())) => self.answers = 0,
+            Poll::Ready(Err(_)) => return Err(Over::Gone),
+            Poll::Pending => self.waits = Some(Instant::now()),
+        }
+        Ok(())
+    }
+
+    /// Says goodbye, as far as the peer listens.
+    async fn finish(self, over: Over) {
+        let Self { mut socket, feed, .. } = self;
+        count(over);
+        tell(&feed, over);
+        let cursor = feed.cursor();
+        // The seat is free from here on.
+        drop(feed);
+        let goodbye = async {
+            if let Some(frame) = close_frame(over, &cursor) {
+                if SinkExt::<Message>::send(&mut socket, Message::Close(Some(frame))).await.is_err()
+                {
+                    return;
+                }
+                if matches!(over, Over::Broken(_)) {
+                    drain(socket.get_mut()).await;
+                    return;
+                }
+            }
+            // Until the peer has answered, or, if it spoke first, our answer has left.
+            while let Some(Ok(_)) = socket.next().await {}
+        };
+        if !matches!(over, Over::Gone | Over::Silent | Over::Stuck) {
+            let _ = tokio::time::timeout(CLOSE_WAIT, goodbye).await;
+        }
+    }
+}
+
+/// Ends our side and reads what the peer still sends, so that it comes to read our last words
+/// instead of a reset.
+async fn drain<S: AsyncRead + AsyncWrite + Unpin>(socket: &mut S) {
+    if socket.shutdown().await.is_ok() {
+        let mut bytes = [0; 1_024];
+        while socket.read(&mut bytes).await.is_ok_and(|count| count > 0) {}
+    }
+}
+
+fn broken(error: &Error) -> Over {
+    match error {
+        Error::Capacity(_) => Over::Broken(1009),
+        Error::Utf8(_) => Over::Broken(1007),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Over::Gone,
+        Error::Protocol(_) => Over::Broken(1002),
+        _ => Over::Gone,
+    }
+}
+
+fn close_frame(over: Over, cursor: &str) -> Option<CloseFrame> {
+    let (code, reason) = match over {
+        Over::Ended(Close::SlowConsumer) => (4008, "slow_consumer"),
+        Over::Ended(Close::Revoked) => (4001, "token_unknown"),
+        Over::Ended(Close::ShuttingDown) => (1001, "shutting_down"),
+        Over::Ended(Close::Failed) => (1011, "internal"),
+        Over::Broken(code) => {
+            (code, if code == 1009 { "request_too_large" } else { "invalid_body" })
+        }
+        Over::Left | Over::Gone | Over::Silent | Over::Stuck => return None,
+    };
+    let reason = format!("{reason} {cursor}").into();
+    Some(CloseFrame { code: CloseCode::from(code), reason })
+}
+
+/// Counts what was cut off.
+fn count(over: Over) {
+    let cause = match over {
+        Over::Ended(close) => match cause(close) {
+            Some(cause) => cause,
+            None => return,
+        },
+        Over::Silent => "silent",
+        Over::Stuck => "send_timeout",
+        Over::Broken(_) | Over::Left | Over::Gone => return,
+    };
+    metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
+}
+
+/// What a feed that ends so is counted under (operations.md §4).
+pub(super) fn cause(close: Close) -> Option<&'static str> {
+    match close {
+        Close::SlowConsumer => Some("slow_consumer"),
+        Close::Revoked => Some("revoked"),
+        Close::ShuttingDown => Some("shutdown"),
+        Close::Failed => None,
+    }
+}
+
+fn tell(feed: &Feed, over: Over) {
+    let scope = feed.outlet().subscription.scope;
+    let scope = Scope::word(scope);
+    match over {
+        Over::Ended(Close::Failed) => tracing::warn!(scope, "a feed failed"),
+        _ => tracing::debug!(scope, ?over, "a feed is over"),
+    }
+}

@@ -1,0 +1,301 @@
+//! One feed, whatever carries it: what its listener is sent next, and how it ends.
+
+use std::sync::Arc;
+
+use metrics::Counter;
+use parley_protocol::entry::Position;
+use parley_protocol::feed::{Frame, Scope};
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::wire::frame::Type;
+
+use super::chunks::too_old;
+use super::client::{self, ClientFrame};
+use super::replay::{Replay, Sent, Sources, Step};
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
+use crate::thread::thread_not_found;
+
+/// Frames that are given at a time: so many are written before the socket is flushed.
+pub const BATCH_FRAMES: usize = 16;
+/// Threads that one feed follows at most.
+pub const FOLLOWED_MAX: usize = 1_000;
+
+/// A feed. It gives its seat back when it is dropped.
+pub struct Feed {
+    sources: Arc<Sources>,
+    outlet: Arc<Outlet>,
+    /// The threads followed, sorted.
+    threads: Vec<ThreadId>,
+    /// The position up to which the feed has looked.
+    looked: Position,
+    /// The cursor of the last frame given.
+    last: Position,
+    /// Live items up to this entry were put there by a replay: they show the present.
+    retold_upto: u64,
+    /// How far it is behind, if it is.
+    replay: Option<Box<Replay>>,
+    /// Whether `caught_up` is still to come.
+    replaying: bool,
+    /// Changes of the threads followed whose answer lies in the queue.
+    owed: usize,
+}
+
+impl Feed {
+    /// A feed of everything after `since`, or from now on. Refuses in the order of parley.md §6:
+    /// the cursor's age, the caps, then threads that are not there.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor`, 429 `rate_limited`, 503, 404 `thread_not_found`.
+    pub fn open(
+        sources: Arc<Sources>,
+        subscription: Subscription,
+        threads: Vec<ThreadId>,
+        since: Option<Position>,
+    ) -> Result<Self> {
+        let head = sources.journal.committed();
+        let age = since.map_or(0, |since| head.saturating_sub(since.entry()));
+        if age > sources.replay_max {
+            return Err(too_old());
+        }
+        let outlet = Outlet::new(subscription, sources.hub.caps.buffer);
+        sources.hub.seat(&outlet)?;
+        let mut feed = Self {
+            sources,
+            outlet,
+            threads,
+            looked: since.unwrap_or_default(),
+            last: since.unwrap_or_default(),
+            retold_upto: 0,
+            replay: since.map(|since| Box::new(Replay::new(since, false))),
+            replaying: since.is_some(),
+            owed: 0,
+        };
+        feed.threads.sort_unstable();
+        feed.threads.dedup();
+        feed.find(&feed.threads)?;
+        if since.is_none() {
+            let joined = feed.sources.hub.join(&feed.outlet, &feed.threads);
+            feed.looked = Position::after(joined);
+            feed.last = feed.looked;
+        }
+        Ok(feed)
+    }
+
+    /// Refuses threads that are not there.
+    fn find(&self, threads: &[ThreadId]) -> Result<()> {
+        if threads.is_empty() {
+            return Ok(());
+        }
+        let view = self.sources.journal.view();
+        for thread in threads {
+            view.head(*thread)?.ok_or_else(|| thread_not_found(*thread))?;
+        }
+        Ok(())
+    }
+
+    /// The listener's queue.
+    pub fn outlet(&self) -> &Arc<Outlet> {
+        &self.outlet
+    }
+
+    /// Whether the listener is still on its way to the present: it goes at its own pace then.
+    pub fn is_replaying(&self) -> bool {
+        self.replaying
+    }
+
+    /// The cursor of the last frame given.
+    pub fn cursor(&self) -> String {
+        self.sources.encoder.cursor(self.last)
+    }
+
+    /// The first frame.
+    pub fn hello(&self, heartbeat_seconds: u64) -> Sent {
+        let Subscription { participant, scope, .. } = &self.outlet.subscription;
+        let encoder = &self.sources.encoder;
+        let scope = scope.word();
+        let text =
+            encoder.hello(self.looked, participant, scope, heartbeat_seconds, self.replaying);
+        count(Type::Hello);
+        Sent { kind: Type::Hello, cursor: self.looked, text }
+    }
+
+    /// The next frames, at least one. Loses nothing if it is dropped.
+    ///
+    /// # Errors
+    /// Why the feed ends.
+    pub async fn next(&mut self) -> Result<Vec<Sent>, Close> {
+        loop {
+            let frames = match &mut self.replay {
+                Some(replay) => {
+                    if let Some(close) = self.outlet.closing() {
+                        return Err(close);
+                    }
+                    // A long way without anything to tell is gone without holding up others.
+                    tokio::task::coop::consume_budget().await;
+                    let step = replay.step(&self.sources, &self.outlet, &self.threads).await;
+                    match step.map_err(|refusal| lost(&refusal))? {
+                        Step::Given(frames) => {
+                            self.looked = replay.place.looked().max(self.looked);
+                            frames
+                        }
+                        Step::Live(upto) => {
+                            self.retold_upto = upto;
+                            self.replay = None;
+                            continue;
+                        }
+                    }
+                }
+                None => match self.outlet.take(BATCH_FRAMES).await? {
+                    Taken::Items(items) => self.live(items)?,
+                    Taken::Behind => {
+                        self.replay = Some(Box::new(Replay::new(self.looked, true)));
+                        // Their answers found no room. What they changed holds from here on.
+                        let owed = std::mem::take(&mut self.owed);
+                        (0..owed).map(|_| self.subscribed()).collect()
+                    }
+                },
+            };
+            if let Some(last) = frames.last() {
+                self.last = last.cursor;
+                for sent in &frames {
+                    count(sent.kind);
+                }
+                return Ok(frames);
+            }
+        }
+    }
+
+    fn live(&mut self, items: Vec<Item>) -> Result<Vec<Sent>, Close> {
+        let mut frames = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                Item::Frame(which, told) => frames.extend(self.frame(which, &told)?),
+                Item::Looked(number) => {
+                    if Position::after(number) > self.looked {
+                        frames.push(self.caught_up(number));
+                    }
+                }
+                Item::CaughtUp(number) => {
+                    self.replaying = false;
+                    frames.push(self.caught_up(number));
+                }
+                Item::Following(number) => {
+                    self.owed = self.owed.saturating_sub(1);
+                    self.looked = Position::after(number).max(self.looked);
+                    frames.push(self.subscribed());
+                }
+            }
+        }
+        Ok(frames)
+    }
+
+    /// A frame that was not given yet.
+    fn frame(&mut self, which: Frame, told: &Told) -> Result<Option<Sent>, Close> {
+        let cursor = which.position(told.number());
+        // An inbox actor may still tell what the listener has caught up with meanwhile.
+        if cursor <= self.looked {
+            return Ok(None);
+        }
+        let Sources { encoder, clock, .. } = &*self.sources;
+        let text = if told.number() > self.retold_upto {
+            told.text(which, encoder)
+        } else {
+            encoder.retold(told, which, clock.now()).map_err(|refusal| lost(&refusal))?
+        };
+        self.looked = cursor;
+        Ok(Some(Sent::of(which, told.number(), text)))
+    }
+
+    fn caught_up(&mut self, number: u64) -> Sent {
+        self.looked = Position::after(number).max(self.looked);
+        let text = self.sources.encoder.caught_up(self.looked);
+        Sent { kind: Type::CaughtUp, cursor: self.looked, text }
+    }
+
+    fn subscribed(&self) -> Sent {
+        let text = self.sources.encoder.subscribed(self.looked, &self.threads);
+        Sent { kind: Type::Subscribed, cursor: self.looked, text }
+    }
+
+    /// Does what a client's frame asks; gives the frame that answers at once, if one does.
+    pub fn hear(&mut self, text: &str) -> Option<Sent> {
+        let heard = client::read(text).and_then(|frame| self.obey(frame));
+        let answer = match heard {
+            Ok(None) => return None,
+            Ok(Some(answer)) => answer,
+            Err(refusal) => return Some(self.notice(&refusal)),
+        };
+        self.last = answer.cursor;
+        count(answer.kind);
+        Some(answer)
+    }
+
+    /// Tells the client what is wrong with its frame.
+    pub fn notice(&mut self, refusal: &Refusal) -> Sent {
+        let text = self.sources.encoder.notice(self.looked, refusal);
+        self.last = self.looked;
+        count(Type::Notice);
+        Sent { kind: Type::Notice, cursor: self.looked, text }
+    }
+
+    fn obey(&mut self, frame: ClientFrame) -> Result<Option<Sent>> {
+        if self.outlet.subscription.scope != Scope::Threads {
+            return Err(client::only_in_threads());
+        }
+        let is_followed = |thread: &ThreadId| self.threads.binary_search(thread).is_ok();
+        let (follow, changed) = match frame {
+            ClientFrame::Subscribe(threads) => (true, threads),
+            ClientFrame::Unsubscribe(threads) => (false, threads),
+        };
+        let new: Vec<_> = changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
+        self.find(&new)?;
+        let is_live = self.replay.as_ref().is_none_or(|replay| replay.was_live);
+        let Sources { hub, .. } = &*self.sources;
+        if follow {
+            if self.threads.len() + new.len() > FOLLOWED_MAX {
+                return Err(client::too_many(FOLLOWED_MAX));
+            }
+            self.threads.extend(&new);
+            self.threads.sort_unstable();
+            if is_live {
+                hub.follow(&self.outlet, &new);
+            }
+        } else {
+            self.threads.retain(|thread| !changed.contains(thread));
+            if is_live {
+                hub.unfollow(&self.outlet, &changed);
+            }
+        }
+        // On the way to the present, what follows is told from the place reached on.
+        if self.replay.is_some() {
+            return Ok(Some(self.subscribed()));
+        }
+        self.owed += 1;
+        Ok(None)
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.sources.hub.leave(&self.outlet, &self.threads);
+    }
+}
+
+/// How a feed ends that cannot read on.
+fn lost(refusal: &Refusal) -> Close {
+    match refusal.reason {
+        // It took so long that the log does not reach back to it any more.
+        Reason::InvalidCursor => Close::SlowConsumer,
+        _ => Close::Failed,
+    }
+}
+
+/// Counts a frame sent.
+fn count(kind: Type) {
+    static COUNTERS: std::sync::OnceLock<[Counter; Type::ALL.len()]> = std::sync::OnceLock::new();
+    let counters = COUNTERS.get_or_init(|| {
+        Type::ALL.map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.word()))
+    });
+    counters[kind as usize].increment(1);
+}

@@ -1,0 +1,88 @@
+//! A feed as server-sent events: `event` is the type, `id` the cursor, `data` the whole frame.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::time::{Instant, sleep_until};
+
+use super::connection::{Manner, SLOW_AFTER, cause};
+use super::listener::Feed;
+use super::replay::Sent;
+use crate::outlet::Close;
+use crate::outlet::encode::Encoder;
+
+/// What keeps a connection alive, and tells that it is.
+const COMMENT: &[u8] = b":\n\n";
+
+/// A stream and what it is made of.
+struct Events {
+    feed: Feed,
+    encoder: Encoder,
+    manner: Manner,
+    hello: Option<Sent>,
+    /// When the last piece was given away.
+    given: Instant,
+    /// When the next comment is due.
+    comment: Instant,
+}
+
+/// The events of `feed`, until it ends.
+pub fn events(
+    feed: Feed,
+    encoder: Encoder,
+    manner: Manner,
+) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static {
+    let now = Instant::now();
+    let hello = Some(feed.hello(manner.heartbeat.as_secs()));
+    let comment = now + manner.heartbeat;
+    let events = Events { feed, encoder, manner, hello, given: now, comment };
+    futures_util::stream::unfold(events, |mut events| async move {
+        let piece = events.next().await?;
+        events.given = Instant::now();
+        Some((Ok(piece), events))
+    })
+}
+
+impl Events {
+    /// The next piece; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(hello) = self.hello.take() {
+            return Some(self.write(&[hello]));
+        }
+        // Nobody asks for the next piece while the last one waits to be taken.
+        let is_behind = self.feed.outlet().is_behind() && !self.feed.is_replaying();
+        if is_behind && self.given.elapsed() >= SLOW_AFTER {
+            return Self::over(Close::SlowConsumer);
+        }
+        tokio::select! {
+            biased;
+            frames = self.feed.next() => match frames {
+                Ok(frames) => Some(self.write(&frames)),
+                Err(close) => Self::over(close),
+            },
+            () = sleep_until(self.comment) => {
+                self.comment = Instant::now() + self.manner.heartbeat;
+                Some(Bytes::from_static(COMMENT))
+            }
+        }
+    }
+
+    fn over(close: Close) -> Option<Bytes> {
+        if let Some(cause) = cause(close) {
+            metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
+        }
+        None
+    }
+
+    fn write(&self, frames: &[Sent]) -> Bytes {
+        let bytes = frames.iter().map(|sent| sent.text.len() + 96).sum();
+        let mut out = Vec::with_capacity(bytes);
+        for Sent { kind, cursor, text } in frames {
+            let (kind, cursor) = (kind.word(), self.encoder.cursor(*cursor));
+            write!(out, "event: {kind}\nid: {cursor}\ndata: {text}\n\n")
+                .expect("memory takes what is written");
+        }
+        out.into()
+    }
+}

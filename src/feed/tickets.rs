@@ -1,0 +1,168 @@
+//! Tickets (bindings.md §6): a secret good for one upgrade, for browsers, which cannot send a
+//! token with one. Hashed, in memory only, and few.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parley_protocol::ids::TokenId;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::time::Millis;
+use parley_protocol::who::{Caller, Identity};
+use sha2::{Digest, Sha256};
+
+use crate::clock::entropy;
+
+/// Milliseconds that a ticket is good for.
+pub const TICKET_MS: u64 = 30_000;
+/// Tickets at a time: 503 `overloaded`.
+pub const TICKETS_MAX: usize = 16_384;
+/// Tickets of one identity at a time: 429 `rate_limited`.
+pub const TICKETS_PER_IDENTITY_MAX: usize = 256;
+
+type Hash = [u8; 32];
+
+struct Ticket {
+    caller: Arc<Caller>,
+    expires_at: Millis,
+}
+
+#[derive(Default)]
+struct Held {
+    by_hash: HashMap<Hash, Ticket>,
+    per_identity: HashMap<Identity, usize>,
+}
+
+/// The tickets that are good.
+#[derive(Default)]
+pub struct Tickets(Mutex<Held>);
+
+impl Tickets {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a ticket for `caller`; gives it and when it ends.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`, 503 `overloaded`.
+    pub fn issue(&self, caller: &Arc<Caller>, now: Millis) -> Result<(String, Millis)> {
+        let mut held = self.held();
+        let count = held.per_identity.get(&caller.identity).copied().unwrap_or_default();
+        if held.by_hash.len() >= TICKETS_MAX || count >= TICKETS_PER_IDENTITY_MAX {
+            held.drop_if(|ticket| ticket.expires_at <= now);
+        }
+        let count = held.per_identity.get(&caller.identity).copied().unwrap_or_default();
+        if count >= TICKETS_PER_IDENTITY_MAX {
+            let detail = "This identity holds as many unused tickets as it may. Use one, or wait \
+                          until they have ended.";
+            return Err(Refusal::new(Reason::RateLimited, detail).retry_after(TICKET_MS));
+        }
+        if held.by_hash.len() >= TICKETS_MAX {
+            let detail = "There are as many unused tickets as the server holds. Try again later.";
+            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
+        }
+        let mut secret = String::with_capacity(64);
+        for byte in entropy::<32>() {
+            let _ = write!(secret, "{byte:02x}");
+        }
+        let expires_at = Millis(now.0 + TICKET_MS);
+        let ticket = Ticket { caller: Arc::clone(caller), expires_at };
+        held.by_hash.insert(hash(&secret), ticket);
+        held.per_identity.insert(Arc::clone(&caller.identity), count + 1);
+        Ok((secret, expires_at))
+    }
+
+    /// Uses a ticket up; gives who may listen with it, if it was good.
+    pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Caller>> {
+        let mut held = self.held();
+        let ticket = held.by_hash.remove(&hash(secret))?;
+        held.forget(&ticket.caller.identity);
+        (now < ticket.expires_at).then_some(ticket.caller)
+    }
+
+    /// Drops the tickets of a token that was revoked.
+    pub fn revoke(&self, token: TokenId) {
+        self.held().drop_if(|ticket| ticket.caller.token == token);
+    }
+}
+
+impl Held {
+    fn drop_if(&mut self, is_over: impl Fn(&Ticket) -> bool) {
+        let over = self.by_hash.extract_if(|_, ticket| is_over(ticket));
+        let over: Vec<Identity> = over.map(|(_, ticket)| ticket.caller.identity.clone()).collect();
+        for identity in over {
+            self.forget(&identity);
+        }
+    }
+
+    fn forget(&mut self, identity: &Identity) {
+        if let Some(count) = self.per_identity.get_mut(identity) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_identity.remove(identity);
+            }
+        }
+    }
+}
+
+fn hash(secret: &str) -> Hash {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use parley_protocol::who::{AuthorKind, Rights};
+
+    fn caller(identity: &str, token: u64) -> Arc<Caller> {
+        Arc::new(Caller {
+            token: TokenId(token),
+            identity: identity.into(),
+            author_kind: AuthorKind::Llm,
+            rights: Rights::default(),
+            label: None,
+        })
+    }
+
+    /// Goal: a ticket is good once, for 30 s, and not after its token was revoked. Method: one for
+    /// each case.
+    #[test]
+    fn once() {
+        let tickets = Tickets::default();
+        let ada = caller("local:ada", 1);
+        let issue = || tickets.issue(&ada, Millis(1_000)).unwrap();
+        let (used, expires_at) = issue();
+        assert_eq!(expires_at, Millis(31_000));
+        assert_eq!(tickets.redeem(&used, Millis(30_999)).unwrap().token, TokenId(1));
+        assert!(tickets.redeem(&used, Millis(1_001)).is_none());
+        let (late, _) = issue();
+        assert!(tickets.redeem(&late, Millis(31_000)).is_none());
+        let (revoked, _) = issue();
+        tickets.revoke(TokenId(1));
+        assert!(tickets.redeem(&revoked, Millis(1_001)).is_none());
+        assert!(tickets.redeem("", Millis(1_001)).is_none());
+        assert!(tickets.held().per_identity.is_empty());
+    }
+
+    /// Goal: unused tickets are few, for one identity and in all, and make room when they end.
+    /// Method: as many as are held, one more, one more later.
+    #[test]
+    fn few() {
+        let tickets = Tickets::default();
+        let identities = TICKETS_MAX / TICKETS_PER_IDENTITY_MAX;
+        for place in 0..identities {
+            let one = caller(&format!("local:{place}"), 1);
+            for _ in 0..TICKETS_PER_IDENTITY_MAX {
+                tickets.issue(&one, Millis(0)).unwrap();
+            }
+            let refusal = tickets.issue(&one, Millis(0)).unwrap_err();
+            assert_eq!(refusal.reason, Reason::RateLimited);
+        }
+        let other = caller("local:other", 2);
+        assert_eq!(tickets.issue(&other, Millis(1)).unwrap_err().reason, Reason::Overloaded);
+        tickets.issue(&other, Millis(TICKET_MS)).unwrap();
+        assert_eq!(tickets.held().by_hash.len(), 1);
+    }
+}
