@@ -26,7 +26,11 @@ pub struct Stopped {
 
 /// `parley serve` on a free port, in the data folder `data`.
 pub fn serve(data: &str, more: &[&str]) -> Command {
-    let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--data", data]);
+    serve_on("127.0.0.1:0", data, more)
+}
+
+fn serve_on(listen: &str, data: &str, more: &[&str]) -> Command {
+    let mut command = command(&["serve", "--listen", listen, "--data", data]);
     command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -34,8 +38,14 @@ pub fn serve(data: &str, more: &[&str]) -> Command {
 impl Served {
     /// Starts it in `folder`, and waits until it listens.
     pub fn start(folder: &Folder) -> Self {
+        Self::start_on("127.0.0.1:0", folder)
+    }
+
+    /// The same, at an address of one's own.
+    pub fn start_on(listen: &str, folder: &Folder) -> Self {
         let data = format!("{}/data", folder.path());
-        let mut child = serve(&data, &["--log-level", "warn"]).spawn().expect("the binary runs");
+        let mut command = serve_on(listen, &data, &["--log-level", "warn"]);
+        let mut child = command.spawn().expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut greeting = String::new();
         out.read_line(&mut greeting).expect("a line");

@@ -51,3 +51,49 @@ fn the_table_points_at_files() {
         paths.filter(|path| !super::root().join(path).exists()).map(str::to_owned).collect();
     none(&broken, "docs/PROTOCOL.md names files that exist");
 }
+
+/// Goal: the example of the configuration shows every key as it is. Method: compared with what the
+/// table of keys gives; `UPDATE=1 cargo test` writes it anew.
+#[test]
+fn configuration() {
+    let path = super::root().join("config/parley.toml");
+    let current = parley::config::keys::example();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &current).expect("the example is written");
+    }
+    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(known == current, "config/parley.toml is not current: run the test with UPDATE=1");
+}
+
+/// Goal: an operator finds every key. Method: each name, or its section, in docs/OPERATIONS.md.
+#[test]
+fn configuration_keys() {
+    let text = document("docs/OPERATIONS.md");
+    let names = parley::config::keys::KEYS.iter().map(|key| key.name);
+    let broken: Vec<_> = names
+        .filter(|name| {
+            let section = name.split_once('.').map(|(section, _)| format!("`{section}.*`"));
+            let is_named = text.contains(&format!("`{name}`"));
+            !is_named && !section.is_some_and(|section| text.contains(&section))
+        })
+        .map(str::to_owned)
+        .collect();
+    none(&broken, "docs/OPERATIONS.md names each key or its section");
+}
+
+/// Goal: an operator finds every metric. Method: each name that stands in the code, in
+/// docs/OPERATIONS.md.
+#[test]
+fn metrics() {
+    let text = document("docs/OPERATIONS.md");
+    let mut broken = Vec::new();
+    for source in super::sources(&["src"]) {
+        for word in source.text.split('"').filter(|word| word.starts_with("parley_")) {
+            let is_name = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            if is_name && word != "parley_protocol" && !text.contains(&format!("`{word}`")) {
+                broken.push(format!("{}: {word}", source.path));
+            }
+        }
+    }
+    none(&broken, "docs/OPERATIONS.md names each metric");
+}
