@@ -82,6 +82,7 @@ pub struct Gateway {
     nobody: Arc<Caller>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
+    /// The OpenAPI document and its tag.
     openapi: OnceLock<(Bytes, HeaderValue)>,
     /// What the MCP binding gives to everyone.
     documents: mcp::Documents,

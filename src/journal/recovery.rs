@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::archive::{Archive, Maxima, Meta};
 use super::cursor::Cursors;
-use super::disk::Disk;
+use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::fold::{Around, Folder};
 use super::log::backend::Overlay;
@@ -29,8 +29,6 @@ use crate::clock::Clock;
 
 /// The file of the archive.
 pub const ARCHIVE_NAME: &str = "archive.redb";
-/// What it is called until it is complete.
-const ARCHIVE_NEW_NAME: &str = "archive-new.redb";
 
 /// A journal, and what must run for it to work.
 pub struct Opened {
@@ -58,7 +56,7 @@ impl Journal {
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
-        make_archive(&*disk, cache_bytes)?;
+        disk::make(&*disk, ARCHIVE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
         let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
@@ -100,23 +98,6 @@ impl Journal {
         let writer = Writer::new(queue, log, views, room, clock, options, outbox);
         Ok(Opened { journal, writer, publisher, folder, meta })
     }
-}
-
-/// Makes the archive if there is none: under another name until it is complete, so that no later
-/// start finds half of one.
-fn make_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<(), StoreError> {
-    let error = |error| StoreError::io(ARCHIVE_NAME, error);
-    let names = disk.list().map_err(error)?;
-    if names.iter().any(|name| name == ARCHIVE_NAME) {
-        return Ok(());
-    }
-    if names.iter().any(|name| name == ARCHIVE_NEW_NAME) {
-        disk.remove(ARCHIVE_NEW_NAME).map_err(error)?;
-    }
-    let file = disk.create(ARCHIVE_NEW_NAME).map_err(error)?;
-    drop(Archive::open(file, cache_bytes)?);
-    disk.rename(ARCHIVE_NEW_NAME, ARCHIVE_NAME).map_err(error)?;
-    disk.sync().map_err(error)
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {

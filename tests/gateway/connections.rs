@@ -69,6 +69,20 @@ fn one_connection_many_requests() {
     assert_eq!(peer.answer(false).status, 201, "and it goes on");
 }
 
+/// Goal: a client that goes away frees its place at once, though its read is held. Method: the
+/// end of what the client sends; the server closes its side without an answer.
+#[test]
+fn a_client_that_goes_away() {
+    let server = Server::start(&[]);
+    let mut held = server.connect();
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    held.send(&server.request(&[wait, HOST, AGENT], ""));
+    held.send_nothing_more();
+    let started = Instant::now();
+    assert_eq!(held.rest(), "");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
 /// Goal: above the cap a connection is told 503 and closed, and below it all goes on. Method: a
 /// cap of two.
 #[test]

@@ -44,10 +44,10 @@ fn hold(rows: &[Row]) {
     }
 }
 
-/// Goal: each error of the transport is a problem with its reason, status and headers. Method: a
-/// row an error, over a raw socket.
+/// Goal: what is wrong before a body is read is a problem with its reason, status and headers.
+/// Method: a row an error, over a raw socket.
 #[test]
-fn every_error_is_a_problem() {
+fn before_the_request_is_read() {
     hold(&[
         row(&["GET /v1/threads HTTP/1.1", "Host: evil.example", AGENT], 403, "origin_forbidden"),
         row(&["GET /v1/threads HTTP/1.1", AGENT], 403, "origin_forbidden"),
@@ -100,6 +100,14 @@ fn every_error_is_a_problem() {
                 "token_unknown",
             ),
         ),
+    ]);
+}
+
+/// Goal: what is wrong with a body is a problem with its reason, status and headers.
+/// Method: a row an error, over a raw socket.
+#[test]
+fn body_and_parameters() {
+    hold(&[
         row(&["GET /v1/tokens HTTP/1.1", HOST, AGENT], 403, "token_right_missing"),
         row(&["GET /metrics HTTP/1.1", HOST, AGENT], 403, "token_right_missing"),
         with("{", row(&["POST /v1/messages HTTP/1.1", HOST, AGENT], 400, "invalid_body")),
@@ -124,6 +132,14 @@ fn every_error_is_a_problem() {
         row(&["GET /v1/tokens?limit=201 HTTP/1.1", HOST, ADMIN], 400, "invalid_parameter"),
         row(&["GET /v1/tokens?page=1 HTTP/1.1", HOST, ADMIN], 400, "invalid_parameter"),
         row(&["GET /v1/tokens?cursor=2 HTTP/1.1", HOST, ADMIN], 400, "invalid_cursor"),
+    ]);
+}
+
+/// Goal: what is wrong with a type is a problem with its reason, status and headers.
+/// Method: a row an error, over a raw socket.
+#[test]
+fn types_and_things() {
+    hold(&[
         with(ASK, row(&["POST /v1/messages HTTP/1.1", HOST, AGENT, TEXT], 415, MEDIA)),
         with(ASK, row(&["POST /v1/messages HTTP/1.1", HOST, AGENT, GZIP], 415, MEDIA)),
         with(ASK, row(&["POST /v1/messages HTTP/1.1", HOST, AGENT, HTML], 406, "not_acceptable")),

@@ -30,6 +30,23 @@ fn manifest_tag() {
     assert_ne!(german.header("etag"), Some(&*tag));
 }
 
+/// Goal: the description of the HTTP binding names every operation. Method: each path of the
+/// table; and its tag.
+#[test]
+fn openapi() {
+    let server = Server::start(&[]);
+    let answer = server.ask(&["GET /openapi.json HTTP/1.1", HOST], "");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
+    let document = answer.json();
+    for operation in parley_protocol::operation::Operation::all() {
+        let row = operation.row();
+        let method = row.method.word().to_lowercase();
+        assert!(document["paths"][row.path][&method].is_object(), "{}", row.path);
+    }
+    let tag = format!("If-None-Match: {}", answer.header("etag").expect("a tag"));
+    assert_eq!(server.ask(&["GET /openapi.json HTTP/1.1", HOST, &tag], "").status, 304);
+}
+
 /// Goal: HEAD is GET without the body, on one connection that goes on. Method: each route that
 /// reads, both ways.
 #[test]

@@ -1,7 +1,8 @@
 //! A server of its own for each test, and requests as bytes.
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -105,7 +106,7 @@ impl Server {
     pub fn request(&self, lines: &[&str], body: &str) -> String {
         let mut text = lines.join("\r\n");
         if !body.is_empty() {
-            text.push_str(&format!("\r\nContent-Length: {}", body.len()));
+            let _ = write!(text, "\r\nContent-Length: {}", body.len());
         }
         text.push_str("\r\n\r\n");
         text.push_str(body);
@@ -132,6 +133,11 @@ impl Peer {
     /// Sends these bytes.
     pub fn send(&mut self, text: &str) {
         self.socket.write_all(text.as_bytes()).expect("the server reads");
+    }
+
+    /// Closes this side.
+    pub fn send_nothing_more(&mut self) {
+        self.socket.shutdown(Shutdown::Write).expect("a connection");
     }
 
     fn read(&mut self) -> usize {

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use axum::http::{HeaderValue, Method};
+use bytes::Bytes;
 use parley_protocol::arguments;
 use parley_protocol::command::{Call, Language};
 use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::who::Caller;
 
 use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
@@ -106,11 +108,20 @@ impl Gateway {
         Ok(answer::tagged(answer::of_forum(answer), tag, &asked.head.headers))
     }
 
-    /// The description of the HTTP binding.
+    /// The description of the HTTP binding; it does not change while the server runs.
     pub(super) fn openapi(&self, asked: &Asked<'_>) -> Result<Reply> {
         self.caller(asked)?;
         accept::negotiate(&asked.head.headers, ANSWERS)?;
-        let Some((text, tag)) = self.openapi.get() else { return Err(answer::not_found()) };
+        let (text, tag) = self.openapi.get_or_init(|| {
+            let facts = OpenApiFacts {
+                version: env!("CARGO_PKG_VERSION"),
+                profiles: self.profiles,
+                limits: &self.parts.config.limits,
+            };
+            let text = Bytes::from(openapi(&facts).to_string());
+            let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
+            (text, tag)
+        });
         Ok(answer::tagged(answer::json(text.clone()), tag, &asked.head.headers))
     }
 }
