@@ -64,7 +64,7 @@ fn turns_come_and_go_over_a_restart() {
     assert_eq!(watch.next("settled")["thread"], "th_1");
 
     let address = server.url.trim_start_matches("http://").to_owned();
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
     let server = Served::start_on(&address, &folder);
     server.run(&bob, &["post", "And this?"]).succeeded();
     assert_eq!(watch.next("hello")["resumed"], true);
@@ -84,7 +84,7 @@ fn turns_come_and_go_over_a_restart() {
     assert_eq!(code, 1, "{err}");
     let last = err.lines().last().expect("a line");
     assert!(last.starts_with("error: token_unknown"), "{err}");
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }
 
 /// Goal: scopes and filters reach the server. Method: a listener to one thread, and refusals
@@ -110,5 +110,5 @@ fn scopes() {
         assert!(ended.failed(1).starts_with(want), "{more:?}: {ended:?}");
     }
     drop(watch);
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }

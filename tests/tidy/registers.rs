@@ -52,19 +52,6 @@ fn the_table_points_at_files() {
     none(&broken, "docs/PROTOCOL.md names files that exist");
 }
 
-/// Goal: the example of the configuration shows every key as it is. Method: compared with what the
-/// table of keys gives; `UPDATE=1 cargo test` writes it anew.
-#[test]
-fn configuration() {
-    let path = super::root().join("config/parley.toml");
-    let current = parley::config::keys::example();
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &current).expect("the example is written");
-    }
-    let known = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(known == current, "config/parley.toml is not current: run the test with UPDATE=1");
-}
-
 /// Goal: an operator finds every key. Method: each name, or its section, in docs/OPERATIONS.md.
 #[test]
 fn configuration_keys() {
