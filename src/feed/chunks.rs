@@ -178,7 +178,7 @@ impl Chunks {
             drop(reading);
             Ok(chunk)
         });
-        read.await.map_err(|_| crate::thread::internal())?
+        read.await.map_err(|_| super::internal())?
     }
 
     /// How many chunks were read from the log so far.
@@ -216,7 +216,7 @@ impl Inner {
                 return Ok(Arc::new(Chunk::of(from, upto, stretch.entries, bytes)));
             }
             if upto <= from {
-                return Err(crate::thread::internal());
+                return Err(super::internal());
             }
             // Large entries fill chunks before their end.
             from = upto;

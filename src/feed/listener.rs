@@ -14,7 +14,6 @@ use super::client::{self, ClientFrame};
 use super::outlet::{Close, Item, Outlet, Subscription, Taken};
 use super::replay::{Replay, Sent, Sources, Step};
 use super::told::Told;
-use crate::thread::thread_not_found;
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 16;
@@ -89,7 +88,7 @@ impl Feed {
         }
         let view = self.sources.journal.view();
         for thread in threads {
-            view.head(*thread)?.ok_or_else(|| thread_not_found(*thread))?;
+            view.head(*thread)?.ok_or_else(|| unknown(*thread))?;
         }
         Ok(())
     }
@@ -278,6 +277,11 @@ impl Drop for Feed {
     fn drop(&mut self) {
         self.sources.hub.leave(&self.outlet, &self.threads);
     }
+}
+
+fn unknown(thread: ThreadId) -> Refusal {
+    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
+    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
 }
 
 /// How a feed ends that cannot read on.

@@ -11,3 +11,11 @@ pub mod replay;
 pub mod sse;
 pub mod tickets;
 pub mod told;
+
+use parley_protocol::refusal::{Reason, Refusal};
+
+/// What should be there is not.
+fn internal() -> Refusal {
+    let detail = "The server failed to read what it has stored. Connect again from your cursor.";
+    Refusal::new(Reason::Internal, detail)
+}
