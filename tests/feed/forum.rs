@@ -51,6 +51,9 @@ pub struct Forum {
 
 impl Drop for Forum {
     fn drop(&mut self) {
+        if self.folder.as_os_str().is_empty() {
+            return;
+        }
         drop(std::fs::remove_dir_all(&self.folder));
     }
 }
@@ -78,6 +81,13 @@ impl Forum {
         };
         forum.run().await;
         forum
+    }
+
+    /// One that runs in another process.
+    pub fn elsewhere(address: SocketAddr, admin: String) -> Self {
+        let (clock, disk) = (Arc::default(), MemoryDisk::default());
+        let (folder, config) = (PathBuf::new(), Config::default());
+        Self { address, admin, clock, disk, folder, config, running: None }
     }
 
     async fn run(&mut self) {
@@ -118,9 +128,14 @@ impl Forum {
         Http { address: self.address, token: None, stream: None }
     }
 
+    /// A client with this token.
+    pub fn with(&self, token: &str) -> Http {
+        Http { token: Some(token.to_owned()), ..self.client() }
+    }
+
     /// A client with the administrator's token.
     pub fn admin(&self) -> Http {
-        Http { token: Some(self.admin.clone()), ..self.client() }
+        self.with(&self.admin)
     }
 
     /// Makes a token for a handle; gives its identifier and its secret.
@@ -134,7 +149,7 @@ impl Forum {
     /// A client that reads and writes as `handle`.
     pub async fn writer(&self, handle: &str) -> Http {
         let (_, secret) = self.token(handle, &["read", "write"]).await;
-        Http { token: Some(secret), ..self.client() }
+        self.with(&secret)
     }
 
     /// One number among the metrics, 0 if it is not there.

@@ -23,7 +23,7 @@ struct Size {
 }
 
 /// The acceptance of the feed: 200 listeners, 32 writers, 500 returns.
-const SIZE: Size = Size { writers: 32, listeners: 200, acts_each: 12, threads: 24, returns: 500 };
+const SIZE: Size = Size { writers: 32, listeners: 200, acts_each: 24, threads: 24, returns: 500 };
 const EXTENSIONS: [Option<&str>; 3] = [None, Some("one"), Some("two")];
 
 /// One connection: where it began, what it brought, whether it came back from somewhere.
