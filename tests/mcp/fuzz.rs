@@ -59,8 +59,28 @@ fn bodies() -> Vec<String> {
 }
 
 const PIECES: [&str; 22] = [
-    "{", "}", "[", "]", "\"", ",", ":", "null", "true", "1e9", "-0", "1.5", "\\ud800", "\\u0000",
-    "\u{feff}", "99999999999999999999", "{}", "[]", "\"id\":1,", "\"_meta\":{},", "\u{e4}", "NaN",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    ",",
+    ":",
+    "null",
+    "true",
+    "1e9",
+    "-0",
+    "1.5",
+    "\\ud800",
+    "\\u0000",
+    "\u{feff}",
+    "99999999999999999999",
+    "{}",
+    "[]",
+    "\"id\":1,",
+    "\"_meta\":{},",
+    "\u{e4}",
+    "NaN",
 ];
 
 fn spoil(dice: &mut Dice, body: &str) -> String {
@@ -181,7 +201,10 @@ fn malformed() {
             // In a batch each answer is judged as if it stood alone.
             Value::Array(answers) if answer.status == 200 => answers.iter().try_for_each(|one| {
                 let codes = [400, 401, 200, 404];
-                codes.iter().map(|status| judge(*status, one)).find(Result::is_ok)
+                codes
+                    .iter()
+                    .map(|status| judge(*status, one))
+                    .find(Result::is_ok)
                     .unwrap_or(Err("an entry"))
             }),
             one => judge(answer.status, one),
