@@ -281,6 +281,11 @@ impl Drop for Feed {
     }
 }
 
+fn unknown(thread: ThreadId) -> Refusal {
+    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
+    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
+}
+
 /// How a feed ends that cannot read on.
 fn lost(refusal: &Refusal) -> Close {
     match refusal.reason {
