@@ -2,6 +2,7 @@
 //! equality of HTTP and MCP, malformed input, streams, and the official client.
 
 mod ask;
+mod client;
 
 mod equal;
 mod fuzz;
