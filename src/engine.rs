@@ -1,4 +1,4 @@
-//! The parts behind the gateway, wired: journal, folder, actors, inboxes, hub. Everything comes from
+//! The parts behind the gateway, wired: journal, folder, actors, inboxes, hub. All comes from
 //! the caller: the disk, the clock, and what tests put in the way.
 
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use tokio::task::JoinHandle as TaskHandle;
 
 use crate::clock::Clock;
 use crate::feed::chunks::Chunks;
-use crate::feed::encode::Encoder;
 use crate::feed::hub::{Caps, Hub};
 use crate::feed::replay::Sources;
 use crate::inbox::Inboxes;
@@ -18,6 +17,7 @@ use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
 use crate::journal::options::Options;
 use crate::journal::{Journal, Listening, Opened};
+use crate::outlet::encode::Encoder;
 use crate::router::{Bounds, Forum, Manifests, Residence};
 use crate::thread::{Interference, Surroundings};
 

@@ -9,6 +9,7 @@ pub mod gateway;
 pub mod inbox;
 pub mod journal;
 pub mod lifecycle;
+pub mod outlet;
 pub mod router;
 pub mod server;
 pub mod telemetry;

@@ -263,8 +263,8 @@ impl Running {
     /// Stops accepting, answers what is under way, lets go of what is left after [`GRACE`], and
     /// writes everything down.
     pub async fn stop(self) {
-        let Life { stop, end, tasks, accepting } = &self.life;
-        stop.cancel();
+        let Life { tasks, accepting, .. } = &self.life;
+        self.life.stop();
         self.engine.forum.release_held();
         self.engine.sources.hub.stop();
         accepting.close();
@@ -272,7 +272,7 @@ impl Running {
         tasks.close();
         if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
             tracing::warn!(left = tasks.len(), "connections did not end in time");
-            end.cancel();
+            self.life.end();
             let _ = tokio::time::timeout(LET_GO, tasks.wait()).await;
         }
         self.engine.stop().await;

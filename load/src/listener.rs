@@ -190,6 +190,7 @@ impl Audience {
     ) -> anyhow::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let connected = Arc::new(AtomicU64::new(0));
+        let refused = Arc::new(Mutex::new(String::new()));
         let count = watches.len() as u64;
         let mut all = Vec::new();
         for (index, (watch, request)) in watches.into_iter().enumerate() {
@@ -200,6 +201,7 @@ impl Audience {
                 stopped: stopped.clone(),
                 findings: Arc::clone(findings),
                 connected: Arc::clone(&connected),
+                refused: Arc::clone(&refused),
                 dice: Dice::new(seed ^ 0xfeed, index as u64),
                 leave_now_and_then,
                 tape: Tape::default(),
@@ -208,6 +210,8 @@ impl Audience {
         }
         let until = clock::now() + AWAY_MAX;
         while connected.load(Ordering::Relaxed) < count {
+            let why = refused.lock().map(|why| why.clone()).unwrap_or_default();
+            anyhow::ensure!(why.is_empty(), "a listener could not connect: {why}");
             anyhow::ensure!(clock::now() < until, "the listeners could not connect");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -248,6 +252,7 @@ struct Follower {
     stopped: watch::Receiver<bool>,
     findings: Arc<Findings>,
     connected: Arc<AtomicU64>,
+    refused: Arc<Mutex<String>>,
     dice: Dice,
     leave_now_and_then: bool,
     tape: Tape,
@@ -277,6 +282,12 @@ impl Follower {
                 Err(error) if clock::now() - away > AWAY_MAX => {
                     self.findings.add(format!("a listener cannot come back: {error}"));
                     return;
+                }
+                // Before the run begins there is no reason for a refusal.
+                Err(error) if self.tape.cursor.is_empty() => {
+                    if let Ok(mut refused) = self.refused.lock() {
+                        *refused = error.to_string();
+                    }
                 }
                 Err(_) => {}
             }

@@ -129,6 +129,12 @@ impl Tally {
         }
     }
 
+    /// What went wrong, in a line: refusals by reason, and the first failure.
+    pub fn told(&self) -> String {
+        let refused = self.refused();
+        format!("refused {refused:?}, first failure {:?}", self.failures().first())
+    }
+
     /// Refusals by reason.
     pub fn refused(&self) -> BTreeMap<String, u64> {
         self.refused.lock().map(|refused| refused.clone()).unwrap_or_default()

@@ -325,11 +325,10 @@ impl Flags {
             None => Duration::from_secs(defaults.seconds),
             Some(text) => parse_duration(&text)?,
         };
-        let connections = self.connections.unwrap_or(if mode == Mode::Hot {
-            self.agents.unwrap_or(defaults.connections)
-        } else {
-            defaults.connections
-        });
+        // Where each agent has a connection of its own, the ceiling gets as many.
+        let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
+        let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);
+        let connections = self.connections.filter(|_| mode != Mode::Swarm).unwrap_or(as_agents);
         Ok(Options {
             mode,
             url: self.url,

@@ -116,6 +116,14 @@ impl Report {
         self.violations_told.extend(findings.told());
     }
 
+    /// Takes over what went wrong at the end, when the figures are worth telling all the same.
+    pub fn note(&mut self, result: anyhow::Result<()>) {
+        if let Err(error) = result {
+            self.violations += 1;
+            self.violations_told.push(format!("{error:#}"));
+        }
+    }
+
     /// Compares own rounds with those of the ceiling, medians with medians.
     pub fn compare(&mut self) {
         if self.ceiling_rounds.is_empty() {

@@ -14,7 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::clock;
 
 const START_MAX: Duration = Duration::from_secs(120);
-const STOP_MAX: Duration = Duration::from_secs(30);
+/// The server gives what is in flight 10 s.
+const STOP_MAX: Duration = Duration::from_secs(15);
 
 /// A folder that goes when its owner goes.
 #[derive(Debug)]

@@ -154,7 +154,7 @@ impl Work {
         let slots = self.slots.len() as u64;
         self.step_all(connections, slots, true, bar).await?;
         let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
-        ensure!(empty == 0, "{empty} threads could not be opened: {:?}", self.tally);
+        ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.told());
         self.step_all(connections, slots * prefill as u64, false, bar).await
     }
 

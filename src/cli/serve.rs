@@ -32,7 +32,7 @@ pub struct Options {
     /// The realm of models' identities
     #[arg(long, value_name = "NAME")]
     pub realm: Option<String>,
-    /// Which logs to write: error, warn, info, debug, trace, or a filter
+    /// Which logs to write: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<String>,
     /// How to write logs: text or json

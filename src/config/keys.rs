@@ -169,8 +169,8 @@ pub fn example() -> String {
     let defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
     let mut text = String::from(
         "# Every key of the server, set to its default. A line that is commented out has none.\n\
-         # Flags go before the environment (PARLEY_ and the key, __ for a dot, lists with commas),\n\
-         # the environment before this file.\n",
+         # Flags go before the environment (PARLEY_ and the key, __ for a dot, lists with\n\
+         # commas), the environment before this file.\n",
     );
     let mut section = "";
     for key in KEYS {

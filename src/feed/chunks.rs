@@ -11,8 +11,8 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::Identity;
 
-use super::outlet::Subscription;
 use crate::journal::Journal;
+use crate::outlet::Subscription;
 
 /// Entries of a chunk at most.
 pub const CHUNK_ENTRIES: u64 = 512;
@@ -178,7 +178,7 @@ impl Chunks {
             drop(reading);
             Ok(chunk)
         });
-        read.await.map_err(|_| super::internal())?
+        read.await.map_err(|_| Refusal::internal())?
     }
 
     /// How many chunks were read from the log so far.
@@ -216,7 +216,7 @@ impl Inner {
                 return Ok(Arc::new(Chunk::of(from, upto, stretch.entries, bytes)));
             }
             if upto <= from {
-                return Err(super::internal());
+                return Err(Refusal::internal());
             }
             // Large entries fill chunks before their end.
             from = upto;

@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::client;
 use super::listener::Feed;
-use super::outlet::Close;
 use super::replay::Sent;
+use crate::outlet::Close;
 
 /// How long a listener that is behind may leave what is written to it untaken: then it is slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);

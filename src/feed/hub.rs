@@ -15,10 +15,10 @@ use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
 use parley_protocol::who::Identity;
 
-use super::outlet::{Close, Item, Outlet, Subscription};
-use super::told::Told;
 use crate::inbox::Inboxes;
 use crate::journal::Committed;
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Item, Outlet, Subscription};
 
 /// Acts that are kept for listeners who come near the head.
 pub const RING_ACTS_MAX: usize = 4_096;

@@ -11,9 +11,9 @@ use parley_protocol::wire::frame::Type;
 
 use super::chunks::too_old;
 use super::client::{self, ClientFrame};
-use super::outlet::{Close, Item, Outlet, Subscription, Taken};
 use super::replay::{Replay, Sent, Sources, Step};
-use super::told::Told;
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 16;
@@ -88,7 +88,7 @@ impl Feed {
         }
         let view = self.sources.journal.view();
         for thread in threads {
-            view.head(*thread)?.ok_or_else(|| unknown(*thread))?;
+            view.head(*thread)?.ok_or_else(|| Refusal::no_thread(*thread))?;
         }
         Ok(())
     }
@@ -157,7 +157,9 @@ impl Feed {
             };
             if let Some(last) = frames.last() {
                 self.last = last.cursor;
-                frames.iter().for_each(|sent| count(sent.kind));
+                for sent in &frames {
+                    count(sent.kind);
+                }
                 return Ok(frames);
             }
         }
@@ -277,11 +279,6 @@ impl Drop for Feed {
     fn drop(&mut self) {
         self.sources.hub.leave(&self.outlet, &self.threads);
     }
-}
-
-fn unknown(thread: ThreadId) -> Refusal {
-    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
-    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
 }
 
 /// How a feed ends that cannot read on.

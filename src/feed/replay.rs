@@ -15,11 +15,11 @@ use parley_protocol::wire::frame::Type;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::chunks::Chunks;
-use super::encode::Encoder;
 use super::hub::{Approach, Hub, Place, frames_for};
-use super::outlet::Outlet;
 use crate::clock::Clock;
 use crate::journal::Journal;
+use crate::outlet::Outlet;
+use crate::outlet::encode::Encoder;
 
 /// Frames that one step gives at most.
 const STEP_FRAMES: usize = 32;

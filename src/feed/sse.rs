@@ -7,10 +7,10 @@ use futures_util::Stream;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::{Manner, SLOW_AFTER, cause};
-use super::encode::Encoder;
 use super::listener::Feed;
-use super::outlet::Close;
 use super::replay::Sent;
+use crate::outlet::Close;
+use crate::outlet::encode::Encoder;
 
 /// What keeps a connection alive, and tells that it is.
 const COMMENT: &[u8] = b":\n\n";

@@ -148,8 +148,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.extend(kind.map(|kind| (CONTENT_TYPE, HeaderValue::from_static(kind))));
-            let encoding = encoding.map(|one| (CONTENT_ENCODING, HeaderValue::from_static(one)));
-            headers.extend(encoding);
+            let coding = encoding.map(|one| (CONTENT_ENCODING, HeaderValue::from_static(one)));
+            headers.extend(coding);
             let got = check_content_type(&headers, &["application/json"]);
             assert_eq!(got.is_ok(), good, "{kind:?} {encoding:?}");
         }

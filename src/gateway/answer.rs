@@ -139,10 +139,3 @@ pub fn not_found() -> Refusal {
                   is.";
     Refusal::new(Reason::NotFound, detail)
 }
-
-/// 500 `internal`.
-pub fn internal() -> Refusal {
-    let detail = "The server failed at this request, and has logged why. A write may have been \
-                  stored: send it again under the same idempotency key.";
-    Refusal::new(Reason::Internal, detail)
-}

@@ -30,8 +30,8 @@ use super::watch::Watched;
 use super::{Asked, Connection, Gateway, accept, caller};
 use crate::feed::connection::{Manner, carry};
 use crate::feed::listener::Feed;
-use crate::feed::outlet::Subscription;
 use crate::feed::sse;
+use crate::outlet::Subscription;
 
 /// The subprotocol.
 const PARLEY: &str = "parley.v1";

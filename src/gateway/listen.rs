@@ -1,8 +1,11 @@
 //! The accept loop: bounded connections, bounded headers, and an end that lets answers out.
 
+use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -17,7 +20,7 @@ use parley_protocol::refusal::Refusal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
 use super::answer::Reply;
@@ -41,10 +44,41 @@ pub struct Life {
     pub stop: CancellationToken,
     /// Cancelled: let go at once.
     pub end: CancellationToken,
+    /// Set before either is cancelled: looking here costs no lock.
+    ending: Arc<AtomicBool>,
     /// The accept loops, which end first.
     pub accepting: TaskTracker,
     /// Every connection, upgraded ones too.
     pub tasks: TaskTracker,
+}
+
+impl Life {
+    /// Finish what is under way, begin nothing.
+    pub fn stop(&self) {
+        self.ending.store(true, Ordering::Release);
+        self.stop.cancel();
+    }
+
+    /// Let go at once.
+    pub fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+        self.end.cancel();
+    }
+
+    /// Polls `signal` the first time, so that it wakes the task, and then only once something
+    /// ends: a token takes a lock that all connections share, at every look.
+    fn poll_signal(
+        &self,
+        signal: Pin<&mut WaitForCancellationFuture<'_>>,
+        is_armed: &mut bool,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        if *is_armed && !self.ending.load(Ordering::Acquire) {
+            return Poll::Pending;
+        }
+        *is_armed = true;
+        signal.poll(context)
+    }
 }
 
 /// The bounds of connections.
@@ -141,7 +175,8 @@ where
         .with_upgrades();
     let mut http = pin!(http);
     let mut alarm = pin!(tokio::time::sleep(bounds.header));
-    let mut stopping = false;
+    let (mut stop, mut end) = (pin!(life.stop.cancelled()), pin!(life.end.cancelled()));
+    let (mut stop_armed, mut end_armed, mut stopping) = (false, false, false);
     loop {
         tokio::select! {
             biased;
@@ -151,14 +186,18 @@ where
                 }
                 return;
             }
-            () = std::future::poll_fn(|context| watch.poll_over(alarm.as_mut(), context)) => {
+            () = poll_fn(|context| watch.poll_over(alarm.as_mut(), context)) => {
                 return;
             }
-            () = life.stop.cancelled(), if !stopping => {
+            () = poll_fn(|context| life.poll_signal(stop.as_mut(), &mut stop_armed, context)),
+                if !stopping =>
+            {
                 stopping = true;
                 http.as_mut().graceful_shutdown();
             }
-            () = life.end.cancelled() => return,
+            () = poll_fn(|context| life.poll_signal(end.as_mut(), &mut end_armed, context)) => {
+                return;
+            }
         }
     }
 }

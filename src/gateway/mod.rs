@@ -12,6 +12,7 @@ mod feed;
 mod host;
 mod http;
 mod listen;
+mod mcp;
 mod request_id;
 mod watch;
 
@@ -78,10 +79,13 @@ pub struct Gateway {
     requests: Requests,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
-    nobody: Caller,
+    nobody: Arc<Caller>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
+    /// The OpenAPI document and its tag.
     openapi: OnceLock<(Bytes, HeaderValue)>,
+    /// What the MCP binding gives to everyone.
+    documents: mcp::Documents,
 }
 
 /// One request.
@@ -111,9 +115,10 @@ impl Gateway {
             tickets: Tickets::default(),
             requests: Requests::default(),
             ids: RequestIds::default(),
-            nobody: http::nobody(),
+            nobody: Arc::new(http::nobody()),
             manifest_tags: Default::default(),
             openapi: OnceLock::new(),
+            documents: mcp::Documents::new(profiles(&parts.config), &parts.config.limits),
             parts,
         }
     }
@@ -143,7 +148,7 @@ impl Gateway {
             .catch_unwind()
             .instrument(span.clone())
             .await
-            .unwrap_or_else(|_| Err(answer::internal()));
+            .unwrap_or_else(|_| Err(Refusal::internal()));
         let mut reply = match answered {
             Ok(reply) => reply,
             Err(refusal) => self.refused(&mut asked, &refusal).await,
@@ -163,7 +168,11 @@ impl Gateway {
     /// The refusal as an answer, once its sender can take it.
     async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
         body::drain(asked.body, &asked.head.headers).await;
-        let mut reply = answer::refused(refusal);
+        let mut reply = if mcp::is_at(asked.head.uri.path()) {
+            mcp::refused(refusal)
+        } else {
+            answer::refused(refusal)
+        };
         if refusal.reason == Reason::MethodNotAllowed {
             let methods = self.methods(asked.head.uri.path());
             answer::allow(reply.headers_mut(), &methods);
@@ -235,8 +244,13 @@ impl Gateway {
 
     /// The body, of at most `limits.request_bytes_max` bytes.
     async fn body(&self, asked: &mut Asked<'_>) -> Result<Bytes> {
+        self.body_up_to(asked, self.parts.config.limits.request_bytes_max).await
+    }
+
+    /// The body, of at most `bytes_max` bytes.
+    async fn body_up_to(&self, asked: &mut Asked<'_>, bytes_max: u64) -> Result<Bytes> {
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
-        body::read(asked.body, self.parts.config.limits.request_bytes_max, within).await
+        body::read(asked.body, bytes_max, within).await
     }
 }
 

@@ -13,8 +13,8 @@ use parley_protocol::who::Participant;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::Notify;
 
-use crate::feed::outlet::{Close, Outlet};
-use crate::feed::told::Told;
+use crate::outlet::told::Told;
+use crate::outlet::{Close, Outlet};
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
 pub const MAILBOX_MAX: usize = 16_384;

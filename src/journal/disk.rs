@@ -43,6 +43,30 @@ pub trait Disk: Debug + Send + Sync + 'static {
     fn bytes(&self) -> io::Result<u64>;
 }
 
+/// Makes the file `name` if there is none: `fill` writes it under another name, so that no later
+/// start finds half of one.
+///
+/// # Errors
+/// What the disk says, or `fill`.
+pub fn make(
+    disk: &dyn Disk,
+    name: &str,
+    fill: impl FnOnce(Box<dyn StorageBackend>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let error = |error| StoreError::io(name, error);
+    let names = disk.list().map_err(error)?;
+    if names.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let draft = format!("{name}.draft");
+    if names.contains(&draft) {
+        disk.remove(&draft).map_err(error)?;
+    }
+    fill(disk.create(&draft).map_err(error)?)?;
+    disk.rename(&draft, name).map_err(error)?;
+    disk.sync().map_err(error)
+}
+
 /// A folder, held by one process at a time.
 #[derive(Debug)]
 pub struct FolderDisk {

@@ -3,7 +3,8 @@
 //!
 //! Most slices are committed without a sync; now and then one is durable, and only what is durable
 //! leaves the tail's memory and frees the log. If the archive's disk fails, the archive is opened
-//! anew, so that reading goes on, and what it lacks comes back into the tail.
+//! anew, so that reading goes on, and what it lacks comes back into the tail. As long as the disk
+//! takes no writes, which opening needs, it is read through a memory that keeps them from it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,18 +18,21 @@ use super::view::Views;
 use crate::clock::{Clock, Stopwatch};
 
 /// Entries of one slice, at least and at most.
+///
+/// A slice copies every page that it touches, once: acts spread over many threads cost about a
+/// page each in a small slice, and share pages in a large one (docs/PERFORMANCE.md).
 const SLICE_MIN: usize = 32;
-const SLICE_MAX: usize = 4_096;
+const SLICE_MAX: usize = 16_384;
 /// Bytes of one slice, roughly; one entry more may be in it.
-const SLICE_BYTES_MAX: u64 = 8 << 20;
-/// Work of one slice that is aimed at.
-const SLICE_SECONDS: f64 = 0.010;
+const SLICE_BYTES_MAX: u64 = 16 << 20;
+/// Work of one slice that is aimed at: it has a file and a thread of its own and holds up nobody.
+const SLICE_SECONDS: f64 = 0.200;
 /// Entries that may be folded and not durable.
-const UNSYNCED_MAX: u64 = 8_192;
+const UNSYNCED_MAX: u64 = 16_384;
 /// How long what is folded may wait to become durable.
 const UNSYNCED_FOR: Duration = Duration::from_secs(1);
 /// How long a small slice waits for more.
-const GATHER_FOR: Duration = Duration::from_millis(50);
+const GATHER_FOR: Duration = Duration::from_millis(500);
 /// Between attempts while the disk refuses.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// Attempts that closing makes while the disk refuses: what is not folded is in the log.
@@ -42,6 +46,8 @@ pub struct Around {
     pub clock: Arc<dyn Clock>,
     /// Opens the archive anew.
     pub reopen: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
+    /// Opens it for reading only, beside whoever has it open: nothing gets to its file.
+    pub rescue: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
     /// Whether there is room to fold. Asked before each slice: a database whose write has failed
     /// refuses reads too, so a full disk must be seen before it is met.
     pub room: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
@@ -52,6 +58,8 @@ pub struct Folder {
     around: Around,
     /// `None` while it cannot be opened.
     archive: Option<Archive>,
+    /// What is read meanwhile, and never folded into.
+    rescued: Option<Archive>,
     /// Snapshots whose last act is not folded yet.
     snapshots: Vec<Thread>,
     slice: usize,
@@ -64,8 +72,9 @@ impl Folder {
         Self {
             around,
             archive: Some(archive),
+            rescued: None,
             snapshots: Vec::new(),
-            slice: 256,
+            slice: SLICE_MAX / 2,
             since_sync: Stopwatch::start(),
         }
     }
@@ -139,13 +148,14 @@ impl Folder {
     /// Waits for something to do; returns whether the views are closing.
     fn wait(&self) -> bool {
         let views = &self.around.views;
-        match views.backlog() {
+        let backlog = views.backlog();
+        match (backlog.waiting, backlog.unsynced) {
             (0, 0) => views.wait(1, None),
             (0, _) => {
                 let passed = Duration::from_secs_f64(self.since_sync.seconds());
                 views.wait(1, Some(UNSYNCED_FOR.saturating_sub(passed)))
             }
-            _ => views.wait(SLICE_MIN.max(self.slice / 4), Some(GATHER_FOR)),
+            _ => views.wait(SLICE_MAX / 2, Some(GATHER_FOR)),
         }
     }
 
@@ -155,20 +165,17 @@ impl Folder {
         }
         let views = Arc::clone(&self.around.views);
         let slice = views.slice(self.slice, SLICE_BYTES_MAX);
-        let (waiting, folded) = views.backlog();
-        let last = all && slice.len() == waiting;
-        let (entries_max, bytes_max) = views.unsynced_max();
-        let due = slice.len() as u64 + folded as u64 >= entries_max.min(UNSYNCED_MAX)
-            || views.tail_bytes() >= bytes_max
-            || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64();
-        let sync = if last || due { Sync::Durable } else { Sync::Later };
-        self.snapshots.extend(views.take_snapshots());
-        let nothing_to_sync = folded == 0 || sync == Sync::Later;
-        if slice.is_empty() && self.snapshots.is_empty() && nothing_to_sync {
+        let backlog = views.backlog();
+        let last = all && slice.len() == backlog.waiting;
+        let is_durable = last || self.is_sync_due(slice.len() + backlog.unsynced);
+        let sync = if is_durable { Sync::Durable } else { Sync::Later };
+        let upto = slice.last().map_or(backlog.archived_upto, |committed| committed.number);
+        let snapshots = self.take_snapshots(upto, backlog.last);
+        let has_to_sync = is_durable && backlog.unsynced > 0;
+        if slice.is_empty() && snapshots.is_empty() && !has_to_sync {
             return Ok(false);
         }
         (self.around.room)()?;
-        let snapshots = std::mem::take(&mut self.snapshots);
         let now = self.around.clock.now();
         let work = Stopwatch::start();
         let archive = self.archive.as_ref().expect("opened above");
@@ -185,15 +192,31 @@ impl Folder {
         };
         let is_full = slice.len() == self.slice;
         self.adapt(work.seconds(), is_full, sync);
-        // A snapshot that is ahead of the archive waits; there is no other reason to keep one.
-        let ahead = |thread: &Thread| thread.head().position.entry() > progress.derived_upto;
-        self.snapshots = snapshots.into_iter().filter(ahead).collect();
         views.folded(read);
-        if sync == Sync::Durable {
+        if is_durable {
             views.synced(progress.derived_upto);
             self.since_sync = Stopwatch::start();
         }
-        Ok(!slice.is_empty() || sync == Sync::Durable)
+        Ok(true)
+    }
+
+    /// Whether what is folded has waited long enough to become durable, once it is `unsynced`
+    /// entries.
+    fn is_sync_due(&self, unsynced: usize) -> bool {
+        let (entries_max, bytes_max) = self.around.views.unsynced_max();
+        unsynced as u64 >= entries_max.min(UNSYNCED_MAX)
+            || self.around.views.tail_bytes() >= bytes_max
+            || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64()
+    }
+
+    /// The snapshots offered that may be stored once the archive is true up to `upto`. Those that
+    /// are ahead of it wait; those ahead of `last` show what was never committed.
+    fn take_snapshots(&mut self, upto: u64, last: u64) -> Vec<Thread> {
+        self.snapshots.extend(self.around.views.take_snapshots());
+        let entry = |thread: &Thread| thread.head().position.entry();
+        let ready = self.snapshots.extract_if(.., |thread| entry(thread) <= upto).collect();
+        self.snapshots.retain(|thread| entry(thread) <= last);
+        ready
     }
 
     /// Fits the next slice to the work that this one was.
@@ -210,11 +233,25 @@ impl Folder {
 
     /// Opens the archive anew and shows it: after a failure the database refuses reads too.
     fn reopen(&mut self) -> Result<(), StoreError> {
-        // Closed before it is opened again: no two may hold one file.
-        self.archive = None;
+        if self.archive.is_some() {
+            // Shown before the failed one is closed, so that reading does not stop.
+            match self.rescue() {
+                Ok(rescued) => self.rescued = Some(rescued),
+                Err(error) => tracing::error!(%error, "the archive cannot be read"),
+            }
+            // Closed before it is opened again: no two may write one file.
+            self.archive = None;
+        }
         let archive = (self.around.reopen)()?;
         self.around.views.reopened(archive.read()?);
         self.archive = Some(archive);
+        self.rescued = None;
         Ok(())
+    }
+
+    fn rescue(&mut self) -> Result<Archive, StoreError> {
+        let rescued = (self.around.rescue)()?;
+        self.around.views.reopened(rescued.read()?);
+        Ok(rescued)
     }
 }

@@ -82,9 +82,9 @@ pub struct Lease {
 /// An append.
 #[derive(Debug)]
 pub struct Append {
-    /// The lease under which the act comes; its `seq` must be the next one of the thread. An outcome
-    /// that an actor computed carries its lease too. `None` for an opening and for what belongs to
-    /// no thread.
+    /// The lease under which the act comes; its `seq` must be the next one of the thread. An
+    /// outcome that an actor computed carries its lease too. `None` for an opening and for what
+    /// belongs to no thread.
     pub lease: Option<Lease>,
     /// What happened.
     pub entry: Entry,

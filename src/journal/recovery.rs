@@ -13,9 +13,10 @@ use tokio::sync::mpsc;
 
 use super::archive::{Archive, Maxima, Meta};
 use super::cursor::Cursors;
-use super::disk::Disk;
+use super::disk::{self, Disk};
 use super::error::StoreError;
 use super::fold::{Around, Folder};
+use super::log::backend::Overlay;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, Options, PUBLISH_QUEUE};
 use super::publisher::{Listeners, Publisher};
@@ -55,6 +56,7 @@ impl Journal {
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
+        disk::make(&*disk, ARCHIVE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
         let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
@@ -84,10 +86,12 @@ impl Journal {
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
         let mut folder_room = room.clone();
+        let rescued = Arc::clone(&disk);
         let around = Around {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
+            rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
             room: Box::new(move || folder_room.look()),
         };
         let folder = Folder::new(around, archive);
@@ -97,10 +101,15 @@ impl Journal {
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
-    let error = |error| StoreError::io(ARCHIVE_NAME, error);
-    let file = disk.create(ARCHIVE_NAME).map_err(error)?;
-    disk.sync().map_err(error)?;
+    let file = disk.open(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
     Archive::open(file, cache_bytes)
+}
+
+/// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
+fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+    let error = |error| StoreError::io(ARCHIVE_NAME, error);
+    let file = Overlay::new(disk.open(ARCHIVE_NAME).map_err(error)?).map_err(error)?;
+    Archive::open(Box::new(file), cache_bytes)
 }
 
 /// The entries with what they made of their threads, as they were committed first; and the highest

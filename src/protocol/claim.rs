@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::artifact::Identifier;
 use crate::ids::{ClaimId, ThreadId};
 use crate::time::Millis;
 use crate::who::{AuthorKind, Participant};
@@ -73,9 +74,7 @@ impl EvidenceKind {
                 Some(("sha512", hex)) => is_lower_hex(hex, 128, 128),
                 _ => false,
             },
-            Self::Artifact => {
-                text.strip_prefix("sha256:").is_some_and(|hex| is_lower_hex(hex, 64, 64))
-            }
+            Self::Artifact => text.parse::<Identifier>().is_ok(),
             Self::Commit => is_lower_hex(text, 7, 64),
             Self::Log | Self::Reproducer | Self::Note | Self::Other => true,
         }

@@ -153,6 +153,20 @@ impl Refusal {
         Self { right: Some(right), ..Self::new(Reason::TokenRightMissing, detail) }
     }
 
+    /// 404 `thread_not_found`.
+    pub fn no_thread(thread: ThreadId) -> Self {
+        let detail = format!("There is no thread {thread}. List the threads and name one of them.");
+        Self::new(Reason::ThreadNotFound, detail).of(thread)
+    }
+
+    /// 500 `internal`: what went wrong is in the log.
+    pub fn internal() -> Self {
+        let detail = "The server failed on this call, and has logged why. Whether it took effect \
+                      is not known: read the thread, or send it again under the same idempotency \
+                      key.";
+        Self::new(Reason::Internal, detail)
+    }
+
     /// The same, about `thread`.
     pub fn of(self, thread: ThreadId) -> Self {
         Self { thread: Some(thread), ..self }

@@ -12,7 +12,6 @@ use super::Forum;
 use crate::journal::Done;
 use crate::journal::archive::{First, Remembered};
 use crate::journal::view::View;
-use crate::thread::internal;
 
 /// Bytes that an answer of a write usually needs: one allocation for most.
 const ANSWER_BYTES: usize = 1_536;
@@ -67,18 +66,18 @@ impl Forum {
         match done {
             Done::Unchanged(head) => Ok(self.marked(head, None)),
             Done::Committed(committed) => {
-                let act = committed.entry.act().ok_or_else(internal)?;
+                let act = committed.entry.act().ok_or_else(Refusal::internal)?;
                 match command {
                     Command::Post(_) => {
-                        let head = committed.head.as_deref().ok_or_else(internal)?;
+                        let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.posted(act, head))
                     }
                     Command::Mark(_) | Command::Confirm(_) | Command::Reopen(_) => {
-                        let head = committed.head.as_deref().ok_or_else(internal)?;
+                        let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.marked(head, Some(act)))
                     }
                     Command::Assert(_) | Command::Attest(_) | Command::Refute(_) => {
-                        let claim = committed.claims.first().ok_or_else(internal)?;
+                        let claim = committed.claims.first().ok_or_else(Refusal::internal)?;
                         Ok(self.claim_changed(command, claim))
                     }
                 }
@@ -97,23 +96,23 @@ impl Forum {
         match (remembered.outcome, command) {
             (First::Act { thread, entry }, Some(Command::Post(_))) => {
                 let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
-                let (head, act) = head.zip(act).ok_or_else(internal)?;
+                let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.posted(act.act(), &head).again())
             }
             (First::Act { thread, entry }, _) => {
                 let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
-                let (head, act) = head.zip(act).ok_or_else(internal)?;
+                let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, Some(act.act())).again())
             }
             (First::Claim { claim, .. }, Some(command)) => {
                 Ok(self.claim_changed(command, &claim).again())
             }
-            (First::Claim { .. }, None) => Err(internal()),
+            (First::Claim { .. }, None) => Err(Refusal::internal()),
             (First::Published(answer), _) => {
                 Ok(Answer::ok(answer.into_vec()).with_status(201).again())
             }
             (First::Other(Outcome::Unchanged(thread)), _) => {
-                let head = view.head(thread)?.ok_or_else(internal)?;
+                let head = view.head(thread)?.ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, None).again())
             }
             (First::Other(Outcome::Published(answer)), _) => {

@@ -23,7 +23,6 @@ use super::Forum;
 use super::answer::Answer;
 use crate::journal::error::StoreError;
 use crate::journal::view::View;
-use crate::thread::internal;
 
 /// References of a stored `FAILURE` to what the refusal names.
 const NAMED_MAX: usize = 255;
@@ -60,7 +59,7 @@ impl Forum {
             forum.remember(used, outcome).await?;
             result
         });
-        published.await.unwrap_or_else(|_| Err(internal()))
+        published.await.unwrap_or_else(|_| Err(Refusal::internal()))
     }
 
     async fn publish_once(
@@ -141,9 +140,13 @@ impl Forum {
             self.store(Entry::Artifact(Box::new(artifact)), None).await?;
         }
         let detail = "The closure of this decision or termination does not verify. Read `report`: \
-                      publish what is missing, name every blocking objection, then publish it anew.";
+                      publish what is missing, name every blocking objection, then publish it \
+                      anew.";
         let mut more = serde_json::Map::new();
-        more.insert("report".into(), serde_json::to_value(report).map_err(|_| internal())?);
+        more.insert(
+            "report".into(),
+            serde_json::to_value(report).map_err(|_| Refusal::internal())?,
+        );
         more.insert("failure_artifact".into(), id.to_string().into());
         Ok(Refusal { more: Some(Box::new(more)), ..Refusal::new(Reason::ClosureRefused, detail) })
     }
@@ -161,10 +164,10 @@ impl Forum {
                 let options = Options { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
                 let store = Stored(view.clone());
                 let report = tokio::task::spawn_blocking(move || verify(&store, &[id], options));
-                let report = report.await.map_err(|_| internal())??;
-                Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| internal())?))
+                let report = report.await.map_err(|_| Refusal::internal())??;
+                Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| Refusal::internal())?))
             }
-            _ => Err(internal()),
+            _ => Err(Refusal::internal()),
         }
     }
 
@@ -211,7 +214,7 @@ async fn verify_candidate(view: View, id: Identifier, bytes: Vec<u8>) -> Result<
         let store = Stored(view);
         verify(&Candidate { store: &store, id, bytes: &bytes }, &[id], options)
     });
-    Ok(report.await.map_err(|_| internal())??)
+    Ok(report.await.map_err(|_| Refusal::internal())??)
 }
 
 /// Whether publishing it needs a closure that verifies: a final decision, or a termination that
@@ -283,9 +286,9 @@ fn failure_of(view: &View, subject: Identifier, report: &Report) -> Result<Valid
         },
         "references": references,
     });
-    let unnamed = canonicalize(body.to_string().as_bytes()).map_err(|_| internal())?;
+    let unnamed = canonicalize(body.to_string().as_bytes()).map_err(|_| Refusal::internal())?;
     body["artifact_id"] = identity::compute(&unnamed).to_string().into();
-    validate(body.to_string().as_bytes()).map_err(|_| internal())
+    validate(body.to_string().as_bytes()).map_err(|_| Refusal::internal())
 }
 
 fn invalid(violations: &[parley_protocol::artifact::Violation]) -> Refusal {

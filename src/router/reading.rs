@@ -14,7 +14,6 @@ use parley_protocol::wire::{self, List, Out, Shown};
 use super::answer::Answer;
 use super::{Class, Forum};
 use crate::journal::view::{self, Placed, View};
-use crate::thread::thread_not_found;
 
 /// Rows that one request looks at, at most; then its page ends early with `more`.
 pub const SCAN_ROWS_MAX: usize = 2_000;
@@ -127,7 +126,7 @@ impl Forum {
     }
 
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
-        let head = view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         if head.message_count > self.inner.around.limits.tree_max {
             let detail = "The thread has too many messages to be read as a tree. Read it with \
                           `format=flat`, page by page.";
@@ -144,9 +143,9 @@ impl Forum {
 
     fn read_flat(&self, view: &View, thread: ThreadId, page: &Page) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        let head = view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
-        let found = self.acts_page(view, thread, since, slot::MESSAGE, limit, |placed| {
+        let found = acts_page(view, thread, since, slot::MESSAGE, limit, |placed| {
             placed.act().message().is_some()
         })?;
         let retractions = view.retractions(thread)?;
@@ -158,9 +157,9 @@ impl Forum {
 
     fn read_events(&self, view: &View, thread: ThreadId, page: &Page) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
-        let found = self.acts_page(view, thread, since, slot::EVENT, limit, |placed| {
+        let found = acts_page(view, thread, since, slot::EVENT, limit, |placed| {
             placed.act().event.is_some()
         })?;
         let mut body = Out::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
@@ -170,52 +169,6 @@ impl Forum {
         }
         list.end(&self.cursor(found.end), found.more);
         Ok(Answer::ok(body))
-    }
-
-    /// The acts of a thread whose `slot` lies after `since` and that are `wanted`, a page of them.
-    fn acts_page(
-        &self,
-        view: &View,
-        thread: ThreadId,
-        since: Position,
-        slot: u64,
-        limit: usize,
-        wanted: impl Fn(&Placed) -> bool,
-    ) -> Result<ActsPage> {
-        // An entry is passed if the place asked for in it is.
-        let mut after = if since >= Position::of(since.entry(), slot) {
-            since.entry()
-        } else {
-            since.entry().saturating_sub(1)
-        };
-        let mut found = ActsPage { acts: Vec::new(), end: view.position().max(since), more: false };
-        let mut scanned = 0;
-        loop {
-            let chunk = (limit + 1).clamp(16, 256);
-            let acts = view.acts(thread, after, chunk)?;
-            let last = acts.len() < chunk;
-            for placed in acts {
-                after = placed.entry;
-                scanned += 1;
-                if !wanted(&placed) {
-                    continue;
-                }
-                if found.acts.len() == limit {
-                    found.more = true;
-                    found.end = end_of(&found.acts, since);
-                    return Ok(found);
-                }
-                found.acts.push(placed);
-            }
-            if last {
-                return Ok(found);
-            }
-            if scanned >= SCAN_ROWS_MAX {
-                found.more = true;
-                found.end = Position::after(after);
-                return Ok(found);
-            }
-        }
     }
 
     pub(super) fn inbox_page(
@@ -270,7 +223,7 @@ impl Forum {
         let cursors = self.inner.around.journal.cursors();
         let after = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let after = after.transpose()?;
-        view.head(thread)?.ok_or_else(|| thread_not_found(thread))?;
+        view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let scan = view.claims(thread, status, after, self.page(page))?;
         let mut body = Out::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
         let mut list = List::begin(&mut body);
@@ -279,6 +232,51 @@ impl Forum {
         }
         list.end(&cursors.list_text(&kind, scan.next), scan.more);
         Ok(Answer::ok(body))
+    }
+}
+
+/// The acts of a thread whose `slot` lies after `since` and that are `wanted`, a page of them.
+fn acts_page(
+    view: &View,
+    thread: ThreadId,
+    since: Position,
+    slot: u64,
+    limit: usize,
+    wanted: impl Fn(&Placed) -> bool,
+) -> Result<ActsPage> {
+    // An entry is passed if the place asked for in it is.
+    let mut after = if since >= Position::of(since.entry(), slot) {
+        since.entry()
+    } else {
+        since.entry().saturating_sub(1)
+    };
+    let mut found = ActsPage { acts: Vec::new(), end: view.position().max(since), more: false };
+    let mut scanned = 0;
+    loop {
+        let chunk = (limit + 1).clamp(16, 256);
+        let acts = view.acts(thread, after, chunk)?;
+        let last = acts.len() < chunk;
+        for placed in acts {
+            after = placed.entry;
+            scanned += 1;
+            if !wanted(&placed) {
+                continue;
+            }
+            if found.acts.len() == limit {
+                found.more = true;
+                found.end = end_of(&found.acts, since);
+                return Ok(found);
+            }
+            found.acts.push(placed);
+        }
+        if last {
+            return Ok(found);
+        }
+        if scanned >= SCAN_ROWS_MAX {
+            found.more = true;
+            found.end = Position::after(after);
+            return Ok(found);
+        }
     }
 }
 

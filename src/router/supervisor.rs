@@ -13,7 +13,7 @@ use ractor::{
 };
 
 use super::residents::Residents;
-use crate::thread::{Request, Surroundings, ThreadActor, internal};
+use crate::thread::{Request, Surroundings, ThreadActor};
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
 pub const RESTARTS_MAX: usize = 5;
@@ -50,7 +50,7 @@ impl RouterState {
                 Ok(actor) => actor,
                 Err(error) => {
                     tracing::error!(%thread, %error, "a thread's actor did not start");
-                    return request.reply.send(Err(internal()));
+                    return request.reply.send(Err(Refusal::internal()));
                 }
             },
         };

@@ -19,7 +19,7 @@ use super::answer::Answer;
 use super::supervisor::Route;
 use super::{Class, Forum, shutting_down};
 use crate::journal::{Append, Done, Reply};
-use crate::thread::{Request, internal, thread_not_found};
+use crate::thread::Request;
 
 impl Forum {
     pub(super) async fn write(
@@ -45,14 +45,14 @@ impl Forum {
             key: key_digest(&caller.identity, key),
             content: content_digest(Operation::of(&call), &call),
         };
-        let Call::Write(thread, command) = call else { return Err(internal()) };
+        let Call::Write(thread, command) = call else { return Err(Refusal::internal()) };
         let (forum, caller) = (self.clone(), caller.clone());
         // A client that goes away must not leave the key free while its call is under way.
         let keyed = self
             .inner
             .tasks
             .spawn(async move { forum.write_once(&caller, thread, &command, used, permit).await });
-        keyed.await.unwrap_or_else(|_| Err(internal()))
+        keyed.await.unwrap_or_else(|_| Err(Refusal::internal()))
     }
 
     /// Counts a write against its identity's rate and takes a permit for it.
@@ -198,11 +198,11 @@ impl Forum {
             Some(actor) => match actor.send_message(request) {
                 Ok(()) => return Ok(()),
                 Err(MessagingErr::SendErr(request)) => request,
-                Err(_) => return Err(internal()),
+                Err(_) => return Err(Refusal::internal()),
             },
             None => {
                 if self.inner.around.journal.view().head(thread)?.is_none() {
-                    return Err(thread_not_found(thread));
+                    return Err(Refusal::no_thread(thread));
                 }
                 request
             }
@@ -213,7 +213,7 @@ impl Forum {
     async fn answered(&self, receiver: oneshot::Receiver<Result<Done>>) -> Result<Done> {
         receiver.await.unwrap_or_else(|_| {
             let stopping = self.inner.stopping.is_cancelled();
-            Err(if stopping { shutting_down() } else { internal() })
+            Err(if stopping { shutting_down() } else { Refusal::internal() })
         })
     }
 }

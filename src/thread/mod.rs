@@ -11,7 +11,7 @@ use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::who::Caller;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -79,7 +79,7 @@ struct Loaded {
     /// The number of the last append; up to the journal's committed number nothing is in flight.
     appended: u64,
     /// The acts that were there when the state was loaded.
-    loaded_seq: u64,
+    seq_at_start: u64,
 }
 
 impl ThreadActor {
@@ -98,17 +98,17 @@ impl ThreadActor {
                 return Ok(());
             }
             state.loaded = None;
-            let lease = journal.acquire(self.thread).await.map_err(|_| internal())??;
+            let lease = journal.acquire(self.thread).await.map_err(|_| Refusal::internal())??;
             let thread = journal.view().thread(self.thread)?;
             if journal.generation() != generation {
                 continue;
             }
             let Some(thread) = thread else {
                 journal.release(lease);
-                return Err(thread_not_found(self.thread));
+                return Err(Refusal::no_thread(self.thread));
             };
-            let loaded_seq = thread.head().seq;
-            state.loaded = Some(Loaded { thread, lease, generation, appended: 0, loaded_seq });
+            let seq_at_start = thread.head().seq;
+            state.loaded = Some(Loaded { thread, lease, generation, appended: 0, seq_at_start });
         }
     }
 
@@ -140,7 +140,7 @@ impl ThreadActor {
             Ok(Err(refusal)) => self.answer(loaded, Err(refusal), reply),
             Err(_) => {
                 tracing::error!(thread = %self.thread, "judging an act panicked");
-                self.answer(loaded, Err(internal()), reply);
+                self.answer(loaded, Err(Refusal::internal()), reply);
             }
         }
     }
@@ -219,24 +219,11 @@ impl Actor for ThreadActor {
         let journal = &self.around.journal;
         let settled =
             loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
-        let grown = loaded.thread.head().seq - loaded.loaded_seq;
+        let grown = loaded.thread.head().seq - loaded.seq_at_start;
         if settled && grown >= SNAPSHOT_ACTS_MIN {
             journal.offer_snapshot(loaded.thread);
         }
         journal.release(loaded.lease);
         Ok(())
     }
-}
-
-/// 404 `thread_not_found`.
-pub fn thread_not_found(thread: ThreadId) -> Refusal {
-    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
-    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
-}
-
-/// 500 `internal`, when the outcome of a write is not known.
-pub fn internal() -> Refusal {
-    let detail = "The server failed on this call. Whether it took effect is not known: read the \
-                  thread, or send it again under the same idempotency key.";
-    Refusal::new(Reason::Internal, detail)
 }

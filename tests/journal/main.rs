@@ -11,3 +11,4 @@ mod commit;
 mod failure;
 mod folder;
 mod restart;
+mod tokens;

@@ -9,7 +9,7 @@ use parley::journal::options::Options;
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 
-use crate::disk::{Cut, FaultyDisk};
+use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::rig::{Came, Rig, came};
 
 fn segments(disk: &impl Disk) -> Vec<u64> {
@@ -205,6 +205,26 @@ fn flipped() {
         }
     }
     assert!(noticed > 0 && harmless > 0, "{noticed} {harmless}");
+}
+
+/// Goal: a first start that is interrupted at any moment leaves a folder that the next one can use.
+/// Method: the n-th write or sync of the first start fails and the power goes, or the process.
+#[test]
+fn first_start() {
+    for n in 1..=60 {
+        for (write, sync) in [(n, 0), (0, n)] {
+            for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)] {
+                let disk = FaultyDisk::default();
+                disk.set(Faults { write, sync, lasting: true, torn: true, ..Faults::default() });
+                drop(Rig::open(&disk, Options::default()));
+                disk.cut(cut);
+                let opened = Rig::open(&disk, Options::default());
+                let mut rig = opened
+                    .unwrap_or_else(|error| panic!("write {write}, sync {sync}, {cut:?}: {error}"));
+                assert_eq!(rig.opened("local:ada", "first").0, 1);
+            }
+        }
+    }
 }
 
 /// A boxed backend as a backend.

@@ -119,7 +119,8 @@ impl FaultyDisk {
         drop(self.0.moved.wait_while(state, |state| state.waiting == 0).unwrap());
     }
 
-    /// The power goes, or the process. Whatever is open is dead: a late write of the old process changes nothing.
+    /// The power goes, or the process. Whatever is open is dead: a late write of the old process
+    /// changes nothing.
     pub fn cut(&self, cut: Cut) {
         let mut state = self.state();
         state.life += 1;

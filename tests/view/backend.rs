@@ -23,6 +23,12 @@ impl Disk {
         self.0.refuses.store(refuses, Ordering::SeqCst);
     }
 
+    /// The same contents beside this disk: nothing that is written there gets here.
+    pub fn beside(&self) -> Self {
+        let live = self.0.live.lock().unwrap().clone();
+        Self(Arc::new(File { live: Mutex::new(live), ..File::default() }))
+    }
+
     /// A disk with only what was synced: what a power cut leaves.
     pub fn after_power_cut(&self) -> Self {
         let synced = self.0.synced.lock().unwrap().clone();

@@ -7,13 +7,15 @@ use parley::journal::Committed;
 use parley::journal::archive::{Archive, Sync};
 use parley::journal::error::StoreError;
 use parley::journal::view::{TailMax, Views};
+use parley_protocol::act::Kind;
+use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::{Entry, KeyUse, Outcome};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::time::Millis;
 
 use crate::backend::Disk;
 use crate::model::Model;
-use crate::world::World;
+use crate::world::{World, caller};
 use crate::{CACHE_BYTES, Rig};
 
 /// Goal: a fold that loses one row is caught by the comparison with the model. Method: fold all
@@ -91,8 +93,8 @@ fn a_disk_that_refuses() {
     Model(&world.entries).compare(&rig.view(), &mut world.dice).unwrap();
 }
 
-/// Goal: what is in the tail can be read though the archive cannot. Method: the archive refuses to
-/// be opened again.
+/// Goal: what is in the tail can be read though the archive cannot. Method: the archive is
+/// closed.
 #[test]
 fn reads_from_the_tail_alone() {
     let mut world = World::new(2);
@@ -146,24 +148,34 @@ fn outcomes_age() {
     }
 }
 
+/// Lets the first thread go on until it has `acts`.
+fn inform_until(world: &mut World, acts: u64) {
+    while world.threads[&ThreadId(1)].head().seq < acts {
+        let command = Command::Post(Envelope {
+            kind: Kind::Inform,
+            thread: Some(ThreadId(1)),
+            parent: None,
+            extension: None,
+            body: "and so on".into(),
+            provenance: None,
+        });
+        world.command_on(ThreadId(1), &caller("human:eve"), &command);
+    }
+}
+
 /// Goal: a long thread wakes from its snapshot, and a snapshot that was never committed is not
-/// taken. Method: one thread of many acts; its archived acts are then thrown away but for those
-/// after the snapshot.
+/// taken. Method: one thread of many acts, offered as it is and as it is not yet.
 #[test]
 fn snapshots() {
     let mut world = World::new(21);
     world.open();
-    while world.threads[&ThreadId(1)].head().seq < 200 {
-        world.act();
-    }
+    inform_until(&mut world, 200);
     let mut rig = Rig::new(Disk::default(), TailMax::default());
     rig.views.push(&world.entries);
     rig.folder.finish().unwrap();
     let stored = world.threads[&ThreadId(1)].clone();
     let at = world.entries.len();
-    while world.threads[&ThreadId(1)].head().seq < 260 {
-        world.act();
-    }
+    inform_until(&mut world, 260);
     // Ahead of what is committed: a snapshot of acts that the view does not show.
     rig.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
     rig.views.offer_snapshot(stored.clone());
@@ -172,10 +184,11 @@ fn snapshots() {
     let snapshot = |rig: &Rig| rig.view().snapshot_seq(ThreadId(1)).unwrap();
     assert_eq!(snapshot(&rig), Some(stored.head().seq));
     rig.views.push(&world.entries[at..]);
+    rig.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
     rig.folder.finish().unwrap();
     let thread = &world.threads[&ThreadId(1)];
     assert_eq!(rig.view().thread(ThreadId(1)).unwrap().as_ref(), Some(thread));
-    assert_eq!(snapshot(&rig), Some(thread.head().seq), "taken once it was folded");
+    assert_eq!(snapshot(&rig), Some(thread.head().seq), "offered again, it is committed now");
 }
 
 /// Goal: closing folds everything, and the next opening has nothing to replay. Method: the folder

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parley::journal::Committed;
 use parley::journal::archive::{First, Retraction};
-use parley::journal::view::{Page, Scan, View};
+use parley::journal::view::{Page, Placed, Scan, View};
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Claim, Status};
 use parley_protocol::command::{ArtifactQuery, Order, ThreadQuery};
@@ -132,7 +132,7 @@ impl Model<'_> {
             }
             for (number, act) in acts {
                 let got = read(number, view.act_at(id, *number))?;
-                same((id, "act", number), &got.as_ref().map(|one| one.act()), &Some(act))?;
+                same((id, "act", number), &got.as_ref().map(Placed::act), &Some(act))?;
             }
             let retractions = self.retractions(id);
             same((id, "retractions"), &read(id, view.retractions(id))?, &retractions)?;

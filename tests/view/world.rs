@@ -237,7 +237,8 @@ impl World {
             }
         }
         let kind = *self.dice.pick(&["CLAIM", "OBJECTION", "DECISION"]);
-        let hex = |id: &[u8; 32]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex =
+            |id: &[u8; 32]| id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let written = references.iter().enumerate().map(|(place, id)| {
             let relation = if place % 2 == 0 { "objects-to" } else { "considers" };
             format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))

@@ -64,7 +64,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     report.figure("threads read back", (done.len() + conversations.len()) as f64);
     report.count(&swarm.tally);
     report.judge(&scene.findings);
-    site.stop()?;
+    report.note(site.stop());
     Ok(report)
 }
 

@@ -61,7 +61,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     report.count(&work.tally);
     report.judge(&work.findings);
     report.compare();
-    site.stop()?;
+    report.note(site.stop());
     Ok(report)
 }
 

@@ -49,7 +49,13 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     records.extend(create(options, &site, &cast, options.threads - first, 2, &mut report).await?);
     let late = quiet_rss(&site).await?;
     let resident = gauge(&site, "parley_threads_resident").await?;
-    let each = (late as f64 - early as f64) / (resident - early_resident).max(1.0);
+    let risen = resident - early_resident;
+    let created = (options.threads - first) as f64;
+    if risen < created * 0.9 {
+        let told = format!("only {risen} of {created} threads became resident, by the gauge");
+        report.note(Err(anyhow::anyhow!(told)));
+    }
+    let each = (late as f64 - early as f64) / created.max(1.0);
     report.figure("threads resident (by the server's gauge)", resident);
     report.figure("memory, first tenth resident, MiB", early as f64 / 1_048_576.0);
     report.figure("memory, all resident, MiB", late as f64 / 1_048_576.0);
@@ -66,7 +72,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     readback::threads(site.address, &site.admin(), records, &findings, &reading).await?;
     reading.finish_and_clear();
     report.judge(&findings);
-    site.stop()?;
+    report.note(site.stop());
     Ok(report)
 }
 
@@ -126,7 +132,7 @@ async fn asleep(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let (server, _) = site.own.as_mut().context("idle needs a server of its own")?;
-    server.stop()?;
+    report.note(server.stop());
     let begun = clock::now();
     let mut set = vec![
         "limits.writes_per_minute=0".to_owned(),

@@ -125,7 +125,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         report.judge(bare.findings());
     }
     report.compare();
-    site.stop()?;
+    report.note(site.stop());
     Ok(report)
 }
 

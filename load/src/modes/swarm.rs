@@ -296,7 +296,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     finish(scene, &mut report).await?;
     report.count(&swarm.tally);
     report.compare();
-    site.stop()?;
+    report.note(site.stop());
     Ok(report)
 }
 

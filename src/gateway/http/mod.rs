@@ -40,6 +40,7 @@ pub(super) enum Fixed {
     Metrics,
     OpenApi,
     Tokens,
+    Mcp,
     Feed,
     Tickets,
 }
@@ -54,6 +55,8 @@ const FIXED: &[(&str, &[&str], Fixed)] = &[
     ("/metrics", READ, Fixed::Metrics),
     ("/openapi.json", READ, Fixed::OpenApi),
     ("/v1/tokens", &["GET", "HEAD", "POST"], Fixed::Tokens),
+    ("/mcp", &["POST"], Fixed::Mcp),
+    ("/mcp/", &["POST"], Fixed::Mcp),
     ("/v1/feed", READ, Fixed::Feed),
     ("/v1/feed/tickets", &["POST"], Fixed::Tickets),
 ];
@@ -133,6 +136,7 @@ impl Gateway {
                     health::metrics(&asked.head.headers)
                 }
                 Fixed::OpenApi => self.openapi(asked),
+                Fixed::Mcp => self.mcp(asked).await,
                 Fixed::Tokens => {
                     asked.label = Label::Tokens;
                     if asked.head.method == Method::POST {

@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 
 use axum::http::{HeaderValue, Method};
+use bytes::Bytes;
 use parley_protocol::arguments;
 use parley_protocol::command::{Call, Language};
 use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::who::Caller;
 
 use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
 use super::super::{Asked, Gateway, accept, caller};
+use crate::router::Answer;
 
 /// The types in which operations answer.
 const ANSWERS: &[&str] = &["application/json"];
@@ -67,21 +70,27 @@ impl Gateway {
                 if head.method == Method::HEAD {
                     query.wait_seconds = 0;
                 }
-                if query.wait_seconds > 0 {
-                    asked.held = true;
-                    return self.held(caller, call).await;
-                }
             }
             _ => {}
         }
-        self.parts.forum.perform(caller, call, key).await.map(answer::of_forum)
+        self.perform_held(asked, caller, call, key).await.map(answer::of_forum)
     }
 
-    /// A call that may be held back: a token revoked or expired meanwhile ends it.
-    async fn held(&self, caller: &Caller, call: Call) -> Result<Reply> {
+    /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.
+    pub(in super::super) async fn perform_held(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: &Caller,
+        call: Call,
+        key: Option<&str>,
+    ) -> Result<Answer> {
+        if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
+            return self.parts.forum.perform(caller, call, key).await;
+        }
+        asked.held = true;
         tokio::select! {
             biased;
-            answered = self.parts.forum.perform(caller, call, None) => answered.map(answer::of_forum),
+            answered = self.parts.forum.perform(caller, call, key) => answered,
             () = self.parts.tokens.ended(caller.token) => Err(caller::token_unknown()),
         }
     }
@@ -99,11 +108,20 @@ impl Gateway {
         Ok(answer::tagged(answer::of_forum(answer), tag, &asked.head.headers))
     }
 
-    /// The description of the HTTP binding.
+    /// The description of the HTTP binding; it does not change while the server runs.
     pub(super) fn openapi(&self, asked: &Asked<'_>) -> Result<Reply> {
         self.caller(asked)?;
         accept::negotiate(&asked.head.headers, ANSWERS)?;
-        let Some((text, tag)) = self.openapi.get() else { return Err(answer::not_found()) };
+        let (text, tag) = self.openapi.get_or_init(|| {
+            let facts = OpenApiFacts {
+                version: env!("CARGO_PKG_VERSION"),
+                profiles: self.profiles,
+                limits: &self.parts.config.limits,
+            };
+            let text = Bytes::from(openapi(&facts).to_string());
+            let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
+            (text, tag)
+        });
         Ok(answer::tagged(answer::json(text.clone()), tag, &asked.head.headers))
     }
 }

@@ -112,5 +112,5 @@ fn end(query: &Query<'_>) -> Result<()> {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(answer::internal()))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Refusal::internal()))
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
+};
 
-use super::super::disk::Disk;
+use super::super::disk::{self, Disk};
 use super::super::error::StoreError;
 use super::super::log::backend::{Fuse, Fused};
 use super::record::Record;
@@ -60,14 +62,16 @@ impl Store {
 }
 
 fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
-    let io = |error| StoreError::io(TOKENS_NAME, error);
-    let file = disk.create(TOKENS_NAME).map_err(io)?;
-    disk.sync().map_err(io)?;
+    disk::make(disk, TOKENS_NAME, |file| open_file(file).map(drop))?;
+    open_file(disk.open(TOKENS_NAME).map_err(|error| StoreError::io(TOKENS_NAME, error))?)
+}
+
+fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
     let database =
         builder.create_with_backend(Fused::new(file, Fuse::default())).map_err(refused)?;
-    let transaction = database.begin_write().map_err(refused)?;
+    let transaction = begin(&database)?;
     {
         let mut meta = transaction.open_table(META).map_err(refused)?;
         let found = meta.get("format").map_err(refused)?.map(|row| row.value());
@@ -87,10 +91,18 @@ fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
     Ok(database)
 }
 
+/// Begins a change. It is committed in two phases: what a failed sync may have lost is referred to
+/// by nothing then, so that the file can be opened again and written on.
+fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
+    let mut transaction = database.begin_write().map_err(refused)?;
+    transaction.set_two_phase_commit(true);
+    Ok(transaction)
+}
+
 fn write(database: &Database, record: &Record) -> Result<(), StoreError> {
     let bytes = postcard::to_stdvec(record)
         .map_err(|_| StoreError::damaged(TOKENS_NAME, "a token does not serialize"))?;
-    let transaction = database.begin_write().map_err(refused)?;
+    let transaction = begin(database)?;
     let mut table = transaction.open_table(TOKENS).map_err(refused)?;
     table.insert(record.id.0, bytes.as_slice()).map_err(refused)?;
     drop(table);

@@ -65,7 +65,7 @@ impl View {
         }
         if let Some(found) = self.0.tail.threads.get(&thread) {
             let after = after.max(upto);
-            let first = found.acts.binary_search_by_key(&(after + 1), |one| one.number);
+            let first = found.acts.binary_search_by_key(&after.saturating_add(1), |one| one.number);
             let rest = found.acts.iter().skip(first.unwrap_or_else(|place| place));
             acts.extend(rest.take(max - acts.len()).map(Placed::of));
         }
@@ -134,28 +134,16 @@ impl View {
         let Some(head) = self.head(id)? else {
             return Ok(None);
         };
-        let snapshot = match head.seq >= SNAPSHOT_ACTS_MIN {
-            true => self.0.archive.snapshot(id)?,
-            false => None,
-        };
-        let mut thread = snapshot;
+        let is_long = head.seq >= SNAPSHOT_ACTS_MIN;
+        let mut thread = if is_long { self.0.archive.snapshot(id)? } else { None };
         let mut after = thread.as_ref().map_or(0, |thread| thread.head().position.entry());
         loop {
             let acts = self.acts(id, after, ACTS_AT_ONCE)?;
             for placed in &acts {
-                let act = placed.act();
-                let made = match &mut thread {
-                    None => Thread::open(act),
-                    Some(thread) if thread.head().seq != act.seq => None,
-                    Some(_) => {
-                        let mut made = thread.take();
-                        made.iter_mut().for_each(|thread| thread.apply(act));
-                        made
-                    }
-                };
-                let mut made = made.ok_or_else(|| damaged(format!("{id} lacks an act")))?;
-                made.stamp(act, placed.entry);
-                thread = Some(made);
+                thread = next(thread, placed);
+                if thread.is_none() {
+                    return Err(damaged(format!("{id} lacks an act before {}", placed.entry)));
+                }
                 after = placed.entry;
             }
             if acts.len() < ACTS_AT_ONCE {
@@ -167,6 +155,21 @@ impl View {
             _ => Err(damaged(format!("{id} is not what its acts make of it"))),
         }
     }
+}
+
+/// What the next act makes of a thread, or of none; `None` if it is not the next one.
+fn next(thread: Option<Thread>, placed: &Placed) -> Option<Thread> {
+    let act = placed.act();
+    let mut thread = match thread {
+        None => Thread::open(act)?,
+        Some(thread) if thread.head().seq != act.seq => return None,
+        Some(mut thread) => {
+            thread.apply(act);
+            thread
+        }
+    };
+    thread.stamp(act, placed.entry);
+    Some(thread)
 }
 
 /// Acts read at once while a thread is made again.

@@ -87,19 +87,18 @@ impl View {
         page: Page,
     ) -> Result<Scan<PlacedArtifact>, StoreError> {
         let start = after.unwrap_or(0);
-        let rows: Box<dyn Iterator<Item = Result<(u64, Option<PlacedArtifact>), StoreError>>> =
-            match (&query.references, query.thread) {
-                (Some(id), _) => Box::new(unread(self.referrers(id, start)?)),
-                (None, Some(thread)) => {
-                    let from = start.max(self.0.archive.upto());
-                    let range = (thread, from.saturating_add(1))..=(thread, u64::MAX);
-                    let here = self.0.tail.artifact_threads.range(range);
-                    let here = here.map(|((_, entry), ())| Ok((*entry, ())));
-                    let stored = self.0.archive.artifacts_of(thread, start)?;
-                    Box::new(unread(Merged::new(vec![stored, Box::new(here)], false)))
-                }
-                (None, None) => Box::new(self.all_artifacts(start)?),
-            };
+        let rows: Rows<'_, Option<PlacedArtifact>> = match (&query.references, query.thread) {
+            (Some(id), _) => Box::new(unread(self.referrers(id, start)?)),
+            (None, Some(thread)) => {
+                let from = start.max(self.0.archive.upto());
+                let range = (thread, from.saturating_add(1))..=(thread, u64::MAX);
+                let here = self.0.tail.artifact_threads.range(range);
+                let here = here.map(|((_, entry), ())| Ok((*entry, ())));
+                let stored = self.0.archive.artifacts_of(thread, start)?;
+                Box::new(unread(Merged::new(vec![stored, Box::new(here)], false)))
+            }
+            (None, None) => Box::new(self.all_artifacts(start)?),
+        };
         scan(rows, start, page, |entry, found| {
             let found = found.map_or_else(|| self.artifact_at(entry), Ok)?;
             Ok(selects(query, found.published()).then_some(found))

@@ -61,12 +61,12 @@ impl View {
             since.entry() + 1
         };
         let mut sources = vec![
-            self.archive_directed(participant, first)?,
             self.tail_directed(participant, first),
+            self.archive_directed(participant, first)?,
         ];
         if anyone {
-            sources.push(self.archive_board(first)?);
             sources.push(self.tail_board(first));
+            sources.push(self.archive_board(first)?);
         }
         let rows = Merged::new(sources, false);
         let start = first.saturating_sub(1);

@@ -11,7 +11,7 @@ mod scan;
 mod threads;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -66,6 +66,19 @@ impl Default for TailMax {
     }
 }
 
+/// What the folder still has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Entries to fold.
+    pub waiting: usize,
+    /// Entries folded that are not durable in the archive.
+    pub unsynced: usize,
+    /// The entry up to which the archive is true.
+    pub archived_upto: u64,
+    /// The last entry shown.
+    pub last: u64,
+}
+
 struct State {
     tail: Tail,
     archive: Arc<ArchiveRead>,
@@ -86,6 +99,8 @@ pub struct Views {
     state: Mutex<State>,
     shown: ArcSwap<Shown>,
     grown: Condvar,
+    /// Whether the writer waits for the lock: the folder lets it go first.
+    pushing: AtomicBool,
     max: TailMax,
     entries: AtomicU64,
     bytes: AtomicU64,
@@ -112,6 +127,7 @@ impl Views {
             state: Mutex::new(state),
             shown: ArcSwap::from_pointee(shown),
             grown: Condvar::new(),
+            pushing: AtomicBool::new(false),
             max,
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -127,7 +143,9 @@ impl Views {
     /// Moves the view over a batch that is on disk, in order; entries that are shown already are
     /// passed over. When this returns, every view taken shows the batch.
     pub fn push(&self, batch: &[Arc<Committed>]) {
+        self.pushing.store(true, Ordering::Release);
         let mut state = self.lock();
+        self.pushing.store(false, Ordering::Release);
         for committed in batch {
             if committed.number > state.last {
                 state.tail.push(committed);
@@ -192,6 +210,9 @@ impl Views {
             }
             state.forgotten = end;
             drop(state);
+            while self.pushing.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
             state = self.lock();
         }
         self.publish(&state);
@@ -227,10 +248,15 @@ impl Views {
         self.publish(&state);
     }
 
-    /// Entries to fold, and entries folded that are not durable.
-    pub fn backlog(&self) -> (usize, usize) {
+    /// What is still to be done.
+    pub fn backlog(&self) -> Backlog {
         let state = self.lock();
-        (state.queue.len() - state.folded, state.folded)
+        Backlog {
+            waiting: state.queue.len() - state.folded,
+            unsynced: state.folded,
+            archived_upto: state.archive.upto(),
+            last: state.last,
+        }
     }
 
     /// Entries and bytes that may be folded and not durable: a part of what the tail may hold.

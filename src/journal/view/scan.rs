@@ -25,7 +25,9 @@ pub struct Scan<T> {
     pub more: bool,
 }
 
-/// Rows of several sources, each in order, as one.
+/// Rows of several sources, each in order, as one; of equal numbers the earlier source's first.
+/// The tail's source stands before the archive's, so that a page which ends between a row and the
+/// one that it replaces has shown the right one.
 pub(super) struct Merged<'a, T> {
     sources: Vec<Peekable<Rows<'a, T>>>,
     descending: bool,

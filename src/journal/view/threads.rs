@@ -43,9 +43,9 @@ impl View {
         };
         let start = after.unwrap_or(if descending { u64::MAX } else { 0 });
         let sources = if by_update {
-            vec![self.archive_updated(start, descending)?, self.tail_updated(start, descending)]
+            vec![self.tail_updated(start, descending), self.archive_updated(start, descending)?]
         } else {
-            vec![self.archive_created(start, descending)?, self.tail_created(start, descending)]
+            vec![self.tail_created(start, descending), self.archive_created(start, descending)?]
         };
         scan(Merged::new(sources, descending), start, page, |_, listed| {
             let head = match listed {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::field;
 use super::{Judge, token};
+use crate::artifact::Identifier;
 use crate::claim::{Evidence, EvidenceKind};
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
@@ -99,8 +100,8 @@ pub(super) fn read(shape: Shape, raw: Raw<'_>, judge: Judge<'_>) -> Read<Given> 
         Shape::Message => id(raw, MessageId::parse, "msg_88").map(Given::Message),
         Shape::Claim => id(raw, ClaimId::parse, "cl_7").map(Given::Claim),
         Shape::ArtifactId => {
-            let id = raw.text().and_then(artifact_id);
-            id.map(Given::ArtifactId).ok_or_else(|| {
+            let id = raw.text().and_then(|text| text.parse::<Identifier>().ok());
+            id.map(|id| Given::ArtifactId(*id.digest())).ok_or_else(|| {
                 Wrong::new("An artifact is named by `sha256:` and 64 lowercase hex digits.")
             })
         }
@@ -120,21 +121,6 @@ pub(super) fn read(shape: Shape, raw: Raw<'_>, judge: Judge<'_>) -> Read<Given> 
         Shape::Future => future(raw, judge.now).map(Given::Time),
         Shape::Artifact | Shape::Ignored => Err(Wrong::new("This is not read here.")),
     }
-}
-
-/// Reads an artifact's identifier.
-fn artifact_id(text: &str) -> Option<[u8; 32]> {
-    let hex = text.strip_prefix("sha256:").filter(|hex| hex.len() == 64)?;
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut id = [0; 32];
-    for (byte, pair) in id.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(id)
 }
 
 fn id<T>(raw: Raw<'_>, parse: fn(&str) -> Option<T>, example: &str) -> Read<T> {

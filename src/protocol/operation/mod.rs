@@ -12,6 +12,7 @@ pub use path::{Found, find};
 pub use profile::{Profile, Profiles};
 
 use crate::act::Kind;
+use crate::artifact::ArtifactType;
 use crate::claim::Status;
 use crate::command::{Call, Command, Language, Order};
 use crate::limits::Limits;
@@ -94,10 +95,6 @@ pub enum Words {
     ArtifactType,
 }
 
-/// The types of artifacts, in the order of artifacts.md §2.
-pub const ARTIFACT_TYPES: [&str; 7] =
-    ["CLAIM", "EVIDENCE", "OBJECTION", "REVISION", "DECISION", "FAILURE", "TERMINATION"];
-
 impl Words {
     /// The words, in the order of the page.
     pub fn list(self) -> Vec<&'static str> {
@@ -109,7 +106,7 @@ impl Words {
             Self::Format => vec!["tree", "flat"],
             Self::Status => Status::ALL.map(Status::word).into(),
             Self::Language => Language::ALL.map(Language::word).into(),
-            Self::ArtifactType => ARTIFACT_TYPES.into(),
+            Self::ArtifactType => ArtifactType::ALL.iter().map(|kind| kind.as_str()).collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Schemas from the table of operations: for MCP tools in the portable form that every client
 //! takes (mcp.md §4), and an OpenAPI 3.1 document, which says as much as JSON Schema can.
 //!
-//! Both come from the same fields and the same [`shape::Type`]s of answers.
+//! Both come from the same fields and the same types of answers.
 
 mod field;
 mod openapi;
@@ -11,7 +11,7 @@ mod shape;
 mod strings;
 mod tool;
 
-pub use openapi::{OpenApiFacts, openapi};
+pub use openapi::{BEYOND_SCHEMA, OpenApiFacts, openapi};
 pub use tool::{annotations, input_schema, output_schema, tool};
 
 use serde_json::{Map, Value};

@@ -4,7 +4,7 @@
 use super::shape::{Named, Type, always, list, maybe, sometimes};
 use crate::act::Kind;
 use crate::claim::{EvidenceKind, Status};
-use crate::operation::{ARTIFACT_TYPES, Output};
+use crate::operation::{Output, Words};
 use crate::refusal::Reason;
 use crate::state::{Origin, State};
 use crate::who::{AuthorKind, Right};
@@ -96,7 +96,7 @@ impl Named {
             Self::Artifact => vec![
                 always("protocol_version", Type::Text),
                 always("artifact_id", Type::Text),
-                always("artifact_type", Type::Words(ARTIFACT_TYPES.into())),
+                always("artifact_type", Type::Words(Words::ArtifactType.list())),
                 always("payload", Type::AnyObject),
                 always("references", list(Type::AnyObject)),
                 sometimes("extensions", Type::AnyObject),

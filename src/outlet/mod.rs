@@ -4,6 +4,9 @@
 //! takes what is in it, then catches up from what is kept of the order anyway. Whether a listener
 //! is too slow is judged by its connection, which knows if the peer takes what is written.
 
+pub mod encode;
+pub mod told;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +17,7 @@ use parley_protocol::time::Millis;
 use parley_protocol::who::Participant;
 use tokio::sync::Notify;
 
-use super::told::Told;
+use told::Told;
 
 /// Items above which an empty queue gives its memory back.
 const KEPT_ITEMS: usize = 16;

@@ -71,11 +71,11 @@ impl Encoder {
     /// 503 if the store cannot be read.
     pub fn replayed(&self, number: u64, act: &Act, which: Frame, now: Millis) -> Result<Utf8Bytes> {
         let view = self.journal.view();
-        let head = view.head(act.thread)?.ok_or_else(super::internal)?;
+        let head = view.head(act.thread)?.ok_or_else(Refusal::internal)?;
         let mut claims = Vec::new();
         if matches!(which, Frame::Claim(_)) {
             for id in act.claims() {
-                claims.push(view.claim(id)?.ok_or_else(super::internal)?);
+                claims.push(view.claim(id)?.ok_or_else(Refusal::internal)?);
             }
         }
         let (head, claims) = (&*head, &*claims);

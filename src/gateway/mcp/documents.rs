@@ -1,0 +1,143 @@
+//! What is the same for everyone while the server runs: made once, given as it is.
+
+use bytes::Bytes;
+use parley_protocol::limits::Limits;
+use parley_protocol::operation::Profiles;
+use parley_protocol::schema;
+use parley_protocol::wire::{Out, raw, text};
+use serde_json::{Value, json};
+
+use super::decide::Method;
+use super::envelope::Params;
+use super::era::{Revision, SERVED};
+use super::failure::Failure;
+use super::resources::{RESOURCES, TEMPLATES};
+use super::result::{Done, Keeping};
+use super::words::{INSTRUCTIONS, PROMPTS};
+
+/// The lists and what the server says of itself, as members of results.
+#[derive(Debug)]
+pub struct Documents {
+    tools: Bytes,
+    resources: Bytes,
+    templates: Bytes,
+    prompts: Bytes,
+    server: Box<str>,
+}
+
+impl Documents {
+    /// Those of a server with these profiles and limits.
+    pub fn new(profiles: Profiles, limits: &Limits) -> Self {
+        let tools = profiles.operations().map(|operation| schema::tool(operation, limits));
+        let prompts = PROMPTS.iter().map(|prompt| {
+            json!({
+                "name": prompt.name,
+                "title": prompt.title,
+                "description": prompt.description,
+                "arguments": [],
+            })
+        });
+        let server = json!({
+            "name": "parley",
+            "title": "Parley",
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        Self {
+            tools: list("tools", tools),
+            resources: list("resources", RESOURCES.iter().map(|resource| resource.listed("uri"))),
+            templates: list(
+                "resourceTemplates",
+                TEMPLATES.iter().map(|template| template.listed("uriTemplate")),
+            ),
+            prompts: list("prompts", prompts),
+            server: server.to_string().into(),
+        }
+    }
+
+    /// What the server says of itself, as JSON.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// One of the four lists, all on one page.
+    ///
+    /// # Errors
+    /// -32602 for a cursor: none was given.
+    pub fn list(&self, method: Method, params: &Params<'_>) -> Result<Done, Failure> {
+        if params.get("cursor").is_some() {
+            let message = "This list has one page and gives no cursor. Leave `cursor` out.";
+            return Err(Failure::params(message));
+        }
+        let members = match method {
+            Method::ListTools => &self.tools,
+            Method::ListResources => &self.resources,
+            Method::ListTemplates => &self.templates,
+            _ => &self.prompts,
+        };
+        Ok(Done::kept(members.to_vec(), Keeping::Steady))
+    }
+
+    /// The answer to `initialize`.
+    pub fn initialize(&self, revision: Revision) -> Done {
+        let mut out = Out::new();
+        raw(&mut out, "\"protocolVersion\":");
+        text(&mut out, revision.word());
+        raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{},\"prompts\":{}}");
+        raw(&mut out, ",\"serverInfo\":");
+        raw(&mut out, &self.server);
+        instructions(&mut out);
+        Done::new(out)
+    }
+
+    /// The answer to `server/discover`.
+    pub fn discover() -> Done {
+        let mut out = Out::new();
+        raw(&mut out, "\"supportedVersions\":");
+        raw(&mut out, &json!(SERVED).to_string());
+        raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true},");
+        raw(&mut out, "\"prompts\":{}}");
+        instructions(&mut out);
+        Done::kept(out, Keeping::Steady)
+    }
+
+    /// The answer to `prompts/get`.
+    ///
+    /// # Errors
+    /// -32602.
+    pub fn prompt(params: &Params<'_>) -> Result<Done, Failure> {
+        let Some(name) = params.text("name") else {
+            return Err(Failure::params("`name` must be the name of a prompt."));
+        };
+        if params.get("arguments").is_some_and(|raw| !raw.get().starts_with('{')) {
+            return Err(Failure::params("`arguments` must be an object."));
+        }
+        let Some(prompt) = PROMPTS.iter().find(|prompt| prompt.name == name) else {
+            let names: Vec<_> = PROMPTS.iter().map(|prompt| prompt.name).collect();
+            let message = format!("There is no such prompt. There are: {}.", names.join(", "));
+            return Err(Failure::params(message));
+        };
+        let messages = json!([{
+            "role": "user",
+            "content": { "type": "text", "text": prompt.text },
+        }]);
+        let mut out = Out::new();
+        raw(&mut out, "\"description\":");
+        text(&mut out, prompt.description);
+        raw(&mut out, ",\"messages\":");
+        raw(&mut out, &messages.to_string());
+        Ok(Done::new(out))
+    }
+}
+
+fn instructions(out: &mut Out) {
+    raw(out, ",\"instructions\":");
+    text(out, INSTRUCTIONS);
+}
+
+fn list(name: &str, items: impl Iterator<Item = Value>) -> Bytes {
+    let mut out = Out::new();
+    text(&mut out, name);
+    raw(&mut out, ":");
+    raw(&mut out, &Value::Array(items.collect()).to_string());
+    out.into()
+}

@@ -1,0 +1,237 @@
+//! JSON-RPC messages out of bytes (mcp.md §2): what is JSON, what is a request, what is silent.
+//!
+//! A message is taken apart one level at a time and its parts stay as they were written: the
+//! arguments of a tool are judged by their own text, by the same reader as a body over HTTP, with
+//! all their faults. Taking apart does not recurse, however deep a text nests.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use parley_protocol::json::{self, NESTING_CEILING, Object, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::failure::{Failure, PARSE_ERROR};
+
+/// The `id` of a request, as it was written: a string, or an integer within 64 bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Id(Box<str>);
+
+impl Id {
+    /// The JSON text.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    fn read(raw: &RawValue) -> Option<Self> {
+        let text = raw.get();
+        let good = match json::parse(text.as_bytes(), 1) {
+            Ok(Value::String(_)) => true,
+            Ok(Value::Number(number)) => number.as_i64().is_some(),
+            _ => false,
+        };
+        good.then(|| Self(text.into()))
+    }
+}
+
+/// A message that can be answered, or needs not.
+#[derive(Debug)]
+pub enum Message<'b> {
+    /// Wants an answer.
+    Request(Request<'b>),
+    /// A notification or a response.
+    Silent,
+}
+
+/// A request.
+#[derive(Debug)]
+pub struct Request<'b> {
+    /// What the answer names.
+    pub id: Id,
+    /// What is asked for.
+    pub method: String,
+    /// `params`, or why they are none.
+    pub params: Result<Params<'b>, &'static str>,
+}
+
+/// `params`, member by member.
+#[derive(Debug, Default)]
+pub struct Params<'b> {
+    members: Vec<(Cow<'b, str>, &'b RawValue)>,
+    meta: Object,
+}
+
+impl<'b> Params<'b> {
+    /// The member of that name; null is none.
+    pub fn get(&self, name: &str) -> Option<&'b RawValue> {
+        let found = self.members.iter().find(|(known, _)| known == name);
+        found.map(|(_, raw)| *raw).filter(|raw| raw.get() != "null")
+    }
+
+    /// The member of that name, if it is a string.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
+    /// `_meta`; without members if there is none.
+    pub fn meta(&self) -> &Object {
+        &self.meta
+    }
+
+    fn read(raw: &'b RawValue) -> Result<Self, &'static str> {
+        let text = raw.get();
+        if !text.starts_with('{') {
+            return Err("`params` must be an object.");
+        }
+        let Some(members) = members(text) else {
+            return Err("`params` gives a member twice, or one whose name is no text.");
+        };
+        let mut params = Self { members, meta: Object::default() };
+        if let Some(meta) = params.get("_meta") {
+            // What clients tell of themselves may hold anything but a member twice.
+            match json::parse_keeping_surrogates(meta.get().as_bytes(), NESTING_CEILING) {
+                Ok(Value::Object(meta)) => params.meta = meta,
+                _ => return Err("`params._meta` must be an object with each member once."),
+            }
+        }
+        Ok(params)
+    }
+}
+
+/// A message that is none, and the id that it had all the same.
+pub type NoMessage = (Option<Id>, Failure);
+
+/// The text of a body.
+#[derive(Debug)]
+pub enum Body<'b> {
+    /// One message.
+    One(&'b str),
+    /// An array.
+    Batch(Vec<&'b RawValue>),
+}
+
+impl<'b> Body<'b> {
+    /// Takes the bytes apart as far as it shows whether there is one message or several.
+    ///
+    /// # Errors
+    /// 400, -32700.
+    pub fn read(bytes: &'b [u8]) -> Result<Self, Failure> {
+        let broken = || {
+            let message =
+                "Parse error: the body is not JSON (RFC 8259, UTF-8, no byte-order mark).";
+            Failure::new(400, PARSE_ERROR, message)
+        };
+        let text = std::str::from_utf8(bytes).map_err(|_| broken())?;
+        let start = text.trim_start_matches([' ', '\t', '\n', '\r']);
+        if start.starts_with('[') {
+            return serde_json::from_str(text).map(Self::Batch).map_err(|_| broken());
+        }
+        // An object is looked through when it is taken apart.
+        if start.starts_with('{') || serde_json::from_str::<&RawValue>(text).is_ok() {
+            return Ok(Self::One(text));
+        }
+        Err(broken())
+    }
+}
+
+/// Reads one message.
+///
+/// # Errors
+/// 400 with -32700 or -32600.
+pub fn read(text: &str) -> Result<Message<'_>, NoMessage> {
+    let Some(members) = members(text) else {
+        let failure = match serde_json::from_str::<&RawValue>(text) {
+            Err(_) => Failure::new(400, PARSE_ERROR, "Parse error: the body is not JSON."),
+            Ok(_) => Failure::no_request("A message is one JSON object, each member given once."),
+        };
+        return Err((None, failure));
+    };
+    let get = |name: &str| {
+        let found = members.iter().find(|(known, _)| known == name);
+        found.map(|(_, raw)| *raw)
+    };
+    let written = get("id");
+    let id = written.and_then(Id::read);
+    let refuse = |message: &'static str| Err((id.clone(), Failure::no_request(message)));
+    if written.is_some() && id.is_none() {
+        return refuse("`id` must be a string, or an integer within 64 bits.");
+    }
+    let version: Option<String> = get("jsonrpc").and_then(string);
+    if version.as_deref() != Some("2.0") {
+        return refuse("`jsonrpc` must be \"2.0\".");
+    }
+    let Some(method) = get("method") else {
+        let answers = [get("result"), get("error")].iter().flatten().count();
+        if answers == 1 && (id.is_some() || get("error").is_some()) {
+            return Ok(Message::Silent);
+        }
+        return refuse("A request names its `method`.");
+    };
+    let Some(method) = string(method) else {
+        return refuse("`method` must be a string.");
+    };
+    let Some(id) = id else { return Ok(Message::Silent) };
+    let params = get("params").map_or(Ok(Params::default()), Params::read);
+    Ok(Message::Request(Request { id, method, params }))
+}
+
+fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// The members of an object in their order, none of them twice; `None` for whatever else.
+fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    let Members(members) = serde_json::from_str(text).ok()?;
+    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    names.sort_unstable();
+    names.windows(2).all(|pair| pair[0] != pair[1]).then_some(members)
+}
+
+struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::with_capacity(4);
+                while let Some((Name(name), raw)) = map.next_entry()? {
+                    members.push((name, raw));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+/// A member's name, copied only if it has escapes.
+struct Name<'b>(Cow<'b, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Take;
+        impl<'de> Visitor<'de> for Take {
+            type Value = Name<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Take)
+    }
+}

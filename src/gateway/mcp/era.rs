@@ -1,0 +1,130 @@
+//! Which era a request belongs to (mcp.md §1).
+
+use parley_protocol::json::Value;
+
+use super::envelope::Request;
+use super::failure::Failure;
+use super::headers::{Given, Headers};
+
+/// A revision of the protocol, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Revision {
+    /// The only one with batches.
+    March2025,
+    /// No batches.
+    June2025,
+    /// What is answered to whoever names none that is served.
+    November2025,
+    /// Every request for itself.
+    July2026,
+}
+
+impl Revision {
+    /// All of them, newest first.
+    pub const ALL: [Self; 4] =
+        [Self::July2026, Self::November2025, Self::June2025, Self::March2025];
+
+    /// Its date, which is its name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::March2025 => "2025-03-26",
+            Self::June2025 => "2025-06-18",
+            Self::November2025 => "2025-11-25",
+            Self::July2026 => "2026-07-28",
+        }
+    }
+
+    /// The revision of that date.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.word() == word)
+    }
+
+    /// Whether requests need no `initialize`.
+    pub fn is_modern(self) -> bool {
+        self == Self::July2026
+    }
+
+    /// A legacy revision of that date.
+    fn legacy(word: &str) -> Option<Self> {
+        Self::parse(word).filter(|revision| !revision.is_modern())
+    }
+}
+
+/// The dates of all revisions served, newest first.
+pub const SERVED: [&str; 4] = [
+    Revision::July2026.word(),
+    Revision::November2025.word(),
+    Revision::June2025.word(),
+    Revision::March2025.word(),
+];
+
+/// The member of `_meta` that makes a request a modern one.
+pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The era of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// With `initialize`; of `initialize` itself, the revision to answer with.
+    Legacy(Revision),
+    /// With `_meta` on each request. The version that it names stands there, served or not.
+    Modern,
+}
+
+/// Judges a request.
+///
+/// # Errors
+/// 400 with -32602, or -32600 for a header that names no revision.
+pub fn judge(request: &Request<'_>, headers: &Headers<'_>) -> Result<Era, Failure> {
+    let params = request.params.as_ref().ok();
+    match params.and_then(|params| params.meta().get(VERSION)) {
+        None if request.method == "initialize" => {
+            let asked = params.and_then(|params| params.text("protocolVersion"));
+            let known = asked.as_deref().and_then(Revision::legacy);
+            Ok(Era::Legacy(known.unwrap_or(Revision::November2025)))
+        }
+        Some(Value::String(version)) if Revision::legacy(version).is_none() => Ok(Era::Modern),
+        Some(_) => {
+            let message = format!(
+                "`_meta[\"{VERSION}\"]` names revisions from 2026-07-28 on. For an earlier one \
+                 leave it out and begin with `initialize`."
+            );
+            Err(Failure::meta(message))
+        }
+        None if headers.version.text().is_some_and(is_modern_date)
+            || request.method == "server/discover" =>
+        {
+            let message = format!(
+                "From revision 2026-07-28 on every request carries `params._meta[\"{VERSION}\"]` \
+                 and `params._meta[\"io.modelcontextprotocol/clientCapabilities\"]`."
+            );
+            Err(Failure::meta(message))
+        }
+        None => legacy_of(headers.version).map(Era::Legacy),
+    }
+}
+
+/// The legacy revision that the header names; without one it is the first.
+pub fn legacy_of(header: Given<'_>) -> Result<Revision, Failure> {
+    let named = match header {
+        Given::None => Some(Revision::March2025),
+        Given::One(_) | Given::Several => header.text().and_then(Revision::legacy),
+    };
+    named.ok_or_else(|| {
+        let served = SERVED.join(", ");
+        Failure::no_request(format!("`MCP-Protocol-Version` names none of {served}."))
+    })
+}
+
+/// Whether this is a date from the first modern revision on.
+fn is_modern_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = |from: usize, to: usize| {
+        let part = bytes.get(from..to)?;
+        part.iter().all(u8::is_ascii_digit).then(|| text[from..to].parse::<u32>().ok())?
+    };
+    let dashes = bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-';
+    let plausible = digits(0, 4).is_some()
+        && digits(5, 7).is_some_and(|month| (1..=12).contains(&month))
+        && digits(8, 10).is_some_and(|day| (1..=31).contains(&day));
+    dashes && plausible && text >= Revision::July2026.word()
+}

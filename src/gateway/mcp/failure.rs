@@ -1,0 +1,130 @@
+//! JSON-RPC errors and the statuses that they come with (mcp.md §2, §3).
+
+use std::borrow::Cow;
+
+use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::wire::{Out, raw, text};
+use serde_json::{Value, json};
+
+use super::envelope::Id;
+use super::era::SERVED;
+
+/// No JSON.
+pub const PARSE_ERROR: i32 = -32_700;
+/// JSON, but no request.
+pub const INVALID_REQUEST: i32 = -32_600;
+/// No such method in this era.
+pub const METHOD_NOT_FOUND: i32 = -32_601;
+/// `params` of the wrong shape, or naming what does not exist.
+pub const INVALID_PARAMS: i32 = -32_602;
+/// A header is missing or says something else than the body.
+pub const HEADER_MISMATCH: i32 = -32_020;
+/// The version is not served.
+pub const VERSION_NOT_SERVED: i32 = -32_022;
+/// There is no such resource, in legacy revisions.
+pub const RESOURCE_NOT_FOUND: i32 = -32_002;
+
+/// Why a message gets no result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The HTTP status.
+    pub status: u16,
+    /// The JSON-RPC code.
+    pub code: i32,
+    /// What went wrong and what to do; for a refusal its reason.
+    pub message: Cow<'static, str>,
+    /// What else a client may look at.
+    pub data: Option<Value>,
+    /// The refusal that this is, whose headers belong to the answer.
+    pub refusal: Option<Box<Refusal>>,
+}
+
+impl Failure {
+    /// An error without data.
+    pub fn new(status: u16, code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, message: message.into(), data: None, refusal: None }
+    }
+
+    /// 400, -32600.
+    pub fn no_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(400, INVALID_REQUEST, message)
+    }
+
+    /// -32602 with the status of an answer.
+    pub fn params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(200, INVALID_PARAMS, message)
+    }
+
+    /// -32602 before a method is looked at: 400.
+    pub fn meta(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(400, INVALID_PARAMS, message)
+    }
+
+    /// 400, -32020.
+    pub fn header(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(400, HEADER_MISMATCH, message)
+    }
+
+    /// -32601: 404 in modern revisions, 200 in legacy ones.
+    pub fn no_method(status: u16, method: &str) -> Self {
+        // Whatever a client calls a method is not said back to it at full length.
+        let shown: String = method.chars().take(64).collect();
+        Self::new(status, METHOD_NOT_FOUND, format!("Method not found: {shown}"))
+    }
+
+    /// 400, -32022, naming what is served.
+    pub fn version(requested: &str) -> Self {
+        let data = json!({ "supported": SERVED, "requested": requested });
+        let message = "Unsupported protocol version. `data.supported` names those served.";
+        Self { data: Some(data), ..Self::new(400, VERSION_NOT_SERVED, message) }
+    }
+
+    /// There is no resource at `uri`.
+    pub fn no_resource(code: i32, uri: &str) -> Self {
+        let message = "Resource not found. `resources/list` and `resources/templates/list` tell \
+                       what there is.";
+        Self { data: Some(json!({ "uri": uri })), ..Self::new(200, code, message) }
+    }
+
+    /// Appends the error response to the request `id`, if one could be read.
+    pub fn put(&self, out: &mut Out, id: Option<&Id>) {
+        raw(out, "{\"jsonrpc\":\"2.0\"");
+        if let Some(id) = id {
+            raw(out, ",\"id\":");
+            raw(out, id.text());
+        }
+        raw(out, ",\"error\":{\"code\":");
+        raw(out, &self.code.to_string());
+        raw(out, ",\"message\":");
+        text(out, &self.message);
+        if let Some(data) = &self.data {
+            raw(out, ",\"data\":");
+            serde_json::to_writer(&mut *out, data).expect("a value is written into memory");
+        } else if let Some(refusal) = &self.refusal {
+            raw(out, ",\"data\":");
+            out.extend_from_slice(&refusal.to_json());
+        }
+        raw(out, "}}");
+    }
+
+    /// The reason that the outcome is counted under.
+    pub fn reason(&self) -> Reason {
+        match (&self.refusal, self.code) {
+            (Some(refusal), _) => refusal.reason,
+            (None, METHOD_NOT_FOUND | RESOURCE_NOT_FOUND) => Reason::NotFound,
+            (None, INVALID_PARAMS | HEADER_MISMATCH | VERSION_NOT_SERVED) => {
+                Reason::InvalidParameter
+            }
+            (None, _) => Reason::InvalidBody,
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    /// Code and status are those of the reason, and the data is the problem object.
+    fn from(refusal: Refusal) -> Self {
+        let status = refusal.reason.status();
+        let failure = Self::new(status, status.into(), refusal.reason.word());
+        Self { refusal: Some(Box::new(refusal)), ..failure }
+    }
+}

@@ -1,0 +1,136 @@
+//! The headers that mirror what a modern request says in its body (mcp.md §3).
+
+use axum::http::HeaderMap;
+use parley_protocol::json::Value;
+
+use super::envelope::{Params, Request};
+use super::era::{Revision, VERSION};
+use super::failure::Failure;
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// A header that should be there once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Given<'h> {
+    /// Not there.
+    #[default]
+    None,
+    /// Its value.
+    One(&'h [u8]),
+    /// More than once, which says nothing.
+    Several,
+}
+
+impl<'h> Given<'h> {
+    fn of(headers: &'h HeaderMap, name: &str) -> Self {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Self::None,
+            (Some(value), None) => Self::One(value.as_bytes().trim_ascii()),
+            (Some(_), Some(_)) => Self::Several,
+        }
+    }
+
+    /// The value, if it is one and text.
+    pub fn text(self) -> Option<&'h str> {
+        match self {
+            Self::One(value) => std::str::from_utf8(value).ok(),
+            Self::None | Self::Several => None,
+        }
+    }
+
+    fn says(self, text: &str) -> bool {
+        matches!(self, Self::One(value) if value == text.as_bytes())
+    }
+}
+
+/// What a request says in its headers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Headers<'h> {
+    /// `MCP-Protocol-Version`.
+    pub version: Given<'h>,
+    /// `Mcp-Method`.
+    pub method: Given<'h>,
+    /// `Mcp-Name`.
+    pub name: Given<'h>,
+}
+
+impl<'h> Headers<'h> {
+    /// Out of all headers.
+    pub fn of(headers: &'h HeaderMap) -> Self {
+        Self {
+            version: Given::of(headers, "mcp-protocol-version"),
+            method: Given::of(headers, "mcp-method"),
+            name: Given::of(headers, "mcp-name"),
+        }
+    }
+}
+
+/// Holds a modern request to its headers, and to what every one must say of its client.
+///
+/// # Errors
+/// 400 with -32020, -32022 or -32602, in the order of mcp.md §3.
+pub fn check(
+    request: &Request<'_>,
+    params: &Params<'_>,
+    headers: &Headers<'_>,
+) -> Result<(), Failure> {
+    let version = params.meta().get(VERSION).and_then(Value::as_str).unwrap_or_default();
+    if !headers.version.says(version) {
+        let message =
+            "`MCP-Protocol-Version` must say the same as the protocol version in `_meta`.";
+        return Err(Failure::header(message));
+    }
+    if Revision::parse(version).is_none() {
+        return Err(Failure::version(version));
+    }
+    if !headers.method.says(&request.method) {
+        return Err(Failure::header("`Mcp-Method` must say the same as `method`."));
+    }
+    let mirrored = match request.method.as_str() {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        _ => None,
+    };
+    if let Some(member) = mirrored {
+        let named = params.text(member);
+        if !named.is_some_and(|named| is_named(headers.name, &named)) {
+            let message = format!(
+                "`Mcp-Name` must say the same as `params.{member}`, as `=?base64?…?=` where that \
+                 is not plain ASCII."
+            );
+            return Err(Failure::header(message));
+        }
+    }
+    if params.meta().get(CAPABILITIES).and_then(Value::as_object).is_none() {
+        let message = format!("`_meta[\"{CAPABILITIES}\"]` must be an object; `{{}}` will do.");
+        return Err(Failure::meta(message));
+    }
+    Ok(())
+}
+
+/// Whether the header names `name`, plainly or in base64. What is encoded wrongly differs from
+/// what is encoded rightly, so nothing needs to be decoded.
+fn is_named(header: Given<'_>, name: &str) -> bool {
+    let Given::One(value) = header else { return false };
+    let encoded = value.strip_prefix(b"=?base64?").and_then(|rest| rest.strip_suffix(b"?="));
+    match encoded {
+        Some(encoded) => encoded == base64(name.as_bytes()),
+        None => value == name.as_bytes(),
+    }
+}
+
+/// Base64 of RFC 4648 §4, padded.
+fn base64(bytes: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let three = [chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)];
+        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for place in 0..4_usize {
+            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
+            out.push(if place <= chunk.len() { digit } else { b'=' });
+        }
+    }
+    out
+}

@@ -1,0 +1,340 @@
+//! `subscriptions/listen` (mcp.md §5): an event stream that tells which resources changed.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::future::select_all;
+use parley_protocol::command::{Call, Page};
+use parley_protocol::feed::Scope;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::json::{self, NESTING_CEILING, Value};
+use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::text::is_handle;
+use parley_protocol::who::{Caller, Right};
+use parley_protocol::wire::{Out, raw, text};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use super::super::answer::Reply;
+use super::super::{Asked, Gateway};
+use super::decide::Task;
+use super::envelope::{Id, Params};
+use super::failure::Failure;
+use super::resources::Address;
+use super::result::event;
+use crate::feed::hub::Hub;
+use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
+
+/// Threads that one stream follows at most, as a feed does.
+const THREADS_MAX: usize = 1_000;
+/// Inboxes that one stream follows at most, each with a place among the listeners.
+const INBOXES_MAX: usize = 16;
+/// Items taken from a queue at a time.
+const TAKEN_MAX: usize = 16;
+/// How often something is sent, so that nobody on the way takes the stream for dead.
+const COMMENT_EVERY: Duration = Duration::from_secs(15);
+const COMMENT: &[u8] = b": still here\n\n";
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What a client asked to be told of, as far as it is: addresses as it wrote them.
+#[derive(Debug, Default, PartialEq)]
+struct Wanted {
+    threads: BTreeMap<ThreadId, Vec<String>>,
+    inboxes: Vec<(Option<Arc<str>>, String)>,
+}
+
+impl Wanted {
+    /// Those of the addresses that name something which can change.
+    fn of(addresses: &[String]) -> Self {
+        let mut wanted = Self::default();
+        for uri in addresses {
+            match Address::parse(uri) {
+                Some(Address::Thread(thread)) => {
+                    let Some(thread) = ThreadId::parse(&thread) else { continue };
+                    let room = wanted.threads.len() < THREADS_MAX;
+                    if room || wanted.threads.contains_key(&thread) {
+                        let known = wanted.threads.entry(thread).or_default();
+                        if !known.contains(uri) {
+                            known.push(uri.clone());
+                        }
+                    }
+                }
+                Some(Address::Inbox(extension)) => {
+                    let good = extension.as_deref().is_none_or(is_handle);
+                    let known = wanted.inboxes.iter().any(|(_, known)| known == uri);
+                    if good && !known && wanted.inboxes.len() < INBOXES_MAX {
+                        wanted.inboxes.push((extension.as_deref().map(Arc::from), uri.clone()));
+                    }
+                }
+                // The manifest does not change while the server runs.
+                Some(Address::Manifest) | None => {}
+            }
+        }
+        wanted
+    }
+
+    /// All addresses honoured, in the order asked for.
+    fn honoured<'u>(&'u self, asked: &'u [String]) -> impl Iterator<Item = &'u String> {
+        let threads = self.threads.values().flatten();
+        let all: Vec<&String> = threads.chain(self.inboxes.iter().map(|(_, uri)| uri)).collect();
+        let mut said: Vec<&String> = Vec::new();
+        asked.iter().filter(move |uri| {
+            let first = all.contains(uri) && !said.contains(uri);
+            if first {
+                said.push(uri);
+            }
+            first
+        })
+    }
+}
+
+/// `params.notifications.resourceSubscriptions`; `None` if it is not there.
+fn addresses(params: &Params<'_>) -> Result<Option<Vec<String>>, Failure> {
+    let wrong = || {
+        let message = "`notifications` must be an object, and its `resourceSubscriptions` a list \
+                       of addresses.";
+        Failure::params(message)
+    };
+    let filter = params.get("notifications").ok_or_else(wrong)?;
+    let filter = json::parse_keeping_surrogates(filter.get().as_bytes(), NESTING_CEILING);
+    let Ok(Value::Object(filter)) = filter else { return Err(wrong()) };
+    match filter.get("resourceSubscriptions") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => {
+            let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<String>>>().map(Some).ok_or_else(wrong)
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+/// One queue that the stream is filled from, and the addresses that it stands for.
+struct Followed {
+    hub: Arc<Hub>,
+    outlet: Arc<Outlet>,
+    threads: Vec<ThreadId>,
+    /// Of an inbox its address; none for threads.
+    inbox: Option<String>,
+}
+
+impl Followed {
+    /// Takes a seat and begins now.
+    fn join(
+        hub: &Arc<Hub>,
+        subscription: Subscription,
+        threads: Vec<ThreadId>,
+        inbox: Option<String>,
+    ) -> Result<Self> {
+        let outlet = Outlet::new(subscription, hub.caps.buffer);
+        hub.seat(&outlet)?;
+        hub.join(&outlet, &threads);
+        Ok(Self { hub: Arc::clone(hub), outlet, threads, inbox })
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        self.hub.leave(&self.outlet, &self.threads);
+    }
+}
+
+/// A stream on its way.
+struct Stream {
+    /// The first message, until it is sent.
+    first: Option<Out>,
+    id: Id,
+    server: Box<str>,
+    threads: BTreeMap<ThreadId, Vec<String>>,
+    followed: Vec<Followed>,
+    ended: Pin<Box<dyn Future<Output = ()> + Send>>,
+    stop: CancellationToken,
+    comments: Interval,
+    over: bool,
+}
+
+impl Stream {
+    /// What is sent next; `None` once the stream has ended.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(first) = self.first.take() {
+            return Some(event(&first).into());
+        }
+        while !self.over {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Some(self.last()),
+                () = &mut self.ended => return None,
+                (index, taken) = any(&self.followed) => match taken {
+                    Ok(Taken::Items(items)) => {
+                        let changed = self.changed(index, &items);
+                        if !changed.is_empty() {
+                            return Some(changed.into());
+                        }
+                    }
+                    Err(Close::ShuttingDown) => return Some(self.last()),
+                    // The client listens anew, and reads what it follows first.
+                    Ok(Taken::Behind) | Err(_) => return None,
+                },
+                _ = self.comments.tick() => return Some(Bytes::from_static(COMMENT)),
+            }
+        }
+        None
+    }
+
+    /// The response to the request, which ends the stream at a shutdown.
+    fn last(&mut self) -> Bytes {
+        self.over = true;
+        let mut out = Out::new();
+        raw(&mut out, "{\"jsonrpc\":\"2.0\",\"id\":");
+        raw(&mut out, self.id.text());
+        raw(&mut out, ",\"result\":{\"resultType\":\"complete\",\"_meta\":{");
+        raw(&mut out, "\"io.modelcontextprotocol/serverInfo\":");
+        raw(&mut out, &self.server);
+        raw(&mut out, ",");
+        tag(&mut out, &self.id);
+        raw(&mut out, "}}}");
+        event(&out).into()
+    }
+
+    /// A notification for each address that these items change, each named once.
+    fn changed(&self, index: usize, items: &[Item]) -> Vec<u8> {
+        let mut changed: Vec<&str> = Vec::new();
+        for item in items {
+            let Item::Frame(_, told) = item else { continue };
+            let uris = match &self.followed[index].inbox {
+                Some(uri) => std::slice::from_ref(uri),
+                None => self.threads.get(&told.act().thread).map_or(&[][..], Vec::as_slice),
+            };
+            for uri in uris {
+                if !changed.contains(&uri.as_str()) {
+                    changed.push(uri);
+                }
+            }
+        }
+        let events = changed.iter().map(|uri| {
+            let mut out = notification("notifications/resources/updated", &self.id);
+            raw(&mut out, ",\"uri\":");
+            text(&mut out, uri);
+            raw(&mut out, "}}");
+            event(&out)
+        });
+        events.collect::<Vec<_>>().concat()
+    }
+}
+
+/// What the first queue that has something gives.
+async fn any(followed: &[Followed]) -> (usize, Result<Taken, Close>) {
+    if followed.is_empty() {
+        return pending().await;
+    }
+    let takes = followed.iter().map(|one| Box::pin(one.outlet.take(TAKEN_MAX)));
+    let (taken, index, _) = select_all(takes).await;
+    (index, taken)
+}
+
+/// A notification up to and with its tag.
+fn notification(method: &str, id: &Id) -> Out {
+    let mut out = Out::new();
+    raw(&mut out, "{\"jsonrpc\":\"2.0\",\"method\":");
+    text(&mut out, method);
+    raw(&mut out, ",\"params\":{\"_meta\":{");
+    tag(&mut out, id);
+    raw(&mut out, "}");
+    out
+}
+
+fn tag(out: &mut Out, id: &Id) {
+    text(out, SUBSCRIPTION);
+    raw(out, ":");
+    raw(out, id.text());
+}
+
+fn acknowledged(id: &Id, wanted: &Wanted, asked: Option<&[String]>) -> Out {
+    let mut out = notification("notifications/subscriptions/acknowledged", id);
+    raw(&mut out, ",\"notifications\":{");
+    if let Some(asked) = asked {
+        raw(&mut out, "\"resourceSubscriptions\":");
+        parley_protocol::wire::array(&mut out, wanted.honoured(asked), |out, uri| text(out, uri));
+    }
+    raw(&mut out, "}}}");
+    out
+}
+
+impl Gateway {
+    /// Opens the stream. What changes after the acknowledgement is told; nothing before it.
+    pub(super) async fn listen(
+        &self,
+        asked: &Asked<'_>,
+        caller: &Arc<Caller>,
+        task: &Task<'_>,
+    ) -> Result<Reply, Failure> {
+        if let Some(right) = caller.lacks(&[Right::Read]) {
+            return Err(Refusal::lacks(right).into());
+        }
+        let asked_for = addresses(&task.params)?;
+        let mut wanted = Wanted::of(asked_for.as_deref().unwrap_or_default());
+        let mut unknown = Vec::new();
+        for thread in wanted.threads.keys() {
+            let first = Page { cursor: None, limit: Some(1) };
+            let read = self.parts.forum.perform(caller, Call::ReadFlat(*thread, first), None).await;
+            match read {
+                Ok(_) => {}
+                Err(refusal) if super::resources::is_missing(refusal.reason) => {
+                    unknown.push(*thread);
+                }
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        wanted.threads.retain(|thread, _| !unknown.contains(thread));
+        let followed = self.follow(caller, &wanted)?;
+        let mut comments = interval(COMMENT_EVERY);
+        comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        comments.reset();
+        let (tokens, token) = (Arc::clone(&self.parts.tokens), caller.token);
+        let stream = Stream {
+            first: Some(acknowledged(&task.id, &wanted, asked_for.as_deref())),
+            id: task.id.clone(),
+            server: self.documents.server().into(),
+            threads: wanted.threads,
+            followed,
+            ended: Box::pin(async move { tokens.ended(token).await }),
+            stop: asked.connection.life.stop.clone(),
+            comments,
+            over: false,
+        };
+        let frames = futures_util::stream::unfold(stream, |mut stream| async move {
+            let bytes = stream.next().await?;
+            Some((Ok::<_, Infallible>(bytes), stream))
+        });
+        Ok(super::events(Body::from_stream(frames)))
+    }
+
+    fn follow(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Followed>, Failure> {
+        let subscription = |scope, extension| Subscription {
+            participant: caller.participant(extension),
+            scope,
+            anyone: true,
+            token: caller.token,
+            // The stream looks after its token itself.
+            expires_at: None,
+        };
+        let mut followed = Vec::new();
+        if !wanted.threads.is_empty() {
+            let threads = wanted.threads.keys().copied().collect();
+            let subscription = subscription(Scope::Threads, None);
+            followed.push(Followed::join(&self.parts.sources.hub, subscription, threads, None)?);
+        }
+        for (extension, uri) in &wanted.inboxes {
+            let subscription = subscription(Scope::Inbox, extension.as_ref());
+            let uri = Some(uri.clone());
+            followed.push(Followed::join(&self.parts.sources.hub, subscription, Vec::new(), uri)?);
+        }
+        Ok(followed)
+    }
+}

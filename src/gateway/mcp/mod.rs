@@ -1,0 +1,282 @@
+//! The MCP binding (mcp.md): JSON-RPC over POST, stateless, in legacy revisions and the modern one.
+//!
+//! What a body comes down to is decided by [`decide::decide`] out of headers and bytes alone; here
+//! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
+//! in JSON-RPC.
+
+mod decide;
+mod documents;
+mod envelope;
+mod era;
+mod failure;
+mod headers;
+mod listen;
+mod resources;
+mod result;
+mod tools;
+mod words;
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use parley_protocol::arguments;
+use parley_protocol::command::Call;
+use parley_protocol::operation::Operation;
+use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::who::Caller;
+use parley_protocol::wire::{Out, raw};
+
+pub(super) use documents::Documents;
+
+use decide::{Decision, Method, Step, Task, decide};
+use era::Era;
+use failure::Failure;
+use headers::Headers;
+use resources::Address;
+use result::Done;
+use tools::ToolCall;
+
+use super::answer::{self, JSON, Reply};
+use super::{Asked, Gateway, accept, caller};
+use crate::router::Answer;
+use crate::telemetry::Label;
+
+/// Bytes that a message may have beyond what a body over HTTP may (mcp.md §2).
+const MESSAGE_BYTES_EXTRA: u64 = 16_384;
+
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// What a task came to.
+enum Outcome {
+    Done(Done),
+    /// A stream, which is its own answer.
+    Stream(Reply),
+}
+
+/// Whether the binding answers at `path`.
+pub(super) fn is_at(path: &str) -> bool {
+    matches!(path, "/mcp" | "/mcp/")
+}
+
+/// A refusal that came before a message was read.
+pub(super) fn refused(refusal: &Refusal) -> Reply {
+    failed(&Failure::from(refusal.clone()), None)
+}
+
+fn failed(failure: &Failure, id: Option<&envelope::Id>) -> Reply {
+    let mut out = Out::new();
+    failure.put(&mut out, id);
+    let mut reply = match &failure.refusal {
+        // Its headers come from where HTTP's do.
+        Some(refusal) => answer::refused(refusal).map(|_| out.into()),
+        None => answer::bytes(status(failure.status), JSON, out.into()),
+    };
+    reply.headers_mut().insert(CONTENT_TYPE, JSON);
+    reply.extensions_mut().insert(failure.reason());
+    reply
+}
+
+fn status(number: u16) -> StatusCode {
+    StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// An event stream of `body`.
+fn events(body: axum::body::Body) -> Reply {
+    let mut reply = answer::empty(StatusCode::OK).map(|_| body);
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, EVENTS);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies that would collect the stream let it through.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    reply
+}
+
+impl Gateway {
+    /// Answers one POST: size, token, type, then what is in it.
+    pub(super) async fn mcp(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+        let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
+        let body = self.body_up_to(asked, bytes_max).await?;
+        let caller = self.caller(asked)?;
+        let caller = caller.as_ref();
+        accept::check_content_type(&asked.head.headers, &["application/json"])?;
+        let streamed = result::wants_event(&asked.head.headers);
+        let headers = Headers::of(&asked.head.headers);
+        match decide(&headers, &body) {
+            Decision::One(Step::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
+            Decision::One(Step::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
+            Decision::One(Step::Do(task)) => Ok(match self.carry_out(asked, caller, &task).await {
+                Ok(Outcome::Done(done)) => {
+                    let mut out = Out::new();
+                    done.put(&mut out, &task.id, task.era, self.documents.server());
+                    said(out, done.reason, streamed)
+                }
+                Ok(Outcome::Stream(reply)) => reply,
+                Err(failure) => failed(&failure, Some(&task.id)),
+            }),
+            Decision::Batch(steps) => Ok(self.batch(asked, caller, &steps, streamed).await),
+        }
+    }
+
+    /// Judges the entries one by one; their answers come in their order.
+    async fn batch(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: Option<&Arc<Caller>>,
+        steps: &[Step<'_>],
+        streamed: bool,
+    ) -> Reply {
+        let mut out = Out::new();
+        for step in steps {
+            let mut one = Out::new();
+            match step {
+                Step::Silent => continue,
+                Step::Fail(id, failure) => failure.put(&mut one, id.as_ref()),
+                Step::Do(task) => match self.carry_out(asked, caller, task).await {
+                    Ok(Outcome::Done(done)) => {
+                        done.put(&mut one, &task.id, task.era, self.documents.server());
+                    }
+                    // No revision with batches has streams.
+                    Ok(Outcome::Stream(_)) => continue,
+                    Err(failure) => failure.put(&mut one, Some(&task.id)),
+                },
+            }
+            out.push(if out.is_empty() { b'[' } else { b',' });
+            out.append(&mut one);
+        }
+        asked.label = Label::Other;
+        if out.is_empty() {
+            return answer::empty(StatusCode::ACCEPTED);
+        }
+        raw(&mut out, "]");
+        said(out, None, streamed)
+    }
+
+    /// Carries out one request, once its token is there if it needs one.
+    async fn carry_out(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: Option<&Arc<Caller>>,
+        task: &Task<'_>,
+    ) -> Result<Outcome, Failure> {
+        let caller = match caller {
+            Some(caller) => caller,
+            None if is_free(task) => &self.nobody,
+            None => return Err(caller::token_missing().into()),
+        };
+        let done = match task.method {
+            Method::Initialize => match task.era {
+                Era::Legacy(revision) => self.documents.initialize(revision),
+                Era::Modern => return Err(Failure::no_method(404, "initialize")),
+            },
+            Method::Discover => Documents::discover(),
+            Method::Ping | Method::SetLevel => Done::new([]),
+            Method::ListTools
+            | Method::ListResources
+            | Method::ListTemplates
+            | Method::ListPrompts => self.documents.list(task.method, &task.params)?,
+            Method::GetPrompt => Documents::prompt(&task.params)?,
+            Method::CallTool => self.call_tool(asked, caller, task).await?,
+            Method::ReadResource => self.read_resource(asked, caller, task).await?,
+            Method::Listen => {
+                asked.label = Label::Feed;
+                asked.held = true;
+                return self.listen(asked, caller, task).await.map(Outcome::Stream);
+            }
+        };
+        Ok(Outcome::Done(done))
+    }
+
+    async fn call_tool(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: &Caller,
+        task: &Task<'_>,
+    ) -> Result<Done, Failure> {
+        let call = ToolCall::read(&task.params, self.profiles)?;
+        asked.label = Label::Operation(call.operation);
+        match self.perform_tool(asked, caller, call).await {
+            Ok(answer) if answer.is_refusal() => Ok(tools::problem(&answer.body, None)),
+            Ok(answer) => Ok(tools::answered(&answer.body)),
+            // A token that ended meanwhile is no answer of the tool.
+            Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
+            Err(refusal) => Ok(tools::refused(&refusal)),
+        }
+    }
+
+    /// Right, size, arguments; then the forum.
+    async fn perform_tool(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: &Caller,
+        call: ToolCall<'_>,
+    ) -> Result<Answer> {
+        let ToolCall { operation, arguments } = call;
+        if let Some(right) = caller.lacks(operation.rights()) {
+            return Err(Refusal::lacks(right));
+        }
+        let limits = &self.parts.config.limits;
+        // Of an artifact's own bytes there may be as many as over HTTP.
+        if operation != Operation::PublishArtifact {
+            tools::check_size(arguments.len(), limits)?;
+        }
+        let read =
+            arguments::read_mcp(operation, arguments.as_bytes(), limits, self.parts.clock.now());
+        let (call, key) = read?;
+        if let Call::PublishArtifact(bytes) = &call {
+            tools::check_size(bytes.len(), limits)?;
+        }
+        if let Call::Write(Some(thread), _) = &call {
+            tracing::Span::current().record("thread", tracing::field::display(thread));
+        }
+        self.perform_held(asked, caller, call, key.as_deref()).await
+    }
+
+    async fn read_resource(
+        &self,
+        asked: &mut Asked<'_>,
+        caller: &Caller,
+        task: &Task<'_>,
+    ) -> Result<Done, Failure> {
+        let Some(uri) = task.params.text("uri") else {
+            return Err(Failure::params("`uri` must be the address of a resource."));
+        };
+        let not_found = || resources::not_found(task.era, &uri);
+        let address = Address::parse(&uri).ok_or_else(not_found)?;
+        let arguments = address.arguments();
+        let call = ToolCall { operation: address.operation(), arguments: &arguments };
+        asked.label = Label::Operation(call.operation);
+        match self.perform_tool(asked, caller, call).await {
+            Ok(answer) => Ok(address.contents(&uri, &answer.body)),
+            Err(refusal) if resources::is_missing(refusal.reason) => Err(not_found()),
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
+/// A result, or a batch of answers, as the client takes it.
+fn said(message: Out, reason: Option<Reason>, streamed: bool) -> Reply {
+    let mut reply =
+        if streamed { events(result::event(&message).into()) } else { answer::json(message) };
+    if let Some(reason) = reason {
+        reply.extensions_mut().insert(reason);
+    }
+    reply
+}
+
+/// Whether the request needs no token (mcp.md §2).
+fn is_free(task: &Task<'_>) -> bool {
+    let names = |member, what| task.params.text(member).as_deref() == Some(what);
+    match task.method {
+        Method::Initialize | Method::Discover | Method::Ping | Method::GetPrompt => true,
+        Method::ListTools | Method::ListResources | Method::ListTemplates | Method::ListPrompts => {
+            true
+        }
+        Method::CallTool => names("name", Operation::GetManifest.name()),
+        Method::ReadResource => names("uri", resources::MANIFEST),
+        Method::SetLevel | Method::Listen => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Results, as both eras write them (mcp.md §3), and the form in which they leave.
+
+use axum::http::header::{ACCEPT, HeaderMap};
+use parley_protocol::refusal::Reason;
+use parley_protocol::wire::{Out, raw};
+
+use super::envelope::Id;
+use super::era::Era;
+
+/// How long clients may keep what does not change while the server runs, in milliseconds.
+const STEADY_MS: u64 = 60_000;
+
+/// How a modern result may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// It says nothing about that.
+    Unsaid,
+    /// By anyone, for a while: the same for everyone.
+    Steady,
+    /// Not at all, and seen by its reader only.
+    Own,
+}
+
+/// A result: the members of the object, without braces, that both eras have.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// The members.
+    pub members: Vec<u8>,
+    /// How it may be kept.
+    pub keeping: Keeping,
+    /// The refusal that a tool gave instead, for the count of outcomes.
+    pub reason: Option<Reason>,
+}
+
+impl Done {
+    /// A result that says nothing about keeping it.
+    pub fn new(members: impl Into<Vec<u8>>) -> Self {
+        Self { members: members.into(), keeping: Keeping::Unsaid, reason: None }
+    }
+
+    /// A result that may be kept as `keeping` says.
+    pub fn kept(members: impl Into<Vec<u8>>, keeping: Keeping) -> Self {
+        Self { keeping, ..Self::new(members) }
+    }
+
+    /// Appends the response to the request `id`.
+    pub fn put(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
+        out.reserve(self.members.len() + 256);
+        raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+        raw(out, id.text());
+        raw(out, ",\"result\":{");
+        if era == Era::Modern {
+            raw(out, "\"resultType\":\"complete\",\"_meta\":{");
+            raw(out, "\"io.modelcontextprotocol/serverInfo\":");
+            raw(out, server);
+            raw(out, "}");
+            match self.keeping {
+                Keeping::Unsaid => {}
+                Keeping::Steady => {
+                    raw(out, ",\"ttlMs\":");
+                    raw(out, &STEADY_MS.to_string());
+                    raw(out, ",\"cacheScope\":\"public\"");
+                }
+                Keeping::Own => raw(out, ",\"ttlMs\":0,\"cacheScope\":\"private\""),
+            }
+            if !self.members.is_empty() {
+                raw(out, ",");
+            }
+        }
+        out.extend_from_slice(&self.members);
+        raw(out, "}}");
+    }
+}
+
+/// Whether a client takes an event stream and nothing else, so that its result comes as one.
+pub fn wants_event(headers: &HeaderMap) -> bool {
+    let mut ranges = headers
+        .get_all(ACCEPT)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .filter(|range| !range.trim_ascii().is_empty())
+        .filter(|range| !is_refused(range))
+        .peekable();
+    ranges.peek().is_some()
+        && ranges.all(|range| {
+            let essence = range.split(|byte| *byte == b';').next().unwrap_or_default();
+            essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+        })
+}
+
+/// Whether the range has a weight of 0.
+fn is_refused(range: &[u8]) -> bool {
+    range.split(|byte| *byte == b';').skip(1).any(|parameter| {
+        let parameter = parameter.trim_ascii();
+        let weight = parameter.strip_prefix(b"q=").or_else(|| parameter.strip_prefix(b"Q="));
+        weight.is_some_and(|weight| {
+            weight.starts_with(b"0") && weight.iter().all(|byte| matches!(byte, b'0' | b'.'))
+        })
+    })
+}
+
+/// The message as one server-sent event; JSON as it is written here has no line breaks.
+pub fn event(message: &[u8]) -> Vec<u8> {
+    let mut event = Vec::with_capacity(message.len() + 32);
+    event.extend_from_slice(b"event: message\ndata: ");
+    event.extend_from_slice(message);
+    event.extend_from_slice(b"\n\n");
+    event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    /// Goal: only who takes nothing but an event stream gets one. Method: a row a header.
+    #[test]
+    fn accept() {
+        for (accept, want) in [
+            (None, false),
+            (Some(""), false),
+            (Some("*/*"), false),
+            (Some("application/json"), false),
+            (Some("application/json, text/event-stream"), false),
+            (Some("text/event-stream"), true),
+            (Some("Text/Event-Stream; q=0.5"), true),
+            (Some("text/event-stream, application/json;q=0"), true),
+            (Some("text/event-stream, application/json;q=0.0"), true),
+            (Some("text/event-stream, */*;q=0.1"), false),
+            (Some("text/html"), false),
+            (Some("text/event-stream;q=0"), false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.extend(accept.map(|value| (ACCEPT, HeaderValue::from_static(value))));
+            assert_eq!(wants_event(&headers), want, "{accept:?}");
+        }
+    }
+}

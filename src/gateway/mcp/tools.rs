@@ -1,0 +1,86 @@
+//! Tools (mcp.md §4): the operations of the table, their answers as both a text and an object.
+
+use parley_protocol::limits::Limits;
+use parley_protocol::operation::{Operation, Profiles};
+use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::wire::{Out, raw, text};
+
+use super::envelope::Params;
+use super::failure::Failure;
+use super::result::Done;
+
+/// A call of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall<'b> {
+    /// The operation.
+    pub operation: Operation,
+    /// The text of its arguments, an object.
+    pub arguments: &'b str,
+}
+
+impl<'b> ToolCall<'b> {
+    /// Reads the parameters of `tools/call`.
+    ///
+    /// # Errors
+    /// -32602: no such tool, or parameters of the wrong shape.
+    pub fn read(params: &Params<'b>, profiles: Profiles) -> Result<Self, Failure> {
+        let Some(name) = params.text("name") else {
+            return Err(Failure::params("`name` must be the name of a tool."));
+        };
+        let Some(operation) = named(&name, profiles) else {
+            return Err(Failure::params("Unknown tool. `tools/list` names those there are."));
+        };
+        let arguments = params.get("arguments").map_or("{}", |raw| raw.get());
+        if !arguments.starts_with('{') {
+            return Err(Failure::params("`arguments` must be an object."));
+        }
+        Ok(Self { operation, arguments })
+    }
+}
+
+/// Refuses what is larger than a body over HTTP may be.
+///
+/// # Errors
+/// 413 `request_too_large`.
+pub fn check_size(bytes: usize, limits: &Limits) -> parley_protocol::refusal::Result<()> {
+    let bytes_max = limits.request_bytes_max;
+    if bytes as u64 <= bytes_max {
+        return Ok(());
+    }
+    let detail = format!("The arguments have more than {bytes_max} bytes. Send less at a time.");
+    Err(Refusal::new(Reason::RequestTooLarge, detail))
+}
+
+/// The operation in force of that name.
+pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
+    profiles.operations().find(|operation| operation.name() == name)
+}
+
+/// What a call was answered with, an object.
+pub fn answered(json: &[u8]) -> Done {
+    let mut out = Out::with_capacity(json.len() * 2 + json.len() / 4 + 128);
+    content(&mut out, json);
+    raw(&mut out, ",\"structuredContent\":");
+    out.extend_from_slice(json);
+    raw(&mut out, ",\"isError\":false");
+    Done::new(out)
+}
+
+/// The refusal of a call.
+pub fn refused(refusal: &Refusal) -> Done {
+    problem(&refusal.to_json(), Some(refusal.reason))
+}
+
+/// A refusal that was remembered, as the problem object that it was.
+pub fn problem(json: &[u8], reason: Option<Reason>) -> Done {
+    let mut out = Out::with_capacity(json.len() + json.len() / 4 + 64);
+    content(&mut out, json);
+    raw(&mut out, ",\"isError\":true");
+    Done { reason, ..Done::new(out) }
+}
+
+fn content(out: &mut Out, json: &[u8]) {
+    raw(out, "\"content\":[{\"type\":\"text\",\"text\":");
+    text(out, &String::from_utf8_lossy(json));
+    raw(out, "}]");
+}

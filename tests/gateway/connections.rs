@@ -1,0 +1,149 @@
+//! How long a peer is waited for, how many there may be, and how a stop treats them.
+
+use std::time::{Duration, Instant};
+
+use super::wire::{Peer, Server};
+
+const HOST: &str = "Host: {own}";
+const AGENT: &str = "Authorization: Bearer {agent}";
+const ASK: &str = r#"{"kind":"ask","body":"why?"}"#;
+
+/// Waits for the end of a connection that was given `seconds`; gives what came before.
+fn ends_within(peer: Peer, seconds: u64, what: &str) -> String {
+    let started = Instant::now();
+    let said = peer.rest();
+    let took = started.elapsed();
+    let (early, late) = (Duration::from_millis(seconds * 900), Duration::from_secs(seconds + 8));
+    assert!((early..late).contains(&took), "{what}: {took:?}");
+    said
+}
+
+/// Goal: who sends nothing, or a header too slowly, or rests too long, loses the connection, and
+/// a body that does not come is refused. Method: peers that do each.
+#[test]
+fn slow_peers() {
+    let server = Server::start(&[
+        ("gateway.header_seconds", "1"),
+        ("gateway.body_seconds", "1"),
+        ("gateway.idle_seconds", "2"),
+    ]);
+    assert_eq!(ends_within(server.connect(), 1, "nothing"), "");
+    let mut slow = server.connect();
+    slow.send("GET /v1/threads HTTP/1.1\r\nHost: ");
+    assert_eq!(ends_within(slow, 1, "half a header"), "");
+    let mut rests = server.connect();
+    rests.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    assert_eq!(rests.answer(false).status, 200);
+    assert_eq!(ends_within(rests, 2, "rest"), "");
+    let mut second = server.connect();
+    second.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    assert_eq!(second.answer(false).status, 200);
+    second.send("GET /healthz");
+    assert_eq!(ends_within(second, 1, "half a second header"), "");
+    let mut body = server.connect();
+    let head =
+        server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT, "Content-Length: 10"], "");
+    body.send(&format!("{head}{{"));
+    let answer = body.answer(false);
+    assert_eq!(answer.status, 400);
+    answer.problem("invalid_body", "half a body");
+}
+
+/// Goal: a slow peer holds up nobody, and a connection serves many requests, also sent at once.
+/// Method: requests in one piece, answers in order.
+#[test]
+fn one_connection_many_requests() {
+    let server = Server::start(&[]);
+    let mut peer = server.connect();
+    let mut all = String::new();
+    for path in ["/healthz", "/none", "/v1/threads", "/v1/messages"] {
+        all.push_str(&server.request(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], ""));
+    }
+    peer.send(&all);
+    for status in [200, 404, 200, 405] {
+        assert_eq!(peer.answer(false).status, status);
+    }
+    peer.send(&server.request(&["POST /v1/messages HTTP/1.1", HOST], ASK));
+    assert_eq!(peer.answer(false).status, 401, "with a body that was not wanted");
+    peer.send(&server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK));
+    assert_eq!(peer.answer(false).status, 201, "and it goes on");
+}
+
+/// Goal: a client that goes away frees its place at once, though its read is held. Method: the
+/// end of what the client sends; the server closes its side without an answer.
+#[test]
+fn a_client_that_goes_away() {
+    let server = Server::start(&[]);
+    let mut held = server.connect();
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    held.send(&server.request(&[wait, HOST, AGENT], ""));
+    held.send_nothing_more();
+    let started = Instant::now();
+    assert_eq!(held.rest(), "");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+/// Goal: above the cap a connection is told 503 and closed, and below it all goes on. Method: a
+/// cap of two.
+#[test]
+fn cap() {
+    let server = Server::start(&[("gateway.connections_max", "2")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let mut kept: Vec<Peer> = (0..2).map(|_| server.connect()).collect();
+    for peer in &mut kept {
+        peer.send(&health);
+        assert_eq!(peer.answer(false).status, 200);
+    }
+    let mut third = server.connect();
+    third.send(&health);
+    let answer = third.answer(false);
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    answer.problem("overloaded", "above the cap");
+    assert!(third.is_closed());
+    for peer in &mut kept {
+        peer.send(&health);
+        assert_eq!(peer.answer(false).status, 200);
+    }
+}
+
+/// Goal: a header beyond the bounds is refused and costs no more than its bound. Method: one
+/// header too long, and too many.
+#[test]
+fn large_headers() {
+    let server = Server::start(&[]);
+    for lines in ["X-Long: ".to_owned() + &"x".repeat(100_000), "X-Many: 1\r\n".repeat(200)] {
+        let mut peer = server.connect();
+        peer.send(&format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n{lines}\r\n", server.address));
+        assert_eq!(peer.answer(false).status, 431);
+    }
+}
+
+/// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
+/// nothing new. Method: a connection in each state while the server stops.
+#[test]
+fn graceful_stop() {
+    let server = Server::start(&[]);
+    let address = server.address;
+    let mut rests = server.connect();
+    rests.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    assert_eq!(rests.answer(false).status, 200);
+    let mut held = server.connect();
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    held.send(&server.request(&[wait, HOST, AGENT], ""));
+    let mut writes = server.connect();
+    let post = server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK);
+    let (most, last) = post.split_at(post.len() - 1);
+    writes.send(most);
+    // Both were taken before the stop: this one came after them and is answered.
+    assert_eq!(server.ask(&["GET /healthz HTTP/1.1", HOST], "").status, 200);
+    let started = Instant::now();
+    server.stop(|| {
+        assert_eq!(rests.rest(), "");
+        assert_eq!(held.answer(false).status, 200);
+        writes.send(last);
+        assert_eq!(writes.answer(false).status, 201);
+        assert!(writes.is_closed());
+    });
+    assert!(started.elapsed() < Duration::from_secs(9), "nothing was cut off");
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+}
