@@ -8,6 +8,7 @@ use axum::http::header::{
 };
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
+use futures_util::Stream;
 use parley_protocol::manifest;
 use parley_protocol::refusal::{Reason, Refusal};
 
@@ -40,6 +41,16 @@ pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> Reply {
 /// 200 with JSON.
 pub fn json(body: impl Into<Bytes>) -> Reply {
     bytes(StatusCode::OK, JSON, body.into())
+}
+
+/// 200 with a body of the given type that comes in pieces, and is cut short by an error.
+pub fn stream<E: std::error::Error + Send + Sync + 'static>(
+    kind: HeaderValue,
+    pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+) -> Reply {
+    let mut reply = Response::new(Body::from_stream(pieces));
+    reply.headers_mut().insert(CONTENT_TYPE, kind);
+    reply
 }
 
 /// An answer without a body.

@@ -72,7 +72,8 @@ pub async fn drain(body: &mut Incoming, headers: &HeaderMap) {
     let _ = tokio::time::timeout(DRAIN_TIME_MAX, drained).await;
 }
 
-fn too_large(bytes_max: u64) -> Refusal {
+/// 413 `request_too_large`.
+pub fn too_large(bytes_max: u64) -> Refusal {
     let detail = format!("The body has more than {bytes_max} bytes. Send less at a time.");
     Refusal::new(Reason::RequestTooLarge, detail)
 }

@@ -158,6 +158,7 @@ impl Forum {
                 Ok(Answer::ok(found.published().bytes.to_vec()))
             }
             Call::ListArtifacts(query) => self.list_artifacts(view, &query),
+            Call::ExportThread(thread, page) => self.export_page(view, thread, &page).await,
             Call::VerifyClosure(id, strict) => {
                 view.artifact_entry(&id)?.ok_or_else(artifact_not_found)?;
                 let id = Identifier::from_digest(id);

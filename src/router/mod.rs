@@ -7,6 +7,7 @@
 mod admission;
 mod answer;
 mod artifacts;
+mod export;
 mod inbox;
 mod keys;
 mod reading;

@@ -18,6 +18,9 @@ use crate::router::Answer;
 
 /// The types in which operations answer.
 const ANSWERS: &[&str] = &["application/json"];
+/// The types in which a thread is exported: pages, or the whole a line an artifact.
+const EXPORTS: &[&str] = &["application/json", JSON_LINES];
+const JSON_LINES: &str = "application/jsonl";
 /// A tag that stands for nothing.
 const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
 /// The types of bodies.
@@ -47,7 +50,8 @@ impl Gateway {
             let types = if artifact { ARTIFACTS } else { BODIES };
             accept::check_content_type(&head.headers, types)?;
         }
-        accept::negotiate(&head.headers, ANSWERS)?;
+        let exports = operation == Operation::ExportThread;
+        let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { ANSWERS })?;
         let key = if operation.writes() { idempotency_key(asked)? } else { None };
         let values = value.as_ref().map(|(name, value)| (*name, &**value));
         let mut call = arguments::read_http(
@@ -66,11 +70,12 @@ impl Gateway {
                 let language = *language;
                 return self.manifest(asked, caller, language).await;
             }
-            Call::ReadInbox(query) => {
-                if head.method == Method::HEAD {
-                    query.wait_seconds = 0;
-                }
+            Call::ExportThread(thread, _) if kind == JSON_LINES => {
+                let lines = self.parts.forum.export_lines(*thread).await?;
+                let kind = HeaderValue::from_static(JSON_LINES);
+                return Ok(answer::stream(kind, lines));
             }
+            Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
             _ => {}
         }
         self.perform_held(asked, caller, call, key).await.map(answer::of_forum)

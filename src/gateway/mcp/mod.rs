@@ -22,6 +22,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
+use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::Caller;
@@ -38,7 +39,7 @@ use result::Done;
 use tools::ToolCall;
 
 use super::answer::{self, JSON, Reply};
-use super::{Asked, Gateway, accept, caller};
+use super::{Asked, Gateway, accept, body, caller};
 use crate::router::Answer;
 use crate::telemetry::Label;
 
@@ -218,13 +219,13 @@ impl Gateway {
         let limits = &self.parts.config.limits;
         // Of an artifact's own bytes there may be as many as over HTTP.
         if operation != Operation::PublishArtifact {
-            tools::check_size(arguments.len(), limits)?;
+            check_size(arguments.len(), limits)?;
         }
         let read =
             arguments::read_mcp(operation, arguments.as_bytes(), limits, self.parts.clock.now());
         let (call, key) = read?;
         if let Call::PublishArtifact(bytes) = &call {
-            tools::check_size(bytes.len(), limits)?;
+            check_size(bytes.len(), limits)?;
         }
         if let Call::Write(Some(thread), _) = &call {
             tracing::Span::current().record("thread", tracing::field::display(thread));
@@ -254,6 +255,12 @@ impl Gateway {
     }
 }
 
+/// Refuses what is larger than a body over HTTP may be.
+fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
+    let bytes_max = limits.request_bytes_max;
+    if bytes as u64 > bytes_max { Err(body::too_large(bytes_max)) } else { Ok(()) }
+}
+
 /// A result, or a batch of answers, as the client takes it.
 fn said(message: Out, reason: Option<Reason>, streamed: bool) -> Reply {
     let mut reply =
@@ -268,10 +275,14 @@ fn said(message: Out, reason: Option<Reason>, streamed: bool) -> Reply {
 fn is_free(task: &Task<'_>) -> bool {
     let names = |member, what| task.params.text(member).as_deref() == Some(what);
     match task.method {
-        Method::Initialize | Method::Discover | Method::Ping | Method::GetPrompt => true,
-        Method::ListTools | Method::ListResources | Method::ListTemplates | Method::ListPrompts => {
-            true
-        }
+        Method::Initialize
+        | Method::Discover
+        | Method::Ping
+        | Method::GetPrompt
+        | Method::ListTools
+        | Method::ListResources
+        | Method::ListTemplates
+        | Method::ListPrompts => true,
         Method::CallTool => names("name", Operation::GetManifest.name()),
         Method::ReadResource => names("uri", resources::MANIFEST),
         Method::SetLevel | Method::Listen => false,

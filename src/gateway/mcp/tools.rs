@@ -1,6 +1,5 @@
 //! Tools (mcp.md §4): the operations of the table, their answers as both a text and an object.
 
-use parley_protocol::limits::Limits;
 use parley_protocol::operation::{Operation, Profiles};
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire::{Out, raw, text};
@@ -36,19 +35,6 @@ impl<'b> ToolCall<'b> {
         }
         Ok(Self { operation, arguments })
     }
-}
-
-/// Refuses what is larger than a body over HTTP may be.
-///
-/// # Errors
-/// 413 `request_too_large`.
-pub fn check_size(bytes: usize, limits: &Limits) -> parley_protocol::refusal::Result<()> {
-    let bytes_max = limits.request_bytes_max;
-    if bytes as u64 <= bytes_max {
-        return Ok(());
-    }
-    let detail = format!("The arguments have more than {bytes_max} bytes. Send less at a time.");
-    Err(Refusal::new(Reason::RequestTooLarge, detail))
 }
 
 /// The operation in force of that name.

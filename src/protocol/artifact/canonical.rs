@@ -52,6 +52,12 @@ pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, Fault> {
     }
 }
 
+/// Brings an object that was made here, not read, into canonical form. Errors are those of
+/// [`canonicalize`] that concern numbers and names.
+pub(super) fn of_object(body: Object) -> Result<Canonical, Fault> {
+    Ok(Canonical { body: normalize_object(body)? })
+}
+
 impl From<json::Fault> for Fault {
     fn from(fault: json::Fault) -> Self {
         let (class, detail) = match fault.kind {

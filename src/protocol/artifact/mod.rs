@@ -1,13 +1,14 @@
 //! Profile `artifacts`: auditable deliberation (`artifacts.md` §1 to §3).
 //!
-//! Three steps, each of which needs the one before it and none after it:
+//! Steps, each of which needs the one before it and none after it:
 //!
 //! * [`canonical`] reads bytes and writes them in the one canonical form, [`identity`] names
 //!   them by their digest (conformance target *canonical*);
 //! * [`semantics`] says what an artifact means and every place where it fails to mean it
 //!   (*semantic*);
 //! * [`closure`] judges a decision or a termination by everything it rests on (*closure*),
-//!   and [`report`] is the form of the answer.
+//!   and [`report`] is the form of the answer;
+//! * [`export`] makes artifacts of a thread (`artifacts.md` §4.1).
 //!
 //! Nothing here stores anything: an artifact comes as bytes, a graph by way of
 //! [`closure::Store`].
@@ -17,6 +18,7 @@ pub mod class;
 pub mod closure;
 pub mod collection;
 pub mod content;
+pub mod export;
 pub mod identity;
 pub mod report;
 pub mod semantics;

@@ -1,0 +1,300 @@
+//! A thread as artifacts (`artifacts.md` §4.1): a chain whose every link names the one before it.
+//!
+//! Two passes over the acts, in order: a [`Survey`] learns what later acts have made of earlier
+//! ones (which objections still block, which decision is final, how the thread ended), then an
+//! [`Export`] gives the artifacts of one act after the other. Neither holds acts or bytes, so a
+//! long thread can be exported as a stream. Acts decide alone: the same ones give the same bytes.
+
+mod draft;
+mod survey;
+
+use std::collections::BTreeMap;
+
+use super::content::ProvenanceClass;
+use super::{ArtifactType, Identifier, Relation, TerminationState};
+use crate::act::Kind;
+use crate::claim::{Claim, Evidence, EvidenceKind};
+use crate::entry::{Act, Deed, Message};
+use crate::ids::{ClaimId, MessageId};
+use crate::json::Value;
+use crate::state::State;
+use crate::text::is_visible;
+
+use draft::{Draft, Source, identifier, named, text};
+pub use survey::Survey;
+use survey::{Ending, Plan};
+
+/// The most objections that a decision names; with more it is provisional (`artifacts.md` §4.1).
+pub const OBJECTIONS_NAMED_MAX: usize = 300;
+
+/// An artifact that an export gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Its identifier.
+    pub id: Identifier,
+    /// The canonical bytes with `artifact_id`.
+    pub bytes: Vec<u8>,
+}
+
+/// The artifacts of a thread whose acts are all at hand, in order; `acts` is gone through twice.
+pub fn export<'a, I>(acts: I) -> impl Iterator<Item = Exported> + use<'a, I>
+where
+    I: IntoIterator<Item = &'a Act>,
+    I::IntoIter: Clone + 'a,
+{
+    let acts = acts.into_iter();
+    let mut survey = Survey::default();
+    for act in acts.clone() {
+        survey.see(act);
+    }
+    let mut export = Some(Export::new(survey));
+    acts.map(Some).chain([None]).flat_map(move |act| match (act, &mut export) {
+        (Some(act), Some(export)) => export.act(act),
+        (_, export) => export.take().and_then(Export::end).into_iter().collect(),
+    })
+}
+
+/// What is said of an objection when it is named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Unresolved,
+    Withdrawn,
+    Resolved,
+}
+
+impl Standing {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Unresolved => "unresolved",
+            Self::Withdrawn => "withdrawn",
+            Self::Resolved => "resolved",
+        }
+    }
+}
+
+/// The second pass: artifacts, an act at a time.
+pub struct Export {
+    plan: Plan,
+    messages: BTreeMap<MessageId, Identifier>,
+    /// The claims, and what each states.
+    claims: BTreeMap<ClaimId, (Identifier, Box<str>)>,
+    opening: Option<Identifier>,
+    last: Option<Identifier>,
+    final_decision: Option<Identifier>,
+    /// The objections that the next decision has to name, in order of creation.
+    objections: Vec<(Identifier, Standing)>,
+}
+
+impl Export {
+    /// Begins, knowing what the first pass has seen.
+    pub fn new(survey: Survey) -> Self {
+        Self {
+            plan: survey.plan(),
+            messages: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            opening: None,
+            last: None,
+            final_decision: None,
+            objections: Vec::new(),
+        }
+    }
+
+    /// How many artifacts there are in all.
+    pub fn count(&self) -> u64 {
+        self.plan.count
+    }
+
+    /// The artifacts that the next act makes, in order; none of a mark.
+    pub fn act(&mut self, act: &Act) -> Vec<Exported> {
+        match &act.deed {
+            Deed::Message(message) => vec![self.message(act, message)],
+            Deed::Mark => Vec::new(),
+            Deed::Assert(claim) => self.assertion(act, claim),
+            Deed::Attest(claim, attestation) => {
+                let supported = self.claims.get(claim).map(|(id, _)| *id);
+                self.evidence(
+                    Source::claim(act, *claim, "attest"),
+                    supported,
+                    &attestation.evidence,
+                )
+            }
+            Deed::Refute(claim, refutation) => self.refutation(act, *claim, &refutation.evidence),
+        }
+    }
+
+    /// The last artifact, if the thread stands in a confirmed `closed` or side state.
+    pub fn end(mut self) -> Option<Exported> {
+        let Ending { thread, event, state, at, by } = self.plan.ending.take()?;
+        let state = match state {
+            State::Closed if self.final_decision.is_some() => TerminationState::Completed,
+            State::Deferred => TerminationState::Suspended,
+            _ => TerminationState::Cancelled,
+        };
+        let source = Source {
+            thread,
+            message: None,
+            claim: None,
+            event: Some(event),
+            act: state.as_str(),
+            by: &by,
+            at,
+        };
+        let considered = self.final_decision.filter(|_| state == TerminationState::Completed);
+        let mut draft = self.draft(ArtifactType::Termination, &source);
+        draft.refer(considered, Relation::Considers);
+        Some(draft.finish([("state", text(state.as_str()))]))
+    }
+
+    /// The next link of the chain.
+    fn draft<'s>(&self, artifact_type: ArtifactType, source: &'s Source<'s>) -> Draft<'s> {
+        let mut draft = Draft::new(artifact_type, source);
+        draft.refer(self.last, Relation::Considers);
+        draft
+    }
+
+    fn add(&mut self, exported: &Exported) -> Identifier {
+        self.last = Some(exported.id);
+        self.opening.get_or_insert(exported.id);
+        exported.id
+    }
+
+    fn message(&mut self, act: &Act, message: &Message) -> Exported {
+        let source = Source::message(act, message);
+        let parent = message.parent.and_then(|parent| self.messages.get(&parent).copied());
+        let body = text(&message.body);
+        let exported = match message.kind {
+            Kind::Decide => self.decision(&source, message),
+            Kind::Propose | Kind::Answer => {
+                let mut draft = self.draft(ArtifactType::Claim, &source);
+                draft.refer(parent, Relation::Considers);
+                draft.finish([("statement", body)])
+            }
+            Kind::Ask if self.opening.is_none() => {
+                self.draft(ArtifactType::Claim, &source).finish([("statement", body)])
+            }
+            Kind::Ask | Kind::Clarify | Kind::Inform | Kind::Agree => {
+                let class = ProvenanceClass::ModelGeneratedAnalysis.as_str();
+                let mut draft = self.draft(ArtifactType::Evidence, &source);
+                draft.refer(parent.or(self.opening), Relation::Supports);
+                draft.finish([("content", body), ("provenance_class", text(class))])
+            }
+            Kind::Object => {
+                let blocking = Value::Bool(self.plan.blocks(message.id));
+                let mut draft = self.draft(ArtifactType::Objection, &source);
+                draft.refer(parent.or(self.opening), Relation::ObjectsTo);
+                draft.finish([("statement", body), ("blocking", blocking)])
+            }
+            Kind::Retract => {
+                let mut draft = self.draft(ArtifactType::Revision, &source);
+                draft.refer(parent.or(self.opening), Relation::Revises);
+                draft.finish([("statement", body)])
+            }
+        };
+        let id = self.add(&exported);
+        self.messages.insert(message.id, id);
+        match message.kind {
+            Kind::Object => {
+                let standing = self.plan.standing(message.id);
+                self.objections.push((id, standing));
+            }
+            // The next decision names again what this one leaves unresolved.
+            Kind::Decide => self.objections.retain(|(_, it)| *it == Standing::Unresolved),
+            _ => {}
+        }
+        exported
+    }
+
+    fn decision(&mut self, source: &Source<'_>, message: &Message) -> Exported {
+        let is_final = self.plan.final_decision == Some(message.id);
+        let status = if is_final { "final" } else { "provisional" };
+        let objections = self.objections.iter().take(OBJECTIONS_NAMED_MAX);
+        let dispositions = objections.clone().map(|(id, standing)| {
+            let disposition = text(standing.word());
+            named([("artifact_id", identifier(*id)), ("disposition", disposition)])
+        });
+        let open = objections.clone().filter(|(_, standing)| *standing == Standing::Unresolved);
+        let mut draft = self.draft(ArtifactType::Decision, source);
+        draft.refer(self.opening, Relation::Decides);
+        let exported = draft.finish([
+            ("outcome", text(&message.body)),
+            ("status", text(status)),
+            ("objection_dispositions", Value::Array(dispositions.collect())),
+            ("unresolved_issues", Value::Array(open.map(|(id, _)| identifier(*id)).collect())),
+        ]);
+        if is_final {
+            self.final_decision = Some(exported.id);
+        }
+        exported
+    }
+
+    fn assertion(&mut self, act: &Act, claim: &Claim) -> Vec<Exported> {
+        let source = Source::claim(act, claim.id, "assert");
+        let is_new = claim.supersedes.is_empty();
+        let artifact_type = if is_new { ArtifactType::Claim } else { ArtifactType::Revision };
+        let mut draft = self.draft(artifact_type, &source);
+        for older in &claim.supersedes {
+            draft.refer(self.claims.get(older).map(|(id, _)| *id), Relation::Supersedes);
+        }
+        let exported = draft.finish([("statement", text(&claim.statement))]);
+        let id = self.add(&exported);
+        self.claims.insert(claim.id, (id, claim.statement.clone()));
+        let mut all = vec![exported];
+        all.append(&mut self.evidence(source, Some(id), &claim.evidence));
+        all
+    }
+
+    fn refutation(&mut self, act: &Act, claim: ClaimId, proof: &[Evidence]) -> Vec<Exported> {
+        let source = Source::claim(act, claim, "refute");
+        let refuted = self.claims.get(&claim);
+        let (refuted, statement) = refuted.map_or((None, ""), |(id, text)| (Some(*id), &**text));
+        let statement = text(&format!("Refuted: {statement}"));
+        let mut draft = self.draft(ArtifactType::Objection, &source);
+        draft.refer(refuted, Relation::ObjectsTo);
+        let exported = draft.finish([("statement", statement), ("blocking", Value::Bool(true))]);
+        let id = self.add(&exported);
+        self.objections.push((id, Standing::Unresolved));
+        let mut all = vec![exported];
+        all.append(&mut self.evidence(source, Some(id), proof));
+        all
+    }
+
+    /// The pieces of evidence of a claim operation, each an artifact that supports `supported`.
+    fn evidence(
+        &mut self,
+        source: Source<'_>,
+        supported: Option<Identifier>,
+        pieces: &[Evidence],
+    ) -> Vec<Exported> {
+        let mut all = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let note = piece.note.as_deref().filter(|note| is_visible(note));
+            let content = match note {
+                Some(note) => text(note),
+                None => text(&format!("{} {}", piece.kind.word(), piece.reference)),
+            };
+            let mut draft = self.draft(ArtifactType::Evidence, &source);
+            draft.refer(supported, Relation::Supports);
+            let exported = draft.finish([
+                ("content", content),
+                ("provenance_class", text(provenance(piece.kind).as_str())),
+                ("source", text(&piece.reference)),
+            ]);
+            self.add(&exported);
+            all.push(exported);
+        }
+        all
+    }
+}
+
+/// Where a piece of evidence comes from, by what it points at.
+fn provenance(kind: EvidenceKind) -> ProvenanceClass {
+    match kind {
+        EvidenceKind::Log
+        | EvidenceKind::Artifact
+        | EvidenceKind::Commit
+        | EvidenceKind::Reproducer
+        | EvidenceKind::Hash => ProvenanceClass::TraceVerifiedObservation,
+        EvidenceKind::Url => ProvenanceClass::ExternalEvidence,
+        EvidenceKind::Note | EvidenceKind::Other => ProvenanceClass::Hypothesis,
+    }
+}
