@@ -60,14 +60,15 @@ impl Interference for Mischief {
 async fn storms() {
     quiet_panics();
     let first = number("PARLEY_SEED", 1);
-    let acts = number("PARLEY_ACTS", 1_500);
+    let acts = number("PARLEY_ACTS", 5_000);
     let threads = number("PARLEY_THREADS", acts / 50);
-    for seed in first..first + number("PARLEY_SEEDS", 6) {
-        storm(seed, acts, threads).await;
+    for seed in first..first + number("PARLEY_SEEDS", 20) {
+        println!("{}", storm(seed, acts, threads).await);
     }
 }
 
-async fn storm(seed: u64, acts: u64, threads: u64) {
+/// One storm; tells what it was like.
+async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     let disk = MemoryDisk::default();
     let mischief = Arc::new(Mischief { dice: Dice::new(seed), panics: AtomicU64::new(0) });
     let engine = Arc::new(start(&disk, SLEEPY, Some(Arc::clone(&mischief) as _)).await);
@@ -113,13 +114,13 @@ async fn storm(seed: u64, acts: u64, threads: u64) {
     let failed = count(&|it| reason(it) == Some(Reason::Internal));
     let rested = count(&|it| reason(it) == Some(Reason::Overloaded));
     let panics = mischief.panics.load(Ordering::Relaxed);
-    println!(
+    assert!(acknowledged * 2 > told.len() && panics > 0);
+    format!(
         "seed {seed}: {} calls over {} threads, {acknowledged} acknowledged, {panics} panics, \
          {failed} failed, {rested} refused by a resting thread",
         told.len(),
         threads.len()
-    );
-    assert!(acknowledged * 2 > told.len() && panics > 0);
+    )
 }
 
 fn choose(dice: &Dice, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {

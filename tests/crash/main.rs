@@ -4,6 +4,18 @@
 //!
 //! `PARLEY_ROUNDS=200 cargo test --test crash` plays more rounds, `PARLEY_SEED` another play.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::float_cmp,
+    clippy::format_push_string,
+    clippy::needless_for_each,
+    clippy::unused_async,
+    clippy::struct_field_names,
+    reason = "a test that cannot go on panics, and says what it did"
+)]
+
 mod client;
 mod load;
 mod server;
@@ -51,7 +63,7 @@ fn kill_and_restart() {
     for round in 0..rounds {
         let (address, threads) = (server.address, Mutex::new(std::mem::take(&mut carried)));
         let answered = AtomicU64::new(0);
-        let play = Round { address, tokens: &tokens, seed, round, threads, answered };
+        let play = Round { address, tokens: &tokens, seed, turn: round, threads, answered };
         let lasts = Duration::from_millis(100 + dice.below(900));
         let calls: Vec<Call> = std::thread::scope(|scope| {
             let play = &play;
@@ -223,8 +235,12 @@ fn read(client: &mut Client, threads: &BTreeSet<u64>) -> BTreeMap<String, Value>
         assert_eq!(head["created_at"], messages[0]["created_at"]);
         rising(&messages, "created_at");
         rising(&events, "at");
-        messages.iter().for_each(|message| add(&message["body"], message));
-        events.iter().for_each(|event| add(&event["reason"], event));
+        for message in &messages {
+            add(&message["body"], message);
+        }
+        for event in &events {
+            add(&event["reason"], event);
+        }
     }
     found
 }
