@@ -114,7 +114,8 @@ fn shown(artifacts: &[Exported]) -> String {
         let source = json!([source["message"], source["claim"], source["event"], source["act"]]);
         let who = json!([who["identity"], who["extension"]]);
         let payload = &value["payload"];
-        writeln!(text, "{kind} {source} {who} [{references}] {payload}").expect("a string takes it");
+        writeln!(text, "{kind} {source} {who} [{references}] {payload}")
+            .expect("a string takes it");
     }
     for (place, artifact) in artifacts.iter().enumerate() {
         text = text.replace(&format!("\"{}\"", artifact.id), &format!("#{place}"));
