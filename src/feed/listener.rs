@@ -275,9 +275,16 @@ impl Feed {
     }
 }
 
+impl Feed {
+    /// Gives the seat back; nothing more is told.
+    pub fn leave(&mut self) {
+        self.sources.hub.leave(&self.outlet, &self.threads);
+    }
+}
+
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.sources.hub.leave(&self.outlet, &self.threads);
+        self.leave();
     }
 }
 

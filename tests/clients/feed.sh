@@ -48,10 +48,15 @@ browser() {
 
 # Reads the stream until the wanted number of events has come; curl ends when nobody reads.
 events() {
-  local count=$1
+  local count=$1 seen=0 line
   shift
-  curl -sN --max-time 20 -H 'Accept: text/event-stream' -H "Authorization: Bearer $bert" "$@" |
-    awk -v count="$count" '{ print } /^data: / && ++seen == count { exit }' || true
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    case $line in data:*) seen=$((seen + 1)) ;; esac
+    if [ "$seen" = "$count" ]; then return 0; fi
+  done < <(curl -sN --max-time 20 -H 'Accept: text/event-stream' \
+    -H "Authorization: Bearer $bert" "$@")
+  return 1
 }
 
 ask() {
