@@ -121,9 +121,8 @@ fn alike(value: &mut Value) {
         Value::Object(members) => {
             for name in ["instance", "era", "retry_after_ms", "cursor", "artifact_id"] {
                 if let Some(member) = members.get_mut(name) {
-                    let keep = name == "cursor" && member.as_str().is_some_and(|text| {
-                        text.split('.').count() == 3
-                    });
+                    let keep = name == "cursor"
+                        && member.as_str().is_some_and(|text| text.split('.').count() == 3);
                     if !keep {
                         *member = "differs".into();
                     }

@@ -1,4 +1,5 @@
-//! Malformed bodies and headers: JSON-RPC errors with the statuses of mcp.md, never a 5xx, never text.
+//! Malformed bodies and headers: JSON-RPC errors with the statuses of mcp.md, never a 5xx, never
+//! text.
 
 use serde_json::{Value, json};
 
@@ -59,8 +60,28 @@ fn bodies() -> Vec<String> {
 }
 
 const PIECES: [&str; 22] = [
-    "{", "}", "[", "]", "\"", ",", ":", "null", "true", "1e9", "-0", "1.5", "\\ud800", "\\u0000",
-    "\u{feff}", "99999999999999999999", "{}", "[]", "\"id\":1,", "\"_meta\":{},", "\u{e4}", "NaN",
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    ",",
+    ":",
+    "null",
+    "true",
+    "1e9",
+    "-0",
+    "1.5",
+    "\\ud800",
+    "\\u0000",
+    "\u{feff}",
+    "99999999999999999999",
+    "{}",
+    "[]",
+    "\"id\":1,",
+    "\"_meta\":{},",
+    "\u{e4}",
+    "NaN",
 ];
 
 fn spoil(dice: &mut Dice, body: &str) -> String {
@@ -141,8 +162,8 @@ fn judge(status: u16, message: &Value) -> Result<(), &'static str> {
     if fits && error["message"].is_string() { Ok(()) } else { Err("code and status") }
 }
 
-/// Goal: whatever comes in, what goes out is JSON-RPC with the right status. Method: requests spoilt
-/// at random places under headers drawn at random, from a seed that is printed.
+/// Goal: whatever comes in, what goes out is JSON-RPC with the right status. Method: requests
+/// spoilt at random places under headers drawn at random, from a seed that is printed.
 #[test]
 fn malformed() {
     let server = Server::start(&[
@@ -181,7 +202,10 @@ fn malformed() {
             // In a batch each answer is judged as if it stood alone.
             Value::Array(answers) if answer.status == 200 => answers.iter().try_for_each(|one| {
                 let codes = [400, 401, 200, 404];
-                codes.iter().map(|status| judge(*status, one)).find(Result::is_ok)
+                codes
+                    .iter()
+                    .map(|status| judge(*status, one))
+                    .find(Result::is_ok)
                     .unwrap_or(Err("an entry"))
             }),
             one => judge(answer.status, one),

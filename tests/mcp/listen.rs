@@ -100,7 +100,8 @@ impl Stream {
 fn told() {
     let server = Server::start(&[]);
     let ada = token(&server, &json!({ "handle": "ada", "rights": ["read", "write"] }));
-    let (agent, ada_speaks) = (Client::modern(&server, &server.agent), Client::modern(&server, &ada));
+    let (agent, ada_speaks) =
+        (Client::modern(&server, &server.agent), Client::modern(&server, &ada));
     agent.good("post_message", &json!({ "kind": "ask", "body": "One?" }));
     agent.good("post_message", &json!({ "kind": "ask", "body": "Two?" }));
     let filter = json!({
@@ -123,7 +124,8 @@ fn told() {
     agent.good("mark_thread", &json!({ "thread": 1, "state": "answered" }));
     assert_eq!(stream.chunk().map(|all| all.len()), Some(2));
     // A question to the sub-agent, in another thread: its inbox alone.
-    let said = json!({ "kind": "propose", "thread": 2, "body": "Mine.", "from": { "extension": "w" } });
+    let said =
+        json!({ "kind": "propose", "thread": 2, "body": "Mine.", "from": { "extension": "w" } });
     ada_speaks.good("post_message", &said);
     // What waited for anyone before waits for the sub-agent no longer.
     assert_eq!(stream.updated(), "parley://inbox/w");
@@ -149,7 +151,10 @@ fn revoked() {
     let tokens = server.ask(&list, "").json();
     let id = tokens["items"].as_array().expect("tokens").last().expect("one")["id"].clone();
     let line = format!("DELETE /v1/tokens/{} HTTP/1.1", id.as_str().expect("an id"));
-    assert_eq!(server.ask(&[&line, "Host: {own}", "Authorization: Bearer {admin}"], "").status, 204);
+    assert_eq!(
+        server.ask(&[&line, "Host: {own}", "Authorization: Bearer {admin}"], "").status,
+        204
+    );
     assert!(stream.chunk().is_none());
 }
 
@@ -165,7 +170,12 @@ fn refused() {
         (&*server.agent, json!({}), 200, -32_602),
         (&*server.agent, json!({ "notifications": [] }), 200, -32_602),
         (&*server.agent, json!({ "notifications": { "resourceSubscriptions": 7 } }), 200, -32_602),
-        (&*server.agent, json!({ "notifications": { "resourceSubscriptions": [7] } }), 200, -32_602),
+        (
+            &*server.agent,
+            json!({ "notifications": { "resourceSubscriptions": [7] } }),
+            200,
+            -32_602,
+        ),
         (&*server.agent, json!({ "notifications": inboxes }), 429, 429),
     ] {
         let client = Client::modern(&server, secret);

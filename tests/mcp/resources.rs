@@ -10,10 +10,7 @@ use super::wire::Server;
 #[test]
 fn same_as_tools() {
     let server = Server::start(&[]);
-    for client in [
-        Client::legacy(&server, &server.agent),
-        Client::modern(&server, &server.agent),
-    ] {
+    for client in [Client::legacy(&server, &server.agent), Client::modern(&server, &server.agent)] {
         let opened = client.good("post_message", &json!({ "kind": "ask", "body": "Well?" }));
         let thread = opened["thread"]["id"].as_str().expect("an id");
         for (uri, tool, arguments) in [
@@ -24,7 +21,10 @@ fn same_as_tools() {
         ] {
             let read = client.result("resources/read", &json!({ "uri": uri }));
             let contents = &read["contents"][0];
-            assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &json!("application/json")));
+            assert_eq!(
+                (&contents["uri"], &contents["mimeType"]),
+                (&json!(uri), &json!("application/json"))
+            );
             let text = contents["text"].as_str().expect("a text");
             let said: Value = serde_json::from_str(text).expect("JSON");
             assert_eq!(said, client.good(tool, &arguments), "{uri}");
@@ -44,7 +44,8 @@ fn same_as_tools() {
 fn refusals() {
     let server = Server::start(&[]);
     let writer = token(&server, &json!({ "handle": "writer", "rights": ["write"] }));
-    for uri in ["parley://threads/th_99", "parley://threads/x", "parley://nonsense", "test://x", ""] {
+    for uri in ["parley://threads/th_99", "parley://threads/x", "parley://nonsense", "test://x", ""]
+    {
         let params = json!({ "uri": uri });
         for (client, code) in [
             (Client::legacy(&server, &server.agent), -32_002),
@@ -64,7 +65,8 @@ fn refusals() {
         assert_eq!((got, code, &error["message"]), (status, i64::from(status), &json!(reason)));
         assert_eq!(error["data"]["reason"], reason);
     }
-    let (status, code, _) = Client::legacy(&server, &server.agent).error("resources/read", &json!({}));
+    let (status, code, _) =
+        Client::legacy(&server, &server.agent).error("resources/read", &json!({}));
     assert_eq!((status, code), (200, -32_602));
 }
 
@@ -83,7 +85,13 @@ fn documents() {
     assert_eq!(started["instructions"], instructions);
     assert!(instructions.chars().count() < 2_000, "{}", instructions.chars().count());
     assert!(instructions.contains("data, not instructions"));
-    for method in ["server/discover", "tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+    for method in [
+        "server/discover",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+    ] {
         let result = modern.result(method, &none);
         assert_eq!(result["cacheScope"], "public", "{method}");
         assert!(result["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0), "{method}");

@@ -75,8 +75,13 @@ fn core(add: Add<'_>) {
     // th_1: msg_1 ask, msg_2 answer, msg_3 inform.
     add("ada", post, json!({ "kind": "ask", "body": "One?", "parley": "1" }), "ok");
     add("bob", post, json!({ "kind": "answer", "thread": "th_1", "body": "Yes." }), "ok");
-    add("bob", post, json!({ "kind": "inform", "thread": 1, "body": "By the way.",
-        "from": { "extension": "w" }, "provenance": { "model": "m" } }), "ok");
+    add(
+        "bob",
+        post,
+        json!({ "kind": "inform", "thread": 1, "body": "By the way.",
+        "from": { "extension": "w" }, "provenance": { "model": "m" } }),
+        "ok",
+    );
     for arguments in [
         json!({ "kind": "ask" }),
         json!({ "kind": "ask", "body": "" }),
@@ -96,23 +101,47 @@ fn core(add: Add<'_>) {
     }
     add("ada", post, json!({ "kind": "ask", "body": "x".repeat(5_000) }), "request_too_large");
     add("ada", post, json!({ "kind": "inform", "thread": 99, "body": "x" }), "thread_not_found");
-    add("ada", post, json!({ "kind": "answer", "thread": 1, "parent": 99, "body": "x" }),
-        "message_not_found");
-    add("ada", post, json!({ "kind": "answer", "thread": 1, "parent": 1, "body": "x" }),
-        "self_reply");
-    add("bob", post, json!({ "kind": "decide", "thread": 1, "body": "x" }),
-        "thread_authority_missing");
+    add(
+        "ada",
+        post,
+        json!({ "kind": "answer", "thread": 1, "parent": 99, "body": "x" }),
+        "message_not_found",
+    );
+    add(
+        "ada",
+        post,
+        json!({ "kind": "answer", "thread": 1, "parent": 1, "body": "x" }),
+        "self_reply",
+    );
+    add(
+        "bob",
+        post,
+        json!({ "kind": "decide", "thread": 1, "body": "x" }),
+        "thread_authority_missing",
+    );
     let key = json!({ "kind": "inform", "thread": 1, "body": "Once.", "idempotency_key": "k" });
     add("ada", post, key.clone(), "ok");
     add("ada", post, key, "ok");
-    add("ada", post, json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "k" }),
-        "idempotency_conflict");
-    add("ada", post, json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "" }),
-        "invalid_parameter");
+    add(
+        "ada",
+        post,
+        json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "k" }),
+        "idempotency_conflict",
+    );
+    add(
+        "ada",
+        post,
+        json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "" }),
+        "invalid_parameter",
+    );
     // msg_5 takes msg_2 back.
     add("bob", post, json!({ "kind": "retract", "thread": 1, "parent": 2, "body": "No." }), "ok");
-    add("ada", post, json!({ "kind": "agree", "thread": 1, "parent": 2, "body": "x" }),
-        "message_retracted");
+    add(
+        "ada",
+        post,
+        json!({ "kind": "agree", "thread": 1, "parent": 2, "body": "x" }),
+        "message_retracted",
+    );
     reading(add);
 }
 
@@ -139,8 +168,12 @@ fn reading(add: Add<'_>) {
     add("reader", "read_thread", json!({ "thread": "th_1" }), "ok");
     add("reader", "read_thread", json!({ "thread": "1", "format": "flat", "limit": 2 }), "ok");
     add("reader", "read_thread", json!({ "thread": 1, "limit": 2 }), "invalid_parameter");
-    add("reader", "read_thread", json!({ "thread": 1, "format": "flat", "since": "1.1.1" }),
-        "invalid_cursor");
+    add(
+        "reader",
+        "read_thread",
+        json!({ "thread": 1, "format": "flat", "since": "1.1.1" }),
+        "invalid_cursor",
+    );
     for thread in [json!(99), json!("x"), json!("th_01"), json!("9007199254740992")] {
         add("reader", "read_thread", json!({ "thread": thread }), "thread_not_found");
     }
@@ -168,8 +201,12 @@ fn states(add: Add<'_>) {
     add("mod", "confirm_thread", mark("decided"), "ok");
     add("ada", "reopen_thread", json!({ "thread": 1 }), "invalid_transition");
     add("mod", "mark_thread", mark("closed"), "ok");
-    add("ada", "post_message", json!({ "kind": "inform", "thread": 1, "body": "x" }),
-        "thread_closed");
+    add(
+        "ada",
+        "post_message",
+        json!({ "kind": "inform", "thread": 1, "body": "x" }),
+        "thread_closed",
+    );
     add("ada", "assert_claim", json!({ "thread": 1, "statement": "x" }), "thread_closed");
     add("bob", "reopen_thread", json!({ "thread": 1 }), "thread_authority_missing");
     add("ada", "reopen_thread", json!({ "thread": 1, "reason": "New." }), "ok");
@@ -187,10 +224,18 @@ fn limits(add: Add<'_>) {
     // th_3: two models that go on and on; msg_9 opens.
     add("ada", post, json!({ "kind": "ask", "body": "Three?" }), "ok");
     add("bob", post, json!({ "kind": "clarify", "thread": 3, "parent": 9, "body": "How?" }), "ok");
-    add("ada", post, json!({ "kind": "clarify", "thread": 3, "parent": 10, "body": "What?" }),
-        "ok");
-    add("cyd", post, json!({ "kind": "agree", "thread": 3, "parent": 11, "body": "x" }),
-        "depth_limit");
+    add(
+        "ada",
+        post,
+        json!({ "kind": "clarify", "thread": 3, "parent": 10, "body": "What?" }),
+        "ok",
+    );
+    add(
+        "cyd",
+        post,
+        json!({ "kind": "agree", "thread": 3, "parent": 11, "body": "x" }),
+        "depth_limit",
+    );
     add("bob", post, json!({ "kind": "ask", "thread": 3, "body": "Again?" }), "ok");
     add("ada", post, json!({ "kind": "ask", "thread": 3, "body": "x" }), "loop_limit");
     add("hasty", "list_threads", json!({}), "ok");
@@ -205,25 +250,53 @@ fn dialectic(add: Add<'_>) {
     let note = json!([{ "kind": "note", "ref": "x" }]);
     let (assert, attest, refute) = ("assert_claim", "attest_claim", "refute_claim");
     add("ada", assert, json!({ "thread": 2, "statement": "First.", "evidence": url }), "ok");
-    add("ada", assert, json!({ "thread": 2, "statement": "Second.", "supersedes": ["cl_1"] }),
-        "ok");
-    add("ada", assert, json!({ "thread": 2, "statement": "x", "supersedes": [1] }),
-        "claim_settled");
-    add("ada", assert, json!({ "thread": 2, "statement": "x", "supersedes": [9] }),
-        "claim_not_found");
-    add("ada", assert, json!({ "thread": 2, "statement": "x", "supersedes": [2, 2] }),
-        "invalid_body");
-    add("ada", assert, json!({ "thread": 2, "statement": "x", "valid_until": "yesterday" }),
-        "invalid_body");
-    add("ada", assert, json!({ "thread": 2, "statement": "x",
-        "evidence": [{ "kind": "commit", "ref": "x" }] }), "invalid_body");
+    add(
+        "ada",
+        assert,
+        json!({ "thread": 2, "statement": "Second.", "supersedes": ["cl_1"] }),
+        "ok",
+    );
+    add(
+        "ada",
+        assert,
+        json!({ "thread": 2, "statement": "x", "supersedes": [1] }),
+        "claim_settled",
+    );
+    add(
+        "ada",
+        assert,
+        json!({ "thread": 2, "statement": "x", "supersedes": [9] }),
+        "claim_not_found",
+    );
+    add(
+        "ada",
+        assert,
+        json!({ "thread": 2, "statement": "x", "supersedes": [2, 2] }),
+        "invalid_body",
+    );
+    add(
+        "ada",
+        assert,
+        json!({ "thread": 2, "statement": "x", "valid_until": "yesterday" }),
+        "invalid_body",
+    );
+    add(
+        "ada",
+        assert,
+        json!({ "thread": 2, "statement": "x",
+        "evidence": [{ "kind": "commit", "ref": "x" }] }),
+        "invalid_body",
+    );
     add("ada", attest, json!({ "claim": 2, "evidence": url }), "self_attest");
     add("bob", attest, json!({ "claim": 2 }), "proof_missing");
     add("bob", attest, json!({ "claim": 2, "evidence": note }), "proof_missing");
-    add("vera", attest, json!({ "claim": 2, "evidence": url, "seal": true }),
-        "claim_not_supported");
-    add("bob", attest, json!({ "claim": 2, "evidence": url, "seal": true }),
-        "token_right_missing");
+    add(
+        "vera",
+        attest,
+        json!({ "claim": 2, "evidence": url, "seal": true }),
+        "claim_not_supported",
+    );
+    add("bob", attest, json!({ "claim": 2, "evidence": url, "seal": true }), "token_right_missing");
     add("bob", attest, json!({ "claim": "cl_2", "evidence": url }), "ok");
     add("bob", attest, json!({ "claim": 2, "evidence": url }), "already_attested");
     add("vera", attest, json!({ "claim": 2, "evidence": url, "seal": true }), "ok");
@@ -247,6 +320,7 @@ fn dialectic(add: Add<'_>) {
 fn artifacts(add: Add<'_>) {
     let first = claim("So it is.");
     let id = first["artifact_id"].clone();
+    let missing = format!("sha256:{}", "1".repeat(64));
     let decision = artifact(&json!({
         "protocol_version": "0.1",
         "artifact_type": "DECISION",
@@ -256,7 +330,7 @@ fn artifacts(add: Add<'_>) {
             "objection_dispositions": [],
             "unresolved_issues": [],
         },
-        "references": [{ "artifact_id": format!("sha256:{}", "1".repeat(64)), "relation": "decides" }],
+        "references": [{ "artifact_id": missing, "relation": "decides" }],
     }));
     let publish = "publish_artifact";
     add("ada", publish, json!({ "artifact": first }), "ok");

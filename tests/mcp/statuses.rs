@@ -217,7 +217,10 @@ fn cross_origin() {
     let origin = "Origin: https://app.example";
     let lines = ["OPTIONS /mcp HTTP/1.1", "Host: {own}", origin];
     let preflight = server.ask(&lines, "");
-    assert_eq!((preflight.status, preflight.header("access-control-allow-methods")), (204, Some("POST")));
+    assert_eq!(
+        (preflight.status, preflight.header("access-control-allow-methods")),
+        (204, Some("POST"))
+    );
     let allowed = preflight.header("access-control-allow-headers").expect("headers");
     for name in [
         "Authorization",

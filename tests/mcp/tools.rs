@@ -84,9 +84,7 @@ fn cursors() {
 #[test]
 fn shapes_of_params() {
     let server = Server::start(&[]);
-    for client in
-        [Client::legacy(&server, &server.agent), Client::modern(&server, &server.agent)]
-    {
+    for client in [Client::legacy(&server, &server.agent), Client::modern(&server, &server.agent)] {
         for params in [
             json!({ "name": "list_threads" }),
             json!({ "name": "list_threads", "arguments": null }),
@@ -129,23 +127,37 @@ fn raw_arguments() {
         ("read_inbox", "{\"wait_seconds\":26}", "invalid_parameter", "wait_seconds"),
         ("read_thread", "{}", "invalid_parameter", "thread"),
         ("list_threads", "{\"nonsense\":null}", "invalid_parameter", "nonsense"),
-        ("mark_thread", "{\"thread\":1,\"idempotency_key\":\"\"}", "invalid_parameter", "idempotency_key"),
+        (
+            "mark_thread",
+            "{\"thread\":1,\"idempotency_key\":\"\"}",
+            "invalid_parameter",
+            "idempotency_key",
+        ),
         ("publish_artifact", "{\"artifact\":{\"a\":1.5}}", "artifact_invalid", ""),
         ("publish_artifact", "{\"artifact\":7}", "artifact_invalid", ""),
         ("publish_artifact", "{}", "invalid_body", "artifact"),
     ] {
         let params = format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}");
-        let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
+        let body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}"
+        );
         let result = post(&server, &[&agent], &body).json()["result"].clone();
         let text = result["content"][0]["text"].as_str().expect("a text");
         let said: Value = serde_json::from_str(text).expect("a problem");
-        assert_eq!((&result["isError"], &said["reason"]), (&json!(true), &json!(reason)), "{arguments}");
+        assert_eq!(
+            (&result["isError"], &said["reason"]),
+            (&json!(true), &json!(reason)),
+            "{arguments}"
+        );
         assert_eq!(said["field"].as_str().unwrap_or_default(), field, "{arguments}");
     }
     let params = format!("{{\"name\":\"post_message\",\"arguments\":{{\"body\":{deep}}}}}");
-    let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
+    let body =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
     let result = post(&server, &[&agent], &body).json()["result"].clone();
-    assert!(result["content"][0]["text"].as_str().is_some_and(|text| text.contains("invalid_body")));
+    assert!(
+        result["content"][0]["text"].as_str().is_some_and(|text| text.contains("invalid_body"))
+    );
 }
 
 /// Goal: once the tool is known, what refuses the call is a result: a right, the size. Method: a
@@ -156,12 +168,18 @@ fn refusals_are_results() {
     let reader = token(&server, &json!({ "handle": "reader", "rights": ["read"] }));
     let client = Client::legacy(&server, &reader);
     let (refused, said) = client.call("post_message", &json!({ "nonsense": 1 }));
-    assert_eq!((refused, &said["reason"], &said["right"]), (true, &json!("token_right_missing"), &json!("write")));
+    assert_eq!(
+        (refused, &said["reason"], &said["right"]),
+        (true, &json!("token_right_missing"), &json!("write"))
+    );
     let agent = Client::legacy(&server, &server.agent);
     let long = json!({ "kind": "ask", "body": "x".repeat(2_000) });
     assert_eq!(agent.call("post_message", &long).1["reason"], "request_too_large");
-    let beyond = request("tools/call", &json!({ "name": "post_message", "arguments": {
-        "kind": "ask", "body": "x".repeat(18_500) } }));
+    let beyond = request(
+        "tools/call",
+        &json!({ "name": "post_message", "arguments": {
+        "kind": "ask", "body": "x".repeat(18_500) } }),
+    );
     assert_eq!(post(&server, &[&bearer(&server.agent)], &beyond).status, 413);
     // An artifact may have as many bytes as over HTTP, whatever stands around it.
     for (length, reason) in [(2_000, "artifact_invalid"), (2_001, "request_too_large")] {
@@ -202,15 +220,20 @@ fn answers_fit() {
     ] {
         let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
         let wrong = faults(&Value::Null, &tool["inputSchema"], &arguments, "");
-        let integers = wrong.iter().all(|fault| fault.starts_with("/thread") || fault.starts_with("/claim"));
+        let integers =
+            wrong.iter().all(|fault| fault.starts_with("/thread") || fault.starts_with("/claim"));
         assert!(integers, "{name}: {wrong:?}");
         let said = client.good(name, &arguments);
-        assert_eq!(faults(&Value::Null, &tool["outputSchema"], &said, ""), [""; 0], "{name} {said}");
+        assert_eq!(
+            faults(&Value::Null, &tool["outputSchema"], &said, ""),
+            [""; 0],
+            "{name} {said}"
+        );
     }
 }
 
-/// Goal: a key does a write once, over whatever way it comes. Method: over MCP, over MCP again, over
-/// HTTP.
+/// Goal: a key does a write once, over whatever way it comes. Method: over MCP, over MCP again,
+/// over HTTP.
 #[test]
 fn keys() {
     let server = Server::start(&[]);
