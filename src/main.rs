@@ -1,5 +1,9 @@
 //! The one binary.
 
+/// An act allocates and frees in different threads, which this one does best.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     parley::cli::run()
 }

@@ -1,6 +1,7 @@
 //! `parley watch`: follows the feed (bindings.md §6), over lost connections too: it goes on from
 //! the last cursor that it printed, so nothing is missed and nothing comes twice.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -104,7 +105,9 @@ async fn follow(client: &Client, options: &Options) -> Outcome {
             Err(Failure::Failed(line)) if has_listened => line,
             Err(failure) => return Err(failure),
         };
-        tracing::info!(why, "the feed broke off; connecting again");
+        // Whoever watches should know why it is quiet; standard output is for frames alone.
+        let why = in_one_line(&why);
+        let _ = writeln!(std::io::stderr().lock(), "the feed broke off, connecting again: {why}");
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }

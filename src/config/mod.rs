@@ -182,7 +182,7 @@ impl Default for Store {
             cache_bytes: 64 << 20,
             free_bytes_min: 16 << 20,
             segment_bytes: 64 << 20,
-            tail_entries_max: 65_536,
+            tail_entries_max: 200_000,
             queue_max: 16_384,
         }
     }

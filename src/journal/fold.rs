@@ -18,18 +18,21 @@ use super::view::Views;
 use crate::clock::{Clock, Stopwatch};
 
 /// Entries of one slice, at least and at most.
+///
+/// A slice copies every page that it touches, once: acts spread over many threads cost about a
+/// page each in a small slice, and share pages in a large one (docs/PERFORMANCE.md).
 const SLICE_MIN: usize = 32;
-const SLICE_MAX: usize = 4_096;
+const SLICE_MAX: usize = 32_768;
 /// Bytes of one slice, roughly; one entry more may be in it.
-const SLICE_BYTES_MAX: u64 = 8 << 20;
-/// Work of one slice that is aimed at.
-const SLICE_SECONDS: f64 = 0.010;
+const SLICE_BYTES_MAX: u64 = 64 << 20;
+/// Work of one slice that is aimed at: it has a file and a thread of its own and holds up nobody.
+const SLICE_SECONDS: f64 = 1.0;
 /// Entries that may be folded and not durable.
-const UNSYNCED_MAX: u64 = 8_192;
+const UNSYNCED_MAX: u64 = 32_768;
 /// How long what is folded may wait to become durable.
 const UNSYNCED_FOR: Duration = Duration::from_secs(1);
 /// How long a small slice waits for more.
-const GATHER_FOR: Duration = Duration::from_millis(50);
+const GATHER_FOR: Duration = Duration::from_secs(2);
 /// Between attempts while the disk refuses.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// Attempts that closing makes while the disk refuses: what is not folded is in the log.
@@ -71,7 +74,7 @@ impl Folder {
             archive: Some(archive),
             rescued: None,
             snapshots: Vec::new(),
-            slice: 256,
+            slice: SLICE_MAX,
             since_sync: Stopwatch::start(),
         }
     }
@@ -152,7 +155,7 @@ impl Folder {
                 let passed = Duration::from_secs_f64(self.since_sync.seconds());
                 views.wait(1, Some(UNSYNCED_FOR.saturating_sub(passed)))
             }
-            _ => views.wait(SLICE_MIN.max(self.slice / 4), Some(GATHER_FOR)),
+            _ => views.wait(SLICE_MAX, Some(GATHER_FOR)),
         }
     }
 

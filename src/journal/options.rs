@@ -30,7 +30,7 @@ impl Default for Options {
             cache_bytes: 64 << 20,
             free_bytes_min: 16 << 20,
             segment_bytes: 64 << 20,
-            tail_entries_max: 65_536,
+            tail_entries_max: 200_000,
             queue_max: 16_384,
             replay_max: 1_000_000,
         }

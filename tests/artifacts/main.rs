@@ -4,8 +4,15 @@
 mod canonical;
 mod closure;
 mod closure_large;
+mod export;
+mod export_rules;
 mod naive;
 mod properties;
 mod semantics;
 mod table;
 mod vectors;
+
+#[path = "../support/generator.rs"]
+mod generator;
+#[path = "../support/stage.rs"]
+mod stage;

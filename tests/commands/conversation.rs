@@ -47,7 +47,7 @@ fn from_a_terminal() {
     let flat = server.json(&ada, &["read", "1", "--flat"]);
     assert_eq!(flat["messages"].as_array().map(Vec::len), Some(2));
     assert_eq!(flat["more"], false);
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }
 
 /// Goal: claims can be made, supported and refuted from a terminal. Method: each command once.
@@ -77,7 +77,7 @@ fn claims_from_a_terminal() {
     assert!(shown.succeeded().contains("  superseded by cl_2\n"), "{shown:?}");
     let list = server.json(&ada, &["claim", "list", "th_1", "--status", "superseded"]);
     assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }
 
 /// Goal: a body comes from standard input as it is, a key makes it once, and what comes out of a
@@ -99,7 +99,7 @@ fn bodies_are_data() {
     assert_eq!(message(&first)["body"], "one\ntwo \u{202e}three");
     let read = server.run(&ada, &["read", "th_1"]);
     assert!(read.succeeded().contains("  one\n  two \\u{202e}three\n"), "{read:?}");
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }
 
 /// Goal: a thread of several pages is read as a whole. Method: more messages than a page holds,
@@ -119,5 +119,5 @@ fn long_threads_are_read_whole() {
     let read = server.run(&ada, &["read", "th_1"]);
     let heads = read.succeeded().lines().filter(|line| line.starts_with("msg_")).count();
     assert_eq!(heads, 61, "{read:?}");
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }

@@ -8,3 +8,4 @@ mod served;
 mod serving;
 mod tokens;
 mod usage;
+mod watching;

@@ -1,7 +1,7 @@
 //! A server as a process of its own.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -10,39 +10,33 @@ use super::parley::{Ended, Folder, command, run};
 /// A running `parley serve`; killed if the test ends without stopping it.
 pub struct Served {
     child: Child,
-    out: BufReader<ChildStdout>,
+    /// Held open: it goes on to print its first words.
+    _out: BufReader<ChildStdout>,
     /// Where it listens.
     pub url: String,
     data: String,
 }
 
-/// How a server ended.
-#[derive(Debug)]
-pub struct Stopped {
-    pub code: i32,
-    /// What it printed after its greeting.
-    pub out: String,
-}
-
-/// `parley serve` on a free port, in the data folder `data`.
-pub fn serve(data: &str, more: &[&str]) -> Command {
-    let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--data", data]);
-    command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
 impl Served {
     /// Starts it in `folder`, and waits until it listens.
     pub fn start(folder: &Folder) -> Self {
+        Self::start_on("127.0.0.1:0", folder)
+    }
+
+    /// The same, at an address of one's own.
+    pub fn start_on(listen: &str, folder: &Folder) -> Self {
         let data = format!("{}/data", folder.path());
-        let mut child = serve(&data, &["--log-level", "warn"]).spawn().expect("the binary runs");
+        let line = ["serve", "--listen", listen, "--data", &data, "--log-level", "warn"];
+        let mut command = command(&line);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut greeting = String::new();
         out.read_line(&mut greeting).expect("a line");
         let mut words = greeting.split(|it: char| it.is_whitespace() || it == ';');
         let url = words.find(|word| word.starts_with("http://")).map(str::to_owned);
         let url = url.unwrap_or_else(|| panic!("no URL: {greeting:?}"));
-        Self { child, out, url, data }
+        Self { child, _out: out, url, data }
     }
 
     /// The administrator's token.
@@ -73,13 +67,11 @@ impl Served {
         serde_json::from_str(ended.succeeded()).expect("JSON")
     }
 
-    /// Asks it to stop and waits until it has.
-    pub fn stop(mut self) -> Stopped {
+    /// Asks it to stop, waits until it has, and gives its exit code.
+    pub fn stop(mut self) -> i32 {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.expect("a process"), Signal::TERM).expect("the signal arrives");
-        let mut out = String::new();
-        self.out.read_to_string(&mut out).expect("text");
-        Stopped { code: self.child.wait().expect("it ends").code().unwrap_or(-1), out }
+        self.child.wait().expect("it ends").code().unwrap_or(-1)
     }
 }
 

@@ -12,7 +12,7 @@ fn running_and_stopped() {
     let data = server.data().to_owned();
     let running = server.token(&["--handle", "ada", "--rights", "read,write", "--expires", "30d"]);
     assert_eq!(server.run(&running, &["inbox"]).code, 0);
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 
     let stopped = run(&["token", "create", "--data", &data, "--handle", "bob", "--rights", "read"]);
     let stopped = stopped.succeeded().trim_end().to_owned();
@@ -36,7 +36,7 @@ fn running_and_stopped() {
     server.run(&admin, &["token", "revoke", "tok_4"]).succeeded();
     let revoked = server.run(&stopped, &["inbox"]);
     assert!(revoked.failed(1).starts_with("token_unknown: "), "{revoked:?}");
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }
 
 /// Goal: a folder that a server holds is administered through that server. Method: no URL given,
@@ -49,7 +49,7 @@ fn a_held_folder_is_reached_by_its_server() {
     let config = folder.file("parley.toml", format!("listen = \"{listen}\"\n"));
     let line = ["token", "list", "--data", server.data(), "--config", &config];
     assert!(run(&line).succeeded().contains("human:admin"));
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
 }
 
 /// Goal: what a server refuses the folder refuses, in the same words. Method: a row a mistake,
@@ -75,7 +75,7 @@ fn refusals_are_the_same() {
     let reach = ["--url", &server.url, "--data", server.data()];
     let told: Vec<_> = rows.iter().map(|(row, _)| create(&reach, row)).collect();
     let data = server.data().to_owned();
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
     for ((row, reason), running) in rows.iter().zip(told) {
         let stopped = create(&["--data", &data], row);
         assert!(stopped.failed(1).starts_with(&format!("{reason}: ")), "{row:?}: {stopped:?}");
@@ -95,5 +95,16 @@ fn what_is_printed() {
     let made = server.json(&server.admin(), &line);
     assert_eq!(made["token"]["label"], "N");
     assert!(made["secret"].is_string());
-    assert_eq!(server.stop().code, 0);
+    assert_eq!(server.stop(), 0);
+}
+
+/// Goal: without a server and without a folder nothing is begun. Method: `token list` in an empty
+/// place.
+#[test]
+fn administration_begins_nothing() {
+    let folder = Folder::new("begins-nothing");
+    let data = format!("{}/absent", folder.path());
+    let list = run(&["token", "list", "--data", &data, "--url", "http://127.0.0.1:1"]);
+    assert_eq!(list.code, 1, "{list:?}");
+    assert!(!std::path::Path::new(&data).exists());
 }

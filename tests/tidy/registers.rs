@@ -51,3 +51,36 @@ fn the_table_points_at_files() {
         paths.filter(|path| !super::root().join(path).exists()).map(str::to_owned).collect();
     none(&broken, "docs/PROTOCOL.md names files that exist");
 }
+
+/// Goal: an operator finds every key. Method: each name, or its section, in docs/OPERATIONS.md.
+#[test]
+fn configuration_keys() {
+    let text = document("docs/OPERATIONS.md");
+    let names = parley::config::keys::KEYS.iter().map(|key| key.name);
+    let broken: Vec<_> = names
+        .filter(|name| {
+            let section = name.split_once('.').map(|(section, _)| format!("`{section}.*`"));
+            let is_named = text.contains(&format!("`{name}`"));
+            !is_named && !section.is_some_and(|section| text.contains(&section))
+        })
+        .map(str::to_owned)
+        .collect();
+    none(&broken, "docs/OPERATIONS.md names each key or its section");
+}
+
+/// Goal: an operator finds every metric. Method: each name that stands in the code, in
+/// docs/OPERATIONS.md.
+#[test]
+fn metrics() {
+    let text = document("docs/OPERATIONS.md");
+    let mut broken = Vec::new();
+    for source in super::sources(&["src"]) {
+        for word in source.text.split('"').filter(|word| word.starts_with("parley_")) {
+            let is_name = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            if is_name && word != "parley_protocol" && !text.contains(&format!("`{word}`")) {
+                broken.push(format!("{}: {word}", source.path));
+            }
+        }
+    }
+    none(&broken, "docs/OPERATIONS.md names each metric");
+}

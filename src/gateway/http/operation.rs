@@ -75,11 +75,7 @@ impl Gateway {
                 let kind = HeaderValue::from_static(JSON_LINES);
                 return Ok(answer::stream(kind, lines));
             }
-            Call::ReadInbox(query) => {
-                if head.method == Method::HEAD {
-                    query.wait_seconds = 0;
-                }
-            }
+            Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
             _ => {}
         }
         self.perform_held(asked, caller, call, key).await.map(answer::of_forum)

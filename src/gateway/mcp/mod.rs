@@ -275,10 +275,14 @@ fn said(message: Out, reason: Option<Reason>, streamed: bool) -> Reply {
 fn is_free(task: &Task<'_>) -> bool {
     let names = |member, what| task.params.text(member).as_deref() == Some(what);
     match task.method {
-        Method::Initialize | Method::Discover | Method::Ping | Method::GetPrompt => true,
-        Method::ListTools | Method::ListResources | Method::ListTemplates | Method::ListPrompts => {
-            true
-        }
+        Method::Initialize
+        | Method::Discover
+        | Method::Ping
+        | Method::GetPrompt
+        | Method::ListTools
+        | Method::ListResources
+        | Method::ListTemplates
+        | Method::ListPrompts => true,
         Method::CallTool => names("name", Operation::GetManifest.name()),
         Method::ReadResource => names("uri", resources::MANIFEST),
         Method::SetLevel | Method::Listen => false,

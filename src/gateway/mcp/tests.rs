@@ -195,92 +195,82 @@ fn capabilities() {
     }
 }
 
+/// A body, how it is taken, and the id that an error about it carries.
+type Row = (&'static str, &'static str, Option<&'static str>);
+
+/// What is no message, or none whose id can be trusted.
+const BROKEN: &[Row] = &[
+    ("", "400 -32700", None),
+    (" ", "400 -32700", None),
+    ("\u{feff}{}", "400 -32700", None),
+    ("{", "400 -32700", None),
+    ("[", "400 -32700", None),
+    ("[1,]", "400 -32700", None),
+    ("nonsense", "400 -32700", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x", "400 -32700", None),
+    ("{\"a\":NaN}", "400 -32700", None),
+    ("{}", "400 -32600", None),
+    ("7", "400 -32600", None),
+    ("null", "400 -32600", None),
+    ("\"ping\"", "400 -32600", None),
+    ("{\"id\":1,\"method\":\"ping\"}", "400 -32600", Some("1")),
+    ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", "400 -32600", Some("1")),
+    ("{\"jsonrpc\":2.0,\"id\":1,\"method\":\"ping\"}", "400 -32600", Some("1")),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1}", "400 -32600", Some("1")),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "400 -32600", Some("1")),
+    ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1.0,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1e2,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":[],\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":9223372036854775808,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"\\u0069d\":1,\"method\":\"ping\"}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", "400 -32600", Some("1")),
+];
+
+/// What is taken, silently or with an answer.
+const TAKEN: &[Row] = &[
+    ("{\"jsonrpc\":\"2.0\",\"id\":-7,\"method\":\"ping\"}", "2025-03-26 Ping", None),
+    (
+        "{\"jsonrpc\":\"2.0\",\"id\":9223372036854775807,\"method\":\"ping\"}",
+        "2025-03-26 Ping",
+        None,
+    ),
+    ("{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"ping\"}", "2025-03-26 Ping", None),
+    (" {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"m\\u0065thod\":\"ping\"}\n", "2025-03-26 Ping", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}}", "2025-03-26 Ping", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", "200 -32602", Some("1")),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", "200 -32602", Some("1")),
+    (
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":1,\"a\":1}}",
+        "200 -32602",
+        Some("1"),
+    ),
+    (
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":7}}",
+        "200 -32602",
+        Some("1"),
+    ),
+    ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", "silent", None),
+    ("{\"jsonrpc\":\"2.0\",\"method\":\"nonsense\",\"params\":7}", "silent", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "silent", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", "silent", None),
+    ("{\"jsonrpc\":\"2.0\",\"error\":{}}", "silent", None),
+    ("{\"jsonrpc\":\"2.0\",\"result\":{}}", "400 -32600", None),
+    ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "400 -32600", Some("1")),
+];
+
 /// Goal: what is JSON, what is a message, what is silent, and whose id an error carries. Method: a
 /// row a body.
 #[test]
 fn messages() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(9_000), "]".repeat(9_000));
     let deep_arguments = request("tools/call", &format!("{{\"name\":\"x\",\"arguments\":{deep}}}"));
-    for (body, want, id) in [
-        ("", "400 -32700", None),
-        (" ", "400 -32700", None),
-        ("\u{feff}{}", "400 -32700", None),
-        ("{", "400 -32700", None),
-        ("[", "400 -32700", None),
-        ("[1,]", "400 -32700", None),
-        ("nonsense", "400 -32700", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x", "400 -32700", None),
-        ("{\"a\":NaN}", "400 -32700", None),
-        ("{}", "400 -32600", None),
-        ("7", "400 -32600", None),
-        ("null", "400 -32600", None),
-        ("\"ping\"", "400 -32600", None),
-        (&deep, "400 -32600", None),
-        (&deep_arguments, "2025-03-26 CallTool", None),
-        ("{\"id\":1,\"method\":\"ping\"}", "400 -32600", Some("1")),
-        ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", "400 -32600", Some("1")),
-        ("{\"jsonrpc\":2.0,\"id\":1,\"method\":\"ping\"}", "400 -32600", Some("1")),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1}", "400 -32600", Some("1")),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "400 -32600", Some("1")),
-        ("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1.0,\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1e2,\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":[],\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}", "400 -32600", None),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":9223372036854775808,\"method\":\"ping\"}",
-            "400 -32600",
-            None,
-        ),
-        ("{\"jsonrpc\":\"2.0\",\"id\":\"\\ud800\",\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"\\u0069d\":1,\"method\":\"ping\"}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", "400 -32600", Some("1")),
-        ("{\"jsonrpc\":\"2.0\",\"id\":-7,\"method\":\"ping\"}", "2025-03-26 Ping", None),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":9223372036854775807,\"method\":\"ping\"}",
-            "2025-03-26 Ping",
-            None,
-        ),
-        ("{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"ping\"}", "2025-03-26 Ping", None),
-        (
-            " {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"m\\u0065thod\":\"ping\"}\n",
-            "2025-03-26 Ping",
-            None,
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}}",
-            "2025-03-26 Ping",
-            None,
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}",
-            "200 -32602",
-            Some("1"),
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}",
-            "200 -32602",
-            Some("1"),
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":1,\"a\":1}}",
-            "200 -32602",
-            Some("1"),
-        ),
-        (
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":7}}",
-            "200 -32602",
-            Some("1"),
-        ),
-        ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", "silent", None),
-        ("{\"jsonrpc\":\"2.0\",\"method\":\"nonsense\",\"params\":7}", "silent", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "silent", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}", "silent", None),
-        ("{\"jsonrpc\":\"2.0\",\"error\":{}}", "silent", None),
-        ("{\"jsonrpc\":\"2.0\",\"result\":{}}", "400 -32600", None),
-        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "400 -32600", Some("1")),
-    ] {
+    let deep: [(&str, _, _); 2] =
+        [(&deep, "400 -32600", None), (&deep_arguments, "2025-03-26 CallTool", None)];
+    for &(body, want, id) in BROKEN.iter().chain(TAKEN).chain(&deep) {
         let Decision::One(step) = decide(&Headers::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };

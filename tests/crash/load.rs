@@ -1,0 +1,125 @@
+//! Who speaks while the server is killed, and what each was told.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use super::client::{Answer, Client};
+
+/// A small generator of numbers: the same seed gives the same again.
+#[derive(Clone, Debug)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// One call, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Whose token it came under.
+    pub writer: usize,
+    /// Where it went.
+    pub path: String,
+    pub body: Value,
+    pub key: Option<String>,
+    /// `None` if the server went away before it answered.
+    pub answer: Option<Answer>,
+}
+
+impl Call {
+    /// The text that no other call has: a message's body or a mark's reason.
+    pub fn text(&self) -> &str {
+        let text = self.body.get("body").or_else(|| self.body.get("reason"));
+        text.and_then(Value::as_str).expect("each call has a text of its own")
+    }
+
+    /// Sends it.
+    pub fn send(&self, client: &mut Client) -> std::io::Result<Answer> {
+        client.post(&self.path, self.key.as_deref(), &self.body)
+    }
+}
+
+/// The writers of one round.
+pub struct Round<'a> {
+    pub address: SocketAddr,
+    /// The tokens, the administrator's first.
+    pub tokens: &'a [String],
+    pub seed: u64,
+    pub round: u64,
+    /// The threads that are spoken in.
+    pub threads: Mutex<Vec<u64>>,
+    /// How many calls have been answered.
+    pub answered: AtomicU64,
+}
+
+impl Round<'_> {
+    /// Speaks as `writer` until the server is gone.
+    pub fn speak(&self, writer: usize) -> Vec<Call> {
+        let mut dice = Dice(self.seed ^ (self.round << 32) ^ ((writer as u64) << 16));
+        let mut calls = Vec::new();
+        let Ok(mut client) = Client::connect(self.address, &self.tokens[writer]) else {
+            return calls;
+        };
+        loop {
+            let text = format!("seed {} round {} {writer}.{}", self.seed, self.round, calls.len());
+            let mut call = self.next(&mut dice, writer, text);
+            match call.send(&mut client) {
+                Ok(answer) => {
+                    if let Some(thread) = answer.body["thread"]["number"].as_u64()
+                        && call.body.get("kind").is_some_and(|kind| kind == "ask")
+                    {
+                        self.threads().push(thread);
+                    }
+                    call.answer = Some(answer);
+                    calls.push(call);
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(_) => {
+                    calls.push(call);
+                    return calls;
+                }
+            }
+        }
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Vec<u64>> {
+        self.threads.lock().expect("no writer panics")
+    }
+
+    fn next(&self, dice: &mut Dice, writer: usize, text: String) -> Call {
+        let known = {
+            let threads = self.threads();
+            let count = threads.len() as u64;
+            (count > 0).then(|| threads[dice.below(count) as usize])
+        };
+        let (path, body) = match (known, dice.below(10)) {
+            (None, _) | (Some(_), 0) => {
+                ("/v1/messages".to_owned(), json!({ "kind": "ask", "body": text }))
+            }
+            // Only the administrator has authority everywhere.
+            (Some(thread), 1) if writer == 0 => {
+                let body = json!({ "state": "closed", "reason": text });
+                (format!("/v1/threads/{thread}/mark"), body)
+            }
+            (Some(thread), 2..=4) if writer == 0 => {
+                (format!("/v1/threads/{thread}/reopen"), json!({ "reason": text }))
+            }
+            (Some(thread), _) => {
+                let body = json!({ "kind": "inform", "thread": thread, "body": text });
+                ("/v1/messages".to_owned(), body)
+            }
+        };
+        let key = (dice.below(2) == 0).then(|| text.replace(' ', "-"));
+        Call { writer, path, body, key, answer: None }
+    }
+}

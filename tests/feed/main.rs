@@ -1,0 +1,17 @@
+//! The feed over real sockets (bindings.md §6), against a whole server.
+
+mod bounds;
+mod chance;
+mod closing;
+mod doors;
+mod events;
+mod expected;
+mod forum;
+mod kill;
+mod live;
+mod return_many;
+mod seams;
+mod socket;
+mod stalled;
+mod subscribe;
+mod tickets;
