@@ -320,6 +320,7 @@ fn dialectic(add: Add<'_>) {
 fn artifacts(add: Add<'_>) {
     let first = claim("So it is.");
     let id = first["artifact_id"].clone();
+    let missing = format!("sha256:{}", "1".repeat(64));
     let decision = artifact(&json!({
         "protocol_version": "0.1",
         "artifact_type": "DECISION",
@@ -329,7 +330,7 @@ fn artifacts(add: Add<'_>) {
             "objection_dispositions": [],
             "unresolved_issues": [],
         },
-        "references": [{ "artifact_id": format!("sha256:{}", "1".repeat(64)), "relation": "decides" }],
+        "references": [{ "artifact_id": missing, "relation": "decides" }],
     }));
     let publish = "publish_artifact";
     add("ada", publish, json!({ "artifact": first }), "ok");
