@@ -65,9 +65,10 @@ async fn budget() {
     assert_eq!(bodies(&engine, sick), ["a", "before"], "reads go on");
     poisoned.0.store(0, Ordering::Relaxed);
     let recovers = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(10));
         while let Err(refusal) = say(&engine, &ada, sick, "after").await {
             assert_eq!(refusal.reason, Reason::Overloaded);
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            looks.tick().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(30), recovers).await.expect("the window ends");

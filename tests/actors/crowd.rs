@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
 use parley::journal::disk::{FolderDisk, MemoryDisk};
@@ -125,20 +125,18 @@ async fn hot_thread() {
             }
             (batches, acts)
         });
-        let stop = Arc::new(AtomicU64::new(0));
+        let (begun, lasts) = (Instant::now(), Duration::from_secs(seconds));
         let writers = (0..64).map(|writer| {
-            let (engine, stop, caller) = (Arc::clone(&engine), Arc::clone(&stop), caller.clone());
+            let (engine, caller) = (Arc::clone(&engine), caller.clone());
             tokio::spawn(async move {
                 let name = format!("w{writer}");
-                while stop.load(Ordering::Relaxed) == 0 {
+                while begun.elapsed() < lasts {
                     let command = said_as(Kind::Inform, Some(thread), Some(&name), "more");
                     write(&engine, &caller, Some(thread), command, None).await.unwrap();
                 }
             })
         });
         let writers: Vec<_> = writers.collect();
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
-        stop.store(1, Ordering::Relaxed);
         for writer in writers {
             writer.await.unwrap();
         }

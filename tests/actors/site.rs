@@ -182,8 +182,9 @@ pub fn bodies(engine: &Engine, thread: ThreadId) -> Vec<String> {
 /// Waits until the store takes writes again.
 pub async fn writable(engine: &Engine) {
     let resumes = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(20));
         while engine.forum.ready().is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            looks.tick().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(30), resumes).await.expect("it resumes");

@@ -21,8 +21,8 @@ mod load;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -69,8 +69,9 @@ fn kill_and_restart() {
             let play = &play;
             let writers = (0..WRITERS).map(|writer| scope.spawn(move || play.speak(writer)));
             let writers: Vec<_> = writers.collect();
-            // This is no wait for something to happen: the time of the kill is the play's chance.
-            std::thread::sleep(lasts);
+            // Nothing ever comes; when the kill does is the play's chance.
+            let (_sender, nothing) = mpsc::channel::<()>();
+            let _ = nothing.recv_timeout(lasts);
             server.kill();
             writers.into_iter().flat_map(|it| it.join().expect("a writer")).collect()
         });
