@@ -11,7 +11,7 @@ use super::Config;
 use super::keys::{Key, Takes, key};
 
 /// Variables that begin like a key and are none.
-const RESERVED: [&str; 3] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN"];
+const RESERVED: [&str; 4] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN", "PARLEY_VECTORS"];
 
 /// Where settings come from, weakest last.
 #[derive(Clone, Debug, Default)]

@@ -29,6 +29,7 @@ impl Revision {
 pub struct Schemas(Vec<Value>);
 
 impl Schemas {
+    #[expect(clippy::print_stderr, reason = "what is skipped is said")]
     fn get() -> Option<&'static Self> {
         static SCHEMAS: OnceLock<Option<Schemas>> = OnceLock::new();
         let load = || {

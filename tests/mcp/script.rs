@@ -32,9 +32,9 @@ fn artifact(value: &Value) -> Value {
     let bytes = serde_json::to_vec(value).expect("JSON");
     let canonical = parley_protocol::artifact::canonicalize(&bytes).expect("canonical");
     let digest = sha2::Sha256::digest(canonical.bytes_without_identifier());
-    let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let hex: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut value = value.clone();
-    value["artifact_id"] = json!(format!("sha256:{hex}"));
+    value["artifact_id"] = json!(format!("sha256:{}", hex.concat()));
     value
 }
 

@@ -13,6 +13,7 @@ use super::era::{Revision, SERVED};
 use super::failure::Failure;
 use super::resources::{RESOURCES, TEMPLATES};
 use super::result::{Done, Keeping};
+use super::tools::Known;
 use super::words::{INSTRUCTIONS, PROMPTS};
 
 /// The lists and what the server says of itself, as members of results.
@@ -23,6 +24,8 @@ pub struct Documents {
     templates: Bytes,
     prompts: Bytes,
     server: Box<str>,
+    /// What `get_manifest` was answered with.
+    pub manifests: Known,
 }
 
 impl Documents {
@@ -51,6 +54,7 @@ impl Documents {
             ),
             prompts: list("prompts", prompts),
             server: server.to_string().into(),
+            manifests: Known::default(),
         }
     }
 

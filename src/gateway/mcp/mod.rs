@@ -198,6 +198,9 @@ impl Gateway {
         asked.label = Label::Operation(call.operation);
         match self.perform_tool(asked, caller, call).await {
             Ok(answer) if answer.is_refusal() => Ok(tools::problem(&answer.body, None)),
+            Ok(answer) if call.operation == Operation::GetManifest => {
+                Ok(self.documents.manifests.answered(&answer.body))
+            }
             Ok(answer) => Ok(tools::answered(&answer.body)),
             // A token that ended meanwhile is no answer of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),

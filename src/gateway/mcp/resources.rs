@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::era::Era;
 use super::failure::{Failure, INVALID_PARAMS, RESOURCE_NOT_FOUND};
-use super::result::{Done, Keeping};
+use super::result::{Done, Keeping, quoted};
 
 /// A resource or a template of some, as it is listed.
 pub struct Listed {
@@ -130,7 +130,7 @@ impl<'u> Address<'u> {
         raw(&mut out, "\"contents\":[{\"uri\":");
         text(&mut out, uri);
         raw(&mut out, ",\"mimeType\":\"application/json\",\"text\":");
-        text(&mut out, &String::from_utf8_lossy(json));
+        quoted(&mut out, json);
         raw(&mut out, "}]");
         Done::kept(out, self.keeping())
     }

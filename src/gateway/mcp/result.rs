@@ -72,6 +72,21 @@ impl Done {
     }
 }
 
+/// Appends JSON as a string of JSON. It is well-formed and compact already, so that quotation marks
+/// and backslashes are all that needs an escape.
+pub fn quoted(out: &mut Out, json: &[u8]) {
+    out.reserve(json.len() + json.len() / 4);
+    out.push(b'"');
+    let mut rest = json;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(&[b'\\', rest[at]]);
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
 /// Whether a client takes an event stream and nothing else, so that its result comes as one.
 pub fn wants_event(headers: &HeaderMap) -> bool {
     let mut ranges = headers
@@ -112,6 +127,19 @@ pub fn event(message: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use axum::http::HeaderValue;
+
+    /// Goal: quoting JSON is what a serializer does with it as a text. Method: a text with
+    /// everything that JSON can have.
+    #[test]
+    fn quoting() {
+        for text in ["", "{}", r#"{"a":"b\"c\\\n\u0001\u00e4","d":[1,null]}"#, "\"\u{e4}\u{2028}\""]
+        {
+            let mut out = Out::new();
+            quoted(&mut out, text.as_bytes());
+            let known = serde_json::to_vec(text).expect("a string");
+            assert_eq!(out, known, "{text}");
+        }
+    }
 
     /// Goal: only who takes nothing but an event stream gets one. Method: a row a header.
     #[test]
