@@ -5,6 +5,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -29,8 +30,9 @@ use crate::outlet::Close;
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
 /// How long a peer is given to take the close.
 pub const CLOSE_WAIT: Duration = Duration::from_secs(10);
-/// Bytes that are read at a time. An idle connection holds as many.
-const READ_BYTES: usize = 4 << 10;
+/// Bytes that are read at a time: clients say little. An idle connection holds as many, and they
+/// are cleared before each look at the socket.
+const READ_BYTES: usize = 1 << 10;
 /// Bytes that are gathered before they are written.
 const WRITE_BYTES: usize = 8 << 10;
 /// Bytes that may wait to be written: far above the largest frame, of which one at a time waits.
@@ -78,10 +80,12 @@ where
         .max_frame_size(Some(manner.message_bytes_max));
     let socket =
         WebSocketStream::from_partially_read(socket, read.into(), Role::Server, Some(config)).await;
-    let now = Instant::now();
-    let mut talk = Talk { socket, feed, manner, heard: now, pinged: now, waits: None, answers: 0 };
+    let mut talk = Talk::new(socket, feed, manner);
     // Whatever is under way: a server that must go now waits for nobody.
-    end.run_until_cancelled(talk.run()).await;
+    if let Some(over) = end.run_until_cancelled(talk.run()).await {
+        // Most of the time this is not under way, and takes no room.
+        Box::pin(end.run_until_cancelled(talk.finish(over))).await;
+    }
 }
 
 struct Talk<S> {
@@ -92,7 +96,9 @@ struct Talk<S> {
     heard: Instant,
     /// When a ping was sent last.
     pinged: Instant,
-    /// Since when a write waits for the peer.
+    /// Whether something was written and not flushed yet.
+    unflushed: bool,
+    /// Since when that waits for the peer.
     waits: Option<Instant>,
     /// Answers to client frames since nothing waited.
     answers: usize,
@@ -102,50 +108,47 @@ struct Talk<S> {
 enum Happened {
     Heard(Option<Result<Message, Error>>),
     Flushed(Result<(), Error>),
-}
-
-fn poll_socket<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: &mut WebSocketStream<S>,
-    hears: bool,
-    waits: bool,
-    context: &mut Context<'_>,
-) -> Poll<Happened> {
-    if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
-        return Poll::Ready(Happened::Heard(heard));
-    }
-    if waits && let Poll::Ready(flushed) = socket.poll_flush_unpin(context) {
-        return Poll::Ready(Happened::Flushed(flushed));
-    }
-    Poll::Pending
+    /// The peer does not take what was written, for the moment.
+    Waits,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
-    async fn run(&mut self) {
-        let hello = self.feed.hello(self.manner.heartbeat.as_secs());
-        let over = match self.send([hello]).await {
-            Ok(()) => self.talk().await,
-            Err(over) => over,
-        };
-        self.finish(over).await;
+    fn new(socket: WebSocketStream<S>, feed: Feed, manner: Manner) -> Self {
+        let now = Instant::now();
+        Self {
+            socket,
+            feed,
+            manner,
+            heard: now,
+            pinged: now,
+            unflushed: false,
+            waits: None,
+            answers: 0,
+        }
     }
 
-    async fn talk(&mut self) -> Over {
+    async fn run(&mut self) -> Over {
+        let hello = self.feed.hello(self.manner.heartbeat.as_secs());
+        if let Err(over) = self.send([hello]) {
+            return over;
+        }
         let mut alarm = std::pin::pin!(tokio::time::sleep_until(self.next_look()));
         loop {
             let Self { socket, feed, .. } = self;
-            let (hears, waits) = (self.answers < ANSWERS_MAX, self.waits.is_some());
-            let outlet = std::sync::Arc::clone(feed.outlet());
+            let (hears, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
+            let waits = self.waits.is_some();
+            let outlet = Arc::clone(feed.outlet());
             let done = tokio::select! {
                 biased;
-                happened = poll_fn(|context| poll_socket(socket, hears, waits, context)) => {
-                    self.happened(happened).await
+                happened = poll_fn(|context| poll(socket, hears, writes, waits, context)) => {
+                    self.happened(happened)
                 }
-                close = outlet.closed(), if waits => Err(Over::Ended(close)),
-                frames = feed.next(), if !waits => match frames {
-                    Ok(frames) => self.send(frames).await,
+                close = outlet.closed(), if writes => Err(Over::Ended(close)),
+                frames = feed.next(), if !writes => match frames {
+                    Ok(frames) => self.send(frames),
                     Err(close) => Err(Over::Ended(close)),
                 },
-                () = &mut alarm => self.look().await,
+                () = &mut alarm => self.look(),
             };
             if let Err(over) = done {
                 return over;
@@ -174,7 +177,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
     }
 
     /// Looks what time it is for.
-    async fn look(&mut self) -> Result<(), Over> {
+    fn look(&mut self) -> Result<(), Over> {
         let now = Instant::now();
         let patience = self.manner.heartbeat * 2;
         if let Some(since) = self.waits {
@@ -193,20 +196,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
         if self.waits.is_none() && now >= self.pinged + self.manner.heartbeat {
             self.pinged = now;
             self.put(Message::Ping(Bytes::new()))?;
-            self.flush().await?;
         }
         Ok(())
     }
 
-    async fn happened(&mut self, happened: Happened) -> Result<(), Over> {
+    fn happened(&mut self, happened: Happened) -> Result<(), Over> {
         match happened {
+            Happened::Waits => self.waits = Some(Instant::now()),
             Happened::Flushed(Ok(())) => {
+                self.unflushed = false;
                 self.waits = None;
                 self.answers = 0;
-                Ok(())
             }
-            Happened::Flushed(Err(_)) | Happened::Heard(None) => Err(Over::Gone),
-            Happened::Heard(Some(Err(error))) => Err(broken(&error)),
+            Happened::Flushed(Err(_)) | Happened::Heard(None) => return Err(Over::Gone),
+            Happened::Heard(Some(Err(error))) => return Err(broken(&error)),
             Happened::Heard(Some(Ok(message))) => {
                 self.heard = Instant::now();
                 let answer = match message {
@@ -215,40 +218,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
                     Message::Close(_) => return Err(Over::Left),
                     Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
                 };
-                match answer {
-                    Some(answer) => {
-                        self.answers += 1;
-                        self.send([answer]).await
-                    }
-                    None => Ok(()),
+                if let Some(answer) = answer {
+                    self.answers += 1;
+                    self.send([answer])?;
                 }
             }
         }
+        Ok(())
     }
 
     fn put(&mut self, message: Message) -> Result<(), Over> {
+        self.unflushed = true;
         self.socket.start_send_unpin(message).map_err(|_| Over::Gone)
     }
 
-    /// Writes frames as far as the socket takes them; what it does not is flushed by and by.
-    async fn send(&mut self, frames: impl IntoIterator<Item = Sent>) -> Result<(), Over> {
-        for sent in frames {
-            self.put(Message::Text(sent.text))?;
-        }
-        self.flush().await
-    }
-
-    async fn flush(&mut self) -> Result<(), Over> {
-        if self.waits.is_some() {
-            return Ok(());
-        }
-        let socket = &mut self.socket;
-        match poll_fn(|context| Poll::Ready(socket.poll_flush_unpin(context))).await {
-            Poll::Ready(Ok(())) => self.answers = 0,
-            Poll::Ready(Err(_)) => return Err(Over::Gone),
-            Poll::Pending => self.waits = Some(Instant::now()),
-        }
-        Ok(())
+    fn send(&mut self, frames: impl IntoIterator<Item = Sent>) -> Result<(), Over> {
+        frames.into_iter().try_for_each(|sent| self.put(Message::Text(sent.text)))
     }
 
     /// Says goodbye, as far as the peer listens.
@@ -276,6 +261,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
             let _ = tokio::time::timeout(CLOSE_WAIT, goodbye).await;
         }
     }
+}
+
+fn poll<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: &mut WebSocketStream<S>,
+    hears: bool,
+    writes: bool,
+    waits: bool,
+    context: &mut Context<'_>,
+) -> Poll<Happened> {
+    if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
+        return Poll::Ready(Happened::Heard(heard));
+    }
+    if writes {
+        match socket.poll_flush_unpin(context) {
+            Poll::Ready(flushed) => return Poll::Ready(Happened::Flushed(flushed)),
+            Poll::Pending if !waits => return Poll::Ready(Happened::Waits),
+            Poll::Pending => {}
+        }
+    }
+    Poll::Pending
 }
 
 /// Ends our side and reads what the peer still sends, so that it comes to read our last words
@@ -356,10 +361,20 @@ mod tests {
         fn size<F>(_: impl FnOnce(tokio::net::TcpStream, Feed) -> F) -> usize {
             size_of::<F>()
         }
+        fn next<'f, F>(_: impl FnOnce(&'f mut Feed) -> F) -> usize {
+            size_of::<F>()
+        }
         let manner = Manner { heartbeat: Duration::from_secs(20), message_bytes_max: 1 << 16 };
         let carried = size(|socket, feed| {
             carry(socket, Bytes::new(), feed, manner, CancellationToken::new())
         });
+        println!(
+            "{carried} bytes: feed {}, next {}, socket {}, outlet {}",
+            size_of::<Feed>(),
+            next(Feed::next),
+            size_of::<WebSocketStream<tokio::net::TcpStream>>(),
+            size_of::<crate::outlet::Outlet>(),
+        );
         assert!(carried <= 4 << 10, "{carried} bytes");
     }
 }
