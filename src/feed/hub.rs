@@ -364,3 +364,61 @@ pub fn frames_for<'a>(
     let turn = scope.tells_turns().then(|| turn_frame(act, participant, *anyone)).flatten();
     follows.then(|| act_frames(act)).into_iter().flatten().chain(turn)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use parley_protocol::entry::{Entry, KeyUse, Outcome};
+    use parley_protocol::who::Participant;
+
+    use crate::outlet::Taken;
+
+    fn outlet(scope: Scope) -> Arc<Outlet> {
+        let subscription = Subscription {
+            participant: Participant { identity: "local:ada".into(), extension: None },
+            scope,
+            anyone: true,
+            token: TokenId(1),
+            expires_at: None,
+        };
+        Outlet::new(subscription, 8)
+    }
+
+    /// Entries of which no feed tells, up to the number `upto`.
+    fn pass(hub: &Hub, upto: u64) {
+        let from = hub.delivered() + 1;
+        let key = KeyUse { key: [0; 16], content: [0; 16] };
+        let outcome = || Outcome::Unchanged(ThreadId(1));
+        let entries = (from..=upto).map(|number| {
+            let entry = Entry::Outcome(Millis(1), key, outcome());
+            Arc::new(Committed { number, entry, head: None, claims: Vec::new() })
+        });
+        hub.deliver(&entries.collect::<Vec<_>>(), Millis(1));
+    }
+
+    /// Goal: a feed that had nothing to tell for 100 000 entries is told how far the hub has
+    /// looked, in whatever scope, and one that does not listen yet is not. Method: so many entries
+    /// that tell nothing, in two parts.
+    #[tokio::test]
+    async fn marks() {
+        let inboxes = Inboxes::start().await.unwrap();
+        let caps = Caps { connections_max: 8, per_identity_max: 8, buffer: 8 };
+        let hub = Hub::new(inboxes, caps, 10);
+        let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(outlet);
+        let seated = outlet(Scope::All);
+        hub.seat(&seated).unwrap();
+        for listener in &listeners {
+            hub.seat(listener).unwrap();
+            assert_eq!(hub.join(listener, &[ThreadId(1)]), 10);
+        }
+        pass(&hub, MARK_ENTRIES - LOOK_ENTRIES);
+        pass(&hub, MARK_ENTRIES + 2 * LOOK_ENTRIES);
+        for listener in &listeners {
+            let Ok(Taken::Items(items)) = listener.take(8).await else { panic!("no mark") };
+            assert!(matches!(items[..], [Item::Looked(number)] if number > MARK_ENTRIES));
+        }
+        seated.close(Close::ShuttingDown);
+        assert_eq!(seated.take(8).await.err(), Some(Close::ShuttingDown));
+    }
+}

@@ -275,15 +275,17 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
-    fn drop(&mut self) {
+impl Feed {
+    /// Gives the seat back; nothing more is told.
+    pub fn leave(&mut self) {
         self.sources.hub.leave(&self.outlet, &self.threads);
     }
 }
 
-fn unknown(thread: ThreadId) -> Refusal {
-    let detail = format!("There is no thread {thread}. List the threads and name one of them.");
-    Refusal::new(Reason::ThreadNotFound, detail).of(thread)
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.leave();
+    }
 }
 
 /// How a feed ends that cannot read on.

@@ -366,18 +366,18 @@ async fn upgraded(on: OnUpgrade, connection: Arc<Connection>, feed: Feed, manner
             return;
         }
     };
-    let end = connection.life.end.clone();
+    let life = connection.life.clone();
     // The bare socket: what the gateway knows of the connection's turns ends here.
     match upgraded.downcast::<TokioIo<Watched<TcpStream>>>() {
         Ok(parts) => {
             let socket = parts.io.into_inner().socket;
-            Box::pin(carry(socket, parts.read_buf, feed, manner, end)).await;
+            let carrying = carry(socket, parts.read_buf, feed, manner, life.end.clone());
+            // A task that holds no more than it needs; the place among the connections is kept.
+            life.tasks.spawn(async move {
+                carrying.await;
+                drop(connection);
+            });
         }
-        Err(upgraded) => {
-            let socket = TokioIo::new(upgraded);
-            Box::pin(carry(socket, bytes::Bytes::new(), feed, manner, end)).await;
-        }
+        Err(_) => tracing::error!("an upgraded connection is none of ours"),
     }
-    // The place among the connections is kept until here.
-    drop(connection);
 }

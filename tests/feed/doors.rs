@@ -7,114 +7,96 @@ use super::socket::{Listener, ask, bearer, upgrade};
 
 const EVENTS: &str = "accept: text/event-stream\r\n";
 
-/// Goal: every refusal before the upgrade is a problem over HTTP, the first check that fails
-/// answering. Method: a row a request; R and W stand for a reader's and a writer's token.
-#[tokio::test]
-async fn refusals() {
-    let forum = Forum::start(|_| {}).await;
-    let (_, reader) = forum.token("reader", &["read"]).await;
-    let (_, writer) = forum.token("writer", &["write"]).await;
-    let host = format!("host: {}\r\n", forum.address);
-    let foreign = "host: forum.example\r\n";
-    let (read, write) = (bearer(&reader), bearer(&writer));
-    let socket = upgrade(&read);
-    let old = socket.replace("version: 13", "version: 8");
-    let keyless = socket.replace("sec-websocket-key", "x-key");
-    let rows: &[(&str, &str, String, (u16, &str))] = &[
-        ("host", "", foreign.to_owned() + &socket, (403, "origin_forbidden")),
-        ("origin", "", format!("origin: null\r\n{socket}"), (403, "origin_forbidden")),
-        (
-            "origin",
-            "?scope=x",
-            format!("origin: http://a.example\r\n{EVENTS}{read}"),
-            (403, "origin_forbidden"),
-        ),
-        ("no token", "?scope=x", upgrade(""), (401, "token_missing")),
-        ("no token, no carrier", "", String::new(), (401, "token_missing")),
-        ("wrong token", "", upgrade(&bearer("ply_nobody")), (401, "token_unknown")),
-        ("no right", "?scope=x", upgrade(&write), (403, "token_right_missing")),
-        ("no carrier", "?scope=x", read.clone(), (406, "not_acceptable")),
-        ("anything", "", format!("accept: */*\r\n{read}"), (406, "not_acceptable")),
-        ("json", "", format!("accept: application/json\r\n{read}"), (406, "not_acceptable")),
-        (
-            "refused",
-            "",
-            format!("accept: text/event-stream;q=0\r\n{read}"),
-            (406, "not_acceptable"),
-        ),
-        (
-            "another upgrade",
-            "",
-            format!("connection: upgrade\r\nupgrade: h2c\r\n{read}"),
-            (406, "not_acceptable"),
-        ),
-        ("version", "", old, (400, "invalid_parameter")),
-        ("key", "", keyless, (400, "invalid_parameter")),
-        ("scope", "?scope=x", socket.clone(), (400, "invalid_parameter")),
-        ("scope twice", "?scope=all&scope=all", socket.clone(), (400, "invalid_parameter")),
-        ("unknown", "?limit=1", socket.clone(), (400, "invalid_parameter")),
-        ("token in the query", "?token=x", socket.clone(), (400, "invalid_parameter")),
-        ("empty", "?since=", socket.clone(), (400, "invalid_parameter")),
-        ("extension", "?extension=a%20b", socket.clone(), (400, "invalid_parameter")),
-        (
-            "extension of threads",
-            "?scope=threads&extension=a",
-            socket.clone(),
-            (400, "invalid_parameter"),
-        ),
-        (
-            "anyone of threads",
-            "?scope=threads&anyone=true",
-            socket.clone(),
-            (400, "invalid_parameter"),
-        ),
-        ("anyone", "?anyone=1", socket.clone(), (400, "invalid_parameter")),
-        ("threads of all", "?scope=all&threads=th_1", socket.clone(), (400, "invalid_parameter")),
-        (
-            "threads",
-            "?scope=threads&threads=th_1,,th_2",
-            socket.clone(),
-            (400, "invalid_parameter"),
-        ),
-        ("thread", "?scope=threads&threads=msg_1", socket.clone(), (400, "invalid_parameter")),
-        ("cursor", "?since=1.1.0", socket.clone(), (400, "invalid_cursor")),
-        (
-            "cursor before thread",
-            "?scope=threads&threads=1&since=x",
-            socket.clone(),
-            (400, "invalid_cursor"),
-        ),
-        ("event id", "", format!("{EVENTS}last-event-id: x\r\n{read}"), (400, "invalid_cursor")),
-        (
-            "unknown thread",
-            "?scope=threads&threads=th_1",
-            socket.clone(),
-            (404, "thread_not_found"),
-        ),
-        (
-            "unknown thread, as events",
-            "?scope=threads&threads=1",
-            format!("{EVENTS}{read}"),
-            (404, "thread_not_found"),
-        ),
-    ];
+/// A request and the refusal that answers it.
+type Row<'r> = (&'r str, &'r str, String, (u16, &'r str));
+
+/// Asks for each row and compares; a row's headers get a right `Host` unless they have one.
+async fn compare(forum: &Forum, rows: &[Row<'_>]) {
     for (name, query, headers, (status, reason)) in rows {
-        let headers =
-            if headers.contains("host:") { headers.clone() } else { host.clone() + headers };
-        let (answer, _) = ask(&forum, query, &headers, None).await;
+        let (answer, _) = ask(forum, query, headers, None).await;
         let (got, why) = answer.refused();
         assert_eq!((got, why.as_str()), (*status, *reason), "{name}");
         assert_eq!(answer.headers["content-type"], "application/problem+json", "{name}");
     }
-    let many = (1..=101).map(|id| id.to_string()).collect::<Vec<_>>().join(",");
-    let (answer, _) = ask(&forum, &format!("?scope=threads&threads={many}"), &socket, None).await;
-    assert_eq!(answer.refused().1, "invalid_parameter");
-    let mut http = forum.client();
-    http.token = Some(reader);
+}
+
+/// Goal: every refusal before the parameters is a problem over HTTP, the first check that fails
+/// answering. Method: a row a request, whatever comes later being wrong too.
+#[tokio::test]
+async fn order_of_checks() {
+    let forum = Forum::start(|_| {}).await;
+    let (_, reader) = forum.token("reader", &["read"]).await;
+    let (_, writer) = forum.token("writer", &["write"]).await;
+    let (read, write) = (bearer(&reader), bearer(&writer));
+    let socket = upgrade(&read);
+    let foreign = |more: &str| format!("host: forum.example\r\n{more}");
+    let from = |origin: &str, more: &str| format!("origin: {origin}\r\n{more}");
+    let accept = |kind: &str| format!("accept: {kind}\r\n{read}");
+    let h2c = format!("connection: upgrade\r\nupgrade: h2c\r\n{read}");
+    let rows: &[Row<'_>] = &[
+        ("host", "?scope=x", foreign(&socket), (403, "origin_forbidden")),
+        ("no origin", "?scope=x", from("null", &socket), (403, "origin_forbidden")),
+        ("origin", "?scope=x", from("http://a.example", EVENTS), (403, "origin_forbidden")),
+        ("no token", "?scope=x", upgrade(""), (401, "token_missing")),
+        ("no token, no carrier", "", String::new(), (401, "token_missing")),
+        ("wrong token", "?scope=x", upgrade(&bearer("ply_nobody")), (401, "token_unknown")),
+        ("no right", "?scope=x", upgrade(&write), (403, "token_right_missing")),
+        ("no carrier", "?scope=x", read.clone(), (406, "not_acceptable")),
+        ("anything", "", accept("*/*"), (406, "not_acceptable")),
+        ("json", "", accept("application/json"), (406, "not_acceptable")),
+        ("not this", "", accept("text/event-stream;q=0"), (406, "not_acceptable")),
+        ("another upgrade", "", h2c, (406, "not_acceptable")),
+    ];
+    compare(&forum, rows).await;
+    let mut http = forum.with(&reader);
     assert_eq!(http.post("/v1/feed", &json!({})).await.refused().1, "method_not_allowed");
     let head = http.ask("HEAD /v1/feed", EVENTS, b"").await;
     assert_eq!((head.status, head.bytes.len()), (200, 0));
-    assert_eq!(forum.metric("parley_feed_connections").await, 0.0);
+}
+
+/// Goal: parameters are read strictly, before a cursor is, and threads are looked up last. Method:
+/// a row a query.
+#[tokio::test]
+async fn parameters() {
+    const INVALID: (u16, &str) = (400, "invalid_parameter");
+    let forum = Forum::start(|_| {}).await;
+    let (_, reader) = forum.token("reader", &["read"]).await;
+    let socket = upgrade(&bearer(&reader));
+    let many = (1..=101).map(|id| id.to_string()).collect::<Vec<_>>().join(",");
+    let many = format!("?scope=threads&threads={many}");
+    for (query, want) in [
+        ("?scope=x", INVALID),
+        ("?scope=all&scope=all", INVALID),
+        ("?limit=1", INVALID),
+        ("?token=x", INVALID),
+        ("?since=", INVALID),
+        ("?extension=a%20b", INVALID),
+        ("?scope=threads&extension=a", INVALID),
+        ("?scope=threads&anyone=true", INVALID),
+        ("?anyone=1", INVALID),
+        ("?scope=all&threads=th_1", INVALID),
+        ("?threads=th_1", INVALID),
+        ("?scope=threads&threads=th_1,,th_2", INVALID),
+        ("?scope=threads&threads=msg_1", INVALID),
+        (many.as_str(), INVALID),
+        ("?since=x&limit=1", INVALID),
+        ("?since=1.1.0", (400, "invalid_cursor")),
+        ("?scope=threads&threads=1&since=x", (400, "invalid_cursor")),
+        ("?scope=threads&threads=th_1", (404, "thread_not_found")),
+    ] {
+        compare(&forum, &[(query, query, socket.clone(), want)]).await;
+    }
+    let events = EVENTS.to_owned() + &bearer(&reader);
+    let old = socket.replace("version: 13", "version: 8");
+    let keyless = socket.replace("sec-websocket-key", "x-key");
+    let id = format!("last-event-id: x\r\n{events}");
+    let rows: &[Row<'_>] = &[
+        ("version", "", old, INVALID),
+        ("key", "", keyless, INVALID),
+        ("event id", "", id, (400, "invalid_cursor")),
+        ("thread, as events", "?scope=threads&threads=1", events, (404, "thread_not_found")),
+    ];
+    compare(&forum, rows).await;
 }
 
 /// Goal: a listener from an allowed origin, with or without subprotocol, hears `hello` first.

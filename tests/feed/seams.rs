@@ -38,7 +38,7 @@ struct Session {
 /// they ever had; then the journal is read and every connection is compared with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn seams() {
-    for seed in seeds(3) {
+    for seed in seeds(5) {
         println!("seed {seed}");
         one(seed, SIZE).await;
     }

@@ -128,8 +128,8 @@ impl Listener {
                     Heard::Closed(code, reason)
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Close(None)) | Err(_)) | None => Heard::Gone,
                 Some(Ok(other)) => panic!("{other:?}"),
-                Some(Err(_)) | None => Heard::Gone,
             };
         }
     }
