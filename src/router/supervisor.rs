@@ -54,6 +54,7 @@ impl RouterState {
                 }
             },
         };
+        self.around.give_way().await;
         match actor.send_message(request) {
             Ok(()) => {}
             Err(MessagingErr::SendErr(request)) => {

@@ -149,6 +149,7 @@ impl Forum {
             }
         };
         let request = Request { caller: caller.clone(), command: command.clone(), key, reply };
+        self.inner.around.give_way().await;
         self.send(thread, request)?;
         self.answered(receiver).await
     }

@@ -40,6 +40,13 @@ pub struct Request {
 pub trait Interference: Send + Sync + 'static {
     /// Called with each request before it is judged; a panic here is a panic of the actor.
     fn before_act(&self, _thread: ThreadId, _command: &Command) {}
+    /// Called once a request is judged, and what it made is in the journal's queue; a panic here is
+    /// one of an actor whose state is ahead of the disk.
+    fn after_act(&self, _thread: ThreadId) {}
+    /// How often whoever is about to send or take a request lets others go first.
+    fn yields(&self) -> u32 {
+        0
+    }
     /// Whether the actor is to skip the barrier and answer from state that is not on disk: a
     /// planted fault.
     fn skips_barrier(&self) -> bool {
@@ -57,6 +64,17 @@ pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
     /// Tests only.
     pub interference: Option<Arc<dyn Interference>>,
+}
+
+impl Surroundings {
+    /// Lets others go first, where a test asks for it.
+    pub async fn give_way(&self) {
+        if let Some(interference) = &self.interference {
+            for _ in 0..interference.yields() {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
 }
 
 /// The actor of one thread.
@@ -166,7 +184,11 @@ impl ThreadActor {
     fn answer(&self, loaded: &Loaded, outcome: Result<Done, Refusal>, reply: Reply) {
         let journal = &self.around.journal;
         let skips = self.around.interference.as_ref().is_some_and(|it| it.skips_barrier());
-        if loaded.appended <= journal.log().shown() || skips {
+        // In this order: were the last append lost, the generation would be another one by the time
+        // at which anything after it is shown.
+        let settled =
+            loaded.appended <= journal.committed() && loaded.generation == journal.generation();
+        if settled || skips {
             reply.send(outcome);
         } else {
             journal.barrier(Some(loaded.lease), loaded.generation, outcome, reply);
@@ -196,15 +218,20 @@ impl Actor for ThreadActor {
         if let Some(interference) = &self.around.interference {
             interference.before_act(self.thread, &request.command);
         }
+        self.around.give_way().await;
         if let Err(refusal) = self.load(state).await {
             request.reply.send(Err(refusal));
             return Ok(());
         }
+        self.around.give_way().await;
         if let Some(refusal) = self.around.journal.refuses() {
             request.reply.send(Err(refusal));
             return Ok(());
         }
         self.act(state, request);
+        if let Some(interference) = &self.around.interference {
+            interference.after_act(self.thread);
+        }
         Ok(())
     }
 
@@ -213,6 +240,7 @@ impl Actor for ThreadActor {
         _myself: ActorRef<Request>,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
+        self.around.give_way().await;
         let Some(loaded) = state.loaded.take() else {
             return Ok(());
         };

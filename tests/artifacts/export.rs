@@ -1,5 +1,7 @@
 //! A thread as artifacts: one written by hand, and many made by chance.
 
+use std::fmt::Write;
+
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::closure::{Options, verify};
 use parley_protocol::artifact::collection::Collection;
@@ -111,7 +113,9 @@ fn shown(artifacts: &[Exported]) -> String {
         let who = &source["participant"];
         let source = json!([source["message"], source["claim"], source["event"], source["act"]]);
         let who = json!([who["identity"], who["extension"]]);
-        text += &format!("{kind} {source} {who} [{references}] {}\n", value["payload"]);
+        let payload = &value["payload"];
+        writeln!(text, "{kind} {source} {who} [{references}] {payload}")
+            .expect("a string takes it");
     }
     for (place, artifact) in artifacts.iter().enumerate() {
         text = text.replace(&format!("\"{}\"", artifact.id), &format!("#{place}"));
@@ -194,7 +198,9 @@ pub fn check(acts: &[(u64, Act)], place: &str) -> Vec<Valid> {
     }
     assert_eq!(artifacts(&stored(acts)), exported, "{place}: other bytes from the stored form");
     let mut survey = Survey::default();
-    acts.iter().for_each(|(_, act)| survey.see(act));
+    for (_, act) in acts {
+        survey.see(act);
+    }
     assert_eq!(Export::new(survey).count(), exported.len() as u64, "{place}: count");
     read
 }

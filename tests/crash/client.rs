@@ -58,7 +58,7 @@ impl Client {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let mut bytes = [0; 32 << 10];
+        let mut bytes = [0; 16 << 10];
         let count = self.socket.read(&mut bytes)?;
         if count == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -55,7 +55,8 @@ pub struct Round<'a> {
     /// The tokens, the administrator's first.
     pub tokens: &'a [String],
     pub seed: u64,
-    pub round: u64,
+    /// Which round it is.
+    pub turn: u64,
     /// The threads that are spoken in.
     pub threads: Mutex<Vec<u64>>,
     /// How many calls have been answered.
@@ -65,13 +66,13 @@ pub struct Round<'a> {
 impl Round<'_> {
     /// Speaks as `writer` until the server is gone.
     pub fn speak(&self, writer: usize) -> Vec<Call> {
-        let mut dice = Dice(self.seed ^ (self.round << 32) ^ ((writer as u64) << 16));
+        let mut dice = Dice(self.seed ^ (self.turn << 32) ^ ((writer as u64) << 16));
         let mut calls = Vec::new();
         let Ok(mut client) = Client::connect(self.address, &self.tokens[writer]) else {
             return calls;
         };
         loop {
-            let text = format!("seed {} round {} {writer}.{}", self.seed, self.round, calls.len());
+            let text = format!("seed {} round {} {writer}.{}", self.seed, self.turn, calls.len());
             let mut call = self.next(&mut dice, writer, text);
             match call.send(&mut client) {
                 Ok(answer) => {

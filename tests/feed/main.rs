@@ -1,5 +1,17 @@
 //! The feed over real sockets (bindings.md §6), against a whole server.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::float_cmp,
+    clippy::format_push_string,
+    clippy::needless_for_each,
+    clippy::unused_async,
+    clippy::struct_field_names,
+    reason = "a test that cannot go on panics, and says what it did"
+)]
+
 mod bounds;
 mod chance;
 mod closing;

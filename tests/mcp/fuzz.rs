@@ -1,4 +1,5 @@
-//! Malformed bodies and headers: JSON-RPC errors with the statuses of mcp.md, never a 5xx, never text.
+//! Malformed bodies and headers: JSON-RPC errors with the statuses of mcp.md, never a 5xx, never
+//! text.
 
 use serde_json::{Value, json};
 
@@ -161,8 +162,8 @@ fn judge(status: u16, message: &Value) -> Result<(), &'static str> {
     if fits && error["message"].is_string() { Ok(()) } else { Err("code and status") }
 }
 
-/// Goal: whatever comes in, what goes out is JSON-RPC with the right status. Method: requests spoilt
-/// at random places under headers drawn at random, from a seed that is printed.
+/// Goal: whatever comes in, what goes out is JSON-RPC with the right status. Method: requests
+/// spoilt at random places under headers drawn at random, from a seed that is printed.
 #[test]
 fn malformed() {
     let server = Server::start(&[

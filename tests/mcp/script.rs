@@ -32,7 +32,7 @@ fn artifact(value: &Value) -> Value {
     let bytes = serde_json::to_vec(value).expect("JSON");
     let canonical = parley_protocol::artifact::canonicalize(&bytes).expect("canonical");
     let digest = sha2::Sha256::digest(canonical.bytes_without_identifier());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let mut value = value.clone();
     value["artifact_id"] = json!(format!("sha256:{hex}"));
     value
@@ -320,6 +320,7 @@ fn dialectic(add: Add<'_>) {
 fn artifacts(add: Add<'_>) {
     let first = claim("So it is.");
     let id = first["artifact_id"].clone();
+    let missing = format!("sha256:{}", "1".repeat(64));
     let decision = artifact(&json!({
         "protocol_version": "0.1",
         "artifact_type": "DECISION",
@@ -329,7 +330,7 @@ fn artifacts(add: Add<'_>) {
             "objection_dispositions": [],
             "unresolved_issues": [],
         },
-        "references": [{ "artifact_id": format!("sha256:{}", "1".repeat(64)), "relation": "decides" }],
+        "references": [{ "artifact_id": missing, "relation": "decides" }],
     }));
     let publish = "publish_artifact";
     add("ada", publish, json!({ "artifact": first }), "ok");

@@ -232,8 +232,8 @@ fn answers_fit() {
     }
 }
 
-/// Goal: a key does a write once, over whatever way it comes. Method: over MCP, over MCP again, over
-/// HTTP.
+/// Goal: a key does a write once, over whatever way it comes. Method: over MCP, over MCP again,
+/// over HTTP.
 #[test]
 fn keys() {
     let server = Server::start(&[]);

@@ -270,7 +270,7 @@ fn messages() {
     let deep_arguments = request("tools/call", &format!("{{\"name\":\"x\",\"arguments\":{deep}}}"));
     let deep: [(&str, _, _); 2] =
         [(&deep, "400 -32600", None), (&deep_arguments, "2025-03-26 CallTool", None)];
-    for (body, want, id) in BROKEN.iter().chain(TAKEN).chain(&deep).copied() {
+    for &(body, want, id) in BROKEN.iter().chain(TAKEN).chain(&deep) {
         let Decision::One(step) = decide(&Headers::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };

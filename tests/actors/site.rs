@@ -1,0 +1,190 @@
+//! The engine on a disk of the test's choice, and those who call it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parley::clock::SystemClock;
+use parley::engine::{Engine, EngineOptions};
+use parley::feed::hub::Caps;
+use parley::journal::disk::Disk;
+use parley::journal::options::Options;
+use parley::router::{Answer, Bounds, Manifests, Residence};
+use parley::thread::Interference;
+use parley_protocol::act::Kind;
+use parley_protocol::command::{Call, Command, Envelope, Mark};
+use parley_protocol::ids::{ThreadId, TokenId};
+use parley_protocol::limits::Limits;
+use parley_protocol::refusal::Refusal;
+use parley_protocol::state::State;
+use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use serde_json::Value;
+
+/// Actors that stay awake.
+pub const AWAKE: Residence =
+    Residence { idle_seconds: 3_600, resident_threads_max: 100_000, sweep_ms: 1_000 };
+
+/// Actors that go to sleep whenever they can.
+pub const SLEEPY: Residence = Residence { idle_seconds: 0, resident_threads_max: 4, sweep_ms: 1 };
+
+/// Limits that hold nobody back.
+pub fn generous() -> Limits {
+    Limits {
+        writes_per_minute: 0,
+        consecutive_max: 1_000_000,
+        exchange_max: 1_000_000,
+        thread_messages_max: 1_000_000,
+        page_max: 1_000,
+        ..Limits::default()
+    }
+}
+
+/// A small generator of numbers that many may ask at once: the seed gives the series.
+#[derive(Debug)]
+pub struct Dice(AtomicU64);
+
+impl Dice {
+    /// The series of `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+
+    /// A number below `bound`.
+    pub fn below(&self, bound: u64) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// A number from the environment.
+pub fn number(variable: &str, default: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number")),
+        Err(_) => default,
+    }
+}
+
+/// Starts an engine.
+pub async fn start(
+    disk: &(impl Disk + Clone),
+    residence: Residence,
+    interference: Option<Arc<dyn Interference>>,
+) -> Engine {
+    start_on(Arc::new(disk.clone()), residence, interference).await
+}
+
+/// Starts an engine on a disk that is shared.
+pub async fn start_on(
+    disk: Arc<dyn Disk>,
+    residence: Residence,
+    interference: Option<Arc<dyn Interference>>,
+) -> Engine {
+    let options = EngineOptions {
+        journal: Options { free_bytes_min: 0, ..Options::default() },
+        limits: Arc::new(generous()),
+        bounds: Bounds { writes_max: 8_192, reads_max: 1_024, wait_ms: 250 },
+        residence,
+        caps: Caps { connections_max: 16, per_identity_max: 16, buffer: 64 },
+        interference,
+    };
+    let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
+    Engine::start(options, disk, Arc::new(SystemClock), none).await.unwrap()
+}
+
+/// A model that reads and writes.
+pub fn model(name: &str) -> Caller {
+    Caller {
+        token: TokenId(1),
+        identity: format!("local:{name}").into(),
+        author_kind: AuthorKind::Llm,
+        rights: Rights::default().with(Right::Read).with(Right::Write),
+        label: None,
+    }
+}
+
+/// A human, who may do anything in any thread.
+pub fn human(name: &str) -> Caller {
+    Caller {
+        identity: format!("human:{name}").into(),
+        author_kind: AuthorKind::Human,
+        rights: Rights::HUMAN,
+        ..model(name)
+    }
+}
+
+/// A message of this kind, in `thread` or opening one.
+pub fn post(kind: Kind, thread: Option<ThreadId>, body: &str) -> Command {
+    said_as(kind, thread, None, body)
+}
+
+/// The same, of an extension.
+pub fn said_as(
+    kind: Kind,
+    thread: Option<ThreadId>,
+    extension: Option<&str>,
+    body: &str,
+) -> Command {
+    Command::Post(Envelope {
+        kind,
+        thread,
+        parent: None,
+        extension: extension.map(Arc::from),
+        body: body.into(),
+        provenance: None,
+    })
+}
+
+/// A mark with a reason.
+pub fn mark(state: State, reason: &str) -> Mark {
+    Mark { state, reason: Some(reason.into()), extension: None }
+}
+
+/// What a call is answered with.
+pub type Outcome = Result<Answer, Refusal>;
+
+/// Performs a write.
+pub async fn write(
+    engine: &Engine,
+    caller: &Caller,
+    thread: Option<ThreadId>,
+    command: Command,
+    key: Option<&str>,
+) -> Outcome {
+    engine.forum.perform(caller, Call::Write(thread, command), key).await
+}
+
+/// Says something in a thread.
+pub async fn say(engine: &Engine, caller: &Caller, thread: ThreadId, body: &str) -> Outcome {
+    write(engine, caller, Some(thread), post(Kind::Inform, Some(thread), body), None).await
+}
+
+/// Opens a thread.
+pub async fn open(engine: &Engine, caller: &Caller, body: &str) -> ThreadId {
+    let answer = write(engine, caller, None, post(Kind::Ask, None, body), None).await;
+    answer.unwrap().location.unwrap()
+}
+
+/// The body of an answer.
+pub fn json(answer: &Answer) -> Value {
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+/// The bodies of the messages that a thread shows, in order.
+pub fn bodies(engine: &Engine, thread: ThreadId) -> Vec<String> {
+    let acts = engine.journal.view().acts(thread, 0, usize::MAX).unwrap();
+    let messages = acts.iter().filter_map(|placed| placed.act().message());
+    messages.map(|message| message.body.to_string()).collect()
+}
+
+/// Waits until the store takes writes again.
+pub async fn writable(engine: &Engine) {
+    let resumes = async {
+        while engine.forum.ready().is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), resumes).await.expect("it resumes");
+}
