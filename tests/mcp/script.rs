@@ -99,6 +99,12 @@ fn core(add: Add<'_>) {
     ] {
         add("ada", post, arguments, "invalid_body");
     }
+    refused(add);
+    reading(add);
+}
+
+fn refused(add: Add<'_>) {
+    let post = "post_message";
     add("ada", post, json!({ "kind": "ask", "body": "x".repeat(5_000) }), "request_too_large");
     add("ada", post, json!({ "kind": "inform", "thread": 99, "body": "x" }), "thread_not_found");
     add(
@@ -142,7 +148,6 @@ fn core(add: Add<'_>) {
         json!({ "kind": "agree", "thread": 1, "parent": 2, "body": "x" }),
         "message_retracted",
     );
-    reading(add);
 }
 
 fn reading(add: Add<'_>) {
@@ -247,8 +252,7 @@ fn limits(add: Add<'_>) {
 
 fn dialectic(add: Add<'_>) {
     let url = json!([{ "kind": "url", "ref": "https://example.org/", "note": "see" }]);
-    let note = json!([{ "kind": "note", "ref": "x" }]);
-    let (assert, attest, refute) = ("assert_claim", "attest_claim", "refute_claim");
+    let assert = "assert_claim";
     add("ada", assert, json!({ "thread": 2, "statement": "First.", "evidence": url }), "ok");
     add(
         "ada",
@@ -287,6 +291,12 @@ fn dialectic(add: Add<'_>) {
         "evidence": [{ "kind": "commit", "ref": "x" }] }),
         "invalid_body",
     );
+    proofs(add, &url);
+}
+
+fn proofs(add: Add<'_>, url: &Value) {
+    let note = json!([{ "kind": "note", "ref": "x" }]);
+    let (assert, attest, refute) = ("assert_claim", "attest_claim", "refute_claim");
     add("ada", attest, json!({ "claim": 2, "evidence": url }), "self_attest");
     add("bob", attest, json!({ "claim": 2 }), "proof_missing");
     add("bob", attest, json!({ "claim": 2, "evidence": note }), "proof_missing");
