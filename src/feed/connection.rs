@@ -67,11 +67,22 @@ enum Over {
 }
 
 /// Carries `feed` over `socket`, of which `read` was read already, until one of both ends, or
-/// `end` is cancelled.
-pub async fn carry<S>(socket: S, read: Bytes, feed: Feed, manner: Manner, end: CancellationToken)
-where
+/// `end` is cancelled; `place` is held until then.
+pub async fn carry<S, P>(
+    socket: S,
+    read: Bytes,
+    feed: Feed,
+    manner: Manner,
+    end: CancellationToken,
+    place: P,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let read = {
+        // Not the buffer that it was read into, which is large and would stay.
+        let read = read;
+        read.to_vec()
+    };
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
@@ -79,13 +90,14 @@ where
         .max_message_size(Some(manner.message_bytes_max))
         .max_frame_size(Some(manner.message_bytes_max));
     let socket =
-        WebSocketStream::from_partially_read(socket, read.into(), Role::Server, Some(config)).await;
+        WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await;
     let mut talk = Talk::new(socket, feed, manner);
     // Whatever is under way: a server that must go now waits for nobody.
     if let Some(over) = end.run_until_cancelled(talk.run()).await {
         // Most of the time this is not under way, and takes no room.
         Box::pin(end.run_until_cancelled(talk.finish(over))).await;
     }
+    drop(place);
 }
 
 struct Talk<S> {
@@ -366,7 +378,7 @@ mod tests {
         }
         let manner = Manner { heartbeat: Duration::from_secs(20), message_bytes_max: 1 << 16 };
         let carried = size(|socket, feed| {
-            carry(socket, Bytes::new(), feed, manner, CancellationToken::new())
+            carry(socket, Bytes::new(), feed, manner, CancellationToken::new(), Arc::new(()))
         });
         println!(
             "{carried} bytes: feed {}, next {}, socket {}, outlet {}",

@@ -371,12 +371,10 @@ async fn upgraded(on: OnUpgrade, connection: Arc<Connection>, feed: Feed, manner
     match upgraded.downcast::<TokioIo<Watched<TcpStream>>>() {
         Ok(parts) => {
             let socket = parts.io.into_inner().socket;
-            let carrying = carry(socket, parts.read_buf, feed, manner, life.end.clone());
-            // A task that holds no more than it needs; the place among the connections is kept.
-            life.tasks.spawn(async move {
-                carrying.await;
-                drop(connection);
-            });
+            let end = life.end.clone();
+            // A task of its own, which holds no more than it needs: the place among the
+            // connections is kept.
+            life.tasks.spawn(carry(socket, parts.read_buf, feed, manner, end, connection));
         }
         Err(_) => tracing::error!("an upgraded connection is none of ours"),
     }

@@ -14,12 +14,22 @@ struct Process {
 
 impl Process {
     async fn start(folder: &std::path::Path) -> Self {
+        // Nothing of what this process was told is meant for the server.
         let mut child = Command::new(env!("CARGO_BIN_EXE_parley"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--set", "limits.writes_per_minute=0"])
+            .env_clear()
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--log-level",
+                "warn",
+                "--set",
+                "limits.writes_per_minute=0",
+            ])
             .arg("--data")
             .arg(folder)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let mut line = String::new();
