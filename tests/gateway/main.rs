@@ -4,8 +4,12 @@
 mod caller;
 mod config;
 mod connections;
+#[expect(dead_code, reason = "the tests of the journal use more of it")]
+#[path = "../support/disk.rs"]
+mod disk;
 mod hosts;
 mod problems;
 mod process;
 mod resources;
+mod storage;
 mod wire;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use parley::clock::SystemClock;
 use parley::config::{Config, Sources};
+use parley::journal::disk::{Disk, FolderDisk};
 use parley::server::{self, Running};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -60,6 +61,12 @@ impl Server {
     /// Starts one with these settings over the defaults.
     pub fn start(settings: &[(&str, &str)]) -> Self {
         let folder = Folder::new();
+        let disk = FolderDisk::open(folder.path()).expect("a folder of its own");
+        Self::start_on(folder, Arc::new(disk), settings)
+    }
+
+    /// The same, its store on `disk`.
+    pub fn start_on(folder: Folder, disk: Arc<dyn Disk>, settings: &[(&str, &str)]) -> Self {
         let mut flags = vec![("data", folder.path().to_str().expect("a path of text"))];
         flags.extend(settings);
         let flags = flags.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -69,7 +76,8 @@ impl Server {
         let running = runtime.block_on(async {
             let any = SocketAddr::from(([127, 0, 0, 1], 0));
             let listener = server::listen(any).expect("a port is free");
-            server::start(config, Arc::new(SystemClock), listener).await.expect("it starts")
+            let clock = Arc::new(SystemClock);
+            server::start_on(config, clock, disk, listener).await.expect("it starts")
         });
         let first = running.first_start().expect("it is the first start").clone();
         let (address, admin, agent) = (running.address(), first.admin, first.agent);
