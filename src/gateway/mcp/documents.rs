@@ -78,7 +78,7 @@ impl Documents {
             Method::ListTemplates => &self.templates,
             _ => &self.prompts,
         };
-        Ok(Done::kept(members.to_vec(), Keeping::Steady))
+        Ok(Done::kept(members.clone(), Keeping::Steady))
     }
 
     /// The answer to `initialize`.

@@ -171,7 +171,7 @@ impl Gateway {
                 Era::Modern => return Err(Failure::no_method(404, "initialize")),
             },
             Method::Discover => Documents::discover(),
-            Method::Ping | Method::SetLevel => Done::new([]),
+            Method::Ping | Method::SetLevel => Done::new(Out::new()),
             Method::ListTools
             | Method::ListResources
             | Method::ListTemplates

@@ -1,6 +1,7 @@
 //! Results, as both eras write them (mcp.md §3), and the form in which they leave.
 
 use axum::http::header::{ACCEPT, HeaderMap};
+use bytes::Bytes;
 use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{Out, raw};
 
@@ -25,7 +26,7 @@ pub enum Keeping {
 #[derive(Clone, Debug)]
 pub struct Done {
     /// The members.
-    pub members: Vec<u8>,
+    pub members: Bytes,
     /// How it may be kept.
     pub keeping: Keeping,
     /// The refusal that a tool gave instead, for the count of outcomes.
@@ -34,12 +35,12 @@ pub struct Done {
 
 impl Done {
     /// A result that says nothing about keeping it.
-    pub fn new(members: impl Into<Vec<u8>>) -> Self {
+    pub fn new(members: impl Into<Bytes>) -> Self {
         Self { members: members.into(), keeping: Keeping::Unsaid, reason: None }
     }
 
     /// A result that may be kept as `keeping` says.
-    pub fn kept(members: impl Into<Vec<u8>>, keeping: Keeping) -> Self {
+    pub fn kept(members: impl Into<Bytes>, keeping: Keeping) -> Self {
         Self { keeping, ..Self::new(members) }
     }
 

@@ -55,10 +55,9 @@ impl Known {
     /// What a call of `get_manifest` was answered with.
     pub fn answered(&self, body: &Bytes) -> Done {
         for one in &self.0 {
-            let (known, members) =
-                one.get_or_init(|| (body.clone(), answered(body).members.into()));
+            let (known, members) = one.get_or_init(|| (body.clone(), answered(body).members));
             if (known.as_ptr(), known.len()) == (body.as_ptr(), body.len()) {
-                return Done::new(members.to_vec());
+                return Done::new(members.clone());
             }
         }
         answered(body)
