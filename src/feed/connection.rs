@@ -282,15 +282,16 @@ fn poll<S: AsyncRead + AsyncWrite + Unpin>(
     waits: bool,
     context: &mut Context<'_>,
 ) -> Poll<Happened> {
-    if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
-        return Poll::Ready(Happened::Heard(heard));
-    }
+    // What was just put is written first; with nothing to write, the socket is heard first.
     if writes {
         match socket.poll_flush_unpin(context) {
             Poll::Ready(flushed) => return Poll::Ready(Happened::Flushed(flushed)),
             Poll::Pending if !waits => return Poll::Ready(Happened::Waits),
             Poll::Pending => {}
         }
+    }
+    if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
+        return Poll::Ready(Happened::Heard(heard));
     }
     Poll::Pending
 }
