@@ -53,7 +53,7 @@ impl Ear {
             Acts::Of(threads) => return format!("?scope=threads&threads={}", threads.join(",")),
         };
         if let Some(extension) = &self.extension {
-            query.push_str(&format!("&extension={extension}"));
+            query = query + "&extension=" + extension;
         }
         if !self.anyone {
             query.push_str("&anyone=false");

@@ -203,10 +203,10 @@ impl Http {
     pub async fn ask(&mut self, line: &str, headers: &str, body: &[u8]) -> Answer {
         let mut request = format!("{line} HTTP/1.1\r\nhost: {}\r\n{headers}", self.address);
         if let Some(token) = &self.token {
-            request.push_str(&format!("authorization: Bearer {token}\r\n"));
+            request = request + "authorization: Bearer " + token + "\r\n";
         }
-        request.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
-        let mut bytes = request.into_bytes();
+        let length = body.len();
+        let mut bytes = format!("{request}content-length: {length}\r\n\r\n").into_bytes();
         bytes.extend_from_slice(body);
         if self.stream.is_none() {
             let stream = TcpStream::connect(self.address).await.unwrap();

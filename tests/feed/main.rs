@@ -3,12 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::float_cmp,
-    clippy::format_push_string,
-    clippy::needless_for_each,
-    clippy::unused_async,
-    clippy::struct_field_names,
     reason = "a test that cannot go on panics, and says what it did"
 )]
 
