@@ -13,7 +13,7 @@ struct Process {
 }
 
 impl Process {
-    async fn start(folder: &std::path::Path) -> Self {
+    fn start(folder: &std::path::Path) -> Self {
         // Nothing of what this process was told is meant for the server.
         let mut child = Command::new(env!("CARGO_BIN_EXE_parley"))
             .env_clear()
@@ -56,7 +56,7 @@ async fn killed() {
     let folder = std::env::temp_dir().join(format!("parley-feed-kill-{}", std::process::id()));
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).unwrap();
-    let mut process = Process::start(&folder).await;
+    let mut process = Process::start(&folder);
     let writer = process.forum.writer("ada").await;
     let token = writer.token.clone().unwrap();
     let mut ada = writer;
@@ -87,7 +87,7 @@ async fn killed() {
                 heard.push(frame.position);
             }
         }
-        process = Process::start(&folder).await;
+        process = Process::start(&folder);
         ada = process.forum.with(&token);
     }
     for (since, heard) in [(cursor, &mut heard), (begun, &mut Vec::new())] {

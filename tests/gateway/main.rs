@@ -4,7 +4,7 @@
 mod caller;
 mod config;
 mod connections;
-#[expect(dead_code, reason = "the tests of the journal use more of it")]
+#[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests of the journal")]
 #[path = "../support/disk.rs"]
 mod disk;
 mod hosts;

@@ -241,20 +241,6 @@ fn feed(limits: &Limits) -> Vec<Entry> {
 fn server() -> Vec<Entry> {
     let admin = &[Right::Admin];
     let alive = || json(&Type::Object(vec![always("status", Type::Text)]));
-    let backup = Item::new(
-        "backup",
-        "Take a backup",
-        "A consistent copy of the whole store, while the server runs.",
-        admin,
-    );
-    let copy = json!({
-        "description": "The copy.",
-        "headers": { "X-Parley-Cursor": {
-            "description": "The cursor up to which the copy goes.",
-            "schema": { "type": "string" },
-        } },
-        "content": { "application/octet-stream": { "schema": { "type": "string" } } },
-    });
     let metrics = Item::new("metrics", "Read the metrics", "Prometheus text.", admin);
     let text = json!({
         "description": "The metrics.",
@@ -271,7 +257,6 @@ fn server() -> Vec<Entry> {
     let document = json(&Type::AnyObject);
     let unchanged = json!({ "description": "Not changed." });
     vec![
-        ("/v1/backup", "GET", backup.answers(vec![(200, copy)], None)),
         ("/metrics", "GET", metrics.answers(vec![(200, text)], None)),
         ("/healthz", "GET", health.answers(vec![(200, alive())], None)),
         ("/readyz", "GET", ready.answers(vec![(200, alive())], None)),
