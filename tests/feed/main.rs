@@ -8,6 +8,7 @@
 
 mod bounds;
 mod chance;
+mod chunks;
 mod closing;
 mod doors;
 mod events;
@@ -16,6 +17,9 @@ mod forum;
 mod kill;
 mod live;
 mod return_many;
+#[expect(dead_code, reason = "the tests of the journal use more of it")]
+#[path = "../support/rig.rs"]
+mod rig;
 mod seams;
 mod socket;
 mod stalled;
