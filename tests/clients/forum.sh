@@ -39,10 +39,14 @@ token() {
 
 # Ends what was started, by its own number.
 end_all() {
+  local code=$?
   for process in ${proxy:-} ${server:-}; do
-    kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+    # What was ended by a signal ends with its number: that is no failure of the check.
+    kill "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
   done
   rm -rf "$work"
+  exit "$code"
 }
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
