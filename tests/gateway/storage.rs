@@ -32,7 +32,8 @@ fn storage_unavailable() {
         Faults { sync: 1, lasting: true, ..Faults::default() },
     ] {
         let disk = FaultyDisk::default();
-        let server = Server::start_on(Folder::new(), Arc::new(disk.clone()), &[]);
+        let settings = [("limits.writes_per_minute", "0")];
+        let server = Server::start_on(Folder::new(), Arc::new(disk.clone()), &settings);
         assert_eq!(post(&server).status, 201);
         disk.set(faults);
         let refused = std::iter::repeat_with(|| post(&server)).find(|one| one.status != 201);
