@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
@@ -22,8 +22,16 @@ pub struct StillDisk {
     made: MemoryDisk,
     /// Files of the folder that were removed here.
     gone: Mutex<BTreeSet<String>>,
-    /// Locked as long as it is open.
-    _lock: Option<File>,
+    _held: Held,
+}
+
+/// What keeps a server from the folder, for as long as it lives.
+#[derive(Debug)]
+enum Held {
+    /// The lock, where there is one.
+    Lock { _lock: Option<File> },
+    /// Whoever has taken the folder.
+    Folder { _disk: Arc<FolderDisk> },
 }
 
 impl StillDisk {
@@ -33,12 +41,25 @@ impl StillDisk {
     /// [`StoreError::NoStore`], [`StoreError::Locked`], [`StoreError::Unfinished`],
     /// [`StoreError::Io`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let lock = FolderDisk::look(path)?;
+        let held = Held::Lock { _lock: FolderDisk::look(path)? };
+        Self::of(path, held)
+    }
+
+    /// The store in a folder that is taken already.
+    ///
+    /// # Errors
+    /// [`StoreError::NoStore`].
+    pub fn over(disk: Arc<FolderDisk>) -> Result<Self, StoreError> {
+        let path = disk.path().to_owned();
+        Self::of(&path, Held::Folder { _disk: disk })
+    }
+
+    fn of(path: &Path, held: Held) -> Result<Self, StoreError> {
         if !path.join(ARCHIVE_NAME).is_file() {
             return Err(StoreError::NoStore { folder: path.to_owned() });
         }
         let (made, gone) = (MemoryDisk::default(), Mutex::default());
-        Ok(Self { path: path.to_owned(), made, gone, _lock: lock })
+        Ok(Self { path: path.to_owned(), made, gone, _held: held })
     }
 
     /// Where it is.
