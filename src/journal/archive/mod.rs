@@ -29,10 +29,10 @@ use crate::clock::entropy;
 pub use read::ArchiveRead;
 pub(super) use read::{LazyHead, Referrer, Rows};
 pub(super) use rows::{NextRow, RawRows, Refill};
-pub(super) use walk::Lengths;
 pub use tables::Retraction;
 pub(super) use tables::meta_row::FORMAT as FORMAT_ROW;
 pub(super) use tables::{META, Waiting, damaged};
+pub(super) use walk::Lengths;
 pub(super) use write::{objections, retraction};
 
 /// The format that this version writes.

@@ -173,7 +173,8 @@ impl Visit for Put<'_, '_> {
                 self.ended = Some(true);
                 return Ok(());
             };
-            let fits = |width: Option<usize>, bytes: &[u8]| width.is_none_or(|it| it == bytes.len());
+            let fits =
+                |width: Option<usize>, bytes: &[u8]| width.is_none_or(|it| it == bytes.len());
             if !fits(K::fixed_width(), &key) || !fits(V::fixed_width(), &value) {
                 return Err(damaged(format!("a row of {} has another form", self.name)));
             }

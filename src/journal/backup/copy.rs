@@ -90,9 +90,7 @@ impl Copying {
                     Stage::Archive(tables, table) => self.table(tables, table)?,
                     Stage::Log(after) => self.log(after)?,
                     Stage::Tokens => self.tokens()?,
-                    Stage::End => {
-                        (Some(std::mem::take(&mut self.writer).end()), Stage::Ended)
-                    }
+                    Stage::End => (Some(std::mem::take(&mut self.writer).end()), Stage::Ended),
                     Stage::Ended => return Ok(None),
                 };
                 self.stage = next;

@@ -41,11 +41,7 @@ pub struct Restored {
 ///
 /// # Errors
 /// Any; then nothing is left of what was made here.
-pub fn restore(
-    file: &Path,
-    folder: &Path,
-    clock: &Arc<dyn Clock>,
-) -> Result<Restored, StoreError> {
+pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
     refuse_used(folder)?;
     verify(file)?;
     let mut site = Site::take(folder)?;
@@ -81,8 +77,7 @@ struct Site {
 impl Site {
     fn take(folder: &Path) -> Result<Self, StoreError> {
         let absent = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-        let mut made: Vec<_> =
-            folder.ancestors().take_while(absent).map(Path::to_owned).collect();
+        let mut made: Vec<_> = folder.ancestors().take_while(absent).map(Path::to_owned).collect();
         made.reverse();
         let disk = FolderDisk::open(folder).inspect_err(|_| remove(&made))?;
         let names = disk.list().map_err(|error| StoreError::io(UNFINISHED_NAME, error))?;
@@ -137,11 +132,7 @@ fn remove(made: &[PathBuf]) {
     }
 }
 
-fn fill(
-    file: &Path,
-    site: &mut Site,
-    clock: &Arc<dyn Clock>,
-) -> Result<Restored, StoreError> {
+fn fill(file: &Path, site: &mut Site, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
     let disk: Arc<dyn Disk> = Arc::clone(&site.disk) as _;
     let mut copy = Reader::open(file)?;
     let stated = Stated::read(&mut copy)?;
@@ -170,10 +161,7 @@ fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
     Archive::open(file, CACHE_BYTES)
 }
 
-fn fill_archive(
-    file: Box<dyn redb::StorageBackend>,
-    copy: &mut Reader,
-) -> Result<(), StoreError> {
+fn fill_archive(file: Box<dyn redb::StorageBackend>, copy: &mut Reader) -> Result<(), StoreError> {
     let refill = Refill::begin(file)?;
     while let Some(section) = copy.section()?
         && section.starts_with(section::ARCHIVE)

@@ -46,7 +46,8 @@ fn is_itself(published: &Published) -> bool {
 }
 
 fn is_listed(archive: &ArchiveRead, entry: u64, published: &Published) -> Result<bool, StoreError> {
-    if archive.artifact_entry(&published.id)? != Some(entry) || !archive.is_about(published, entry)?
+    if archive.artifact_entry(&published.id)? != Some(entry)
+        || !archive.is_about(published, entry)?
     {
         return Ok(false);
     }
