@@ -93,11 +93,18 @@ impl Journal {
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
             rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
             room: Box::new(move || folder_room.look()),
+            slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Folder::new(around, archive);
         let writer = Writer::new(queue, log, views, room, clock, options, outbox);
         Ok(Opened { journal, writer, publisher, folder, meta })
     }
+}
+
+/// Bytes of one slice of the fold: its pages are to find room in the cache, and while it is
+/// folded, and until it is durable, as much again comes into the tail.
+fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
+    (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
