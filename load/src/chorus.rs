@@ -51,8 +51,18 @@ pub async fn call_each<T: Send + 'static>(
     Ok(all.into_iter().map(|(_, taken)| taken).collect())
 }
 
-/// Posts `count` messages; `envelope` appends the members of each and names the speaker. Gives
-/// thread and message of each.
+/// What was acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// The number of the thread.
+    pub thread: u64,
+    /// The number of the message.
+    pub message: u64,
+    /// The position of the thread's last change, which this message is.
+    pub position: u64,
+}
+
+/// Posts `count` messages; `envelope` appends the members of each and names the speaker.
 pub async fn post_each(
     address: SocketAddr,
     cast: &Arc<Cast>,
@@ -60,7 +70,7 @@ pub async fn post_each(
     count: usize,
     bar: &ProgressBar,
     envelope: impl Fn(usize, &mut Vec<u8>) -> usize + Send + Sync + 'static,
-) -> anyhow::Result<Vec<(u64, u64)>> {
+) -> anyhow::Result<Vec<Acknowledged>> {
     let cast = Arc::clone(cast);
     let compose = move |index: usize, request: &mut Vec<u8>| {
         let mut members = vec![b'{'];
@@ -72,12 +82,13 @@ pub async fn post_each(
     call_each(address, connections, count, bar, compose, acknowledged).await
 }
 
-/// Thread and message of an acknowledgement over HTTP; anything else is an error.
-pub fn acknowledged(answer: Answer<'_>) -> anyhow::Result<(u64, u64)> {
+/// Reads an acknowledgement over HTTP; anything else is an error.
+pub fn acknowledged(answer: Answer<'_>) -> anyhow::Result<Acknowledged> {
     match outcome(Door::Http, answer) {
         Outcome::Done(json) => {
             let found = scan::acknowledgement(json).context("an answer without a message")?;
-            Ok((found.thread, found.message))
+            let position = scan::last_position(json).context("a thread without a cursor")?;
+            Ok(Acknowledged { thread: found.thread, message: found.message, position })
         }
         Outcome::Refused { reason, detail, .. } => bail!("not taken: {reason}: {detail}"),
         Outcome::Broken(text) => bail!("not taken: {text}"),
