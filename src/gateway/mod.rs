@@ -9,6 +9,8 @@ mod answer;
 mod body;
 mod caller;
 mod feed;
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod http;
 mod listen;

@@ -9,6 +9,8 @@ mod documents;
 mod envelope;
 mod era;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
 mod listen;
 mod resources;
@@ -29,6 +31,7 @@ use parley_protocol::who::Caller;
 use parley_protocol::wire::{Out, raw};
 
 pub(super) use documents::Documents;
+pub(super) use result::wants_event;
 
 use decide::{Decision, Method, Step, Task, decide};
 use era::Era;
