@@ -16,6 +16,7 @@ mod http;
 mod listen;
 mod mcp;
 mod request_id;
+mod rounds;
 mod watch;
 
 use std::borrow::Cow;

@@ -5,11 +5,17 @@ use bytes::Bytes;
 use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{Out, raw};
 
+use super::super::answer::Pieces;
 use super::envelope::Id;
 use super::era::Era;
 
 /// How long clients may keep what does not change while the server runs, in milliseconds.
 const STEADY_MS: u64 = 60_000;
+
+/// What a response ends with.
+const END: &str = "}}";
+/// Bytes that a response needs before the members, but for its id, about.
+const OPENING_BYTES: usize = 256;
 
 /// How a modern result may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +31,8 @@ pub enum Keeping {
 /// A result: the members of the object, without braces, that both eras have.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The members.
-    pub members: Bytes,
+    /// The members, in pieces that follow one another: what others hold too is not copied.
+    pub members: [Bytes; 3],
     /// How it may be kept.
     pub keeping: Keeping,
     /// The refusal that a tool gave instead, for the count of outcomes.
@@ -36,7 +42,12 @@ pub struct Done {
 impl Done {
     /// A result that says nothing about keeping it.
     pub fn new(members: impl Into<Bytes>) -> Self {
-        Self { members: members.into(), keeping: Keeping::Unsaid, reason: None }
+        Self::of([members.into(), Bytes::new(), Bytes::new()])
+    }
+
+    /// The same, of pieces.
+    pub fn of(members: [Bytes; 3]) -> Self {
+        Self { members, keeping: Keeping::Unsaid, reason: None }
     }
 
     /// A result that may be kept as `keeping` says.
@@ -46,7 +57,23 @@ impl Done {
 
     /// Appends the response to the request `id`.
     pub fn put(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
-        out.reserve(self.members.len() + 256);
+        self.open(out, id, era, server);
+        for piece in &self.members {
+            out.extend_from_slice(piece);
+        }
+        raw(out, END);
+    }
+
+    /// The response to the request `id`, in pieces.
+    pub fn pieces(self, id: &Id, era: Era, server: &str) -> Pieces {
+        let mut out = Out::with_capacity(OPENING_BYTES + id.text().len());
+        self.open(&mut out, id, era, server);
+        let [first, second, third] = self.members;
+        Pieces::new([out.into(), first, second, third, Bytes::from_static(END.as_bytes())])
+    }
+
+    /// All of the response before the members.
+    fn open(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
         raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(out, id.text());
         raw(out, ",\"result\":{");
@@ -64,28 +91,58 @@ impl Done {
                 }
                 Keeping::Own => raw(out, ",\"ttlMs\":0,\"cacheScope\":\"private\""),
             }
-            if !self.members.is_empty() {
+            if self.members.iter().any(|piece| !piece.is_empty()) {
                 raw(out, ",");
             }
         }
-        out.extend_from_slice(&self.members);
-        raw(out, "}}");
     }
 }
 
+/// Bytes of a chunk that is quoted at once.
+const CHUNK: usize = 16;
+
 /// Appends JSON as a string of JSON. It is well-formed and compact already, so that quotation marks
-/// and backslashes are all that needs an escape.
+/// and backslashes are all that needs an escape. They are many, so that looking for the next one
+/// would cost more than to put every byte where it belongs, wherever a chunk has any.
 pub fn quoted(out: &mut Out, json: &[u8]) {
-    out.reserve(json.len() + json.len() / 4);
+    let escapes = json.iter().filter(|byte| is_escaped(**byte)).count();
     out.push(b'"');
-    let mut rest = json;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(&[b'\\', rest[at]]);
-        rest = &rest[at + 1..];
+    let mut at = out.len();
+    out.resize(at + json.len() + escapes + 2 * CHUNK, 0);
+    let (chunks, rest) = json.as_chunks::<CHUNK>();
+    for chunk in chunks {
+        let Some((room, _)) = out[at..].split_first_chunk_mut() else { break };
+        at += quote(chunk, room);
     }
-    out.extend_from_slice(rest);
+    for byte in rest {
+        out[at] = b'\\';
+        at += usize::from(is_escaped(*byte));
+        out[at] = *byte;
+        at += 1;
+    }
+    out.truncate(at);
     out.push(b'"');
+}
+
+fn is_escaped(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\')
+}
+
+/// Writes a chunk with its escapes; gives how many bytes it took.
+fn quote(chunk: &[u8; CHUNK], room: &mut [u8; 2 * CHUNK]) -> usize {
+    if !chunk.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
+        room[..CHUNK].copy_from_slice(chunk);
+        return CHUNK;
+    }
+    let mut at = 0;
+    for byte in chunk {
+        // A place is never beyond the room: every byte takes two at most.
+        room[at % (2 * CHUNK)] = b'\\';
+        at += usize::from(is_escaped(*byte));
+        room[at % (2 * CHUNK)] = *byte;
+        at += 1;
+    }
+    at
 }
 
 /// Whether a client takes an event stream and nothing else, so that its result comes as one.
@@ -130,15 +187,20 @@ mod tests {
     use axum::http::HeaderValue;
 
     /// Goal: quoting JSON is what a serializer does with it as a text. Method: a text with
-    /// everything that JSON can have.
+    /// everything that JSON can have, at every distance from the edges of chunks.
     #[test]
     fn quoting() {
-        for text in ["", "{}", r#"{"a":"b\"c\\\n\u0001\u00e4","d":[1,null]}"#, "\"\u{e4}\u{2028}\""]
-        {
-            let mut out = Out::new();
-            quoted(&mut out, text.as_bytes());
-            let known = serde_json::to_vec(text).expect("a string");
-            assert_eq!(out, known, "{text}");
+        let texts =
+            ["", "{}", r#"{"a":"b\"c\\\n\u0001\u00e4","d":[1,null]}"#, "\"\u{e4}\u{2028}\""];
+        let runs = ["\"".repeat(70), "\\".repeat(33), "x".repeat(64)];
+        for text in texts.into_iter().chain(runs.iter().map(String::as_str)) {
+            for before in 0..=CHUNK {
+                let text = format!("{}{text}", "x".repeat(before));
+                let mut out = b"before".to_vec();
+                quoted(&mut out, text.as_bytes());
+                let known = serde_json::to_vec(&text).expect("a string");
+                assert_eq!(out, [&b"before"[..], &known].concat(), "{text}");
+            }
         }
     }
 
