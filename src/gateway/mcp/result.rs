@@ -98,51 +98,51 @@ impl Done {
     }
 }
 
-/// Bytes of a chunk that is quoted at once.
-const CHUNK: usize = 16;
+/// Bytes that are quoted at once.
+const WORD: usize = size_of::<u64>();
 
 /// Appends JSON as a string of JSON. It is well-formed and compact already, so that quotation marks
-/// and backslashes are all that needs an escape. They are many, so that looking for the next one
-/// would cost more than to put every byte where it belongs, wherever a chunk has any.
+/// and backslashes are all that needs an escape. One byte in seven does: whatever looks for the
+/// next one and copies what lies before it has more to do than this.
 pub fn quoted(out: &mut Out, json: &[u8]) {
-    let escapes = json.iter().filter(|byte| is_escaped(**byte)).count();
+    let escapes = json.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     out.push(b'"');
     let mut at = out.len();
-    out.resize(at + json.len() + escapes + 2 * CHUNK, 0);
-    let (chunks, rest) = json.as_chunks::<CHUNK>();
-    for chunk in chunks {
-        let Some((room, _)) = out[at..].split_first_chunk_mut() else { break };
-        at += quote(chunk, room);
-    }
-    for byte in rest {
-        out[at] = b'\\';
-        at += usize::from(is_escaped(*byte));
-        out[at] = *byte;
-        at += 1;
+    // A word is written whole wherever it goes, also behind the end.
+    out.resize(at + json.len() + escapes + 2 * WORD, 0);
+    let mut put = |at: usize, word: u64| {
+        out[at..at + WORD].copy_from_slice(&word.to_le_bytes());
+    };
+    let (words, rest) = json.as_chunks::<WORD>();
+    let mut last = [0; WORD];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().map(|word| (word, WORD));
+    for (word, bytes) in words.chain([(&last, rest.len())]) {
+        let word = u64::from_le_bytes(*word);
+        put(at, word);
+        let mut found = escaped(word);
+        while found != 0 {
+            // The word once more from that byte on, a backslash before it.
+            let place = found.trailing_zeros() / 8;
+            let escape = at + place as usize;
+            put(escape, u64::from(b'\\'));
+            put(escape + 1, word >> (8 * place));
+            at += 1;
+            found &= found - 1;
+        }
+        at += bytes;
     }
     out.truncate(at);
     out.push(b'"');
 }
 
-fn is_escaped(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\')
-}
-
-/// Writes a chunk with its escapes; gives how many bytes it took.
-fn quote(chunk: &[u8; CHUNK], room: &mut [u8; 2 * CHUNK]) -> usize {
-    if !chunk.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
-        room[..CHUNK].copy_from_slice(chunk);
-        return CHUNK;
-    }
-    let mut at = 0;
-    for byte in chunk {
-        // A place is never beyond the room: every byte takes two at most.
-        room[at % (2 * CHUNK)] = b'\\';
-        at += usize::from(is_escaped(*byte));
-        room[at % (2 * CHUNK)] = *byte;
-        at += 1;
-    }
-    at
+/// The bytes of a word that need an escape: the highest bit of each is set, and no other.
+fn escaped(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const LOW: u64 = ONES * 0x7f;
+    // The highest bit of each byte that is zero: there no sum carries, and no bit is set.
+    let zeros = |word: u64| !(((word & LOW) + LOW) | word | LOW);
+    zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')))
 }
 
 /// Whether a client takes an event stream and nothing else, so that its result comes as one.
@@ -194,7 +194,7 @@ mod tests {
             ["", "{}", r#"{"a":"b\"c\\\n\u0001\u00e4","d":[1,null]}"#, "\"\u{e4}\u{2028}\""];
         let runs = ["\"".repeat(70), "\\".repeat(33), "x".repeat(64)];
         for text in texts.into_iter().chain(runs.iter().map(String::as_str)) {
-            for before in 0..=CHUNK {
+            for before in 0..=2 * WORD {
                 let text = format!("{}{text}", "x".repeat(before));
                 let mut out = b"before".to_vec();
                 quoted(&mut out, text.as_bytes());
