@@ -211,9 +211,7 @@ fn read_document(text: &str, shown: &str, settings: &mut Settings) -> Result<(),
             let before = error.span().map_or(0, |span| span.start).min(text.len());
             let line = 1 + text.get(..before).unwrap_or_default().matches('\n').count();
             let message = error.message();
-            return fail(format!(
-                "the configuration {shown} is no TOML: line {line}: {message}"
-            ));
+            return fail(format!("the configuration {shown} is no TOML: line {line}: {message}"));
         }
     };
     let place = format!("in the {shown}");

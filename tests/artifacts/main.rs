@@ -19,22 +19,13 @@ mod closure_large;
 mod export;
 mod export_rules;
 mod fuzz;
+mod fuzzed;
 mod naive;
 mod naive_semantics;
 mod properties;
 mod semantics;
 mod table;
 mod vectors;
-
-/// What fuzzing holds the two implementations to.
-mod fuzzed {
-    pub use crate::{naive, naive_semantics};
-
-    #[path = "../../fuzz/src/canonical.rs"]
-    pub mod canonical;
-    #[path = "../../fuzz/src/publish.rs"]
-    pub mod publish;
-}
 
 #[path = "../support/generator.rs"]
 mod generator;

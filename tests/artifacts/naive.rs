@@ -48,11 +48,8 @@ fn read(bytes: &[u8]) -> (BTreeMap<String, String>, Vec<&'static str>) {
     let mut input = Input { rest: text.chars().rev().collect(), faults: Vec::new() };
     input.space();
     let is_object = input.next_is('{');
-    let members = if is_object {
-        input.members(1)
-    } else {
-        input.value(1).map(|_| BTreeMap::new())
-    };
+    let members =
+        if is_object { input.members(1) } else { input.value(1).map(|_| BTreeMap::new()) };
     input.space();
     match &members {
         Err(class) => input.faults.push(class),

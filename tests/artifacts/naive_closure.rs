@@ -44,7 +44,8 @@ impl Store {
         let Some(value) = self.value(id) else { return Vec::new() };
         let items = value["references"].as_array().cloned().unwrap_or_default();
         let named = items.iter().filter_map(|item| {
-            let id = item["artifact_id"].as_str().filter(|id| naive_semantics::is_identifier(id))?;
+            let id =
+                item["artifact_id"].as_str().filter(|id| naive_semantics::is_identifier(id))?;
             Some((id.to_owned(), item["relation"].as_str().unwrap_or_default().to_owned()))
         });
         named.collect()
@@ -109,7 +110,11 @@ impl Store {
             let id = named.and_then(Value::as_str).unwrap_or_default().to_owned();
             let word = item["disposition"].as_str().unwrap_or_default();
             let closes = ["resolved", "overruled", "withdrawn"].contains(&word);
-            if closes { disposed.insert(id) } else { open.insert(id) };
+            if closes {
+                disposed.insert(id)
+            } else {
+                open.insert(id)
+            };
         }
         disposed.difference(&open).cloned().collect()
     }
@@ -126,9 +131,10 @@ impl Store {
         let objects = |id: &&String| {
             self.is(id, "OBJECTION")
                 && self.faults(id).is_empty()
-                && self.references(id).iter().any(|(id, relation)| {
-                    relation == "objects-to" && closure.contains(id)
-                })
+                && self
+                    .references(id)
+                    .iter()
+                    .any(|(id, relation)| relation == "objects-to" && closure.contains(id))
         };
         let known = self.artifacts.keys().filter(|id| !closure.contains(*id));
         known.filter(objects).cloned().collect()

@@ -46,7 +46,10 @@ pub fn examine(artifact: &Value) -> (Violations, Vec<&'static str>) {
             found.wrong(&format!("/references/{at}"));
             continue;
         };
-        found.unless(has_identifier(reference, "artifact_id"), &format!("/references/{at}/artifact_id"));
+        found.unless(
+            has_identifier(reference, "artifact_id"),
+            &format!("/references/{at}/artifact_id"),
+        );
         let good = reference
             .get("relation")
             .is_none_or(|word| word.as_str().is_some_and(|word| RELATIONS.contains(&word)));

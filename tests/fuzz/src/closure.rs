@@ -98,7 +98,11 @@ fn kind(choice: usize, number: usize) -> (&'static str, Value, &'static str) {
         9 => ("REVISION", json!({"statement": "s", "n": number}), "revises"),
         10 => {
             let class = "HYPOTHESIS";
-            ("EVIDENCE", json!({"content": "c", "provenance_class": class, "n": number}), "supports")
+            (
+                "EVIDENCE",
+                json!({"content": "c", "provenance_class": class, "n": number}),
+                "supports",
+            )
         }
         state => {
             let state = states[(state - 11) % 4];
