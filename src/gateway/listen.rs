@@ -24,6 +24,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
 use super::answer::Reply;
+use super::rounds::Rounds;
 use super::watch::{Watch, Watched};
 
 /// Bytes of a request's header at most; more is refused with 431.
@@ -174,13 +175,14 @@ where
         .serve_connection(io, service)
         .with_upgrades();
     let mut http = pin!(http);
+    let rounds = Rounds::default();
     let mut alarm = pin!(tokio::time::sleep(bounds.header));
     let (mut stop, mut end) = (pin!(life.stop.cancelled()), pin!(life.end.cancelled()));
     let (mut stop_armed, mut end_armed, mut stopping) = (false, false, false);
     loop {
         tokio::select! {
             biased;
-            ended = &mut http => {
+            ended = poll_fn(|context| rounds.poll(http.as_mut(), context)) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection broke");
                 }

@@ -9,11 +9,14 @@ mod answer;
 mod body;
 mod caller;
 mod feed;
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod http;
 mod listen;
 mod mcp;
 mod request_id;
+mod rounds;
 mod watch;
 
 use std::borrow::Cow;

@@ -9,6 +9,8 @@ pub mod cursor;
 pub mod disk;
 pub mod error;
 pub mod fold;
+#[doc(hidden)]
+pub mod fuzzing;
 mod lease;
 pub mod log;
 mod numbers;
