@@ -1,6 +1,7 @@
 //! The load harness of Parley: it loads a forum, checks everything that it answers, and says how
 //! fast it was, beside what the bare machine can do.
 
+mod body;
 mod cast;
 mod ceiling;
 mod ceiling_actors;

@@ -52,7 +52,8 @@ impl Site {
         let mut set = vec![RATES_OFF.to_owned()];
         set.extend(keys.iter().cloned());
         set.extend(options.set.iter().cloned());
-        let server = Server::start(&binary, &folder.path().join("forum"), &set)?;
+        let server =
+            Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
         let token = server.admin_token()?;
         let address = server.address();
         Ok(Self { address, host: address.to_string(), own: Some((server, folder)), token })

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, ensure};
 use indicatif::ProgressBar;
 
+use crate::body::push_body;
 use crate::cast::Cast;
 use crate::clock;
 use crate::dice::{self, Dice};
@@ -81,6 +82,8 @@ pub struct Yield {
     pub elapsed: Duration,
     /// Latencies by slice.
     pub latencies: Arc<Latencies>,
+    /// Those of refusals.
+    pub refusals: Arc<Latencies>,
 }
 
 impl Work {
@@ -194,16 +197,44 @@ impl Work {
         course: Course,
         bar: &ProgressBar,
     ) -> anyhow::Result<Yield> {
+        let crew = self.gather(course.connections, bar).await?;
+        self.play(crew, course).await
+    }
+
+    /// Connects so many writers.
+    pub async fn gather(
+        self: &Arc<Self>,
+        connections: usize,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Crew> {
         let mut writers = Vec::new();
-        for index in 0..course.connections {
+        for index in 0..connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
         }
+        Ok(Crew(writers))
+    }
+
+    /// Writes as long as it takes until one act is acknowledged; gives how long that was.
+    pub async fn first_answer(self: &Arc<Self>) -> anyhow::Result<Duration> {
+        let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
+        let begun = clock::now();
+        while !writer.step(0, false).await? {}
+        Ok(clock::now() - begun)
+    }
+
+    /// Lets writers that are connected write for one round.
+    pub async fn play(self: &Arc<Self>, crew: Crew, course: Course) -> anyhow::Result<Yield> {
+        let Crew(writers) = crew;
         let latencies = Arc::new(Latencies::new(course.slices));
+        let refusals = Arc::new(Latencies::new(1));
         let before = self.tally.acknowledged.load(Ordering::Relaxed);
         let begun = clock::now();
         let tasks: Vec<_> = writers
             .into_iter()
-            .map(|writer| tokio::spawn(writer.run(course, begun, Arc::clone(&latencies))))
+            .map(|writer| {
+                let counted = (Arc::clone(&latencies), Arc::clone(&refusals));
+                tokio::spawn(writer.run(course, begun, counted))
+            })
             .collect();
         let until = tokio::time::Instant::from_std(begun + course.duration + GRACE);
         let mut ended = begun;
@@ -215,9 +246,12 @@ impl Work {
             }
         }
         let acknowledged = self.tally.acknowledged.load(Ordering::Relaxed) - before;
-        Ok(Yield { acknowledged, elapsed: ended - begun, latencies })
+        Ok(Yield { acknowledged, elapsed: ended - begun, latencies, refusals })
     }
 }
+
+/// Writers that are connected.
+pub struct Crew(Vec<Writer>);
 
 /// One connection.
 struct Writer {
@@ -249,7 +283,12 @@ impl Writer {
         Ok(Self { work, index, connection, dice, request, envelope, bar, fan })
     }
 
-    async fn run(mut self, course: Course, begun: Instant, latencies: Arc<Latencies>) -> Instant {
+    async fn run(
+        mut self,
+        course: Course,
+        begun: Instant,
+        (latencies, refusals): (Arc<Latencies>, Arc<Latencies>),
+    ) -> Instant {
         let until = begun + course.duration;
         let slice = course.duration.div_f64(course.slices.max(1) as f64);
         let mut pace = course
@@ -274,7 +313,7 @@ impl Writer {
                     failures = 0;
                     counted += 1;
                 }
-                Ok(false) => {}
+                Ok(false) => refusals.record(self.index, 0, clock::micros_since(due)),
                 Err(_) => failures += 1,
             }
             if failures > FAILURES_MAX {
@@ -436,43 +475,4 @@ fn push_number(out: &mut Vec<u8>, number: u64) {
     use std::io::Write as _;
     // Writing into a vector cannot fail.
     let _ = write!(out, "{number}");
-}
-
-/// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
-pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
-    const FILLER: &[u8] =
-        b"whoever reads this learns nothing new but how long a message is and that \
-        the one before it was much the same, which is what a load generator has to say ";
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let end = out.len() + length;
-    let tag = dice::mix(seed ^ 0x706c).wrapping_add(serial);
-    out.extend((0..16).map(|digit| HEX[(tag >> (60 - 4 * digit)) as usize & 15]));
-    out.push(b' ');
-    let mut at = (serial % FILLER.len() as u64) as usize;
-    while out.len() < end {
-        let piece = &FILLER[at..FILLER.len().min(at + end - out.len())];
-        out.extend_from_slice(piece);
-        at = 0;
-    }
-    out.truncate(end);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Goal: bodies are as long as asked and differ. Method: some serials and lengths.
-    #[test]
-    fn bodies() {
-        let make = |serial, length| {
-            let mut out = Vec::new();
-            push_body(&mut out, 1, serial, length);
-            out
-        };
-        for length in [32, 300, 500] {
-            assert_eq!(make(7, length).len(), length);
-        }
-        assert_ne!(make(1, 300), make(2, 300));
-        assert_eq!(make(1, 300), make(1, 300));
-    }
 }

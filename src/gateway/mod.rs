@@ -13,7 +13,9 @@ mod host;
 mod http;
 mod listen;
 mod mcp;
+mod newcomers;
 mod request_id;
+mod unread;
 mod watch;
 
 use std::borrow::Cow;

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::rest;
+use crate::body::push_body;
 use crate::cast::Cast;
 use crate::ceiling::{self, Playing};
 use crate::ceiling_feed::CONTROL;
@@ -22,7 +23,7 @@ use crate::site::Site;
 use crate::socket::{Feed, Request};
 use crate::verify::feed::{Tape, completeness};
 use crate::verify::{Findings, readback};
-use crate::work::{Course, Work, push_body};
+use crate::work::{Course, Work};
 
 /// Keeps the feeds of one identity below their cap: a token has eight members.
 const LISTENERS_A_MEMBER: usize = 6;

@@ -3,6 +3,7 @@
 pub mod crash;
 pub mod fanout;
 pub mod idle;
+pub mod overload;
 pub mod post;
 pub mod swarm;
 
