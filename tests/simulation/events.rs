@@ -23,6 +23,9 @@ use crate::record::Held;
 use crate::sessions::{Session, position};
 use crate::world::{Listener, World};
 
+/// Items of a page: more than any thread has.
+const PAGE: u64 = 10_000;
+
 /// What may happen.
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -32,6 +35,7 @@ enum Event {
     Fold,
     Inbox,
     Held,
+    Read,
     Listen,
     Leave,
     Stall,
@@ -68,7 +72,8 @@ impl World {
             (4, Event::Fold),
             (6, Event::Inbox),
             (2, Event::Held),
-            (5, Event::Listen),
+            (3, Event::Read),
+            (8, Event::Listen),
             (2, Event::Leave),
             (3, Event::Stall),
             (2, Event::Abandon),
@@ -92,6 +97,7 @@ impl World {
             Event::Fold => self.fold(life)?,
             Event::Inbox => self.inbox(life).await?,
             Event::Held => self.hold(life)?,
+            Event::Read => self.read(life).await?,
             Event::Listen => self.listen(life)?,
             Event::Leave => self.leave(),
             Event::Stall => self.stall(),
@@ -206,8 +212,12 @@ impl World {
     /// The folder takes a step.
     fn fold(&mut self, life: &mut Life) -> Result<(), String> {
         let durable = self.chance.percent(30);
-        let folded = if durable { life.folder.finish().map(|()| true) } else { life.folder.step() };
-        match folded {
+        let mut fold = || match durable {
+            true => life.folder.finish().map(|()| true),
+            false => life.folder.step(),
+        };
+        // What failed on a bad disk may show only now; then the archive was opened anew.
+        match fold().or_else(|_| fold()) {
             Ok(_) => Ok(()),
             Err(_) if self.troubled => Ok(()),
             Err(error) => Err(format!("folding fails: {error}")),
@@ -277,6 +287,22 @@ impl World {
             record.lock().unwrap().inbox_read(&reading, &outcome, &door.engine.journal);
         });
         self.held.push((held, task));
+        Ok(())
+    }
+
+    /// A thread is read: every message that the log holds, in order.
+    async fn read(&mut self, life: &Life) -> Result<(), String> {
+        let Some((_, token)) = self.somebody() else { return Ok(()) };
+        let threads: Vec<ThreadId> = self.record().shadow.threads.keys().copied().collect();
+        if threads.is_empty() {
+            return Ok(());
+        }
+        let (thread, since) = (self.chance.pick(&threads), self.cursor(30));
+        let after = since.as_deref().map_or(0, position);
+        let call = Call::ReadFlat(thread, Page { cursor: since, limit: Some(PAGE) });
+        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
+        let outcome = life.door.perform(&caller, call, None).await;
+        self.record().thread_read(thread, after, &outcome, &life.door.engine.journal);
         Ok(())
     }
 

@@ -305,6 +305,36 @@ impl Record {
         }
     }
 
+    /// The messages of a thread after the position `since` were read.
+    pub fn thread_read(
+        &mut self,
+        thread: ThreadId,
+        since: u64,
+        outcome: &Result<Answer, Refusal>,
+        journal: &Journal,
+    ) {
+        self.catch_up(journal);
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(refusal) => return self.check(Err(format!("{thread} is not read: {refusal}"))),
+        };
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        let messages = body["messages"].as_array().into_iter().flatten();
+        let found: Vec<MessageId> =
+            messages.filter_map(|it| it["id"].as_str().and_then(MessageId::parse)).collect();
+        let here = self.shadow.seen.iter().filter(|seen| seen.act.thread == thread);
+        let later = here.filter(|seen| seen.number * 16 > since);
+        let want: Vec<MessageId> =
+            later.filter_map(|seen| seen.act.message()).map(|message| message.id).collect();
+        self.trace.note("read", &[thread.0, since, found.len() as u64]);
+        if found != want {
+            self.check(Err(format!("{thread} is read as {found:?}, and holds {want:?}")));
+        }
+        if let Some(cursor) = body["cursor"].as_str() {
+            self.give_cursor(cursor, journal);
+        }
+    }
+
     /// A listener was told something.
     pub fn heard(&mut self, session: usize, sent: &Sent, journal: &Journal) {
         self.catch_up(journal);

@@ -28,8 +28,6 @@ pub struct Session {
     /// Cursors that it was given.
     pub cursors: Vec<Box<str>>,
     pub alive: bool,
-    /// It takes nothing for the time being.
-    pub stalled: bool,
 }
 
 /// The position that a cursor's text begins with.
@@ -53,7 +51,6 @@ impl Session {
             caught_up: false,
             cursors: vec![cursor.into()],
             alive: true,
-            stalled: false,
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Temper {
 impl Temper {
     /// The temper that chance gives.
     pub fn new(chance: &Chance) -> Self {
-        let calls = 2 + chance.place(9);
+        let calls = 3 + chance.place(8);
         let mut limits = Limits { writes_per_minute: 0, ..Limits::default() };
         if chance.percent(20) {
             (limits.writes_per_minute, limits.writes_burst) = (60, 20);
@@ -55,14 +55,14 @@ impl Temper {
         Self {
             calls,
             threads: 1 + chance.place(8),
-            listeners: chance.place(6),
-            pace_ms: chance.pick(&[0, 1, 2, 4]),
-            delay_ms: chance.pick(&[0, 1, 4, 12]),
+            listeners: chance.place(5),
+            pace_ms: chance.pick(&[1, 2, 4, 8]),
+            delay_ms: chance.pick(&[0, 1, 3, 8]),
             batch: chance.pick(&[1, 3, 64]),
             keys: chance.pick(&[10, 30, 70]),
             panics: chance.pick(&[0, 0, 5, 25]),
             commits: chance.pick(&[15, 30, 60]),
-            crashes: chance.pick(&[0, 1, 3]),
+            crashes: chance.pick(&[0, 1, 2]),
             troubles: chance.pick(&[0, 1, 3]),
             jumps: chance.pick(&[0, 1, 3]),
             journal: Options {
@@ -72,7 +72,7 @@ impl Temper {
                 ..Options::default()
             },
             bounds: Bounds {
-                writes_max: chance.pick(&[1, calls, 64]),
+                writes_max: chance.pick(&[2, calls, 64]),
                 reads_max: 64,
                 wait_ms: chance.pick(&[20, 250]),
             },

@@ -277,7 +277,8 @@ impl World {
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {
             let step = life.writer.step();
-            life.folder.step().map_err(|error| format!("folding fails: {error}"))?;
+            let folded = life.folder.step().or_else(|_| life.folder.step());
+            folded.map_err(|error| format!("folding fails: {error}"))?;
             elapse(3).await;
             self.ground.clock.pass(3);
             self.inspect(life)?;
