@@ -12,6 +12,7 @@ use parley_protocol::wire::frame::Type;
 use super::chunks::too_old;
 use super::client::{self, ClientFrame};
 use super::replay::{Replay, Sent, Sources, Step};
+use crate::interference::Flaw;
 use crate::outlet::told::Told;
 use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
 
@@ -57,6 +58,12 @@ impl Feed {
         if age > sources.replay_max {
             return Err(too_old());
         }
+        let since = match since {
+            Some(since) if sources.plants(Flaw::SkipCursor) => {
+                Some(Position::after(since.entry() + 1))
+            }
+            since => since,
+        };
         let outlet = Outlet::new(subscription, sources.hub.caps.buffer);
         sources.hub.seat(&outlet)?;
         let mut feed = Self {

@@ -69,13 +69,14 @@ pub struct Folder {
 impl Folder {
     /// A folder that goes on from what `archive` holds.
     pub fn new(around: Around, archive: Archive) -> Self {
+        let since_sync = around.clock.stopwatch();
         Self {
             around,
             archive: Some(archive),
             rescued: None,
             snapshots: Vec::new(),
             slice: SLICE_MAX,
-            since_sync: Stopwatch::start(),
+            since_sync,
         }
     }
 
@@ -177,7 +178,7 @@ impl Folder {
         }
         (self.around.room)()?;
         let now = self.around.clock.now();
-        let work = Stopwatch::start();
+        let work = self.around.clock.stopwatch();
         let archive = self.archive.as_ref().expect("opened above");
         let folded = archive.fold(&slice, &snapshots, now, sync);
         let folded = folded.and_then(|progress| Ok((progress, archive.read()?)));
@@ -195,7 +196,7 @@ impl Folder {
         views.folded(read);
         if is_durable {
             views.synced(progress.derived_upto);
-            self.since_sync = Stopwatch::start();
+            self.since_sync = self.around.clock.stopwatch();
         }
         Ok(true)
     }

@@ -34,6 +34,8 @@ use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread::Thread;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::interference::{Flaw, Interference, plants};
+
 pub use numbers::JournalNumbers;
 pub use publisher::{Batch, Listening, Publisher};
 pub use queue::Refused;
@@ -134,6 +136,8 @@ pub struct Journal {
     log: Arc<log::Log>,
     listeners: Arc<publisher::Listeners>,
     cursors: cursor::Cursors,
+    /// Tests only.
+    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Journal {
@@ -204,6 +208,9 @@ impl Journal {
 
     /// Where new messages, events and claims take their numbers from.
     pub fn numbers(&self) -> JournalNumbers<'_> {
+        if plants(self.interference.as_ref(), Flaw::ReuseId) {
+            self.counters.repeat_message();
+        }
         JournalNumbers(&self.counters)
     }
 

@@ -26,6 +26,7 @@ use super::view::{TailMax, Views};
 use super::writer::Writer;
 use super::{Committed, Journal, log};
 use crate::clock::Clock;
+use crate::interference::Interference;
 
 /// The file of the archive.
 pub const ARCHIVE_NAME: &str = "archive.redb";
@@ -53,6 +54,19 @@ impl Journal {
         options: Options,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
+    ) -> Result<Opened, StoreError> {
+        Self::open_with(options, disk, clock, None)
+    }
+
+    /// The same, with what a test puts in its way.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_with(
+        options: Options,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        interference: Option<Arc<dyn Interference>>,
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
@@ -82,6 +96,7 @@ impl Journal {
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
             cursors: Cursors::new(&meta, Arc::clone(&views)),
+            interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
@@ -96,7 +111,8 @@ impl Journal {
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Folder::new(around, archive);
-        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        writer.interference = interference;
         Ok(Opened { journal, writer, publisher, folder, meta })
     }
 }

@@ -18,6 +18,7 @@ use super::room::Room;
 use super::view::Views;
 use super::{Append, Committed, Done, Item};
 use crate::clock::{Clock, Stopwatch};
+use crate::interference::{Flaw, Interference, plants};
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
@@ -55,6 +56,8 @@ pub struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: Options,
     pub(super) outbox: mpsc::Sender<Outgoing>,
+    /// Tests only.
+    pub(super) interference: Option<Arc<dyn Interference>>,
     state: State,
 }
 
@@ -111,7 +114,7 @@ impl Writer {
             last_batch: 0,
             gauges,
         };
-        Self { queue, log, views, room, clock, options, outbox, state }
+        Self { queue, log, views, room, clock, options, outbox, interference: None, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -163,6 +166,11 @@ impl Writer {
 
     /// Does one thing without ever waiting for anything but the disk.
     pub fn step(&mut self) -> Step {
+        self.step_of(self.options.batch_entries_max as usize)
+    }
+
+    /// The same, committing `entries_max` of what is queued at most.
+    pub fn step_of(&mut self, entries_max: usize) -> Step {
         if let Some(pending) = self.state.pending.take()
             && !self.hand_on(pending)
         {
@@ -178,7 +186,7 @@ impl Writer {
             return Step::Full;
         }
         let mut items = std::mem::take(&mut self.state.items);
-        self.queue.take(self.options.batch_entries_max as usize, &mut items);
+        self.queue.take(entries_max, &mut items);
         if items.is_empty() {
             self.state.items = items;
             return match (self.queue.is_done(), self.state.down_since) {
@@ -260,7 +268,10 @@ impl Writer {
     }
 
     fn commit(&mut self, draft: Draft) {
-        let Draft { committed, answers } = draft;
+        let Draft { committed, mut answers } = draft;
+        if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
+            self.hand_on(Outgoing { batch: None, answers: std::mem::take(&mut answers) });
+        }
         let mut batch = None;
         if !committed.is_empty() {
             if let Err(error) = self.write(&committed) {
