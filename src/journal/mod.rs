@@ -5,6 +5,9 @@
 //! replies go out and the hub is told, in that order.
 
 pub mod archive;
+pub mod backup;
+mod calm;
+pub mod check;
 pub mod cursor;
 pub mod disk;
 pub mod error;
@@ -13,12 +16,14 @@ pub mod fold;
 pub mod fuzzing;
 mod lease;
 pub mod log;
+pub mod migration;
 mod numbers;
 pub mod options;
 mod publisher;
 mod queue;
 pub mod recovery;
 mod room;
+pub mod still;
 mod tail;
 pub mod tokens;
 pub mod view;

@@ -27,6 +27,7 @@ use super::error::StoreError;
 use super::tail::{Tail, weight};
 
 pub use acts::Placed;
+pub(super) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::Inbox;
 pub use scan::{Page, Scan};
@@ -344,6 +345,11 @@ impl View {
     /// The place after everything that the last entry shown has caused: a cursor for "now".
     pub fn position(&self) -> Position {
         Position::after(self.0.last)
+    }
+
+    /// The archive's part of it.
+    pub(super) fn archive(&self) -> Arc<ArchiveRead> {
+        Arc::clone(&self.0.archive)
     }
 
     /// The head of `thread`, or `None` if there is no such thread.
