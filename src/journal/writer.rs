@@ -149,7 +149,7 @@ impl Writer {
     /// grow with the load and leave the other half under way; one that comes alone waits for
     /// nobody.
     fn gather(&self, delay: Duration) {
-        let expected = (self.queue.len() + self.state.last_batch) / 2;
+        let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
         if expected > 1 && !delay.is_zero() {
             self.queue.wait_for(expected, Some(delay));
         }
