@@ -191,6 +191,7 @@ impl Forum {
         let mut looks = tokio::time::interval(Duration::from_millis(residence.sweep_ms));
         loop {
             tokio::select! {
+                biased;
                 () = self.inner.stopping.cancelled() => return,
                 _ = looks.tick() => {}
             }

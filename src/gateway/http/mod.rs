@@ -88,11 +88,11 @@ impl Gateway {
     /// What answers `method` at `path`; `None` if nothing does.
     pub(super) fn route<'p>(&self, method: &Method, path: &'p str) -> Option<Endpoint<'p>> {
         let method = method.as_str();
-        if let Found::Operation(operation, value) = find(method, path, self.profiles) {
-            return Some(Endpoint::Operation(operation, value));
-        }
         if let Some((methods, fixed)) = self.fixed(path) {
             return methods.contains(&method).then_some(Endpoint::Fixed(fixed));
+        }
+        if let Found::Operation(operation, value) = find(method, path, self.profiles) {
+            return Some(Endpoint::Operation(operation, value));
         }
         token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
     }

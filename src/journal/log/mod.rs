@@ -7,7 +7,7 @@
 //! is not folded yet, and by its name voids whatever else the old one may hold.
 
 pub(super) mod backend;
-mod chunk;
+pub(super) mod chunk;
 mod hold;
 mod refill;
 mod segment;

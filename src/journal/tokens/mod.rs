@@ -27,6 +27,7 @@ use super::disk::Disk;
 use super::error::StoreError;
 use super::migration;
 use crate::clock::Clock;
+use crate::interference::{Flaw, Interference, plants};
 
 pub use first::{ADMIN_TOKEN_NAME, FirstStart};
 pub use new::{Name, NewToken};
@@ -56,6 +57,8 @@ pub struct Tokens {
     /// Held while a change is written, so that they come one after another.
     store: Mutex<Store>,
     revoked: watch::Sender<u64>,
+    /// Tests only.
+    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Tokens {
@@ -84,7 +87,13 @@ impl Tokens {
             snapshot: ArcSwap::from_pointee(snapshot),
             store: Mutex::new(store),
             revoked: watch::Sender::new(0),
+            interference: None,
         })
+    }
+
+    /// The same, with what a test puts in its way.
+    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
+        Self { interference, ..self }
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {
@@ -232,7 +241,9 @@ impl Tokens {
             return Err(Refusal::new(Reason::LastAdmin, detail));
         }
         record.revoked_at = Some(now);
-        store.put(&record)?;
+        if !plants(self.interference.as_ref(), Flaw::ForgetRevocation) {
+            store.put(&record)?;
+        }
         snapshot.put(record);
         self.snapshot.store(Arc::new(snapshot));
         self.revoked.send_modify(|count| *count += 1);
