@@ -53,7 +53,8 @@ pub async fn round(
     let per_second = outcome.acknowledged as f64 / seconds;
     let baseline: Vec<_> = report.rounds.iter().map(|round| round.per_second).collect();
     let goodput = per_second / median(&baseline);
-    let growth = server.rss_max.saturating_sub(standing);
+    let growth = server.rss_end.saturating_sub(standing);
+    let most = server.rss_max.saturating_sub(standing);
     let refusals = Percentiles::from(&outcome.refusals.merged(None));
     report.rounds.push(Round {
         name: "overload".to_owned(),
@@ -65,6 +66,7 @@ pub async fn round(
     });
     report.figure("overload: share of the baseline", goodput);
     report.figure("overload: memory growth, MiB", growth as f64 / MIB);
+    report.figure("overload: memory growth in between, at most, MiB", most as f64 / MIB);
     report.figure("overload: refusals", refusals.count as f64);
     report.figure("overload: a refusal takes, median ms", refusals.p50_ms);
     report.figure("overload: a refusal takes, p99 ms", refusals.p99_ms);
