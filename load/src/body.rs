@@ -1,6 +1,13 @@
-//! What messages of the load say.
+//! What messages say: bodies that differ, as long as asked, with nothing to escape.
 
 use crate::dice;
+
+/// Appends a number in digits.
+pub fn push_number(out: &mut Vec<u8>, number: u64) {
+    use std::io::Write as _;
+    // Writing into a vector cannot fail.
+    let _ = write!(out, "{number}");
+}
 
 /// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
 pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {

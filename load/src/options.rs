@@ -46,6 +46,8 @@ pub enum Mode {
     Crash,
     /// A steady rate for a long time.
     Soak,
+    /// Inboxes: listeners that resume at once, questions to anyone, questions of one's own.
+    Inbox,
 }
 
 impl Mode {
@@ -60,6 +62,7 @@ impl Mode {
             Self::Idle => "idle",
             Self::Crash => "crash",
             Self::Soak => "soak",
+            Self::Inbox => "inbox",
         }
     }
 }
@@ -76,19 +79,19 @@ struct Flags {
     /// How long each round loads: 30s, 5m, 1h.
     #[arg(long)]
     duration: Option<String>,
-    /// Participants that speak.
+    /// Participants that speak, or are known (inbox).
     #[arg(long)]
     agents: Option<usize>,
     /// Connections that write (post, hot, soak, ceiling).
     #[arg(long)]
     connections: Option<usize>,
-    /// Threads: alive at a time, or to create (idle).
+    /// Threads: alive at a time, or to create (idle), or asked by one participant (inbox).
     #[arg(long)]
     threads: Option<usize>,
     /// Feeds to hold open.
     #[arg(long)]
     listeners: Option<usize>,
-    /// Listeners beside them that do not keep up (fanout).
+    /// Listeners beside them that do not keep up, in every second round (fanout).
     #[arg(long)]
     slow_listeners: Option<usize>,
     /// Acts a second in all; makes an open loop.
@@ -118,10 +121,15 @@ struct Flags {
     /// Leave the ceiling out.
     #[arg(long)]
     no_ceiling: bool,
-    /// Threads stored beside the active ones (post, hot).
+    /// Fail, too, if a bound is missed.
+    #[arg(long)]
+    enforce: bool,
+    /// Threads stored beside the others; rounds alternate with a server without them (post), or
+    /// the same is measured once more with them (idle).
     #[arg(long)]
     stored: Option<usize>,
-    /// Messages put into each thread before the measurement (post, hot).
+    /// Messages put into each thread before the measurement; in hot, rounds alternate with empty
+    /// threads.
     #[arg(long)]
     prefill: Option<usize>,
     /// Characters of a body.
@@ -187,6 +195,8 @@ pub struct Options {
     pub rounds: usize,
     /// Whether the ceiling is measured along.
     pub ceiling: bool,
+    /// Whether a bound that is missed makes the run fail.
+    pub enforce: bool,
     /// Threads stored beside the active ones.
     pub stored: usize,
     /// Messages put into each thread beforehand.
@@ -239,14 +249,7 @@ const fn defaults(mode: Mode) -> Defaults {
             mcp: 0.5,
             ..base
         },
-        Mode::Fanout => Defaults {
-            seconds: 10,
-            agents: 8,
-            connections: 8,
-            threads: 64,
-            listeners: 1_000,
-            ..base
-        },
+        Mode::Fanout => Defaults { seconds: 10, threads: 64, listeners: 1_000, ..base },
         Mode::Hot => Defaults { threads: 1, ..base },
         Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
         Mode::Crash => Defaults {
@@ -259,6 +262,9 @@ const fn defaults(mode: Mode) -> Defaults {
             mcp: 0.3,
         },
         Mode::Soak => Defaults { seconds: 600, rounds: 1, ..base },
+        Mode::Inbox => {
+            Defaults { agents: 50_000, threads: 500_000, listeners: 10_000, rounds: 5, ..base }
+        }
     }
 }
 
@@ -306,6 +312,7 @@ impl Flags {
             mcp: self.mcp.or(file.mcp),
             rounds: self.rounds.or(file.rounds),
             no_ceiling: self.no_ceiling || file.no_ceiling,
+            enforce: self.enforce || file.enforce,
             stored: self.stored.or(file.stored),
             prefill: self.prefill.or(file.prefill),
             body: self.body.or(file.body),
@@ -329,7 +336,8 @@ impl Flags {
         ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
         ensure!(self.url.is_none() || self.token.is_some(), "--url needs an admin --token");
         ensure!(
-            self.url.is_none() || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Ceiling),
+            self.url.is_none()
+                || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Inbox | Mode::Ceiling),
             "{} works on a server of its own only: leave --url out",
             mode.name()
         );
@@ -345,14 +353,16 @@ impl Flags {
         let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
         let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);
         let connections = self.connections.filter(|_| mode != Mode::Swarm).unwrap_or(as_agents);
+        // In `inbox` each of the sizes may be 0, which leaves its part out.
+        let least = |count: usize| if mode == Mode::Inbox { 0 } else { count };
         Ok(Options {
             mode,
             url: self.url,
             token: self.token,
             duration,
-            agents: self.agents.unwrap_or(defaults.agents).max(3),
+            agents: self.agents.unwrap_or(defaults.agents).max(least(3)),
             connections: connections.max(1),
-            threads: self.threads.unwrap_or(defaults.threads).max(1),
+            threads: self.threads.unwrap_or(defaults.threads).max(least(1)),
             listeners: self.listeners.unwrap_or(defaults.listeners),
             slow_listeners: self.slow_listeners.unwrap_or(0),
             rate,
@@ -362,6 +372,7 @@ impl Flags {
             mcp,
             rounds: self.rounds.unwrap_or(defaults.rounds).max(1),
             ceiling: !self.no_ceiling,
+            enforce: self.enforce,
             stored: self.stored.unwrap_or(0),
             prefill: self.prefill.unwrap_or(0),
             body,

@@ -5,11 +5,12 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 use crate::clock;
 
@@ -25,7 +26,10 @@ impl Folder {
     /// A new folder beside the build's output: on a disk, where a memory file system would make
     /// every sync free.
     pub fn new(name: &str) -> anyhow::Result<Self> {
-        let path = target_folder().join("load-data").join(format!("{name}-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{name}-{}-{number}", std::process::id());
+        let path = target_folder().join("load-data").join(name);
         if path.exists() {
             std::fs::remove_dir_all(&path)?;
         }
@@ -44,6 +48,24 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Lets this process, and those that it starts, open as many files as the system allows.
+///
+/// # Errors
+/// If not even so many as are `wanted` are allowed.
+pub fn raise_files(wanted: usize) -> anyhow::Result<()> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+            .context("cannot raise the limit of open files")?;
+    }
+    let allowed = maximum.unwrap_or(u64::MAX);
+    ensure!(
+        allowed >= wanted as u64,
+        "this run needs {wanted} open files, the system allows {allowed}: raise `ulimit -Hn`"
+    );
+    Ok(())
 }
 
 /// The folder of the build that this program came from.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, ensure};
 use indicatif::ProgressBar;
 
-use crate::body::push_body;
+use crate::body::{push_body, push_number};
 use crate::cast::Cast;
 use crate::clock;
 use crate::dice::{self, Dice};
@@ -154,41 +154,64 @@ impl Work {
         prefill: usize,
         bar: &ProgressBar,
     ) -> anyhow::Result<()> {
-        let slots = self.slots.len() as u64;
-        self.step_all(connections, slots, true, bar).await?;
+        let slots = self.slots.len();
+        // Two writers must not open the thread of one place.
+        self.step_each(connections.min(slots), (0..slots).collect(), true, bar).await?;
         let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
         ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.told());
-        self.step_all(connections, slots * prefill as u64, false, bar).await
+        let steps = (0..slots * prefill).map(|step| step % slots).collect();
+        self.step_each(connections, steps, false, bar).await.map(drop)
     }
 
-    async fn step_all(
+    /// Posts once in each of these places, with all connections taking turns; gives the time.
+    pub async fn step_each(
         self: &Arc<Self>,
         connections: usize,
-        steps: u64,
+        places: Vec<usize>,
         opens: bool,
         bar: &ProgressBar,
-    ) -> anyhow::Result<()> {
-        let next = Arc::new(AtomicU64::new(0));
+    ) -> anyhow::Result<Duration> {
+        let next = Arc::new(AtomicUsize::new(0));
+        let places = Arc::new(places);
         let mut writers = Vec::new();
-        for index in 0..connections.min(self.slots.len()) {
-            let mut writer = Writer::new(Arc::clone(self), index, None).await?;
-            let (next, bar) = (Arc::clone(&next), bar.clone());
-            writers.push(tokio::spawn(async move {
-                loop {
-                    let step = next.fetch_add(1, Ordering::Relaxed);
-                    if step >= steps {
-                        return anyhow::Ok(());
-                    }
-                    let slot = step as usize % writer.work.slots.len();
-                    writer.step(slot, opens).await?;
+        for index in 0..connections {
+            writers.push(Writer::new(Arc::clone(self), index, None).await?);
+        }
+        let begun = clock::now();
+        let mut tasks = Vec::new();
+        for mut writer in writers {
+            let (next, places, bar) = (Arc::clone(&next), Arc::clone(&places), bar.clone());
+            tasks.push(tokio::spawn(async move {
+                while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    writer.step(*place, opens).await?;
                     bar.inc(1);
                 }
+                anyhow::Ok(())
             }));
         }
-        for writer in writers {
-            writer.await??;
+        for task in tasks {
+            task.await??;
         }
-        Ok(())
+        Ok(clock::now() - begun)
+    }
+
+    /// Posts once in each of these places, one after the other; gives how long each took, in
+    /// milliseconds.
+    pub async fn step_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
+        let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
+        let mut millis = Vec::with_capacity(places.len());
+        for place in places {
+            let begun = clock::now();
+            let acknowledged = writer.step(*place, false).await?;
+            ensure!(acknowledged, "an act was not taken: {}", self.tally.told());
+            millis.push(clock::micros_since(begun) as f64 / 1000.0);
+        }
+        Ok(millis)
+    }
+
+    /// The thread of each place, in order.
+    pub fn threads(&self) -> Vec<u64> {
+        self.slots.iter().map(|slot| slot.thread.load(Ordering::Relaxed)).collect()
     }
 
     /// One round of load.
@@ -484,10 +507,4 @@ async fn waited(due: Instant, until: Instant) -> Option<Instant> {
         tokio::time::sleep_until(tokio::time::Instant::from_std(early)).await;
     }
     Some(due.min(clock::now()))
-}
-
-fn push_number(out: &mut Vec<u8>, number: u64) {
-    use std::io::Write as _;
-    // Writing into a vector cannot fail.
-    let _ = write!(out, "{number}");
 }

@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use super::answer::Reply;
 use super::newcomers::Newcomers;
+use super::rounds::Rounds;
 use super::unread::Unread;
 use super::watch::{Watch, Watched};
 
@@ -195,13 +196,14 @@ async fn converse<S, F>(
         .serve_connection(io, service)
         .with_upgrades();
     let mut http = pin!(http);
+    let rounds = Rounds::default();
     let mut alarm = pin!(tokio::time::sleep(header));
     let (mut stop, mut end) = (pin!(life.stop.cancelled()), pin!(life.end.cancelled()));
     let (mut stop_armed, mut end_armed, mut stopping) = (false, false, false);
     loop {
         tokio::select! {
             biased;
-            ended = &mut http => {
+            ended = poll_fn(|context| rounds.poll(http.as_mut(), context)) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection broke");
                 }

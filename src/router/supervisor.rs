@@ -16,6 +16,7 @@ use ractor::{
 };
 
 use super::residents::Residents;
+use crate::interference::Flaw;
 use crate::thread::{Request, Surroundings, ThreadActor};
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
@@ -47,7 +48,8 @@ impl RouterState {
         if self.is_exhausted(thread) {
             return request.reply.send(Err(exhausted(thread)));
         }
-        let actor = match self.residents.get(thread) {
+        let awake = self.residents.get(thread).filter(|_| !self.around.plants(Flaw::TwoActors));
+        let actor = match awake {
             Some(actor) => actor,
             None => match self.wake(myself, thread).await {
                 Ok(actor) => actor,

@@ -46,8 +46,8 @@ def is_documented(response):
     return any(reason == known and re.search(re.escape(piece), detail) for known, piece, _ in REFUSED)
 
 
-def lenient(name):
-    """The check of that name, but for what is documented above."""
+def but_documented(name):
+    """Puts the check of that name on, but for what is documented above."""
     check = CHECKS.get_one(name)
 
     def documented(ctx, response, case):
@@ -58,9 +58,9 @@ def lenient(name):
                 return None
             raise
 
-    documented.__name__ = f"{name}_but_documented"
-    return schemathesis.check(documented)
+    documented.__name__ = name
+    CHECKS.unregister(name)
+    schemathesis.check(documented)
 
 
-for checked in ["positive_data_acceptance", "negative_data_rejection", "status_code_conformance"]:
-    lenient(checked)
+but_documented("positive_data_acceptance")
