@@ -100,6 +100,12 @@ struct Flags {
     /// How many times the rate one second in ten brings.
     #[arg(long)]
     burst: Option<f64>,
+    /// After the rounds, one with so many connections that resend at once (post).
+    #[arg(long, value_name = "CONNECTIONS", conflicts_with = "rate")]
+    overload: Option<usize>,
+    /// The core that a server of our own is pinned to, with taskset.
+    #[arg(long, value_name = "CORE")]
+    server_core: Option<usize>,
     /// Each connection sends on schedule, late or not; needs --rate.
     #[arg(long, conflicts_with = "closed")]
     open: bool,
@@ -179,6 +185,10 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Factor of the rate for one second in ten.
     pub burst: f64,
+    /// Connections of a last round, beyond what the server can take.
+    pub overload: Option<usize>,
+    /// The core that a server of our own is pinned to.
+    pub server_core: Option<usize>,
     /// Share of agents over MCP.
     pub mcp: f64,
     /// Rounds.
@@ -295,6 +305,8 @@ impl Flags {
             slow_listeners: self.slow_listeners.or(file.slow_listeners),
             rate: self.rate.or(file.rate),
             burst: self.burst.or(file.burst),
+            overload: self.overload.or(file.overload),
+            server_core: self.server_core.or(file.server_core),
             open: self.open || (!loop_given && file.open),
             closed: self.closed || (!loop_given && file.closed),
             mcp: self.mcp.or(file.mcp),
@@ -329,6 +341,10 @@ impl Flags {
             "{} works on a server of its own only: leave --url out",
             mode.name()
         );
+        ensure!(
+            self.overload.is_none() || (mode == Mode::Post && self.url.is_none()),
+            "--overload goes with post, on a server of its own"
+        );
         let duration = match self.duration {
             None => Duration::from_secs(defaults.seconds),
             Some(text) => parse_duration(&text)?,
@@ -351,6 +367,8 @@ impl Flags {
             slow_listeners: self.slow_listeners.unwrap_or(0),
             rate,
             burst: self.burst.unwrap_or(1.0).max(1.0),
+            overload: self.overload,
+            server_core: self.server_core,
             mcp,
             rounds: self.rounds.unwrap_or(defaults.rounds).max(1),
             ceiling: !self.no_ceiling,

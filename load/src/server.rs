@@ -98,14 +98,21 @@ pub struct Server {
     binary: PathBuf,
     set: Vec<String>,
     data: PathBuf,
+    core: Option<usize>,
 }
 
 impl Server {
-    /// Starts one on `data` and waits for the line that names its address.
-    pub fn start(binary: &Path, data: &Path, set: &[String]) -> anyhow::Result<Self> {
-        let (child, address) = spawn(binary, data, set, "127.0.0.1:0")?;
+    /// Starts one on `data`, pinned to `core` if one is named, and waits for the line that names
+    /// its address.
+    pub fn start(
+        binary: &Path,
+        data: &Path,
+        set: &[String],
+        core: Option<usize>,
+    ) -> anyhow::Result<Self> {
+        let (child, address) = spawn(binary, data, set, core, "127.0.0.1:0")?;
         let (binary, data) = (binary.to_owned(), data.to_owned());
-        Ok(Self { child, address, binary, set: set.to_vec(), data })
+        Ok(Self { child, address, binary, set: set.to_vec(), data, core })
     }
 
     /// Starts it again on the same folder and the same address, with other settings if given.
@@ -114,7 +121,7 @@ impl Server {
             self.set = set;
         }
         let listen = self.address.to_string();
-        let (child, address) = spawn(&self.binary, &self.data, &self.set, &listen)?;
+        let (child, address) = spawn(&self.binary, &self.data, &self.set, self.core, &listen)?;
         ensure!(address == self.address, "the server came back at {address}");
         self.child = child;
         Ok(())
@@ -189,10 +196,19 @@ fn spawn(
     binary: &Path,
     data: &Path,
     set: &[String],
+    core: Option<usize>,
     listen: &str,
 ) -> anyhow::Result<(Child, SocketAddr)> {
     let log = File::options().create(true).append(true).open(log_path(data))?;
-    let mut command = Command::new(binary);
+    let mut command = match core {
+        None => Command::new(binary),
+        Some(core) => {
+            // It becomes the server, so that the process is the server's.
+            let mut command = Command::new("taskset");
+            command.arg("-c").arg(core.to_string()).arg(binary);
+            command
+        }
+    };
     command.args(["serve", "--listen", listen, "--data"]).arg(data);
     for pair in set {
         command.args(["--set", pair]);

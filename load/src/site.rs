@@ -51,7 +51,8 @@ impl Site {
         let binary = server::build(options.binary.as_deref())?;
         let folder = Folder::new(options.mode.name())?;
         let set = Self::settings(options, keys);
-        let server = Server::start(&binary, &folder.path().join("forum"), &set)?;
+        let server =
+            Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
         let token = server.admin_token()?;
         let address = server.address();
         Ok(Self { address, host: address.to_string(), own: Some((server, folder)), token })

@@ -82,6 +82,8 @@ pub struct Yield {
     pub elapsed: Duration,
     /// Latencies by slice.
     pub latencies: Arc<Latencies>,
+    /// Those of refusals.
+    pub refusals: Arc<Latencies>,
 }
 
 impl Work {
@@ -218,16 +220,44 @@ impl Work {
         course: Course,
         bar: &ProgressBar,
     ) -> anyhow::Result<Yield> {
+        let crew = self.gather(course.connections, bar).await?;
+        self.play(crew, course).await
+    }
+
+    /// Connects so many writers.
+    pub async fn gather(
+        self: &Arc<Self>,
+        connections: usize,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Crew> {
         let mut writers = Vec::new();
-        for index in 0..course.connections {
+        for index in 0..connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
         }
+        Ok(Crew(writers))
+    }
+
+    /// Writes as long as it takes until one act is acknowledged; gives how long that was.
+    pub async fn first_answer(self: &Arc<Self>) -> anyhow::Result<Duration> {
+        let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
+        let begun = clock::now();
+        while !writer.step(0, false).await? {}
+        Ok(clock::now() - begun)
+    }
+
+    /// Lets writers that are connected write for one round.
+    pub async fn play(self: &Arc<Self>, crew: Crew, course: Course) -> anyhow::Result<Yield> {
+        let Crew(writers) = crew;
         let latencies = Arc::new(Latencies::new(course.slices));
+        let refusals = Arc::new(Latencies::new(1));
         let before = self.tally.acknowledged.load(Ordering::Relaxed);
         let begun = clock::now();
         let tasks: Vec<_> = writers
             .into_iter()
-            .map(|writer| tokio::spawn(writer.run(course, begun, Arc::clone(&latencies))))
+            .map(|writer| {
+                let counted = (Arc::clone(&latencies), Arc::clone(&refusals));
+                tokio::spawn(writer.run(course, begun, counted))
+            })
             .collect();
         let until = tokio::time::Instant::from_std(begun + course.duration + GRACE);
         let mut ended = begun;
@@ -239,9 +269,12 @@ impl Work {
             }
         }
         let acknowledged = self.tally.acknowledged.load(Ordering::Relaxed) - before;
-        Ok(Yield { acknowledged, elapsed: ended - begun, latencies })
+        Ok(Yield { acknowledged, elapsed: ended - begun, latencies, refusals })
     }
 }
+
+/// Writers that are connected.
+pub struct Crew(Vec<Writer>);
 
 /// One connection.
 struct Writer {
@@ -273,7 +306,12 @@ impl Writer {
         Ok(Self { work, index, connection, dice, request, envelope, bar, fan })
     }
 
-    async fn run(mut self, course: Course, begun: Instant, latencies: Arc<Latencies>) -> Instant {
+    async fn run(
+        mut self,
+        course: Course,
+        begun: Instant,
+        (latencies, refusals): (Arc<Latencies>, Arc<Latencies>),
+    ) -> Instant {
         let until = begun + course.duration;
         let slice = course.duration.div_f64(course.slices.max(1) as f64);
         let mut pace = course
@@ -298,7 +336,7 @@ impl Writer {
                     failures = 0;
                     counted += 1;
                 }
-                Ok(false) => {}
+                Ok(false) => refusals.record(self.index, 0, clock::micros_since(due)),
                 Err(_) => failures += 1,
             }
             if failures > FAILURES_MAX {

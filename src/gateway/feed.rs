@@ -131,6 +131,11 @@ struct Wish {
     since: Option<String>,
 }
 
+/// Refuses a query that asks for no feed there could be.
+pub(super) fn check_query(query: &str) -> Result<()> {
+    Wish::read(query).map(drop)
+}
+
 impl Wish {
     fn read(query: &str) -> Result<Self> {
         let mut query = Query::parse(query)?;

@@ -5,6 +5,7 @@ pub mod crash;
 pub mod fanout;
 pub mod idle;
 pub mod inbox;
+pub mod overload;
 mod pairs;
 pub mod post;
 mod stalled;

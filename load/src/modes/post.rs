@@ -117,6 +117,9 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         report.rounds.push(round);
         rest(site.pid().into_iter().collect()).await?;
     }
+    if let Some(connections) = options.overload {
+        super::overload::round(options, connections, &site, &work, &mut report).await?;
+    }
     let records = work.records();
     let reading = bar(records.len() as u64, "reading back");
     let seen =
