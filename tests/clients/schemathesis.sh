@@ -22,4 +22,4 @@ curl -sSf "$url/v1/threads/1/claims" -H "Authorization: Bearer $ada" \
 SCHEMATHESIS_HOOKS=$clients/schemathesis_hooks.py PYTHONPATH=$clients \
   venv/bin/schemathesis run "$url/openapi.json" --header "Authorization: Bearer $admin" \
   --checks all --max-examples "${1:-20}" --seed "${2:-1}" --generation-deterministic \
-  --generation-database none --suppress-health-check all --continue-on-failure
+  --suppress-health-check all --continue-on-failure
