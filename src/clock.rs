@@ -8,6 +8,11 @@ use parley_protocol::time::Millis;
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Millis;
+
+    /// Measures how long something takes.
+    fn stopwatch(&self) -> Stopwatch {
+        Stopwatch::start()
+    }
 }
 
 /// The machine's clock.
@@ -31,19 +36,24 @@ pub fn entropy<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Measures how long something takes, for metrics only: nothing that is stored or answered may
-/// depend on it.
+/// Measures how long something takes, for metrics and for how work is cut: nothing that is stored
+/// or answered may depend on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopwatch(std::time::Instant);
+pub struct Stopwatch(Option<std::time::Instant>);
 
 impl Stopwatch {
     /// Starts measuring.
     pub fn start() -> Self {
-        Self(std::time::Instant::now())
+        Self(Some(std::time::Instant::now()))
+    }
+
+    /// One that stands still: under a clock of a test's own nothing takes any time.
+    pub fn still() -> Self {
+        Self(None)
     }
 
     /// Seconds since the start.
     pub fn seconds(self) -> f64 {
-        self.0.elapsed().as_secs_f64()
+        self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
     }
 }

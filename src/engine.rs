@@ -8,15 +8,16 @@ use parley_protocol::limits::Limits;
 use tokio::task::JoinHandle as TaskHandle;
 
 use crate::clock::Clock;
-use crate::feed::chunks::Chunks;
+use crate::feed::chunks::{Chunks, Reading};
 use crate::feed::hub::{Caps, Hub};
 use crate::feed::replay::Sources;
 use crate::inbox::Inboxes;
 use crate::journal::archive::Meta;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
+use crate::journal::fold::Folder;
 use crate::journal::options::Options;
-use crate::journal::{Journal, Listening, Opened};
+use crate::journal::{Journal, Listening, Opened, Publisher, Writer};
 use crate::outlet::encode::Encoder;
 use crate::router::{Bounds, Forum, Manifests, Residence};
 use crate::thread::{Interference, Surroundings};
@@ -65,10 +66,26 @@ pub struct Engine {
     /// What never changes while it runs.
     pub meta: Meta,
     inboxes: Inboxes,
-    writer: JoinHandle<()>,
-    folder: JoinHandle<()>,
-    publisher: TaskHandle<()>,
     telling: TaskHandle<()>,
+    /// `None` where somebody else drives the journal.
+    driven: Option<Driven>,
+}
+
+/// The parts of the journal that somebody must run for an engine to work.
+pub struct Drive {
+    /// Commits.
+    pub writer: Writer,
+    /// Sends the answers of what is committed.
+    pub publisher: Publisher,
+    /// Folds what is committed into the archive.
+    pub folder: Folder,
+}
+
+/// The parts of the journal at work.
+struct Driven {
+    writer: JoinHandle<()>,
+    publisher: TaskHandle<()>,
+    folder: JoinHandle<()>,
 }
 
 impl Engine {
@@ -83,58 +100,77 @@ impl Engine {
         clock: Arc<dyn Clock>,
         manifest: impl FnOnce(&Meta) -> Manifests,
     ) -> Result<Self, EngineError> {
+        let assembled = Self::assemble(options, disk, clock, manifest, Reading::Aside).await?;
+        let (engine, Drive { writer, publisher, folder }) = assembled;
+        let publisher = tokio::spawn(publisher.run());
+        let writer = spawn("journal", move || writer.run())?;
+        let folder = spawn("folder", move || folder.run())?;
+        Ok(Self { driven: Some(Driven { writer, publisher, folder }), ..engine })
+    }
+
+    /// The same, but for the parts that drive the journal: whoever takes them decides when
+    /// something is committed, answered and folded. `reading` says where feeds read the log.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn assemble(
+        options: EngineOptions,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        manifest: impl FnOnce(&Meta) -> Manifests,
+        reading: Reading,
+    ) -> Result<(Self, Drive), EngineError> {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
         let replay_max = journal.replay_max;
-        let opened = Journal::open(journal, disk, Arc::clone(&clock));
+        let opened = Journal::open_with(journal, disk, Arc::clone(&clock), interference.clone());
         let Opened { journal: door, writer, publisher, folder, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
         let listening = door.listen(HUB_BATCHES_MAX);
-        let hub = Arc::new(Hub::new(inboxes.clone(), caps, listening.after));
-        let telling = tokio::spawn(tell(listening, Arc::clone(&hub), Arc::clone(&clock)));
-        let feed_clock = Arc::clone(&clock);
-        let around =
-            Arc::new(Surroundings { journal: Arc::clone(&door), limits, clock, interference });
-        let forum = Forum::start(around, bounds, residence, manifest(&meta), inboxes.clone());
-        let forum = forum.await.map_err(EngineError::Actor)?;
+        let hub = Hub::new(inboxes.clone(), caps, listening.after);
+        let hub = Arc::new(hub.with_interference(interference.clone()));
         let sources = Arc::new(Sources {
             journal: Arc::clone(&door),
-            hub,
-            chunks: Chunks::new(Arc::clone(&door)),
+            hub: Arc::clone(&hub),
+            chunks: Chunks::new(Arc::clone(&door)).read_at(reading),
             encoder: Encoder::new(Arc::clone(&door)),
-            clock: feed_clock,
+            clock: Arc::clone(&clock),
             replay_max,
+            interference: interference.clone(),
         });
-        let publisher = tokio::spawn(publisher.run());
-        let writer = spawn("journal", move || writer.run())?;
-        let folder = spawn("folder", move || folder.run())?;
-        Ok(Self {
-            forum,
-            journal: door,
-            sources,
-            meta,
-            inboxes,
-            writer,
-            folder,
-            publisher,
-            telling,
-        })
+        let around =
+            Arc::new(Surroundings { journal: Arc::clone(&door), limits, clock, interference });
+        let telling = tokio::spawn(tell(listening, hub, Arc::clone(&around)));
+        let forum = Forum::start(around, bounds, residence, manifest(&meta), inboxes.clone());
+        let forum = forum.await.map_err(EngineError::Actor)?;
+        let engine = Self { forum, journal: door, sources, meta, inboxes, telling, driven: None };
+        Ok((engine, Drive { writer, publisher, folder }))
     }
 
     /// Stops the parts in the order in which data flows, so that everything accepted is answered,
-    /// told and folded.
+    /// told and folded. Whoever drives the journal goes on doing so meanwhile.
     pub async fn stop(self) {
         self.forum.stop().await;
         self.journal.close();
-        let writer = self.writer;
-        let _ = tokio::task::spawn_blocking(move || writer.join()).await;
-        let _ = self.publisher.await;
+        let (writer, publisher, folder) = match self.driven {
+            Some(Driven { writer, publisher, folder }) => {
+                (Some(writer), Some(publisher), Some(folder))
+            }
+            None => (None, None, None),
+        };
+        if let Some(writer) = writer {
+            let _ = tokio::task::spawn_blocking(move || writer.join()).await;
+        }
+        if let Some(publisher) = publisher {
+            let _ = publisher.await;
+        }
         let _ = self.telling.await;
         self.sources.hub.stop();
         self.inboxes.stop();
         // The writer has told the folder that no more will come.
-        let folder = self.folder;
-        let _ = tokio::task::spawn_blocking(move || folder.join()).await;
+        if let Some(folder) = folder {
+            let _ = tokio::task::spawn_blocking(move || folder.join()).await;
+        }
     }
 }
 
@@ -142,8 +178,9 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
 }
 
-async fn tell(mut listening: Listening, hub: Arc<Hub>, clock: Arc<dyn Clock>) {
+async fn tell(mut listening: Listening, hub: Arc<Hub>, around: Arc<Surroundings>) {
     while let Some(batch) = listening.batches.recv().await {
-        hub.deliver(&batch.committed, clock.now());
+        around.give_way().await;
+        hub.deliver(&batch.committed, around.clock.now());
     }
 }

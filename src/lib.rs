@@ -7,6 +7,7 @@ pub mod engine;
 pub mod feed;
 pub mod gateway;
 pub mod inbox;
+pub mod interference;
 pub mod journal;
 pub mod lifecycle;
 pub mod outlet;

@@ -145,17 +145,33 @@ struct Inner {
     kept: Mutex<Kept>,
 }
 
+/// Where the log is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// On a thread where waiting for the disk holds up nobody.
+    Aside,
+    /// Where the listener stands: for a disk that nobody waits for, and a run that is to be the
+    /// same again.
+    Here,
+}
+
 /// The decoded log. One chunk is read at a time; whoever waits for the same finds it here.
 pub struct Chunks {
     inner: Arc<Inner>,
     reading: Arc<tokio::sync::Mutex<()>>,
+    place: Reading,
 }
 
 impl Chunks {
     /// No chunk yet.
     pub fn new(journal: Arc<Journal>) -> Self {
         let inner = Arc::new(Inner { journal, kept: Mutex::default() });
-        Self { inner, reading: Arc::default() }
+        Self { inner, reading: Arc::default(), place: Reading::Aside }
+    }
+
+    /// The same, read there.
+    pub fn read_at(self, place: Reading) -> Self {
+        Self { place, ..self }
     }
 
     /// A chunk that holds the entry after `after`; there must be one.
@@ -172,13 +188,19 @@ impl Chunks {
         }
         let inner = Arc::clone(&self.inner);
         // What was begun is kept for the next one, even if this listener goes away meanwhile.
-        let read = tokio::task::spawn_blocking(move || {
+        let read = move || {
             let chunk = inner.read(after)?;
             inner.kept().keep(&chunk);
             drop(reading);
             Ok(chunk)
-        });
-        read.await.map_err(|_| Refusal::internal())?
+        };
+        match self.place {
+            Reading::Here => read(),
+            Reading::Aside => {
+                let reading = tokio::task::spawn_blocking(read);
+                reading.await.map_err(|_| Refusal::internal())?
+            }
+        }
     }
 
     /// How many chunks were read from the log so far.

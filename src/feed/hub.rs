@@ -5,7 +5,7 @@
 //! its own pace, at last out of the ring of recent acts, and under the lock that also guards the
 //! deliveries it is made live where it has come to.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::{Act, Position};
@@ -16,6 +16,7 @@ use parley_protocol::time::Millis;
 use parley_protocol::who::Identity;
 
 use crate::inbox::Inboxes;
+use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
 use crate::outlet::told::Told;
 use crate::outlet::{Close, Item, Outlet, Subscription};
@@ -85,6 +86,8 @@ pub struct Hub {
     inboxes: Inboxes,
     /// The caps in force.
     pub caps: Caps,
+    /// Tests only.
+    interference: Option<Arc<dyn Interference>>,
 }
 
 #[derive(Default)]
@@ -96,21 +99,24 @@ struct Index {
     ring_after: u64,
     all: Vec<Arc<Outlet>>,
     threads: HashMap<ThreadId, Vec<Arc<Outlet>>>,
-    /// Everyone seated, by the address of the outlet, which stays while it is here.
-    seats: HashMap<usize, Arc<Outlet>>,
+    /// Everyone seated, in the order in which they came.
+    seats: BTreeMap<u64, Arc<Outlet>>,
+    /// The last number given to a seat.
+    seat: u64,
     per_identity: HashMap<Identity, usize>,
     stopping: bool,
-}
-
-fn address(outlet: &Arc<Outlet>) -> usize {
-    Arc::as_ptr(outlet).addr()
 }
 
 impl Hub {
     /// A hub whose first entry will be the one after `delivered`.
     pub fn new(inboxes: Inboxes, caps: Caps, delivered: u64) -> Self {
         let index = Index { delivered, ring_after: delivered, ..Index::default() };
-        Self { index: Mutex::new(index), inboxes, caps }
+        Self { index: Mutex::new(index), inboxes, caps, interference: None }
+    }
+
+    /// The same, with what a test puts in its way.
+    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
+        Self { interference, ..self }
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {
@@ -133,8 +139,10 @@ impl Hub {
         let before = index.delivered;
         for committed in batch {
             if let Some(told) = Told::of(committed, now) {
-                index.tell(&told);
-                self.inboxes.tell(&told);
+                if !plants(self.interference.as_ref(), Flaw::DropNotification) {
+                    index.tell(&told);
+                    self.inboxes.tell(&told);
+                }
                 index.keep(told);
             }
             index.delivered = committed.number;
@@ -179,7 +187,9 @@ impl Hub {
             return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
         }
         index.per_identity.insert(Arc::clone(identity), count + 1);
-        index.seats.insert(address(outlet), Arc::clone(outlet));
+        index.seat += 1;
+        let number = outlet.seat(index.seat);
+        index.seats.insert(number, Arc::clone(outlet));
         index.gauge();
         Ok(())
     }
@@ -253,7 +263,7 @@ impl Hub {
     /// Gives the seat back.
     pub fn leave(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
         let mut index = self.index();
-        if index.seats.remove(&address(outlet)).is_some() {
+        if outlet.seated().is_some_and(|seat| index.seats.remove(&seat).is_some()) {
             let identity = &outlet.subscription.participant.identity;
             if let Some(count) = index.per_identity.get_mut(identity) {
                 *count -= 1;

@@ -12,11 +12,12 @@ use parley_protocol::wire::frame::Type;
 use super::chunks::too_old;
 use super::client::{self, ClientFrame};
 use super::replay::{Replay, Sent, Sources, Step};
+use crate::interference::Flaw;
 use crate::outlet::told::Told;
 use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
-pub const BATCH_FRAMES: usize = 16;
+pub const BATCH_FRAMES: usize = 32;
 /// Threads that one feed follows at most.
 pub const FOLLOWED_MAX: usize = 1_000;
 
@@ -57,6 +58,12 @@ impl Feed {
         if age > sources.replay_max {
             return Err(too_old());
         }
+        let since = match since {
+            Some(since) if sources.plants(Flaw::SkipCursor) => {
+                Some(Position::after(since.entry() + 1))
+            }
+            since => since,
+        };
         let outlet = Outlet::new(subscription, sources.hub.caps.buffer);
         sources.hub.seat(&outlet)?;
         let mut feed = Self {

@@ -17,6 +17,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use super::chunks::Chunks;
 use super::hub::{Approach, Hub, Place, frames_for};
 use crate::clock::Clock;
+use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Journal;
 use crate::outlet::Outlet;
 use crate::outlet::encode::Encoder;
@@ -40,6 +41,15 @@ pub struct Sources {
     pub clock: Arc<dyn Clock>,
     /// Entries that a replay reaches back (`feed.replay_max`).
     pub replay_max: u64,
+    /// Tests only.
+    pub interference: Option<Arc<dyn Interference>>,
+}
+
+impl Sources {
+    /// Whether a test's fault happens now.
+    pub(super) fn plants(&self, flaw: Flaw) -> bool {
+        plants(self.interference.as_ref(), flaw)
+    }
 }
 
 /// A frame on its way to a listener.
@@ -97,6 +107,20 @@ impl Replay {
     /// # Errors
     /// 400 `invalid_cursor` if the log holds what is missing no more, 503 if it cannot be read.
     pub async fn step(
+        &mut self,
+        sources: &Sources,
+        outlet: &Arc<Outlet>,
+        threads: &[ThreadId],
+    ) -> Result<Step> {
+        let place = self.place;
+        let step = self.go_on(sources, outlet, threads).await?;
+        if matches!(step, Step::Given(_)) && sources.plants(Flaw::ReplayTwice) {
+            self.place = place;
+        }
+        Ok(step)
+    }
+
+    async fn go_on(
         &mut self,
         sources: &Sources,
         outlet: &Arc<Outlet>,

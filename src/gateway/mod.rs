@@ -15,8 +15,10 @@ mod host;
 mod http;
 mod listen;
 mod mcp;
+mod newcomers;
 mod request_id;
 mod rounds;
+mod unread;
 mod watch;
 
 use std::borrow::Cow;

@@ -3,7 +3,7 @@
 //! The hub casts to it what may concern it, in order; it tells its listeners. A question to anyone
 //! is told to the inboxes that listen for such, not to every participant known.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -131,7 +131,8 @@ pub struct Inboxes {
 
 #[derive(Default)]
 struct Registry {
-    awake: HashMap<Participant, Awake>,
+    /// In order: it decides who is told first of a question to anyone.
+    awake: BTreeMap<Participant, Awake>,
     participants: HashMap<ActorId, Participant>,
 }
 

@@ -110,16 +110,18 @@ impl Cursors {
     /// 400 `invalid_cursor` for any text that is no cursor of ours, that lies beyond `now`, or
     /// that was given after the copy which this instance was restored from.
     pub fn read(&self, text: &str, now: Position) -> Result<Position> {
-        let numbers = self
-            .tags
-            .read(text)
-            .filter(|[position, era]| self.is_good(*era, Position(*position), now));
-        numbers.map(|[position, _]| Position(position)).ok_or_else(|| {
-            let detail = "This is no cursor of this instance, or no longer one. Leave it out to \
-                          begin at the beginning, or read the inbox without `since`: it gives a \
-                          cursor to go on from.";
-            Refusal::new(Reason::InvalidCursor, detail)
-        })
+        match self.tags.read(text) {
+            Some([position, era]) if self.is_good(era, Position(position), now) => {
+                Ok(Position(position))
+            }
+            Some([_, era]) if era < self.era => Err(taken_back()),
+            _ => {
+                let detail = "This is no cursor of this instance, or no longer one. Leave it out \
+                              to begin at the beginning, or read the inbox without `since`: it \
+                              gives a cursor to go on from.";
+                Err(Refusal::new(Reason::InvalidCursor, detail))
+            }
+        }
     }
 
     /// The cursor of `place` in the list that `kind` names with its filters and its order.
@@ -135,13 +137,15 @@ impl Cursors {
     /// or as [`Cursors::read`].
     pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
         let now = self.views.view().position();
-        let numbers = self.tags.read_list(kind, text);
-        let numbers = numbers.filter(|[_, given, era]| self.is_good(*era, Position(*given), now));
-        numbers.map(|[place, ..]| place).ok_or_else(|| {
-            let detail = "This is no cursor of this list with these filters and this order, or no \
-                          longer one. Leave it out to begin the list anew.";
-            Refusal::new(Reason::InvalidCursor, detail)
-        })
+        match self.tags.read_list(kind, text) {
+            Some([place, given, era]) if self.is_good(era, Position(given), now) => Ok(place),
+            Some([.., era]) if era < self.era => Err(taken_back()),
+            _ => {
+                let detail = "This is no cursor of this list with these filters and this order, \
+                              or no longer one. Leave it out to begin the list anew.";
+                Err(Refusal::new(Reason::InvalidCursor, detail))
+            }
+        }
     }
 
     fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
@@ -149,6 +153,14 @@ impl Cursors {
         let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
         last.is_some_and(|last| given <= last.min(now))
     }
+}
+
+/// 400 `invalid_cursor` for one that was given after the copy which was restored from.
+fn taken_back() -> Refusal {
+    let detail = "This forum was restored from a backup that was taken before this cursor was \
+                  given; what came after the backup is gone. Read again what you rely on: read \
+                  the inbox without `since`, and go on from the cursor that it gives.";
+    Refusal::new(Reason::InvalidCursor, detail)
 }
 
 /// A decimal number in the one way of writing it.

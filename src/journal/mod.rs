@@ -5,6 +5,9 @@
 //! replies go out and the hub is told, in that order.
 
 pub mod archive;
+pub mod backup;
+mod calm;
+pub mod check;
 pub mod cursor;
 pub mod disk;
 pub mod error;
@@ -13,12 +16,14 @@ pub mod fold;
 pub mod fuzzing;
 mod lease;
 pub mod log;
+pub mod migration;
 mod numbers;
 pub mod options;
 mod publisher;
 mod queue;
 pub mod recovery;
 mod room;
+pub mod still;
 mod tail;
 pub mod tokens;
 pub mod view;
@@ -33,6 +38,8 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread::Thread;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::interference::{Flaw, Interference, plants};
 
 pub use numbers::JournalNumbers;
 pub use publisher::{Batch, Listening, Publisher};
@@ -134,6 +141,8 @@ pub struct Journal {
     log: Arc<log::Log>,
     listeners: Arc<publisher::Listeners>,
     cursors: cursor::Cursors,
+    /// Tests only.
+    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Journal {
@@ -204,6 +213,9 @@ impl Journal {
 
     /// Where new messages, events and claims take their numbers from.
     pub fn numbers(&self) -> JournalNumbers<'_> {
+        if plants(self.interference.as_ref(), Flaw::ReuseId) {
+            self.counters.repeat_message();
+        }
         JournalNumbers(&self.counters)
     }
 

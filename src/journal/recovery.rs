@@ -12,6 +12,7 @@ use parley_protocol::thread::Thread;
 use tokio::sync::mpsc;
 
 use super::archive::{Archive, Maxima, Meta};
+use super::calm::calmly;
 use super::cursor::Cursors;
 use super::disk::{self, Disk};
 use super::error::StoreError;
@@ -24,8 +25,9 @@ use super::queue::{Queue, Start};
 use super::room::Room;
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, log};
+use super::{Committed, Journal, log, migration};
 use crate::clock::Clock;
+use crate::interference::Interference;
 
 /// The file of the archive.
 pub const ARCHIVE_NAME: &str = "archive.redb";
@@ -53,6 +55,32 @@ impl Journal {
         options: Options,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
+    ) -> Result<Opened, StoreError> {
+        Self::open_with(options, disk, clock, None)
+    }
+
+    /// The same, with what a test puts in its way.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_with(
+        options: Options,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        interference: Option<Arc<dyn Interference>>,
+    ) -> Result<Opened, StoreError> {
+        calmly(ARCHIVE_NAME, || {
+            migration::migrate(&*disk, &migration::SHIPPED)?;
+            Self::open_current(options, disk, clock, interference)
+        })
+    }
+
+    /// Opens what is of the present format.
+    fn open_current(
+        options: Options,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        interference: Option<Arc<dyn Interference>>,
     ) -> Result<Opened, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
@@ -82,6 +110,7 @@ impl Journal {
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
             cursors: Cursors::new(&meta, Arc::clone(&views)),
+            interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
@@ -93,11 +122,19 @@ impl Journal {
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
             rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
             room: Box::new(move || folder_room.look()),
+            slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Folder::new(around, archive);
-        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        writer.interference = interference;
         Ok(Opened { journal, writer, publisher, folder, meta })
     }
+}
+
+/// Bytes of one slice of the fold: its pages are to find room in the cache, and while it is
+/// folded, and until it is durable, as much again comes into the tail.
+fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
+    (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
@@ -133,7 +170,7 @@ fn replay(
             Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
         };
         let committed = Arc::new(Committed { number, entry, head, claims });
-        maxima = maxima.max(Maxima::of(&committed));
+        maxima = maxima.max(Maxima::of(number, &committed.entry));
         replayed.push(committed);
     }
     Ok((replayed, maxima))

@@ -18,6 +18,7 @@ use super::room::Room;
 use super::view::Views;
 use super::{Append, Committed, Done, Item};
 use crate::clock::{Clock, Stopwatch};
+use crate::interference::{Flaw, Interference, plants};
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
@@ -55,6 +56,8 @@ pub struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: Options,
     pub(super) outbox: mpsc::Sender<Outgoing>,
+    /// Tests only.
+    pub(super) interference: Option<Arc<dyn Interference>>,
     state: State,
 }
 
@@ -68,6 +71,8 @@ struct State {
     /// Since when the fold has been behind; `None` while it is not.
     full_since: Option<Millis>,
     items: Vec<Item>,
+    /// Items that the last batch had.
+    last_batch: usize,
     gauges: Gauges,
 }
 
@@ -106,9 +111,10 @@ impl Writer {
             down_since: None,
             full_since: None,
             items: Vec::new(),
+            last_batch: 0,
             gauges,
         };
-        Self { queue, log, views, room, clock, options, outbox, state }
+        Self { queue, log, views, room, clock, options, outbox, interference: None, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -118,13 +124,8 @@ impl Writer {
         let retry = Duration::from_millis(RETRY_MS);
         loop {
             match self.step() {
-                Step::Worked => {}
-                Step::Idle => {
-                    self.queue.wait(None);
-                    if !delay.is_zero() {
-                        self.queue.wait_for_nudge(delay);
-                    }
-                }
+                Step::Worked => self.gather(delay),
+                Step::Idle => self.queue.wait(None),
                 Step::Down => self.queue.wait(Some(retry)),
                 Step::Full => self.queue.wait_for_nudge(FULL_PAUSE),
                 Step::Behind => {
@@ -141,6 +142,19 @@ impl Writer {
         self.finish();
     }
 
+    /// Under load, waits a little for more: a commit costs about the same however much is in it.
+    ///
+    /// Whoever was answered just now comes again, if it is one of many in a closed loop: together
+    /// with what is queued they are as many as can be waited for. Half of them make batches that
+    /// grow with the load and leave the other half under way; one that comes alone waits for
+    /// nobody.
+    fn gather(&self, delay: Duration) {
+        let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
+        if expected > 1 && !delay.is_zero() {
+            self.queue.wait_for(expected, Some(delay));
+        }
+    }
+
     /// Ends the writer and closes the log in good order.
     pub fn finish(mut self) {
         self.queue.end();
@@ -152,6 +166,11 @@ impl Writer {
 
     /// Does one thing without ever waiting for anything but the disk.
     pub fn step(&mut self) -> Step {
+        self.step_of(self.options.batch_entries_max as usize)
+    }
+
+    /// The same, committing `entries_max` of what is queued at most.
+    pub fn step_of(&mut self, entries_max: usize) -> Step {
         if let Some(pending) = self.state.pending.take()
             && !self.hand_on(pending)
         {
@@ -167,7 +186,7 @@ impl Writer {
             return Step::Full;
         }
         let mut items = std::mem::take(&mut self.state.items);
-        self.queue.take(self.options.batch_entries_max as usize, &mut items);
+        self.queue.take(entries_max, &mut items);
         if items.is_empty() {
             self.state.items = items;
             return match (self.queue.is_done(), self.state.down_since) {
@@ -176,6 +195,7 @@ impl Writer {
                 (false, None) => Step::Idle,
             };
         }
+        self.state.last_batch = items.len();
         let mut draft = Draft::default();
         for item in items.drain(..) {
             self.sort(item, &mut draft);
@@ -248,7 +268,10 @@ impl Writer {
     }
 
     fn commit(&mut self, draft: Draft) {
-        let Draft { committed, answers } = draft;
+        let Draft { committed, mut answers } = draft;
+        if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
+            self.hand_on(Outgoing { batch: None, answers: std::mem::take(&mut answers) });
+        }
         let mut batch = None;
         if !committed.is_empty() {
             if let Err(error) = self.write(&committed) {

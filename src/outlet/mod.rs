@@ -9,7 +9,7 @@ pub mod told;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use parley_protocol::feed::{Frame, Scope};
 use parley_protocol::ids::TokenId;
@@ -88,6 +88,7 @@ pub struct Outlet {
     filled: Notify,
     bound: usize,
     told: AtomicU64,
+    seat: OnceLock<u64>,
 }
 
 impl Outlet {
@@ -96,7 +97,18 @@ impl Outlet {
         let (queue, filled) = (Mutex::default(), Notify::new());
         // Until it joins there is nothing that it could lack.
         let told = AtomicU64::new(u64::MAX);
-        Arc::new(Self { subscription, queue, filled, bound, told })
+        let seat = OnceLock::new();
+        Arc::new(Self { subscription, queue, filled, bound, told, seat })
+    }
+
+    /// The number of its seat in the hub, which gave it `number` if it had none.
+    pub(super) fn seat(&self, number: u64) -> u64 {
+        *self.seat.get_or_init(|| number)
+    }
+
+    /// The number of its seat, if it was ever seated.
+    pub(super) fn seated(&self) -> Option<u64> {
+        self.seat.get().copied()
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

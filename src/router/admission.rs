@@ -73,12 +73,26 @@ impl Admission {
         })
     }
 
-    /// A permit, or 503 `overloaded` if none comes free in time.
-    pub async fn permit(&self, class: Class) -> Result<OwnedSemaphorePermit> {
-        let semaphore = match class {
+    fn semaphore(&self, class: Class) -> &Arc<Semaphore> {
+        match class {
             Class::Read => &self.reads,
             Class::Write => &self.writes,
-        };
+        }
+    }
+
+    /// How many permits nobody holds.
+    pub fn free(&self, class: Class) -> usize {
+        self.semaphore(class).available_permits()
+    }
+
+    /// Takes a permit out of use for good: a fault that a test plants.
+    pub(super) fn lose(&self, class: Class) {
+        self.semaphore(class).forget_permits(1);
+    }
+
+    /// A permit, or 503 `overloaded` if none comes free in time.
+    pub async fn permit(&self, class: Class) -> Result<OwnedSemaphorePermit> {
+        let semaphore = self.semaphore(class);
         if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
             return Ok(permit);
         }

@@ -61,6 +61,7 @@ impl Forum {
                 return Ok(page.answer);
             }
             tokio::select! {
+                biased;
                 () = held.notify.notified() => held.renew(),
                 () = self.inner.stopping.cancelled() => {}
                 () = tokio::time::sleep_until(end) => {}

@@ -1,11 +1,14 @@
 //! The router actor: finds, spawns, supervises and passivates the threads of one shard.
 //!
 //! Calls reach a thread's actor through the published map; only misses come here. A supervisor
-//! that dies takes its children along, so this one has no code apart from routing.
+//! that dies takes its children along, so this one has no code apart from routing, and a fault in
+//! that ends nothing but the request at hand.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal};
 use ractor::{
@@ -13,6 +16,7 @@ use ractor::{
 };
 
 use super::residents::Residents;
+use crate::interference::Flaw;
 use crate::thread::{Request, Surroundings, ThreadActor};
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
@@ -44,7 +48,8 @@ impl RouterState {
         if self.is_exhausted(thread) {
             return request.reply.send(Err(exhausted(thread)));
         }
-        let actor = match self.residents.get(thread) {
+        let awake = self.residents.get(thread).filter(|_| !self.around.plants(Flaw::TwoActors));
+        let actor = match awake {
             Some(actor) => actor,
             None => match self.wake(myself, thread).await {
                 Ok(actor) => actor,
@@ -149,7 +154,10 @@ impl Actor for Router {
         Route(thread, request): Route,
         state: &mut RouterState,
     ) -> Result<(), ActorProcessingErr> {
-        state.route(&myself, thread, request).await;
+        let routed = AssertUnwindSafe(state.route(&myself, thread, request)).catch_unwind();
+        if routed.await.is_err() {
+            faulted();
+        }
         Ok(())
     }
 
@@ -159,13 +167,24 @@ impl Actor for Router {
         event: SupervisionEvent,
         state: &mut RouterState,
     ) -> Result<(), ActorProcessingErr> {
-        match event {
-            SupervisionEvent::ActorTerminated(cell, ..) => state.ended(&myself, &cell, false).await,
-            SupervisionEvent::ActorFailed(cell, _) => state.ended(&myself, &cell, true).await,
-            _ => {}
+        let (cell, failed) = match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => (cell, false),
+            SupervisionEvent::ActorFailed(cell, _) => (cell, true),
+            _ => return Ok(()),
+        };
+        let ended = AssertUnwindSafe(state.ended(&myself, &cell, failed)).catch_unwind();
+        if ended.await.is_err() {
+            faulted();
         }
         Ok(())
     }
+}
+
+/// A router has panicked and goes on: its maps are whole after each step, and whoever waited for
+/// what it held is answered 500 `internal`.
+fn faulted() {
+    metrics::counter!("parley_actor_restarts_total", "actor" => "router").increment(1);
+    tracing::error!("routing a request panicked");
 }
 
 /// 503 `overloaded` of a thread whose actor has spent its restarts.

@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::answer::Answer;
 use super::supervisor::Route;
 use super::{Class, Forum, shutting_down};
+use crate::interference::Flaw;
 use crate::journal::{Append, Done, Reply};
 use crate::thread::Request;
 
@@ -59,7 +60,11 @@ impl Forum {
     pub(super) async fn admit_write(&self, caller: &Caller) -> Result<OwnedSemaphorePermit> {
         let now = self.inner.around.clock.now();
         self.inner.admission.count_write(&caller.identity, now)?;
-        self.inner.admission.permit(Class::Write).await
+        let permit = self.inner.admission.permit(Class::Write).await?;
+        if self.inner.around.plants(Flaw::LosePermit) {
+            self.inner.admission.lose(Class::Write);
+        }
+        Ok(permit)
     }
 
     async fn write_once(
@@ -93,6 +98,9 @@ impl Forum {
         used: &KeyUse,
         command: Option<&Command>,
     ) -> Result<Option<Result<Answer>>> {
+        if self.inner.around.plants(Flaw::ForgetKey) {
+            return Ok(None);
+        }
         let view = self.inner.around.journal.view();
         let Some(remembered) = view.outcome(&used.key)? else {
             return Ok(None);

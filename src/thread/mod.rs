@@ -17,7 +17,10 @@ use parley_protocol::who::Caller;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::clock::Clock;
+use crate::interference::{Flaw, plants};
 use crate::journal::{Append, Done, Journal, Lease, Refused, Reply};
+
+pub use crate::interference::Interference;
 
 /// Acts since the last snapshot from which on a sleeping thread leaves one behind: fewer are
 /// replayed faster than a snapshot is read.
@@ -34,24 +37,6 @@ pub struct Request {
     pub key: Option<KeyUse>,
     /// Where the answer goes.
     pub reply: Reply,
-}
-
-/// What tests may put in the actors' way; the server passes none.
-pub trait Interference: Send + Sync + 'static {
-    /// Called with each request before it is judged; a panic here is a panic of the actor.
-    fn before_act(&self, _thread: ThreadId, _command: &Command) {}
-    /// Called once a request is judged, and what it made is in the journal's queue; a panic here is
-    /// one of an actor whose state is ahead of the disk.
-    fn after_act(&self, _thread: ThreadId) {}
-    /// How often whoever is about to send or take a request lets others go first.
-    fn yields(&self) -> u32 {
-        0
-    }
-    /// Whether the actor is to skip the barrier and answer from state that is not on disk: a
-    /// planted fault.
-    fn skips_barrier(&self) -> bool {
-        false
-    }
 }
 
 /// What every thread's actor works with.
@@ -73,7 +58,16 @@ impl Surroundings {
             for _ in 0..interference.yields() {
                 tokio::task::yield_now().await;
             }
+            let delay = interference.delay();
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
         }
+    }
+
+    /// Whether a test's fault happens now.
+    pub fn plants(&self, flaw: Flaw) -> bool {
+        plants(self.interference.as_ref(), flaw)
     }
 }
 
@@ -134,10 +128,14 @@ impl ThreadActor {
     /// must not stand between admitted and appended then.
     fn act(&self, state: &mut ThreadState, request: Request) {
         let Some(loaded) = &mut state.loaded else { return };
-        let Request { caller, command, key, reply } = request;
+        let Request { mut caller, command, key, reply } = request;
+        let now = self.around.clock.now();
+        if let Some(interference) = &self.around.interference {
+            interference.before_judging(&mut loaded.thread, &mut caller, &command, now);
+        }
         let mut numbers = self.around.journal.numbers();
         let mut ctx = Context {
-            now: self.around.clock.now(),
+            now,
             caller: &caller,
             limits: &self.around.limits,
             numbers: &mut numbers,

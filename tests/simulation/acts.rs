@@ -1,0 +1,138 @@
+//! What somebody wants next: mostly sensible, sometimes not.
+
+use std::sync::Arc;
+
+use parley_protocol::act::Kind;
+use parley_protocol::claim::{Evidence, EvidenceKind};
+use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
+use parley_protocol::state::State;
+
+use crate::chance::Chance;
+use crate::shadow::Shadow;
+
+/// A command, as its call names the thread and where it is judged.
+pub struct Wish {
+    pub thread: Option<ThreadId>,
+    pub home: Option<ThreadId>,
+    pub command: Command,
+}
+
+/// A thread that is never opened.
+const NOWHERE: ThreadId = ThreadId(1_000_000);
+
+/// An extension, or none.
+pub fn extension(chance: &Chance) -> Option<Arc<str>> {
+    chance.weighed(&[(6, None), (1, Some("x")), (1, Some("y"))]).map(Arc::from)
+}
+
+/// Somebody's next wish, known by `text`; `seals` if they may.
+pub fn wish(chance: &Chance, shadow: &Shadow, threads: usize, text: &str, seals: bool) -> Wish {
+    let opened: Vec<ThreadId> = shadow.threads.keys().copied().collect();
+    let extension = extension(chance);
+    if opened.is_empty() || opened.len() < threads && chance.percent(20) {
+        let command = post(Kind::Ask, None, None, extension, text);
+        return Wish { thread: None, home: None, command };
+    }
+    let thread = if chance.percent(1) { NOWHERE } else { chance.pick(&opened) };
+    let here = |command| Wish { thread: Some(thread), home: Some(thread), command };
+    match chance.below(100) {
+        0..=69 => here(speech(chance, shadow, thread, extension, text)),
+        70..=83 => here(mark(chance, shadow, thread, extension, text)),
+        _ => claim(chance, shadow, thread, extension, text, seals),
+    }
+}
+
+fn post(
+    kind: Kind,
+    thread: Option<ThreadId>,
+    parent: Option<MessageId>,
+    extension: Option<Arc<str>>,
+    text: &str,
+) -> Command {
+    let body = text.into();
+    Command::Post(Envelope { kind, thread, parent, extension, body, provenance: None })
+}
+
+fn speech(
+    chance: &Chance,
+    shadow: &Shadow,
+    thread: ThreadId,
+    extension: Option<Arc<str>>,
+    text: &str,
+) -> Command {
+    let kind = chance.weighed(&[
+        (10, Kind::Ask),
+        (20, Kind::Answer),
+        (10, Kind::Clarify),
+        (6, Kind::Propose),
+        (6, Kind::Object),
+        (6, Kind::Agree),
+        (20, Kind::Inform),
+        (4, Kind::Decide),
+        (4, Kind::Retract),
+    ]);
+    let messages = shadow.messages.get(&thread).map_or(&[][..], Vec::as_slice);
+    let recent = &messages[messages.len().saturating_sub(6)..];
+    let named = !recent.is_empty() && (kind == Kind::Retract || chance.percent(40));
+    let parent = named.then(|| chance.pick(recent).0);
+    post(kind, Some(thread), parent, extension, text)
+}
+
+fn mark(
+    chance: &Chance,
+    shadow: &Shadow,
+    thread: ThreadId,
+    extension: Option<Arc<str>>,
+    text: &str,
+) -> Command {
+    let there = shadow.threads.get(&thread).map_or(State::Open, |thread| thread.head().state);
+    let any = chance.weighed(&[
+        (6, there),
+        (6, State::Answered),
+        (4, State::Decided),
+        (3, State::Closed),
+        (1, State::Deferred),
+        (1, State::Open),
+    ]);
+    let mark = |state| Mark { state, reason: Some(text.into()), extension };
+    // A thread that is locked is of no more use until it is opened again.
+    let locked = shadow.threads.get(&thread).is_some_and(|thread| thread.head().locked());
+    match chance.below(10) {
+        _ if locked => Command::Reopen(mark(State::Open)),
+        0..=4 => Command::Mark(mark(any)),
+        5..=7 => Command::Confirm(mark(there)),
+        _ => Command::Reopen(mark(State::Open)),
+    }
+}
+
+fn claim(
+    chance: &Chance,
+    shadow: &Shadow,
+    thread: ThreadId,
+    extension: Option<Arc<str>>,
+    text: &str,
+    seals: bool,
+) -> Wish {
+    let here = |it: &(&ClaimId, &ThreadId)| *it.1 == thread;
+    let claims: Vec<ClaimId> = shadow.claims.iter().filter(here).map(|(id, _)| *id).collect();
+    if claims.is_empty() || chance.percent(40) {
+        let replaces = !claims.is_empty() && chance.percent(30);
+        let supersedes = replaces.then(|| chance.pick(&claims)).into_iter().collect();
+        let command = Command::Assert(Assertion {
+            statement: text.into(),
+            evidence: Vec::new(),
+            supersedes,
+            valid_until: None,
+            extension,
+        });
+        return Wish { thread: Some(thread), home: Some(thread), command };
+    }
+    let claim = chance.pick(&claims);
+    let evidence = vec![Evidence { kind: EvidenceKind::Log, reference: text.into(), note: None }];
+    let refutes = chance.percent(15);
+    let seal = !refutes && seals && chance.percent(50);
+    let proof = Proof { claim, evidence, seal, extension };
+    let command = if refutes { Command::Refute(proof) } else { Command::Attest(proof) };
+    Wish { thread: None, home: Some(thread), command }
+}

@@ -1,0 +1,502 @@
+//! What befalls a world, one thing a step.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parley::feed::listener::Feed;
+use parley::journal::Step;
+use parley::outlet::Subscription;
+use parley_protocol::command::{Call, InboxQuery, Page};
+use parley_protocol::feed::Scope;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::Reason;
+use parley_protocol::who::Participant;
+
+use crate::acts::{extension, wish};
+use crate::cast::Held as Token;
+use crate::clock::elapse;
+use crate::disk::{Cut, Faults};
+use crate::ear::Ear;
+use crate::life::{Door, Life};
+use crate::record::Held;
+use crate::sessions::{Session, position};
+use crate::world::{Listener, World};
+
+/// Items of a page: more than any thread has.
+const PAGE: u64 = 10_000;
+
+/// What may happen.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Act,
+    Again,
+    Commit,
+    Fold,
+    Inbox,
+    Held,
+    Read,
+    Listen,
+    Leave,
+    Stall,
+    Abandon,
+    Jump,
+    Trouble,
+    Mend,
+    Revoke,
+    Stranger,
+    Crash,
+    Retire,
+}
+
+/// How a life ends that ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Death {
+    /// The power goes, or the process.
+    Cut(Cut),
+    /// The server is stopped.
+    InOrder,
+}
+
+impl World {
+    /// Something happens; gives how the life ends, if it does.
+    ///
+    /// # Errors
+    /// What contradicts the record.
+    pub async fn befall(&mut self, life: &mut Life) -> Result<Option<Death>, String> {
+        let temper = &self.temper;
+        let event = self.chance.weighed(&[
+            (40, Event::Act),
+            (8, Event::Again),
+            (temper.commits, Event::Commit),
+            (4, Event::Fold),
+            (6, Event::Inbox),
+            (2, Event::Held),
+            (3, Event::Read),
+            (8, Event::Listen),
+            (2, Event::Leave),
+            (3, Event::Stall),
+            (2, Event::Abandon),
+            (temper.jumps, Event::Jump),
+            (temper.troubles, Event::Trouble),
+            (temper.troubles, Event::Mend),
+            (1, Event::Revoke),
+            (1, Event::Stranger),
+            (temper.crashes, Event::Crash),
+            (u64::from(temper.crashes > 0), Event::Retire),
+        ]);
+        let (step, busy) = {
+            let record = self.record();
+            (record.step, record.ledger.busy() as u64)
+        };
+        self.record().trace.note("step", &[step, event as u64, busy]);
+        match event {
+            Event::Act => self.act(life)?,
+            Event::Again => self.again(life)?,
+            Event::Commit => self.commit(life),
+            Event::Fold => self.fold(life)?,
+            Event::Inbox => self.inbox(life).await?,
+            Event::Held => self.hold(life)?,
+            Event::Read => self.read(life).await?,
+            Event::Listen => self.listen(life)?,
+            Event::Leave => self.leave(),
+            Event::Stall => self.stall(),
+            Event::Abandon => self.abandon(),
+            Event::Jump => self.jump(),
+            Event::Trouble => self.trouble(),
+            Event::Mend => self.mend(),
+            Event::Revoke => self.revoke(life)?,
+            Event::Stranger => self.stranger(life)?,
+            Event::Crash => return Ok(Some(Death::Cut(self.crash(life).await))),
+            Event::Retire => return Ok(Some(Death::InOrder)),
+        }
+        Ok(None)
+    }
+
+    /// Somebody of the cast, with a token that is good for certain.
+    fn somebody(&self) -> Option<(usize, Token)> {
+        let place = self.chance.place(self.cast.len());
+        Some((place, self.cast[place].token.clone()?))
+    }
+
+    /// Somebody wants something new.
+    fn act(&mut self, life: &mut Life) -> Result<(), String> {
+        if self.calls.len() >= self.temper.calls {
+            self.commit(life);
+            return Ok(());
+        }
+        let Some((member, token)) = self.somebody() else { return Ok(()) };
+        self.texts += 1;
+        let text = format!("act {}", self.texts);
+        let identity = self.cast[member].identity.clone();
+        let seals = identity.ends_with("vic") || identity.ends_with("hal");
+        let key = self.chance.percent(self.temper.keys).then(|| {
+            // At times one that was used for something else.
+            let back = if self.chance.percent(10) { self.chance.below(20) } else { 0 };
+            Arc::from(format!("key {}", self.texts.saturating_sub(back)))
+        });
+        let mut record = self.record.lock().unwrap();
+        let wish = wish(&self.chance, &record.shadow, self.temper.threads, &text, seals);
+        let call = Call::Write(wish.thread, wish.command.clone());
+        let caller = life.door.caller(&token.secret, &call);
+        let caller = caller.map_err(|refusal| format!("{identity}: {refusal}"))?;
+        record.trace.remark(format_args!("{identity} {key:?}: {call:?}"));
+        let intent = record.ledger.want(text, &caller, wish.thread, wish.home, wish.command, key);
+        drop(record);
+        self.call(life, intent);
+        Ok(())
+    }
+
+    /// A call under a key is sent again, whether or not the first is answered.
+    fn again(&mut self, life: &mut Life) -> Result<(), String> {
+        if self.calls.len() >= self.temper.calls {
+            return Ok(());
+        }
+        let chosen = {
+            let record = self.record();
+            let intents = &record.ledger.intents;
+            let recent = intents.len().saturating_sub(40);
+            let keyed = (recent..intents.len()).filter(|place| intents[*place].key.is_some());
+            let keyed: Vec<usize> = keyed.collect();
+            (!keyed.is_empty()).then(|| self.chance.pick(&keyed))
+        };
+        let Some(intent) = chosen else { return Ok(()) };
+        let identity = Arc::clone(&self.record().ledger.intents[intent].caller.identity);
+        let member = self.cast.iter().find(|member| *member.identity == *identity);
+        let Some(token) = member.and_then(|member| member.token.clone()) else { return Ok(()) };
+        if life.door.tokens.find(&token.secret, life.door.now()).is_none() {
+            return Err(format!("the token of {identity} is unknown"));
+        }
+        self.call(life, intent);
+        Ok(())
+    }
+
+    /// Sends a call on its way.
+    fn call(&mut self, life: &Life, intent: usize) {
+        let (door, meddler) = (life.door.clone(), Arc::clone(&self.ground.meddler));
+        let record = Arc::clone(&self.record);
+        let mut known = self.record();
+        let (step, panics) = (known.step, meddler.panicked());
+        let attempt = known.begin(intent, step, panics);
+        if known.ledger.busy() > self.temper.bounds.writes_max {
+            known.crowded = step;
+        }
+        known.trace.note("call", &[attempt as u64, intent as u64]);
+        let intent = &known.ledger.intents[intent];
+        let call = Call::Write(intent.thread, intent.command.clone());
+        let (caller, key) = (intent.caller.clone(), intent.key.clone());
+        drop(known);
+        let task = tokio::spawn(async move {
+            meddler.dawdle().await;
+            let outcome = door.perform(&caller, call, key.as_deref()).await;
+            let panics = |thread: Option<ThreadId>| {
+                thread.map_or_else(|| meddler.panicked(), |thread| meddler.panicked_at(thread))
+            };
+            let journal = &door.engine.journal;
+            record.lock().unwrap().answered(attempt, &outcome, journal, panics);
+        });
+        self.calls.push((attempt, task));
+    }
+
+    /// The writer takes a step.
+    fn commit(&mut self, life: &mut Life) {
+        let entries_max = 1 + self.chance.below(self.temper.batch) as usize;
+        let step = life.writer.step_of(entries_max);
+        let mut record = self.record();
+        if matches!(step, Step::Full) {
+            record.crowded = record.step;
+        }
+        record.trace.note("commit", &[entries_max as u64, step as u64]);
+    }
+
+    /// The folder takes a step.
+    fn fold(&mut self, life: &mut Life) -> Result<(), String> {
+        let durable = self.chance.percent(30);
+        let mut fold = || match durable {
+            true => life.folder.finish().map(|()| true),
+            false => life.folder.step(),
+        };
+        // What failed on a bad disk may show only now; then the archive was opened anew.
+        match fold().or_else(|_| fold()) {
+            Ok(_) => Ok(()),
+            Err(_) if self.troubled => Ok(()),
+            Err(error) => Err(format!("folding fails: {error}")),
+        }
+    }
+
+    /// Whoever may listen or look.
+    fn ear(&self, scope: Scope) -> Option<(Ear, Token)> {
+        let (member, token) = self.somebody()?;
+        let record = self.record();
+        let threads: Vec<ThreadId> = record.shadow.threads.keys().copied().collect();
+        let turns = scope.tells_turns();
+        let ear = Ear {
+            identity: self.cast[member].identity.clone(),
+            extension: extension(&self.chance).filter(|_| turns).map(|it| it.to_string()),
+            anyone: !turns || self.chance.percent(70),
+            scope,
+            threads: match scope {
+                Scope::Threads if threads.is_empty() => return None,
+                Scope::Threads => (0..3).map(|_| self.chance.pick(&threads)).collect(),
+                Scope::Inbox | Scope::All => BTreeSet::new(),
+            },
+        };
+        Some((ear, token))
+    }
+
+    /// Some cursor that was given, in this life or one before.
+    fn cursor(&self, percent: u64) -> Option<Box<str>> {
+        let record = self.record();
+        let given = &record.cursors;
+        let chosen = !given.is_empty() && self.chance.percent(percent);
+        chosen.then(|| given[self.chance.place(given.len())].clone())
+    }
+
+    fn query(ear: &Ear, since: Option<Box<str>>, wait_seconds: u64) -> Call {
+        Call::ReadInbox(InboxQuery {
+            extension: ear.extension.as_deref().map(Arc::from),
+            page: Page { cursor: since, limit: None },
+            wait_seconds,
+            anyone: ear.anyone,
+        })
+    }
+
+    /// An inbox is read: it shows what waits at this moment and nothing else.
+    async fn inbox(&mut self, life: &Life) -> Result<(), String> {
+        let Some((ear, token)) = self.ear(Scope::Inbox) else { return Ok(()) };
+        let since = self.cursor(30);
+        let held = Held { ear, since: since.as_deref().map_or(0, position) };
+        let call = Self::query(&held.ear, since, 0);
+        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
+        let outcome = life.door.perform(&caller, call, None).await;
+        self.record().inbox_read(&held, &outcome, &life.door.engine.journal);
+        Ok(())
+    }
+
+    /// An inbox is read that may be held back until something waits.
+    fn hold(&mut self, life: &Life) -> Result<(), String> {
+        let Some((ear, token)) = self.ear(Scope::Inbox) else { return Ok(()) };
+        let since = self.cursor(80);
+        let held = Held { ear, since: since.as_deref().map_or(0, position) };
+        let call = Self::query(&held.ear, since, 1 + self.chance.below(25));
+        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
+        let (door, record) = (life.door.clone(), Arc::clone(&self.record));
+        let reading = held.clone();
+        let task = tokio::spawn(async move {
+            let outcome = door.perform(&caller, call, None).await;
+            record.lock().unwrap().inbox_read(&reading, &outcome, &door.engine.journal);
+        });
+        self.held.push((held, task));
+        Ok(())
+    }
+
+    /// A thread is read: every message that the log holds, in order.
+    async fn read(&mut self, life: &Life) -> Result<(), String> {
+        let Some((_, token)) = self.somebody() else { return Ok(()) };
+        let threads: Vec<ThreadId> = self.record().shadow.threads.keys().copied().collect();
+        if threads.is_empty() {
+            return Ok(());
+        }
+        let (thread, since) = (self.chance.pick(&threads), self.cursor(30));
+        let after = since.as_deref().map_or(0, position);
+        let call = Call::ReadFlat(thread, Page { cursor: since, limit: Some(PAGE) });
+        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
+        let outcome = life.door.perform(&caller, call, None).await;
+        self.record().thread_read(thread, after, &outcome, &life.door.engine.journal);
+        Ok(())
+    }
+
+    /// A listener comes, from now on or from some cursor.
+    fn listen(&mut self, life: &Life) -> Result<(), String> {
+        if self.listeners.len() >= self.temper.listeners {
+            return Ok(());
+        }
+        let scope = self.chance.pick(&[Scope::Inbox, Scope::All, Scope::Threads]);
+        let Some((ear, token)) = self.ear(scope) else { return Ok(()) };
+        let cursor = self.cursor(70);
+        let door = life.door.clone();
+        let since = match &cursor {
+            Some(text) => {
+                let since = door.engine.forum.position(Some(text));
+                Some(since.map_err(|refusal| format!("{text} was given: {refusal}"))?)
+            }
+            None => None,
+        };
+        let subscription = Subscription {
+            participant: Participant {
+                identity: ear.identity.as_str().into(),
+                extension: ear.extension.as_deref().map(Arc::from),
+            },
+            scope,
+            anyone: ear.anyone,
+            token: token.id,
+            expires_at: None,
+        };
+        let threads = ear.threads.iter().copied().collect();
+        let sources = Arc::clone(&door.engine.sources);
+        let feed = Feed::open(sources, subscription, threads, since);
+        let feed = feed.map_err(|refusal| format!("no feed for {ear:?}: {refusal}"))?;
+        let mut hello = feed.hello(20);
+        if let Some(since) = since {
+            // What it must be told is decided by the cursor that it came with.
+            hello.cursor = since;
+        }
+        let mut record = self.record();
+        let session = record.sessions.len();
+        record.trace.note("listen", &[session as u64, hello.cursor.0, u64::from(since.is_some())]);
+        record.sessions.push(Session::new(ear, token.id, &hello, since.is_some()));
+        drop(record);
+        let stalled = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn(self.hear(feed, session, door, Arc::clone(&stalled)));
+        self.listeners.push(Listener { session, task, stalled });
+        Ok(())
+    }
+
+    fn hear(
+        &self,
+        mut feed: Feed,
+        session: usize,
+        door: Door,
+        stalled: Arc<AtomicBool>,
+    ) -> impl Future<Output = ()> + use<> {
+        let (record, meddler) = (Arc::clone(&self.record), Arc::clone(&self.ground.meddler));
+        let revoked = Arc::clone(&self.revoked_ids);
+        async move {
+            loop {
+                while stalled.load(Ordering::Relaxed) {
+                    elapse(5).await;
+                }
+                meddler.dawdle().await;
+                let frames = feed.next().await;
+                let mut record = record.lock().unwrap();
+                match frames {
+                    Ok(frames) => {
+                        for sent in &frames {
+                            record.heard(session, sent, &door.engine.journal);
+                        }
+                    }
+                    Err(why) => {
+                        let token = record.sessions[session].token;
+                        let revoked = revoked.lock().unwrap().contains(&token);
+                        return record.ended(session, why, revoked);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A listener goes.
+    fn leave(&mut self) {
+        if self.listeners.is_empty() {
+            return;
+        }
+        let place = self.chance.place(self.listeners.len());
+        let listener = self.listeners.swap_remove(place);
+        listener.task.abort();
+        self.record().end_session(listener.session);
+    }
+
+    /// A listener takes nothing for a while, or goes on.
+    fn stall(&mut self) {
+        if !self.listeners.is_empty() {
+            let place = self.chance.place(self.listeners.len());
+            self.listeners[place].stalled.fetch_xor(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A caller goes away while its call is under way.
+    fn abandon(&mut self) {
+        if self.calls.is_empty() {
+            return;
+        }
+        let (attempt, task) = self.calls.swap_remove(self.chance.place(self.calls.len()));
+        task.abort();
+        self.record().ledger.lose(attempt);
+    }
+
+    /// The clock is set.
+    fn jump(&mut self) {
+        let millis = self.chance.below(600_000);
+        if self.chance.percent(50) {
+            self.ground.clock.pass(millis);
+        } else {
+            self.ground.clock.back(millis);
+        }
+    }
+
+    /// Something becomes the matter with the disk.
+    fn trouble(&mut self) {
+        let soon = 1 + self.chance.below(8);
+        let lasting = self.chance.percent(60);
+        let torn = self.chance.percent(50);
+        let sync_reached = self.chance.percent(50);
+        let none = Faults::default();
+        let faults = match self.chance.below(3) {
+            0 => Faults { write: soon, torn, lasting, ..none },
+            1 => Faults { sync: soon, sync_reached, lasting, ..none },
+            _ => Faults { free_bytes: Some(0), ..none },
+        };
+        self.ground.disk.set(faults);
+        self.troubled = true;
+        let mut record = self.record();
+        record.trouble = record.step;
+    }
+
+    /// A token is revoked, and its line gets another one.
+    fn revoke(&mut self, life: &Life) -> Result<(), String> {
+        let Some((place, token)) = self.somebody() else { return Ok(()) };
+        let (tokens, now) = (&life.door.tokens, life.door.now());
+        let member = &mut self.cast[place];
+        member.token = None;
+        match tokens.revoke(token.id, now) {
+            Ok(()) => {
+                self.revoked_ids.lock().unwrap().insert(token.id);
+                life.door.engine.sources.hub.revoke(token.id);
+                self.revoked.push(token);
+            }
+            // Nobody knows; nobody uses it any more.
+            Err(refusal) if self.troubled && refusal.reason == Reason::StorageUnavailable => {
+                return Ok(());
+            }
+            Err(refusal) => return Err(format!("no revocation: {refusal}")),
+        }
+        match member.equip(tokens, now) {
+            Err(refusal) if !self.troubled => Err(format!("no token: {refusal}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Somebody comes with a token that is revoked.
+    fn stranger(&mut self, life: &Life) -> Result<(), String> {
+        if self.revoked.is_empty() {
+            return Ok(());
+        }
+        let token = &self.revoked[self.chance.place(self.revoked.len())];
+        let found = life.door.tokens.find(&token.secret, life.door.now());
+        found.map_or(Ok(()), |_| Err(format!("{} was revoked and is let in", token.id)))
+    }
+
+    /// The power goes, or the process; at times in the middle of a commit or a fold.
+    async fn crash(&mut self, life: &mut Life) -> Cut {
+        if self.chance.percent(60) {
+            let write = 1 + self.chance.below(10);
+            let torn = self.chance.percent(50);
+            self.ground.disk.set(Faults { write, torn, lasting: true, ..Faults::default() });
+            let mut record = self.record();
+            record.trouble = record.step;
+            drop(record);
+            if self.chance.percent(70) {
+                self.commit(life);
+            } else {
+                let _ = life.folder.step();
+            }
+            if self.chance.percent(50) {
+                elapse(self.chance.below(8)).await;
+            }
+            let mut record = self.record();
+            record.catch_up(&life.door.engine.journal);
+        }
+        let seed = self.chance.number();
+        self.chance.pick(&[Cut::ForgetAll, Cut::Kill, Cut::KeepSome(seed)])
+    }
+}

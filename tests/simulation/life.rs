@@ -1,0 +1,153 @@
+//! One life of the server: the shipped parts on one paused runtime, from the opening of the store
+//! to a crash or an orderly end.
+
+use std::sync::Arc;
+
+use parley::clock::Clock;
+use parley::engine::{Drive, Engine, EngineOptions};
+use parley::feed::chunks::Reading;
+use parley::feed::hub::Caps;
+use parley::interference::Interference;
+use parley::journal::fold::Folder;
+use parley::journal::options::Options;
+use parley::journal::tokens::Tokens;
+use parley::journal::{Step, Writer};
+use parley::router::{Answer, Bounds, Manifests, Residence};
+use parley_protocol::command::Call;
+use parley_protocol::limits::Limits;
+use parley_protocol::operation::Operation;
+use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::time::Millis;
+use parley_protocol::who::{Caller, Right};
+
+use crate::clock::{HandClock, elapse};
+use crate::disk::FaultyDisk;
+use crate::meddler::Meddler;
+
+/// What every life of one world has in common.
+pub struct Ground {
+    pub disk: FaultyDisk,
+    pub clock: Arc<HandClock>,
+    pub meddler: Arc<Meddler>,
+    pub limits: Limits,
+    pub journal: Options,
+    pub bounds: Bounds,
+    pub residence: Residence,
+    pub buffer: usize,
+}
+
+/// Where callers come in. Cheap to clone.
+#[derive(Clone)]
+pub struct Door {
+    pub engine: Arc<Engine>,
+    pub tokens: Arc<Tokens>,
+    clock: Arc<HandClock>,
+}
+
+/// A server that lives.
+pub struct Life {
+    pub door: Door,
+    pub writer: Writer,
+    pub folder: Folder,
+}
+
+impl Life {
+    /// Opens the store and starts the parts.
+    ///
+    /// # Errors
+    /// If it does not start: whatever happened to the disk, it must.
+    pub async fn begin(ground: &Ground) -> Result<Self, String> {
+        let interference: Arc<dyn Interference> = Arc::clone(&ground.meddler) as _;
+        let clock: Arc<dyn Clock> = Arc::clone(&ground.clock) as _;
+        let disk = Arc::new(ground.disk.clone());
+        let tokens = Tokens::open(Arc::clone(&disk) as _, "local", Arc::clone(&clock));
+        let tokens = tokens.map_err(|error| format!("the tokens cannot be opened: {error}"))?;
+        let tokens = tokens.with_interference(Some(Arc::clone(&interference)));
+        let options = EngineOptions {
+            journal: ground.journal.clone(),
+            limits: Arc::new(ground.limits.clone()),
+            bounds: ground.bounds,
+            residence: ground.residence,
+            caps: Caps { connections_max: 64, per_identity_max: 64, buffer: ground.buffer },
+            interference: Some(interference),
+        };
+        let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
+        let assembled = Engine::assemble(options, disk, clock, none, Reading::Here).await;
+        let assembled =
+            assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
+        let (engine, Drive { writer, mut publisher, folder }) = assembled;
+        let meddler = Arc::clone(&ground.meddler);
+        tokio::spawn(async move {
+            while publisher.step().await {
+                meddler.dawdle().await;
+            }
+            // Says to whoever listens that no more will come.
+            publisher.run().await;
+        });
+        let (engine, tokens) = (Arc::new(engine), Arc::new(tokens));
+        let door = Door { engine, tokens, clock: Arc::clone(&ground.clock) };
+        Ok(Self { door, writer, folder })
+    }
+
+    /// Ends it in good order, all callers and listeners gone.
+    ///
+    /// # Errors
+    /// If it does not end.
+    pub async fn end(mut self, ground: &Ground) -> Result<(), String> {
+        const ROUNDS: usize = 2_000;
+        let engine = Arc::into_inner(self.door.engine).ok_or("somebody still holds the engine")?;
+        let mut stopping = tokio::spawn(engine.stop());
+        let mut done = false;
+        for _ in 0..ROUNDS {
+            done = done || self.writer.step() == Step::Done;
+            if done {
+                break;
+            }
+            elapse(1).await;
+            ground.clock.pass(1);
+        }
+        if !done {
+            return Err("the writer does not end".to_owned());
+        }
+        self.writer.finish();
+        let stopped = tokio::time::timeout(std::time::Duration::from_secs(60), &mut stopping).await;
+        stopped.map_err(|_| "the engine does not stop")?.map_err(|error| error.to_string())?;
+        self.folder.finish().map_err(|error| format!("folding does not end: {error}"))
+    }
+}
+
+impl Door {
+    /// What the clock says.
+    pub fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// Who comes in with this token, as the gateway finds out (parley.md §6). The right `lock` is
+    /// left to the language, which refuses its lack too.
+    ///
+    /// # Errors
+    /// 401 `token_unknown`, 403 `token_right_missing`.
+    pub fn caller(&self, secret: &str, call: &Call) -> Result<Arc<Caller>, Refusal> {
+        let caller = self.tokens.find(secret, self.clock.now());
+        let caller = caller.ok_or_else(|| Refusal::new(Reason::TokenUnknown, "Unknown."))?;
+        let rights = Operation::of(call).rights().iter().copied();
+        let rights: Vec<Right> = rights.filter(|right| *right != Right::Lock).collect();
+        match caller.lacks(&rights) {
+            None => Ok(caller),
+            Some(right) => Err(Refusal::lacks(right)),
+        }
+    }
+
+    /// Performs a call.
+    ///
+    /// # Errors
+    /// Whatever refuses it.
+    pub async fn perform(
+        &self,
+        caller: &Caller,
+        call: Call,
+        key: Option<&str>,
+    ) -> Result<Answer, Refusal> {
+        self.engine.forum.perform(caller, call, key).await
+    }
+}

@@ -1,0 +1,31 @@
+//! A seeded simulation of the shipped router, thread actors, passivation, permits, batches, hub and
+//! journal: one runtime whose clock stands still until nobody has anything to do, a disk in memory,
+//! a writer that commits when the world says so. docs/TESTING.md says how it is built and read.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on panics, and says what it did"
+)]
+
+mod acts;
+mod cast;
+mod chance;
+mod clock;
+#[expect(dead_code, reason = "not every test needs every fault")]
+#[path = "../support/disk.rs"]
+mod disk;
+mod ear;
+mod events;
+mod ledger;
+mod life;
+mod meddler;
+mod planted;
+mod record;
+mod seeds;
+mod sessions;
+mod shadow;
+mod temper;
+mod trace;
+mod world;

@@ -1,0 +1,88 @@
+//! What a world is like: its bounds, its pace, how much goes wrong. The seed decides.
+
+use parley::journal::options::Options;
+use parley::router::{Bounds, Residence};
+use parley_protocol::limits::Limits;
+
+use crate::chance::Chance;
+
+/// A world's temper.
+#[derive(Clone, Debug)]
+pub struct Temper {
+    /// Calls under way at most.
+    pub calls: usize,
+    /// Threads at most.
+    pub threads: usize,
+    /// Listeners at most.
+    pub listeners: usize,
+    /// Milliseconds between two steps at most.
+    pub pace_ms: u64,
+    /// Milliseconds that a send is delayed at most.
+    pub delay_ms: u64,
+    /// Entries of a commit at most.
+    pub batch: u64,
+    /// Calls that come under a key, in percent.
+    pub keys: u64,
+    /// Panics in a thousand acts.
+    pub panics: u64,
+    /// The weight of a commit among what happens next.
+    pub commits: u64,
+    /// The weight of crashes, and of a disk that fails, likewise.
+    pub crashes: u64,
+    pub troubles: u64,
+    /// The weight of clock jumps.
+    pub jumps: u64,
+    pub limits: Limits,
+    pub journal: Options,
+    pub bounds: Bounds,
+    pub residence: Residence,
+    /// Live frames that a listener's queue holds.
+    pub buffer: usize,
+}
+
+impl Temper {
+    /// The temper that chance gives.
+    pub fn new(chance: &Chance) -> Self {
+        let calls = 3 + chance.place(8);
+        let mut limits = Limits { writes_per_minute: 0, ..Limits::default() };
+        if chance.percent(20) {
+            (limits.writes_per_minute, limits.writes_burst) = (60, 20);
+        }
+        if chance.percent(30) {
+            limits.consecutive_max = 2 + chance.below(3);
+            limits.exchange_max = 2 + chance.below(8);
+        }
+        Self {
+            calls,
+            threads: 1 + chance.place(8),
+            listeners: chance.place(5),
+            pace_ms: chance.pick(&[1, 2, 4, 8]),
+            delay_ms: chance.pick(&[0, 1, 3, 8]),
+            batch: chance.pick(&[1, 3, 64]),
+            keys: chance.pick(&[10, 30, 70]),
+            panics: chance.pick(&[0, 0, 5, 25]),
+            commits: chance.pick(&[15, 30, 60]),
+            crashes: chance.pick(&[0, 1, 2]),
+            troubles: chance.pick(&[0, 1, 3]),
+            jumps: chance.pick(&[0, 1, 3]),
+            journal: Options {
+                free_bytes_min: 1,
+                segment_bytes: chance.pick(&[2 << 10, 16 << 10, 64 << 20]),
+                tail_entries_max: chance.pick(&[64, 1_000, 200_000]),
+                ..Options::default()
+            },
+            bounds: Bounds {
+                writes_max: chance.pick(&[2, calls, 64]),
+                reads_max: 64,
+                wait_ms: chance.pick(&[20, 250]),
+            },
+            residence: Residence {
+                idle_seconds: chance.below(3),
+                resident_threads_max: chance.pick(&[1, 2, 100]),
+                sweep_ms: chance.pick(&[1, 5, 20]),
+            },
+            buffer: chance.pick(&[1, 4, 64]),
+            limits,
+        }
+    }
+}
