@@ -2,6 +2,7 @@
 //! wrong. The first bytes of an input often choose among ways to read the rest.
 
 pub mod arguments;
+pub mod backup;
 pub mod canonical;
 pub mod closure;
 pub mod config;
@@ -29,7 +30,7 @@ use parley_protocol::time::Millis;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("canonical", canonical::run),
     ("publish", publish::run),
     ("closure", closure::run),
@@ -44,6 +45,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("log", log::run),
     ("rows", rows::run),
     ("config", config::run),
+    ("backup", backup::run),
 ];
 
 /// The time at which everything is judged.
