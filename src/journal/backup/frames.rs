@@ -11,6 +11,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::journal::archive::RawRow;
 use crate::journal::error::StoreError;
 
 /// What a copy begins with; the first byte is no text, the last shows whether it was sent as text.
@@ -222,7 +223,7 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::section`].
-    pub fn row_of(&mut self, section: &str) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    pub fn row_of(&mut self, section: &str) -> Result<Option<RawRow>, StoreError> {
         if self.section()? != Some(section) {
             return Ok(None);
         }
