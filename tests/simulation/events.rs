@@ -53,8 +53,8 @@ impl World {
     pub async fn befall(&mut self, life: &mut Life) -> Result<Option<Death>, String> {
         let temper = &self.temper;
         let event = self.chance.weighed(&[
-            (40, Event::Act),
-            (8, Event::Again),
+            (70, Event::Act),
+            (12, Event::Again),
             (temper.commits, Event::Commit),
             (4, Event::Fold),
             (6, Event::Inbox),
@@ -195,9 +195,8 @@ impl World {
     /// The folder takes a step.
     fn fold(&mut self, life: &mut Life) -> Result<(), String> {
         let durable = self.chance.percent(30);
-        let mut fold = || match durable {
-            true => life.folder.finish().map(|()| true),
-            false => life.folder.step(),
+        let mut fold = || {
+            if durable { life.folder.finish().map(|()| true) } else { life.folder.step() }
         };
         // What failed on a bad disk may show only now; then the archive was opened anew.
         match fold().or_else(|_| fold()) {
@@ -285,9 +284,8 @@ impl World {
             let write = 1 + self.chance.below(10);
             let torn = self.chance.percent(50);
             self.ground.disk.set(Faults { write, torn, lasting: true, ..Faults::default() });
-            let mut record = self.record();
-            record.trouble = record.step;
-            drop(record);
+            self.troubled = true;
+            self.excuse(life);
             if self.chance.percent(70) {
                 self.commit(life);
             } else {
@@ -296,8 +294,7 @@ impl World {
             if self.chance.percent(50) {
                 elapse(self.chance.below(8)).await;
             }
-            let mut record = self.record();
-            record.catch_up(&life.door.engine.journal);
+            self.record().catch_up(&life.door.engine.journal);
         }
         let seed = self.chance.number();
         self.chance.pick(&[Cut::ForgetAll, Cut::Kill, Cut::KeepSome(seed)])

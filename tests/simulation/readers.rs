@@ -144,7 +144,8 @@ impl World {
         let mut record = self.record();
         let session = record.sessions.len();
         record.trace.note("listen", &[session as u64, hello.cursor.0, u64::from(since.is_some())]);
-        record.sessions.push(Session::new(ear, token.id, &hello, since.is_some()));
+        let panics = self.ground.meddler.inboxes_panicked();
+        record.sessions.push(Session::new(ear, token.id, &hello, since.is_some(), panics));
         drop(record);
         let stalled = Arc::new(AtomicBool::new(false));
         let task = tokio::spawn(self.hear(feed, session, door, Arc::clone(&stalled)));
@@ -178,7 +179,7 @@ impl World {
                     Err(why) => {
                         let token = record.sessions[session].token;
                         let revoked = revoked.lock().unwrap().contains(&token);
-                        return record.ended(session, why, revoked);
+                        return record.ended(session, why, revoked, meddler.inboxes_panicked());
                     }
                 }
             }

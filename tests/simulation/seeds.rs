@@ -52,7 +52,7 @@ fn seeds() {
     println!("seeds {first} to {}, {steps} steps each: {sum:?}", first + count - 1);
     assert!(found.is_empty(), "{}", found.join("\n"));
     if count >= 100 {
-        assert!(sum.acknowledged > 2 * sum.refused, "most calls are to succeed");
+        assert!(sum.acknowledged > sum.refused, "most calls are to succeed");
         assert!(sum.frames > sum.entries / 4 && sum.lives > count, "little happens");
     }
 }
@@ -63,6 +63,9 @@ fn add(sum: &mut Report, report: &Report) {
     sum.entries += report.entries;
     sum.acknowledged += report.acknowledged;
     sum.refused += report.refused;
+    for (reason, count) in &report.reasons {
+        *sum.reasons.entry(reason).or_default() += count;
+    }
     sum.frames += report.frames;
 }
 

@@ -1,6 +1,6 @@
 //! One world: lives of a server, whoever calls it and listens to it, and what befalls them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,6 +19,7 @@ use crate::events::Death;
 use crate::life::{Ground, Life};
 use crate::meddler::{Fault, Meddler};
 use crate::record::{Held, Record};
+use crate::sessions::Session;
 use crate::temper::Temper;
 
 /// Steps between two moments at which everything comes to rest and is compared.
@@ -43,6 +44,8 @@ pub struct Report {
     pub entries: u64,
     pub acknowledged: u64,
     pub refused: u64,
+    /// By reason.
+    pub reasons: BTreeMap<&'static str, u64>,
     pub frames: u64,
     /// How often the planted fault happened.
     pub planted: u64,
@@ -184,6 +187,7 @@ impl World {
             entries: record.entries() as u64,
             acknowledged: record.acknowledged,
             refused: record.refused,
+            reasons: record.reasons.clone(),
             frames: record.frames,
             planted: self.ground.meddler.planted(),
         }
@@ -274,7 +278,7 @@ impl World {
     }
 
     /// Notes what excuses a refusal at this step.
-    fn excuse(&self, life: &Life) {
+    pub fn excuse(&self, life: &Life) {
         let mut record = self.record();
         if self.troubled || !life.door.engine.journal.is_writable() {
             record.trouble = record.step;
@@ -342,7 +346,7 @@ impl World {
             return Err(format!("callers without an answer: {waiting:?}"));
         }
         if !record.all_told() {
-            let lacking = record.sessions.iter().filter(|it| it.alive).map(|it| it.lacks());
+            let lacking = record.sessions.iter().filter(|it| it.alive).map(Session::lacks);
             return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
         }
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
