@@ -66,7 +66,7 @@ impl World {
             (2, Event::Abandon),
             (temper.jumps, Event::Jump),
             (temper.troubles, Event::Trouble),
-            (temper.troubles, Event::Mend),
+            (6 * temper.troubles, Event::Mend),
             (1, Event::Revoke),
             (1, Event::Stranger),
             (temper.crashes, Event::Crash),
