@@ -48,7 +48,16 @@ const EXTENSIONS_A_LINE: usize = 8;
 impl Cast {
     /// Makes `count` participants on as many tokens as they need, a share of them over MCP.
     pub async fn hire(site: &Site, count: usize, mcp: f64) -> anyhow::Result<Self> {
-        let lines = count.div_ceil(EXTENSIONS_A_LINE).max(3);
+        Self::hire_on(site, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
+    }
+
+    /// The same on so many tokens. The first `lines` members are the bare lines.
+    pub async fn hire_on(
+        site: &Site,
+        count: usize,
+        lines: usize,
+        mcp: f64,
+    ) -> anyhow::Result<Self> {
         let mut tokens = Vec::with_capacity(lines);
         for line in 0..lines {
             tokens.push(token(site, &format!("load-{line}"), &["read", "write"]).await?);
@@ -86,6 +95,15 @@ impl Cast {
         let lock = rights.contains(&"lock");
         self.members.push(Member { line, identity, extension: None, caller, token, lock });
         Ok(self.members.len() - 1)
+    }
+
+    /// So many more sub-agents of the same lines, none of which has spoken yet.
+    pub fn guests(&self, count: usize) -> Self {
+        let guest = |index: usize| {
+            let host = &self.members[index % self.members.len()];
+            Member { extension: Some(format!("guest-{index}")), ..host.clone() }
+        };
+        Self { members: (0..count).map(guest).collect() }
     }
 
     /// Whether the participant at this place is the one that is shown.

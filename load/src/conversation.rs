@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::body::push_body;
 use crate::cast::Cast;
 use crate::dice::{self, Dice};
 use crate::objects::{self, Claimed, Marked, Posted};
@@ -11,7 +12,6 @@ use crate::verify::moves::State;
 use crate::verify::shadow::{Act, Awaiting, Due, Shadow};
 use crate::verify::turn;
 use crate::wire::Operation;
-use crate::work::push_body;
 
 /// Serial numbers of bodies: a conversation has fewer steps than this.
 const STEPS_MAX: u64 = 64;

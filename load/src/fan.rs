@@ -232,10 +232,23 @@ impl Ear {
         })
     }
 
-    /// Reads until it has so many items or the connection ends; remembers where.
-    pub async fn drain(&mut self, items: u64) -> (Option<(u16, String)>, Result<(), String>) {
-        while self.tape.items < items {
-            match self.feed.next().await {
+    /// Reads until it has as many items as are wanted in the end, or the connection ends;
+    /// remembers where.
+    pub async fn drain_until(
+        &mut self,
+        wanted: &mut watch::Receiver<u64>,
+    ) -> (Option<(u16, String)>, Result<(), String>) {
+        loop {
+            let items = *wanted.borrow_and_update();
+            if self.tape.items >= items {
+                return (None, Ok(()));
+            }
+            let frame = tokio::select! {
+                biased;
+                frame = self.feed.next() => frame,
+                Ok(()) = wanted.changed() => continue,
+            };
+            match frame {
                 Ok(Frame::Text(text)) => {
                     if let Err(wrong) = self.tape.frame(text) {
                         return (None, Err(wrong));
@@ -246,7 +259,6 @@ impl Ear {
                 Err(error) => return (Some((1006, error.to_string())), Ok(())),
             }
         }
-        (None, Ok(()))
     }
 
     /// Its place in the order.

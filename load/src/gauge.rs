@@ -79,11 +79,18 @@ impl Gauge {
 
 /// Resident memory in bytes, 0 for a process that is gone.
 pub fn rss(pid: u32) -> u64 {
+    status_bytes(pid, "VmRSS:")
+}
+
+/// The most resident memory since the process began, in bytes.
+pub fn rss_peak(pid: u32) -> u64 {
+    status_bytes(pid, "VmHWM:")
+}
+
+fn status_bytes(pid: u32, name: &str) -> u64 {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/status")) else { return 0 };
     text.lines()
-        .find_map(|line| {
-            line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB")?.trim().parse().ok()
-        })
+        .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse().ok())
         .map_or(0, |kib: u64| kib * 1024)
 }
 

@@ -1,10 +1,12 @@
 //! The load harness of Parley: it loads a forum, checks everything that it answers, and says how
 //! fast it was, beside what the bare machine can do.
 
+mod body;
 mod cast;
 mod ceiling;
 mod ceiling_actors;
 mod ceiling_feed;
+mod chorus;
 mod clock;
 mod conversation;
 mod dice;
@@ -24,6 +26,7 @@ mod server;
 mod site;
 mod socket;
 mod swarm;
+mod verdict;
 mod verify;
 mod wire;
 mod work;

@@ -129,6 +129,15 @@ impl Tally {
         }
     }
 
+    /// Forgets the failures beyond the first `before`: they were provoked. Gives how many.
+    pub fn excuse(&self, before: u64) -> u64 {
+        let failed = self.failed.swap(before, Ordering::Relaxed);
+        if let Ok(mut failures) = self.failures.lock() {
+            failures.truncate(before as usize);
+        }
+        failed - before
+    }
+
     /// What went wrong, in a line: refusals by reason, and the first failure.
     pub fn told(&self) -> String {
         let refused = self.refused();
@@ -157,6 +166,14 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The value that so large a share of the values does not exceed; 0 of nothing.
+pub fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
 /// How far values lie apart, as a share of the median.
 pub fn spread(values: &[f64]) -> f64 {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -175,6 +192,9 @@ mod tests {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
         assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
         assert!((spread(&[90.0, 100.0, 105.0]) - 0.15).abs() < 1e-9);
+        let hundred: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        assert!((percentile(&hundred, 0.99) - 99.0).abs() < 1e-9);
+        assert!((percentile(&[7.0], 0.99) - 7.0).abs() < 1e-9);
     }
 
     /// Goal: no latency is lost between shards and slices. Method: record and merge.

@@ -46,6 +46,8 @@ pub enum Mode {
     Crash,
     /// A steady rate for a long time.
     Soak,
+    /// Inboxes: listeners that resume at once, questions to anyone, questions of one's own.
+    Inbox,
 }
 
 impl Mode {
@@ -60,6 +62,7 @@ impl Mode {
             Self::Idle => "idle",
             Self::Crash => "crash",
             Self::Soak => "soak",
+            Self::Inbox => "inbox",
         }
     }
 }
@@ -76,19 +79,19 @@ struct Flags {
     /// How long each round loads: 30s, 5m, 1h.
     #[arg(long)]
     duration: Option<String>,
-    /// Participants that speak.
+    /// Participants that speak, or are known (inbox).
     #[arg(long)]
     agents: Option<usize>,
     /// Connections that write (post, hot, soak, ceiling).
     #[arg(long)]
     connections: Option<usize>,
-    /// Threads: alive at a time, or to create (idle).
+    /// Threads: alive at a time, or to create (idle), or asked by one participant (inbox).
     #[arg(long)]
     threads: Option<usize>,
     /// Feeds to hold open.
     #[arg(long)]
     listeners: Option<usize>,
-    /// Listeners beside them that do not keep up (fanout).
+    /// Listeners beside them that do not keep up, in every second round (fanout).
     #[arg(long)]
     slow_listeners: Option<usize>,
     /// Acts a second in all; makes an open loop.
@@ -97,6 +100,12 @@ struct Flags {
     /// How many times the rate one second in ten brings.
     #[arg(long)]
     burst: Option<f64>,
+    /// After the rounds, one with so many connections that resend at once (post).
+    #[arg(long, value_name = "CONNECTIONS", conflicts_with = "rate")]
+    overload: Option<usize>,
+    /// The core that a server of our own is pinned to, with taskset.
+    #[arg(long, value_name = "CORE")]
+    server_core: Option<usize>,
     /// Each connection sends on schedule, late or not; needs --rate.
     #[arg(long, conflicts_with = "closed")]
     open: bool,
@@ -112,10 +121,15 @@ struct Flags {
     /// Leave the ceiling out.
     #[arg(long)]
     no_ceiling: bool,
-    /// Threads stored beside the active ones (post, hot).
+    /// Fail, too, if a bound is missed.
+    #[arg(long)]
+    enforce: bool,
+    /// Threads stored beside the others; rounds alternate with a server without them (post), or
+    /// the same is measured once more with them (idle).
     #[arg(long)]
     stored: Option<usize>,
-    /// Messages put into each thread before the measurement (post, hot).
+    /// Messages put into each thread before the measurement; in hot, rounds alternate with empty
+    /// threads.
     #[arg(long)]
     prefill: Option<usize>,
     /// Characters of a body.
@@ -171,12 +185,18 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Factor of the rate for one second in ten.
     pub burst: f64,
+    /// Connections of a last round, beyond what the server can take.
+    pub overload: Option<usize>,
+    /// The core that a server of our own is pinned to.
+    pub server_core: Option<usize>,
     /// Share of agents over MCP.
     pub mcp: f64,
     /// Rounds.
     pub rounds: usize,
     /// Whether the ceiling is measured along.
     pub ceiling: bool,
+    /// Whether a bound that is missed makes the run fail.
+    pub enforce: bool,
     /// Threads stored beside the active ones.
     pub stored: usize,
     /// Messages put into each thread beforehand.
@@ -229,14 +249,7 @@ const fn defaults(mode: Mode) -> Defaults {
             mcp: 0.5,
             ..base
         },
-        Mode::Fanout => Defaults {
-            seconds: 10,
-            agents: 8,
-            connections: 8,
-            threads: 64,
-            listeners: 1_000,
-            ..base
-        },
+        Mode::Fanout => Defaults { seconds: 10, threads: 64, listeners: 1_000, ..base },
         Mode::Hot => Defaults { threads: 1, ..base },
         Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
         Mode::Crash => Defaults {
@@ -249,6 +262,9 @@ const fn defaults(mode: Mode) -> Defaults {
             mcp: 0.3,
         },
         Mode::Soak => Defaults { seconds: 600, rounds: 1, ..base },
+        Mode::Inbox => {
+            Defaults { agents: 50_000, threads: 500_000, listeners: 10_000, rounds: 5, ..base }
+        }
     }
 }
 
@@ -289,11 +305,14 @@ impl Flags {
             slow_listeners: self.slow_listeners.or(file.slow_listeners),
             rate: self.rate.or(file.rate),
             burst: self.burst.or(file.burst),
+            overload: self.overload.or(file.overload),
+            server_core: self.server_core.or(file.server_core),
             open: self.open || (!loop_given && file.open),
             closed: self.closed || (!loop_given && file.closed),
             mcp: self.mcp.or(file.mcp),
             rounds: self.rounds.or(file.rounds),
             no_ceiling: self.no_ceiling || file.no_ceiling,
+            enforce: self.enforce || file.enforce,
             stored: self.stored.or(file.stored),
             prefill: self.prefill.or(file.prefill),
             body: self.body.or(file.body),
@@ -317,9 +336,14 @@ impl Flags {
         ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
         ensure!(self.url.is_none() || self.token.is_some(), "--url needs an admin --token");
         ensure!(
-            self.url.is_none() || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Ceiling),
+            self.url.is_none()
+                || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Inbox | Mode::Ceiling),
             "{} works on a server of its own only: leave --url out",
             mode.name()
+        );
+        ensure!(
+            self.overload.is_none() || (mode == Mode::Post && self.url.is_none()),
+            "--overload goes with post, on a server of its own"
         );
         let duration = match self.duration {
             None => Duration::from_secs(defaults.seconds),
@@ -329,21 +353,26 @@ impl Flags {
         let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
         let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);
         let connections = self.connections.filter(|_| mode != Mode::Swarm).unwrap_or(as_agents);
+        // In `inbox` each of the sizes may be 0, which leaves its part out.
+        let least = |count: usize| if mode == Mode::Inbox { 0 } else { count };
         Ok(Options {
             mode,
             url: self.url,
             token: self.token,
             duration,
-            agents: self.agents.unwrap_or(defaults.agents).max(3),
+            agents: self.agents.unwrap_or(defaults.agents).max(least(3)),
             connections: connections.max(1),
-            threads: self.threads.unwrap_or(defaults.threads).max(1),
+            threads: self.threads.unwrap_or(defaults.threads).max(least(1)),
             listeners: self.listeners.unwrap_or(defaults.listeners),
             slow_listeners: self.slow_listeners.unwrap_or(0),
             rate,
             burst: self.burst.unwrap_or(1.0).max(1.0),
+            overload: self.overload,
+            server_core: self.server_core,
             mcp,
             rounds: self.rounds.unwrap_or(defaults.rounds).max(1),
             ceiling: !self.no_ceiling,
+            enforce: self.enforce,
             stored: self.stored.unwrap_or(0),
             prefill: self.prefill.unwrap_or(0),
             body,

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::gauge::Usage;
 use crate::measure::{Percentiles, median, spread};
 use crate::options::Options;
+use crate::verdict::{self, Verdict};
 
 /// Ceiling rounds that lie further apart than this say nothing.
 const SPREAD_MAX: f64 = 0.15;
@@ -70,6 +71,8 @@ pub struct Report {
     pub failures: Vec<String>,
     /// Further figures of the mode, by name.
     pub figures: BTreeMap<String, f64>,
+    /// Bounds, and whether they are kept.
+    pub verdicts: Vec<Verdict>,
     /// How many violations were found.
     pub violations: u64,
     /// The first of them in words.
@@ -89,6 +92,7 @@ impl Report {
             failed: 0,
             failures: Vec::new(),
             figures: BTreeMap::new(),
+            verdicts: Vec::new(),
             violations: 0,
             violations_told: Vec::new(),
         }
@@ -97,6 +101,16 @@ impl Report {
     /// Adds a figure.
     pub fn figure(&mut self, name: &str, value: f64) {
         self.figures.insert(name.to_owned(), value);
+    }
+
+    /// Holds a value to a bound that it must not exceed.
+    pub fn at_most(&mut self, what: &str, value: f64, bound: f64) {
+        self.verdicts.push(Verdict::at_most(what, value, bound));
+    }
+
+    /// Holds a value to a bound that it must reach.
+    pub fn at_least(&mut self, what: &str, value: f64, bound: f64) {
+        self.verdicts.push(Verdict::at_least(what, value, bound));
     }
 
     /// Takes over what was counted.
@@ -135,14 +149,20 @@ impl Report {
         let p99_ms = median(&p99s(&self.ceiling_rounds));
         let spread = spread(&rates(&self.ceiling_rounds));
         let own = !self.rounds.is_empty();
-        self.ceiling = Some(Ceiling {
-            per_second,
-            p99_ms,
-            spread,
-            share: own.then(|| median(&rates(&self.rounds)) / per_second),
-            p99_ratio: own.then(|| median(&p99s(&self.rounds)) / p99_ms),
-            void: spread > SPREAD_MAX,
-        });
+        let share = own.then(|| median(&rates(&self.rounds)) / per_second);
+        let p99_ratio = own.then(|| median(&p99s(&self.rounds)) / p99_ms);
+        let void = spread > SPREAD_MAX;
+        if let (Some(share), Some(ratio)) = (share, p99_ratio)
+            && let Some((share_min, ratio_max)) = verdict::shares(&self.options)
+        {
+            let share = Verdict::at_least("share of the ceiling", share, share_min);
+            self.verdicts.push(Verdict { void, ..share });
+            if let Some(ratio_max) = ratio_max {
+                let ratio = Verdict::at_most("p99 over the ceiling's p99", ratio, ratio_max);
+                self.verdicts.push(Verdict { void, ..ratio });
+            }
+        }
+        self.ceiling = Some(Ceiling { per_second, p99_ms, spread, share, p99_ratio, void });
     }
 
     /// Prints the table, writes the JSON, and says whether all was well.
@@ -155,7 +175,8 @@ impl Report {
                 .with_context(|| format!("cannot write {}", path.display()))?;
             serde_json::to_writer_pretty(file, self)?;
         }
-        Ok(self.violations == 0)
+        let missed = self.verdicts.iter().any(|verdict| !verdict.kept && !verdict.void);
+        Ok(self.violations == 0 && !(self.options.enforce && missed))
     }
 
     fn table(&self) -> Result<String, std::fmt::Error> {
@@ -191,9 +212,15 @@ impl Report {
             writeln!(text, "  failed: {failure}")?;
         }
         for (name, value) in &self.figures {
-            writeln!(text, "{name:<44} {value:>14.2}")?;
+            writeln!(text, "{name:<52} {value:>14.2}")?;
         }
         self.ceiling_lines(&mut text)?;
+        if !self.verdicts.is_empty() {
+            writeln!(text)?;
+        }
+        for verdict in &self.verdicts {
+            verdict.line(&mut text)?;
+        }
         match self.violations {
             0 => writeln!(text, "\nno violation")?,
             count => writeln!(text, "\n{count} VIOLATIONS")?,

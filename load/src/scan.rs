@@ -71,6 +71,12 @@ pub fn frame_position(frame: &[u8]) -> Option<u64> {
     if nested { parsed_position(frame) } else { position(&frame[first + opening.len()..]) }
 }
 
+/// The position in the last cursor of an answer: that of the thread, where it stands last.
+pub fn last_position(answer: &[u8]) -> Option<u64> {
+    let opening = br#""cursor":""#;
+    position(&answer[memmem::rfind(answer, opening)? + opening.len()..])
+}
+
 /// The position that a cursor's text begins with.
 pub fn position(cursor: &[u8]) -> Option<u64> {
     let (value, rest) = number(cursor)?;
@@ -125,6 +131,7 @@ mod tests {
         for frame in [&first[..], &last[..], &middle[..]] {
             assert_eq!(frame_position(frame), Some(16));
             assert_eq!(frame_type(frame), Some("message"));
+            assert!(matches!(last_position(frame), Some(9 | 16)));
         }
     }
 }

@@ -5,11 +5,12 @@ use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 use crate::clock;
 
@@ -25,7 +26,10 @@ impl Folder {
     /// A new folder beside the build's output: on a disk, where a memory file system would make
     /// every sync free.
     pub fn new(name: &str) -> anyhow::Result<Self> {
-        let path = target_folder().join("load-data").join(format!("{name}-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{name}-{}-{number}", std::process::id());
+        let path = target_folder().join("load-data").join(name);
         if path.exists() {
             std::fs::remove_dir_all(&path)?;
         }
@@ -44,6 +48,24 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Lets this process, and those that it starts, open as many files as the system allows.
+///
+/// # Errors
+/// If not even so many as are `wanted` are allowed.
+pub fn raise_files(wanted: usize) -> anyhow::Result<()> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+            .context("cannot raise the limit of open files")?;
+    }
+    let allowed = maximum.unwrap_or(u64::MAX);
+    ensure!(
+        allowed >= wanted as u64,
+        "this run needs {wanted} open files, the system allows {allowed}: raise `ulimit -Hn`"
+    );
+    Ok(())
 }
 
 /// The folder of the build that this program came from.
@@ -76,14 +98,21 @@ pub struct Server {
     binary: PathBuf,
     set: Vec<String>,
     data: PathBuf,
+    core: Option<usize>,
 }
 
 impl Server {
-    /// Starts one on `data` and waits for the line that names its address.
-    pub fn start(binary: &Path, data: &Path, set: &[String]) -> anyhow::Result<Self> {
-        let (child, address) = spawn(binary, data, set, "127.0.0.1:0")?;
+    /// Starts one on `data`, pinned to `core` if one is named, and waits for the line that names
+    /// its address.
+    pub fn start(
+        binary: &Path,
+        data: &Path,
+        set: &[String],
+        core: Option<usize>,
+    ) -> anyhow::Result<Self> {
+        let (child, address) = spawn(binary, data, set, core, "127.0.0.1:0")?;
         let (binary, data) = (binary.to_owned(), data.to_owned());
-        Ok(Self { child, address, binary, set: set.to_vec(), data })
+        Ok(Self { child, address, binary, set: set.to_vec(), data, core })
     }
 
     /// Starts it again on the same folder and the same address, with other settings if given.
@@ -92,7 +121,7 @@ impl Server {
             self.set = set;
         }
         let listen = self.address.to_string();
-        let (child, address) = spawn(&self.binary, &self.data, &self.set, &listen)?;
+        let (child, address) = spawn(&self.binary, &self.data, &self.set, self.core, &listen)?;
         ensure!(address == self.address, "the server came back at {address}");
         self.child = child;
         Ok(())
@@ -167,10 +196,19 @@ fn spawn(
     binary: &Path,
     data: &Path,
     set: &[String],
+    core: Option<usize>,
     listen: &str,
 ) -> anyhow::Result<(Child, SocketAddr)> {
     let log = File::options().create(true).append(true).open(log_path(data))?;
-    let mut command = Command::new(binary);
+    let mut command = match core {
+        None => Command::new(binary),
+        Some(core) => {
+            // It becomes the server, so that the process is the server's.
+            let mut command = Command::new("taskset");
+            command.arg("-c").arg(core.to_string()).arg(binary);
+            command
+        }
+    };
     command.args(["serve", "--listen", listen, "--data"]).arg(data);
     for pair in set {
         command.args(["--set", pair]);

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use anyhow::{Context as _, bail};
 
+use crate::http::Connection;
 use crate::options::Options;
 use crate::server::{self, Folder, Server};
-use crate::wire::{Caller, Door};
+use crate::wire::{Caller, Door, Operation, Outcome, outcome};
 
 /// The server under load.
 #[derive(Debug)]
@@ -49,18 +50,48 @@ impl Site {
     fn own(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         let binary = server::build(options.binary.as_deref())?;
         let folder = Folder::new(options.mode.name())?;
-        let mut set = vec![RATES_OFF.to_owned()];
-        set.extend(keys.iter().cloned());
-        set.extend(options.set.iter().cloned());
-        let server = Server::start(&binary, &folder.path().join("forum"), &set)?;
+        let set = Self::settings(options, keys);
+        let server =
+            Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
         let token = server.admin_token()?;
         let address = server.address();
         Ok(Self { address, host: address.to_string(), own: Some((server, folder)), token })
     }
 
+    /// The keys that a server of our own gets: those of the mode, and over them what was asked for.
+    pub fn settings(options: &Options, keys: &[String]) -> Vec<String> {
+        let own = [RATES_OFF.to_owned()];
+        own.iter().chain(keys).chain(&options.set).cloned().collect()
+    }
+
     /// The admin, over HTTP.
     pub fn admin(&self) -> Caller {
         Caller::new(&self.host, &self.token, Door::Http)
+    }
+
+    /// One sample of `/metrics`, by its name and labels as they are written there; none if the
+    /// server has not counted it yet.
+    pub async fn metric(&self, name: &str) -> anyhow::Result<Option<f64>> {
+        Ok(self.metrics(&[name]).await?[0])
+    }
+
+    /// Some samples of `/metrics` of one moment.
+    pub async fn metrics(&self, names: &[&str]) -> anyhow::Result<Vec<Option<f64>>> {
+        let mut request = Vec::new();
+        self.admin()
+            .write(&mut request, &Operation::read("", "/metrics".into(), String::new(), &[]));
+        let mut connection = Connection::open(self.address).await?;
+        let answer = connection.call(&request).await?;
+        let text = match outcome(Door::Http, answer) {
+            Outcome::Done(text) => String::from_utf8_lossy(text),
+            Outcome::Refused { reason, detail, .. } => bail!("/metrics: {reason}: {detail}"),
+            Outcome::Broken(text) => bail!("/metrics: {text}"),
+        };
+        let value = |line: &str, name: &str| -> Option<f64> {
+            line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok()
+        };
+        let find = |name: &&str| text.lines().find_map(|line| value(line, name));
+        Ok(names.iter().map(find).collect())
     }
 
     /// The server's process, if it runs here and is ours.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{bail, ensure};
 use indicatif::ProgressBar;
 
+use crate::body::{push_body, push_number};
 use crate::cast::Cast;
 use crate::clock;
 use crate::dice::{self, Dice};
@@ -81,6 +82,8 @@ pub struct Yield {
     pub elapsed: Duration,
     /// Latencies by slice.
     pub latencies: Arc<Latencies>,
+    /// Those of refusals.
+    pub refusals: Arc<Latencies>,
 }
 
 impl Work {
@@ -151,41 +154,64 @@ impl Work {
         prefill: usize,
         bar: &ProgressBar,
     ) -> anyhow::Result<()> {
-        let slots = self.slots.len() as u64;
-        self.step_all(connections, slots, true, bar).await?;
+        let slots = self.slots.len();
+        // Two writers must not open the thread of one place.
+        self.step_each(connections.min(slots), (0..slots).collect(), true, bar).await?;
         let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
         ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.told());
-        self.step_all(connections, slots * prefill as u64, false, bar).await
+        let steps = (0..slots * prefill).map(|step| step % slots).collect();
+        self.step_each(connections, steps, false, bar).await.map(drop)
     }
 
-    async fn step_all(
+    /// Posts once in each of these places, with all connections taking turns; gives the time.
+    pub async fn step_each(
         self: &Arc<Self>,
         connections: usize,
-        steps: u64,
+        places: Vec<usize>,
         opens: bool,
         bar: &ProgressBar,
-    ) -> anyhow::Result<()> {
-        let next = Arc::new(AtomicU64::new(0));
+    ) -> anyhow::Result<Duration> {
+        let next = Arc::new(AtomicUsize::new(0));
+        let places = Arc::new(places);
         let mut writers = Vec::new();
-        for index in 0..connections.min(self.slots.len()) {
-            let mut writer = Writer::new(Arc::clone(self), index, None).await?;
-            let (next, bar) = (Arc::clone(&next), bar.clone());
-            writers.push(tokio::spawn(async move {
-                loop {
-                    let step = next.fetch_add(1, Ordering::Relaxed);
-                    if step >= steps {
-                        return anyhow::Ok(());
-                    }
-                    let slot = step as usize % writer.work.slots.len();
-                    writer.step(slot, opens).await?;
+        for index in 0..connections {
+            writers.push(Writer::new(Arc::clone(self), index, None).await?);
+        }
+        let begun = clock::now();
+        let mut tasks = Vec::new();
+        for mut writer in writers {
+            let (next, places, bar) = (Arc::clone(&next), Arc::clone(&places), bar.clone());
+            tasks.push(tokio::spawn(async move {
+                while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    writer.step(*place, opens).await?;
                     bar.inc(1);
                 }
+                anyhow::Ok(())
             }));
         }
-        for writer in writers {
-            writer.await??;
+        for task in tasks {
+            task.await??;
         }
-        Ok(())
+        Ok(clock::now() - begun)
+    }
+
+    /// Posts once in each of these places, one after the other; gives how long each took, in
+    /// milliseconds.
+    pub async fn step_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
+        let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
+        let mut millis = Vec::with_capacity(places.len());
+        for place in places {
+            let begun = clock::now();
+            let acknowledged = writer.step(*place, false).await?;
+            ensure!(acknowledged, "an act was not taken: {}", self.tally.told());
+            millis.push(clock::micros_since(begun) as f64 / 1000.0);
+        }
+        Ok(millis)
+    }
+
+    /// The thread of each place, in order.
+    pub fn threads(&self) -> Vec<u64> {
+        self.slots.iter().map(|slot| slot.thread.load(Ordering::Relaxed)).collect()
     }
 
     /// One round of load.
@@ -194,16 +220,59 @@ impl Work {
         course: Course,
         bar: &ProgressBar,
     ) -> anyhow::Result<Yield> {
+        let crew = self.gather(course.connections, bar).await?;
+        self.play(crew, course).await
+    }
+
+    /// Connects so many writers.
+    pub async fn gather(
+        self: &Arc<Self>,
+        connections: usize,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Crew> {
         let mut writers = Vec::new();
-        for index in 0..course.connections {
+        for index in 0..connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
         }
+        Ok(Crew(writers))
+    }
+
+    /// Lets each writer write once, so that its connection is one that the server knows.
+    pub async fn greet(self: &Arc<Self>, crew: Crew) -> anyhow::Result<Crew> {
+        let greeting = crew.0.into_iter().map(|mut writer| {
+            tokio::spawn(async move {
+                let slot = writer.index % writer.work.slots.len();
+                writer.step(slot, false).await.map(|_| writer)
+            })
+        });
+        let mut writers = Vec::new();
+        for greeted in greeting.collect::<Vec<_>>() {
+            writers.push(greeted.await??);
+        }
+        Ok(Crew(writers))
+    }
+
+    /// Writes as long as it takes until one act is acknowledged; gives how long that was.
+    pub async fn first_answer(self: &Arc<Self>) -> anyhow::Result<Duration> {
+        let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
+        let begun = clock::now();
+        while !writer.step(0, false).await? {}
+        Ok(clock::now() - begun)
+    }
+
+    /// Lets writers that are connected write for one round.
+    pub async fn play(self: &Arc<Self>, crew: Crew, course: Course) -> anyhow::Result<Yield> {
+        let Crew(writers) = crew;
         let latencies = Arc::new(Latencies::new(course.slices));
+        let refusals = Arc::new(Latencies::new(1));
         let before = self.tally.acknowledged.load(Ordering::Relaxed);
         let begun = clock::now();
         let tasks: Vec<_> = writers
             .into_iter()
-            .map(|writer| tokio::spawn(writer.run(course, begun, Arc::clone(&latencies))))
+            .map(|writer| {
+                let counted = (Arc::clone(&latencies), Arc::clone(&refusals));
+                tokio::spawn(writer.run(course, begun, counted))
+            })
             .collect();
         let until = tokio::time::Instant::from_std(begun + course.duration + GRACE);
         let mut ended = begun;
@@ -215,9 +284,12 @@ impl Work {
             }
         }
         let acknowledged = self.tally.acknowledged.load(Ordering::Relaxed) - before;
-        Ok(Yield { acknowledged, elapsed: ended - begun, latencies })
+        Ok(Yield { acknowledged, elapsed: ended - begun, latencies, refusals })
     }
 }
+
+/// Writers that are connected.
+pub struct Crew(Vec<Writer>);
 
 /// One connection.
 struct Writer {
@@ -249,7 +321,12 @@ impl Writer {
         Ok(Self { work, index, connection, dice, request, envelope, bar, fan })
     }
 
-    async fn run(mut self, course: Course, begun: Instant, latencies: Arc<Latencies>) -> Instant {
+    async fn run(
+        mut self,
+        course: Course,
+        begun: Instant,
+        (latencies, refusals): (Arc<Latencies>, Arc<Latencies>),
+    ) -> Instant {
         let until = begun + course.duration;
         let slice = course.duration.div_f64(course.slices.max(1) as f64);
         let mut pace = course
@@ -274,7 +351,7 @@ impl Writer {
                     failures = 0;
                     counted += 1;
                 }
-                Ok(false) => {}
+                Ok(false) => refusals.record(self.index, 0, clock::micros_since(due)),
                 Err(_) => failures += 1,
             }
             if failures > FAILURES_MAX {
@@ -430,49 +507,4 @@ async fn waited(due: Instant, until: Instant) -> Option<Instant> {
         tokio::time::sleep_until(tokio::time::Instant::from_std(early)).await;
     }
     Some(due.min(clock::now()))
-}
-
-fn push_number(out: &mut Vec<u8>, number: u64) {
-    use std::io::Write as _;
-    // Writing into a vector cannot fail.
-    let _ = write!(out, "{number}");
-}
-
-/// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
-pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
-    const FILLER: &[u8] =
-        b"whoever reads this learns nothing new but how long a message is and that \
-        the one before it was much the same, which is what a load generator has to say ";
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let end = out.len() + length;
-    let tag = dice::mix(seed ^ 0x706c).wrapping_add(serial);
-    out.extend((0..16).map(|digit| HEX[(tag >> (60 - 4 * digit)) as usize & 15]));
-    out.push(b' ');
-    let mut at = (serial % FILLER.len() as u64) as usize;
-    while out.len() < end {
-        let piece = &FILLER[at..FILLER.len().min(at + end - out.len())];
-        out.extend_from_slice(piece);
-        at = 0;
-    }
-    out.truncate(end);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Goal: bodies are as long as asked and differ. Method: some serials and lengths.
-    #[test]
-    fn bodies() {
-        let make = |serial, length| {
-            let mut out = Vec::new();
-            push_body(&mut out, 1, serial, length);
-            out
-        };
-        for length in [32, 300, 500] {
-            assert_eq!(make(7, length).len(), length);
-        }
-        assert_ne!(make(1, 300), make(2, 300));
-        assert_eq!(make(1, 300), make(1, 300));
-    }
 }

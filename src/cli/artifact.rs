@@ -193,7 +193,7 @@ fn add(collection: &mut Collection, path: &Path) -> Outcome {
         read.map_err(|error| cannot_read(path, &error))?;
         // Standard input has no name to tell what it is: one artifact if it is one value.
         if json::parse(&bytes, NESTING_MAX).is_ok() {
-            return add_one(collection, &bytes, path, None);
+            return add_one(collection, &bytes, path);
         }
         return add_lines(collection, &bytes, path);
     }
@@ -222,24 +222,17 @@ fn add_file(collection: &mut Collection, path: &Path) -> Outcome {
         let bytes = std::fs::read(path).map_err(|error| cannot_read(path, &error))?;
         return add_lines(collection, &bytes, path);
     }
-    add_one(collection, &read_one(path)?, path, None)
+    add_one(collection, &read_one(path)?, path)
 }
 
 fn add_lines(collection: &mut Collection, bytes: &[u8], path: &Path) -> Outcome {
-    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        if !line.iter().all(u8::is_ascii_whitespace) {
-            add_one(collection, line, path, Some(index + 1))?;
-        }
-    }
-    Ok(())
+    let added = collection.add_lines(bytes);
+    added.map_err(|(line, fault)| refused(&fault, &format!("{}:{line}: ", path.display())))
 }
 
-fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path, line: Option<usize>) -> Outcome {
+fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path) -> Outcome {
     let added = collection.add(bytes).map(|_| ());
-    added.map_err(|fault| {
-        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-        refused(&fault, &format!("{}{line}: ", path.display()))
-    })
+    added.map_err(|fault| refused(&fault, &format!("{}: ", path.display())))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! a stopped data folder; `artifact` on files) calls the journal or the protocol itself.
 
 mod artifact;
+mod backup;
+mod check;
 mod claim;
 mod client;
 mod demo;
@@ -15,11 +17,11 @@ mod output;
 mod post;
 mod read;
 mod render;
+mod restore;
 mod serve;
 mod server;
 mod speech;
 mod steer;
-mod store;
 mod text;
 mod token;
 mod watch;
@@ -77,11 +79,11 @@ enum Command {
     /// Name, verify and close artifacts, without a server.
     Artifact(artifact::Options),
     /// Take a consistent copy of everything.
-    Backup(store::BackupOptions),
+    Backup(backup::Options),
     /// Fill an empty data folder from a copy.
-    Restore(store::RestoreOptions),
+    Restore(restore::Options),
     /// Verify the whole store of a stopped server.
-    Check(store::CheckOptions),
+    Check(check::Options),
     /// Watch scripted agents and a human hold a conversation on a throw-away forum.
     Demo(demo::Options),
 }
@@ -100,9 +102,9 @@ impl Command {
             Self::Reopen(options) => block_on(steer::reopen(options)),
             Self::Claim(options) => block_on(claim::run(options)),
             Self::Artifact(options) => artifact::run(options),
-            Self::Backup(options) => store::backup(options),
-            Self::Restore(options) => store::restore(options),
-            Self::Check(options) => store::check(options),
+            Self::Backup(options) => backup::run(options),
+            Self::Restore(options) => restore::run(options),
+            Self::Check(options) => check::run(options),
             Self::Demo(options) => demo::run(options),
         }
     }

@@ -221,8 +221,11 @@ text_form! {
         None => write!(f, "{}", value.host),
     };
     Origin "an origin such as https://example.org" |value, f| match (&*value.scheme, value.port) {
-        ("http" | "ws", 80) | ("https" | "wss", 443) | (_, 0) => {
+        ("http" | "ws", 80) | ("https" | "wss", 443) => {
             write!(f, "{}://{}", value.scheme, value.host)
+        }
+        (scheme, 0) if !matches!(scheme, "http" | "https" | "ws" | "wss") => {
+            write!(f, "{scheme}://{}", value.host)
         }
         (scheme, port) => write!(f, "{scheme}://{}:{port}", value.host),
     };
@@ -275,6 +278,7 @@ mod tests {
             ("http://a.example", "http://a.example:80", true),
             ("http://a.example", "https://a.example", false),
             ("https://a.example", "https://a.example:8443", false),
+            ("http://a.example", "http://a.example:0", false),
         ] {
             assert_eq!(Origin::parse(one) == Origin::parse(other), same, "{one} {other}");
         }

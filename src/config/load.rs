@@ -95,6 +95,18 @@ impl Config {
     }
 }
 
+impl Config {
+    /// The defaults, changed by a document alone.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn of_document(text: &str) -> Result<Self, ConfigError> {
+        let mut settings = Settings::new();
+        read_document(text, "document", &mut settings)?;
+        build(settings)
+    }
+}
+
 const HINT: &str = "config/parley.toml shows every key";
 
 fn read_variable(
@@ -187,6 +199,11 @@ fn read_file(path: &PathBuf, settings: &mut Settings) -> Result<(), ConfigError>
             return fail(format!("the configuration file {shown} cannot be read: {error}"));
         }
     };
+    read_document(&text, &format!("file {shown}"), settings)
+}
+
+/// Reads a document of settings; `shown` says which, as it stands in the line about a fault.
+fn read_document(text: &str, shown: &str, settings: &mut Settings) -> Result<(), ConfigError> {
     let table: Table = match text.parse() {
         Ok(table) => table,
         Err(error) => {
@@ -194,12 +211,10 @@ fn read_file(path: &PathBuf, settings: &mut Settings) -> Result<(), ConfigError>
             let before = error.span().map_or(0, |span| span.start).min(text.len());
             let line = 1 + text.get(..before).unwrap_or_default().matches('\n').count();
             let message = error.message();
-            return fail(format!(
-                "the configuration file {shown} is no TOML: line {line}: {message}"
-            ));
+            return fail(format!("the configuration {shown} is no TOML: line {line}: {message}"));
         }
     };
-    let place = format!("in the file {shown}");
+    let place = format!("in the {shown}");
     for (name, value) in table {
         read_member(&name, value, &place, settings)?;
     }

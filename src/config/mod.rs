@@ -178,8 +178,8 @@ impl Default for Store {
     fn default() -> Self {
         Self {
             batch_entries_max: 1_024,
-            batch_delay_us: 0,
-            cache_bytes: 64 << 20,
+            batch_delay_us: 3_000,
+            cache_bytes: 128 << 20,
             free_bytes_min: 16 << 20,
             segment_bytes: 64 << 20,
             tail_entries_max: 200_000,

@@ -34,7 +34,7 @@ pub const CLOSE_WAIT: Duration = Duration::from_secs(10);
 /// are cleared before each look at the socket.
 const READ_BYTES: usize = 1 << 10;
 /// Bytes that are gathered before they are written.
-const WRITE_BYTES: usize = 8 << 10;
+const WRITE_BYTES: usize = 32 << 10;
 /// Bytes that may wait to be written: far above the largest frame, of which one at a time waits.
 const WRITE_BYTES_MAX: usize = 64 << 20;
 /// Answers to client frames that may wait to be written; nothing more is heard meanwhile.

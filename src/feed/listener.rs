@@ -17,7 +17,7 @@ use crate::outlet::told::Told;
 use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
-pub const BATCH_FRAMES: usize = 16;
+pub const BATCH_FRAMES: usize = 32;
 /// Threads that one feed follows at most.
 pub const FOLLOWED_MAX: usize = 1_000;
 

@@ -1,5 +1,8 @@
 //! What goes back: success and refusal as HTTP (bindings.md §1).
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, ETAG,
@@ -9,6 +12,7 @@ use axum::http::header::{
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
 use futures_util::Stream;
+use hyper::body::{Frame, SizeHint};
 use parley_protocol::manifest;
 use parley_protocol::refusal::{Reason, Refusal};
 
@@ -36,6 +40,55 @@ pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> Reply {
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, kind);
     reply
+}
+
+/// An answer with a body of the given type that is known in pieces.
+pub fn pieces(status: StatusCode, kind: HeaderValue, pieces: Pieces) -> Reply {
+    let mut reply = Response::new(Body::new(pieces));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_TYPE, kind);
+    reply
+}
+
+/// A body of a few pieces, which go to the socket as they are.
+#[derive(Debug)]
+pub struct Pieces {
+    pieces: std::array::IntoIter<Bytes, PIECES>,
+    bytes: u64,
+}
+
+const PIECES: usize = 5;
+
+impl Pieces {
+    /// The pieces, one after the other; empty ones are nothing.
+    pub fn new(pieces: [Bytes; PIECES]) -> Self {
+        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
+        Self { pieces: pieces.into_iter(), bytes }
+    }
+}
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, Self::Error>>> {
+        let piece = self.pieces.find(|piece| !piece.is_empty());
+        Poll::Ready(piece.map(|piece| {
+            self.bytes -= piece.len() as u64;
+            Ok(Frame::data(piece))
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes)
+    }
 }
 
 /// 200 with JSON.

@@ -1,5 +1,8 @@
 //! Reading a request's body: bounded in bytes and in time.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::http::HeaderMap;
@@ -23,7 +26,23 @@ pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Resu
     if body.size_hint().lower() > bytes_max {
         return Err(too_large(bytes_max));
     }
-    match tokio::time::timeout(within, collect(body, bytes_max)).await {
+    let mut collected = pin!(collect(body, bytes_max));
+    // Most bodies came with their header, and are there when they are asked for again: a timer is
+    // worth setting only for those that are not.
+    let mut asked = false;
+    let at_once = poll_fn(|context| match collected.as_mut().poll(context) {
+        Poll::Ready(read) => Poll::Ready(Some(read)),
+        Poll::Pending if asked => Poll::Ready(None),
+        Poll::Pending => {
+            asked = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    if let Some(read) = at_once.await {
+        return read;
+    }
+    match tokio::time::timeout(within, collected).await {
         Ok(read) => read,
         Err(_) => Err(Refusal::body(
             None,
@@ -35,7 +54,10 @@ pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Resu
 async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    // Where its length was said, the end needs not be waited for.
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let Ok(frame) = frame else {
             return Err(Refusal::body(None, "The body broke off. Send it again, whole."));
         };

@@ -16,7 +16,6 @@ use hyper::body::{Body as _, Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use parley_protocol::refusal::Refusal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -24,14 +23,19 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
 use super::answer::Reply;
+use super::newcomers::Newcomers;
+use super::rounds::Rounds;
+use super::unread::Unread;
 use super::watch::{Watch, Watched};
 
-/// Bytes of a request's header at most; more is refused with 431.
+/// Bytes of a request's header at most; more is refused with 413.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 /// Headers of a request at most.
 const HEADERS_MAX: usize = 100;
 /// Connections above the cap that are told so at a time; others are just closed.
 const TURNED_AWAY_MAX: usize = 256;
+/// How long is waited for the place of a connection that was given up.
+const PLACE_TIME: Duration = Duration::from_secs(1);
 /// How long one of them is given to take the answer.
 const TURNED_AWAY_TIME: Duration = Duration::from_secs(2);
 /// How long no connection is accepted after accepting one failed (no file handles left).
@@ -111,6 +115,8 @@ where
 {
     let places = Arc::new(Semaphore::new(bounds.connections_max));
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let mut newcomers = Newcomers::new(bounds.connections_max);
+    let unread = Unread::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -129,13 +135,24 @@ where
         };
         // Small answers must not wait for the acknowledgement of earlier ones.
         let _ = socket.set_nodelay(true);
-        if let Ok(permit) = Arc::clone(&places).try_acquire_owned() {
-            let permit = Arc::new(permit);
+        let place = match Arc::clone(&places).try_acquire_owned() {
+            Ok(permit) => Some(permit),
+            Err(_) if newcomers.give_up_oldest() => {
+                let freed = tokio::time::timeout(PLACE_TIME, Arc::clone(&places).acquire_owned());
+                freed.await.ok().and_then(Result::ok)
+            }
+            Err(_) => None,
+        };
+        if let Some(permit) = place {
+            let watch = newcomers.arrive(&bounds);
             let peer = peer.ip().to_canonical();
+            let permit = Arc::new(permit);
             let connection = Arc::new(Connection { peer, permit, life: life.clone() });
-            life.tasks.spawn(converse(socket, bounds, connection, serve.clone()));
+            let socket = Watched::new(socket, Arc::clone(&watch), unread.clone());
+            life.tasks.spawn(converse(socket, bounds.header, watch, connection, serve.clone()));
         } else if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
-            life.tasks.spawn(turn_away(socket, peer, permit, life.end.clone()));
+            let answer = unread.answer(&crate::router::overloaded());
+            life.tasks.spawn(turn_away(socket, peer, permit, answer, life.end.clone()));
         }
     }
 }
@@ -145,14 +162,18 @@ fn is_of_one_connection(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn converse<S, F>(socket: TcpStream, bounds: Bounds, connection: Arc<Connection>, serve: S)
-where
+async fn converse<S, F>(
+    socket: Watched<TcpStream>,
+    header: Duration,
+    watch: Arc<Watch>,
+    connection: Arc<Connection>,
+    serve: S,
+) where
     S: Fn(Arc<Connection>, Request<Incoming>) -> F,
     F: Future<Output = Reply>,
 {
-    let watch = Watch::new(bounds.header, bounds.idle);
     let life = connection.life.clone();
-    let io = TokioIo::new(Watched { socket, watch: Arc::clone(&watch) });
+    let io = TokioIo::new(socket);
     let service = service_fn(|request| {
         watch.busy();
         let answer = serve(Arc::clone(&connection), request);
@@ -170,17 +191,19 @@ where
     });
     let http = http1::Builder::new()
         .max_buf_size(HEADER_BYTES_MAX)
+        .max_header_size(HEADER_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(io, service)
         .with_upgrades();
     let mut http = pin!(http);
-    let mut alarm = pin!(tokio::time::sleep(bounds.header));
+    let rounds = Rounds::default();
+    let mut alarm = pin!(tokio::time::sleep(header));
     let (mut stop, mut end) = (pin!(life.stop.cancelled()), pin!(life.end.cancelled()));
     let (mut stop_armed, mut end_armed, mut stopping) = (false, false, false);
     loop {
         tokio::select! {
             biased;
-            ended = &mut http => {
+            ended = poll_fn(|context| rounds.poll(http.as_mut(), context)) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection broke");
                 }
@@ -224,6 +247,7 @@ async fn turn_away(
     mut socket: TcpStream,
     peer: SocketAddr,
     permit: OwnedSemaphorePermit,
+    answer: Vec<u8>,
     end: CancellationToken,
 ) {
     tracing::debug!(%peer, "a connection above the cap");
@@ -237,7 +261,7 @@ async fn turn_away(
                 _ => return,
             }
         }
-        if socket.write_all(&overloaded()).await.is_ok() && socket.shutdown().await.is_ok() {
+        if socket.write_all(&answer).await.is_ok() && socket.shutdown().await.is_ok() {
             while socket.read(&mut asked).await.is_ok_and(|count| count > 0) {}
         }
     };
@@ -246,17 +270,4 @@ async fn turn_away(
         () = end.cancelled() => {}
     }
     drop(permit);
-}
-
-fn overloaded() -> Vec<u8> {
-    let refusal: Refusal = crate::router::overloaded();
-    let problem = refusal.to_json();
-    let mut bytes = format!(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
-         content-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n",
-        problem.len()
-    )
-    .into_bytes();
-    bytes.extend_from_slice(&problem);
-    bytes
 }

@@ -9,11 +9,16 @@ mod answer;
 mod body;
 mod caller;
 mod feed;
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod http;
 mod listen;
 mod mcp;
+mod newcomers;
 mod request_id;
+mod rounds;
+mod unread;
 mod watch;
 
 use std::borrow::Cow;

@@ -33,9 +33,14 @@ impl RequestIds {
                 return id.clone();
             }
         }
+        HeaderValue::try_from(self.next()).unwrap_or(HeaderValue::from_static("-"))
+    }
+
+    /// A new name.
+    pub fn next(&self) -> String {
         let mut text = String::with_capacity(24);
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let _ = write!(text, "{:08x}-{count:x}", self.start);
-        HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("-"))
+        text
     }
 }

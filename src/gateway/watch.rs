@@ -3,39 +3,82 @@
 //!
 //! One timer a connection, set anew only when it has to ring earlier or has rung: a request that
 //! is answered at once touches no timer at all.
+//!
+//! A connection whose first request has not come yet can be given up for one that comes after it.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
+
+use super::unread::Unread;
 
 const RESTS: u64 = 0;
 const HEADER: u64 = 1;
 const BUSY: u64 = 2;
+/// No whole header came yet.
+const FIRST: u64 = 3;
+/// Refused unread: what the peer still sends is dropped, so that it comes to read the answer.
+const LEAVES: u64 = 4;
+/// Bits of a phase.
+const PHASE_BITS: u32 = 3;
+const PHASE: u64 = (1 << PHASE_BITS) - 1;
 
-/// The state of one connection. Everything happens in the connection's own task; the atomics are
-/// there because a future that crosses threads must be `Send`.
+/// How long what a refused peer still sends is read and dropped.
+const LEAVE_TIME: Duration = Duration::from_secs(2);
+/// And how many bytes of it at most.
+const LEAVE_BYTES_MAX: usize = 8 << 20;
+
+/// The state of one connection. Nearly everything happens in the connection's own task; the
+/// atomics are there because a future that crosses threads must be `Send`.
 #[derive(Debug)]
 pub struct Watch {
     start: Instant,
     header: Duration,
     idle: Duration,
-    /// Milliseconds since `start` at which the phase began, times four, and the phase.
+    /// Milliseconds since `start` at which the phase began, above the bits of the phase.
     phase: AtomicU64,
     /// Milliseconds since `start` at which a write found no room, plus one; 0 if none waits.
     stalled: AtomicU64,
+    /// Whether the place goes to another one, if still no header came.
+    given_up: AtomicBool,
+    /// The connection's task, while no header came.
+    task: AtomicWaker,
 }
 
 impl Watch {
     /// A new connection, whose first header is awaited.
     pub fn new(header: Duration, idle: Duration) -> Arc<Self> {
-        let phase = AtomicU64::new(HEADER);
-        Arc::new(Self { start: Instant::now(), header, idle, phase, stalled: AtomicU64::new(0) })
+        Arc::new(Self {
+            start: Instant::now(),
+            header,
+            idle,
+            phase: AtomicU64::new(FIRST),
+            stalled: AtomicU64::new(0),
+            given_up: AtomicBool::new(false),
+            task: AtomicWaker::new(),
+        })
+    }
+
+    /// Whether its first header is still awaited.
+    pub fn is_new(&self) -> bool {
+        self.phase() == FIRST
+    }
+
+    /// Ends the connection if its first header has not come by the time that it is looked at.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Release);
+        self.task.wake();
+    }
+
+    fn phase(&self) -> u64 {
+        self.phase.load(Ordering::Relaxed) & PHASE
     }
 
     fn millis(&self) -> u64 {
@@ -43,7 +86,7 @@ impl Watch {
     }
 
     fn enter(&self, phase: u64) {
-        self.phase.store(self.millis() << 2 | phase, Ordering::Relaxed);
+        self.phase.store(self.millis() << PHASE_BITS | phase, Ordering::Relaxed);
     }
 
     /// A request is being answered.
@@ -57,7 +100,7 @@ impl Watch {
     }
 
     fn received(&self) {
-        if self.phase.load(Ordering::Relaxed) & 3 == RESTS {
+        if self.phase() == RESTS {
             self.enter(HEADER);
         }
     }
@@ -74,9 +117,11 @@ impl Watch {
     fn deadline(&self) -> Option<Instant> {
         let since = |millis| self.start + Duration::from_millis(millis);
         let phase = self.phase.load(Ordering::Relaxed);
-        let turn = match phase & 3 {
-            RESTS => Some(since(phase >> 2) + self.idle),
-            HEADER => Some(since(phase >> 2) + self.header),
+        let began = since(phase >> PHASE_BITS);
+        let turn = match phase & PHASE {
+            RESTS => Some(began + self.idle),
+            HEADER | FIRST => Some(began + self.header),
+            LEAVES => Some(began + LEAVE_TIME),
             _ => None,
         };
         let stalled = self.stalled.load(Ordering::Relaxed).checked_sub(1);
@@ -88,6 +133,12 @@ impl Watch {
     /// whenever that is polled.
     pub fn poll_over(&self, alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
         let mut alarm = alarm;
+        if self.is_new() {
+            self.task.register(context.waker());
+            if self.given_up.load(Ordering::Acquire) {
+                return Poll::Ready(());
+            }
+        }
         loop {
             let Some(deadline) = self.deadline() else { return Poll::Pending };
             if deadline < alarm.deadline() || (alarm.is_elapsed() && deadline > Instant::now()) {
@@ -102,13 +153,77 @@ impl Watch {
     }
 }
 
-/// A socket that tells its watch what it sees.
-#[derive(Debug)]
+/// A socket that tells its watch what it sees, and says in the gateway's own form what the HTTP
+/// library would say in a bare one.
 pub struct Watched<S> {
     /// The socket.
     pub socket: S,
-    /// The watch.
-    pub watch: Arc<Watch>,
+    watch: Arc<Watch>,
+    unread: Unread,
+    /// What is said last, once something came that is no request.
+    last: Option<Box<Last>>,
+}
+
+/// The last words of a connection, and what is dropped after them.
+struct Last {
+    bytes: Vec<u8>,
+    written: usize,
+    is_shut: bool,
+    dropped: usize,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
+    /// Watches `socket`.
+    pub fn new(socket: S, watch: Arc<Watch>, unread: Unread) -> Self {
+        Self { socket, watch, unread, last: None }
+    }
+
+    /// Writes our own last words in the place of `bytes`, if these are a bare error.
+    fn poll_last(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Option<Poll<io::Result<usize>>> {
+        if self.last.is_none() {
+            let instead = self.unread.instead_of(bytes)?;
+            self.last =
+                Some(Box::new(Last { bytes: instead, written: 0, is_shut: false, dropped: 0 }));
+            self.watch.enter(LEAVES);
+        }
+        let last = self.last.as_mut()?;
+        while last.written < last.bytes.len() {
+            let polled =
+                Pin::new(&mut self.socket).poll_write(context, &last.bytes[last.written..]);
+            match polled {
+                Poll::Ready(Ok(count)) if count > 0 => last.written += count,
+                Poll::Ready(Ok(_)) => return Some(Poll::Ready(Ok(0))),
+                other => return Some(other),
+            }
+        }
+        Some(Poll::Ready(Ok(bytes.len())))
+    }
+
+    /// Ends our side, then drops what the peer still sends: with it unread, the answer would be
+    /// lost to a reset.
+    fn poll_leave(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(last) = self.last.as_mut() else {
+            return Pin::new(&mut self.socket).poll_shutdown(context);
+        };
+        if !last.is_shut {
+            ready!(Pin::new(&mut self.socket).poll_shutdown(context))?;
+            last.is_shut = true;
+        }
+        let mut bytes = [0; 4_096];
+        while last.dropped < LEAVE_BYTES_MAX {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut self.socket).poll_read(context, &mut buffer))?;
+            match buffer.filled().len() {
+                0 => break,
+                count => last.dropped += count,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
@@ -126,12 +241,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Some(polled) = self.poll_last(context, bytes) {
+            return polled;
+        }
         let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
         self.watch.wrote(polled.is_pending());
         polled
@@ -142,6 +260,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        // A bare error is written alone, in one piece.
+        if let [only] = slices
+            && let Some(polled) = self.poll_last(context, only)
+        {
+            return polled;
+        }
         let polled = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
         self.watch.wrote(polled.is_pending());
         polled
@@ -156,6 +280,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(context)
+        self.poll_leave(context)
     }
 }

@@ -22,79 +22,39 @@ const TEXT_MAX: usize = 20 * 3 + 16 + 3;
 const CURSOR: u8 = 0;
 const LIST: u8 = 1;
 
-/// Gives cursors and reads them back.
-pub struct Cursors {
+/// The texts of cursors, without a word on whether they are still good.
+pub(super) struct Tags {
     key: [u8; 16],
-    era: u64,
-    past: Vec<(u64, Position)>,
-    views: Arc<Views>,
 }
 
-impl fmt::Debug for Cursors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cursors").field("era", &self.era).finish_non_exhaustive()
-    }
-}
-
-impl Cursors {
-    /// Cursors with the key and the eras of `meta`; `views` says what can be read now.
-    pub fn new(meta: &Meta, views: Arc<Views>) -> Self {
-        Self { key: meta.cursor_key, era: meta.era, past: meta.past.clone(), views }
+impl Tags {
+    pub(super) fn new(key: [u8; 16]) -> Self {
+        Self { key }
     }
 
-    /// The cursor of `position`, good in an inbox, a thread, events and a feed.
-    pub fn text(&self, position: Position) -> String {
-        let tag = self.tag(CURSOR, &[], &[position.0, self.era]);
-        format!("{}.{}.{tag:016x}", position.0, self.era)
+    /// The text of a position and its era.
+    pub(super) fn write(&self, numbers: [u64; 2]) -> String {
+        let [position, era] = numbers;
+        format!("{position}.{era}.{:016x}", self.tag(CURSOR, &[], &numbers))
     }
 
-    /// The position of a cursor's text; `now` is what can be read.
-    ///
-    /// # Errors
-    /// 400 `invalid_cursor` for any text that is no cursor of ours, that lies beyond `now`, or
-    /// that was given after the copy which this instance was restored from.
-    pub fn read(&self, text: &str, now: Position) -> Result<Position> {
-        let numbers = self
-            .verified(CURSOR, &[], text)
-            .filter(|[position, era]| self.is_good(*era, Position(*position), now));
-        numbers.map(|[position, _]| Position(position)).ok_or_else(|| {
-            let detail = "This is no cursor of this instance, or no longer one. Leave it out to \
-                          begin at the beginning, or read the inbox without `since`: it gives a \
-                          cursor to go on from.";
-            Refusal::new(Reason::InvalidCursor, detail)
-        })
+    /// The numbers of such a text, if it is written as we write it and its tag is right.
+    pub(super) fn read(&self, text: &str) -> Option<[u64; 2]> {
+        self.verified(CURSOR, &[], text)
     }
 
-    /// The cursor of `place` in the list that `kind` names with its filters and its order.
-    pub fn list_text(&self, kind: &str, place: u64) -> String {
-        let now = self.views.view().position().0;
-        let tag = self.tag(LIST, kind.as_bytes(), &[place, now, self.era]);
-        format!("{place}.{now}.{}.{tag:016x}", self.era)
+    /// The text of a place in the list `kind`, a position and its era.
+    pub(super) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
+        let [place, position, era] = numbers;
+        let tag = self.tag(LIST, kind.as_bytes(), &numbers);
+        format!("{place}.{position}.{era}.{tag:016x}")
     }
 
-    /// The place of a list's cursor.
-    ///
-    /// # Errors
-    /// 400 `invalid_cursor` if it was not given by this list with these filters and this order,
-    /// or as [`Cursors::read`].
-    pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
-        let now = self.views.view().position();
-        let numbers = self.verified(LIST, kind.as_bytes(), text);
-        let numbers = numbers.filter(|[_, given, era]| self.is_good(*era, Position(*given), now));
-        numbers.map(|[place, ..]| place).ok_or_else(|| {
-            let detail = "This is no cursor of this list with these filters and this order, or no \
-                          longer one. Leave it out to begin the list anew.";
-            Refusal::new(Reason::InvalidCursor, detail)
-        })
+    /// The numbers of such a text, likewise.
+    pub(super) fn read_list(&self, kind: &str, text: &str) -> Option<[u64; 3]> {
+        self.verified(LIST, kind.as_bytes(), text)
     }
 
-    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
-        let past = || self.past.iter().find(|(past, _)| *past == era);
-        let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
-        last.is_some_and(|last| given <= last.min(now))
-    }
-
-    /// The numbers of `text`, if it is written as we write it and its tag is right.
     fn verified<const N: usize>(&self, what: u8, kind: &[u8], text: &str) -> Option<[u64; N]> {
         if text.len() > TEXT_MAX {
             return None;
@@ -117,6 +77,90 @@ impl Cursors {
         hasher.write(kind);
         hasher.finish()
     }
+}
+
+/// Gives cursors and reads them back.
+pub struct Cursors {
+    tags: Tags,
+    era: u64,
+    past: Vec<(u64, Position)>,
+    views: Arc<Views>,
+}
+
+impl fmt::Debug for Cursors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursors").field("era", &self.era).finish_non_exhaustive()
+    }
+}
+
+impl Cursors {
+    /// Cursors with the key and the eras of `meta`; `views` says what can be read now.
+    pub fn new(meta: &Meta, views: Arc<Views>) -> Self {
+        Self { tags: Tags::new(meta.cursor_key), era: meta.era, past: meta.past.clone(), views }
+    }
+
+    /// The cursor of `position`, good in an inbox, a thread, events and a feed.
+    pub fn text(&self, position: Position) -> String {
+        self.tags.write([position.0, self.era])
+    }
+
+    /// The position of a cursor's text; `now` is what can be read.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor` for any text that is no cursor of ours, that lies beyond `now`, or
+    /// that was given after the copy which this instance was restored from.
+    pub fn read(&self, text: &str, now: Position) -> Result<Position> {
+        match self.tags.read(text) {
+            Some([position, era]) if self.is_good(era, Position(position), now) => {
+                Ok(Position(position))
+            }
+            Some([_, era]) if era < self.era => Err(taken_back()),
+            _ => {
+                let detail = "This is no cursor of this instance, or no longer one. Leave it out \
+                              to begin at the beginning, or read the inbox without `since`: it \
+                              gives a cursor to go on from.";
+                Err(Refusal::new(Reason::InvalidCursor, detail))
+            }
+        }
+    }
+
+    /// The cursor of `place` in the list that `kind` names with its filters and its order.
+    pub fn list_text(&self, kind: &str, place: u64) -> String {
+        let now = self.views.view().position().0;
+        self.tags.write_list(kind, [place, now, self.era])
+    }
+
+    /// The place of a list's cursor.
+    ///
+    /// # Errors
+    /// 400 `invalid_cursor` if it was not given by this list with these filters and this order,
+    /// or as [`Cursors::read`].
+    pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
+        let now = self.views.view().position();
+        match self.tags.read_list(kind, text) {
+            Some([place, given, era]) if self.is_good(era, Position(given), now) => Ok(place),
+            Some([.., era]) if era < self.era => Err(taken_back()),
+            _ => {
+                let detail = "This is no cursor of this list with these filters and this order, \
+                              or no longer one. Leave it out to begin the list anew.";
+                Err(Refusal::new(Reason::InvalidCursor, detail))
+            }
+        }
+    }
+
+    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
+        let past = || self.past.iter().find(|(past, _)| *past == era);
+        let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
+        last.is_some_and(|last| given <= last.min(now))
+    }
+}
+
+/// 400 `invalid_cursor` for one that was given after the copy which was restored from.
+fn taken_back() -> Refusal {
+    let detail = "This forum was restored from a backup that was taken before this cursor was \
+                  given; what came after the backup is gone. Read again what you rely on: read \
+                  the inbox without `since`, and go on from the cursor that it gives.";
+    Refusal::new(Reason::InvalidCursor, detail)
 }
 
 /// A decimal number in the one way of writing it.

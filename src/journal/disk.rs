@@ -15,6 +15,9 @@ use super::error::StoreError;
 
 /// The file whose lock says that the folder is held.
 pub const LOCK_NAME: &str = "lock";
+/// The file that stands in a folder as long as a restore fills it: what else lies there is no
+/// store.
+pub const UNFINISHED_NAME: &str = "restore.unfinished";
 
 /// A flat set of named files.
 pub trait Disk: Debug + Send + Sync + 'static {
@@ -79,7 +82,8 @@ impl FolderDisk {
     /// Takes the folder at `path`, making it with mode 0700 if there is none.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] if another process holds it, at once; [`StoreError::Io`].
+    /// [`StoreError::Locked`] if another process holds it, at once; [`StoreError::Unfinished`],
+    /// [`StoreError::Io`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let shown = || path.display().to_string();
         make_folder(path).map_err(|error| StoreError::io(shown(), error))?;
@@ -89,11 +93,23 @@ impl FolderDisk {
             .write(true)
             .open(path.join(LOCK_NAME))
             .map_err(|error| StoreError::io(shown(), error))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Locked { folder: path.to_owned() }),
-            Err(TryLockError::Error(error)) => Err(StoreError::io(shown(), error)),
-        }
+        hold(path, &lock)?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// Takes the lock of the folder at `path` without changing anything in it; `None` if there is
+    /// no lock, and so no server that could have it.
+    ///
+    /// # Errors
+    /// As [`FolderDisk::open`].
+    pub fn look(path: &Path) -> Result<Option<File>, StoreError> {
+        let lock = match File::open(path.join(LOCK_NAME)) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io(path.display().to_string(), error)),
+        };
+        hold(path, &lock)?;
+        Ok(Some(lock))
     }
 
     fn open_with(&self, name: &str, options: &OpenOptions) -> io::Result<Box<dyn StorageBackend>> {
@@ -105,6 +121,23 @@ impl FolderDisk {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Locks the folder at `path`, and refuses one that a restore has not filled to its end.
+fn hold(path: &Path, lock: &File) -> Result<(), StoreError> {
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(StoreError::Locked { folder: path.to_owned() });
+        }
+        Err(TryLockError::Error(error)) => {
+            return Err(StoreError::io(path.display().to_string(), error));
+        }
+    }
+    if path.join(UNFINISHED_NAME).exists() {
+        return Err(StoreError::Unfinished { folder: path.to_owned() });
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

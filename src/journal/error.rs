@@ -49,6 +49,32 @@ pub enum StoreError {
         /// The folder.
         folder: PathBuf,
     },
+    /// What should be a copy is none, or not as it was written.
+    #[error("{file} is no good copy: {detail}. Take another one (`parley backup`).")]
+    BadCopy {
+        /// The copy.
+        file: String,
+        /// What is wrong.
+        detail: String,
+    },
+    /// A folder to be filled holds something.
+    #[error("{} is not empty: name an absent or an empty folder with --data", .folder.display())]
+    NotEmpty {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder holds what a restore left that was interrupted.
+    #[error("a restore into {} did not end: empty the folder and restore again", .folder.display())]
+    Unfinished {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder holds no store.
+    #[error("there is no store in {}: name its folder with --data", .folder.display())]
+    NoStore {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Less is free than must stay free (`store.free_bytes_min`).
     #[error("the disk is full: {free_bytes} bytes are free, {free_bytes_min} must stay free")]
     Full {

@@ -22,17 +22,15 @@ use crate::clock::{Clock, Stopwatch};
 /// A slice copies every page that it touches, once: acts spread over many threads cost about a
 /// page each in a small slice, and share pages in a large one (docs/PERFORMANCE.md).
 const SLICE_MIN: usize = 32;
-const SLICE_MAX: usize = 32_768;
-/// Bytes of one slice, roughly; one entry more may be in it.
-const SLICE_BYTES_MAX: u64 = 64 << 20;
+const SLICE_MAX: usize = 65_536;
 /// Work of one slice that is aimed at: it has a file and a thread of its own and holds up nobody.
 const SLICE_SECONDS: f64 = 1.0;
 /// Entries that may be folded and not durable.
-const UNSYNCED_MAX: u64 = 32_768;
+const UNSYNCED_MAX: u64 = 65_536;
 /// How long what is folded may wait to become durable.
 const UNSYNCED_FOR: Duration = Duration::from_secs(1);
 /// How long a small slice waits for more.
-const GATHER_FOR: Duration = Duration::from_secs(2);
+const GATHER_FOR: Duration = Duration::from_secs(3);
 /// Between attempts while the disk refuses.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// Attempts that closing makes while the disk refuses: what is not folded is in the log.
@@ -51,6 +49,8 @@ pub struct Around {
     /// Whether there is room to fold. Asked before each slice: a database whose write has failed
     /// refuses reads too, so a full disk must be seen before it is met.
     pub room: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
+    /// Bytes of one slice, roughly; one entry more may be in it.
+    pub slice_bytes_max: u64,
 }
 
 /// Folds the tail into the archive.
@@ -151,12 +151,12 @@ impl Folder {
         let views = &self.around.views;
         let backlog = views.backlog();
         match (backlog.waiting, backlog.unsynced) {
-            (0, 0) => views.wait(1, None),
+            (0, 0) => views.wait(None),
             (0, _) => {
                 let passed = Duration::from_secs_f64(self.since_sync.seconds());
-                views.wait(1, Some(UNSYNCED_FOR.saturating_sub(passed)))
+                views.wait(Some(UNSYNCED_FOR.saturating_sub(passed)))
             }
-            _ => views.wait(SLICE_MAX, Some(GATHER_FOR)),
+            _ => views.gather(SLICE_MAX, self.around.slice_bytes_max, GATHER_FOR),
         }
     }
 
@@ -165,7 +165,7 @@ impl Folder {
             self.reopen()?;
         }
         let views = Arc::clone(&self.around.views);
-        let slice = views.slice(self.slice, SLICE_BYTES_MAX);
+        let slice = views.slice(self.slice, self.around.slice_bytes_max);
         let backlog = views.backlog();
         let last = all && slice.len() == backlog.waiting;
         let is_durable = last || self.is_sync_due(slice.len() + backlog.unsynced);

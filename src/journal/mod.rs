@@ -5,18 +5,25 @@
 //! replies go out and the hub is told, in that order.
 
 pub mod archive;
+pub mod backup;
+mod calm;
+pub mod check;
 pub mod cursor;
 pub mod disk;
 pub mod error;
 pub mod fold;
+#[doc(hidden)]
+pub mod fuzzing;
 mod lease;
 pub mod log;
+pub mod migration;
 mod numbers;
 pub mod options;
 mod publisher;
 mod queue;
 pub mod recovery;
 mod room;
+pub mod still;
 mod tail;
 pub mod tokens;
 pub mod view;

@@ -6,7 +6,8 @@
 pub struct Options {
     /// Entries that one commit takes at most.
     pub batch_entries_max: u64,
-    /// Microseconds that a commit waits for more entries.
+    /// Microseconds that a commit waits at most for more entries, and only while others are under
+    /// way.
     pub batch_delay_us: u64,
     /// Bytes of the page cache, all files together.
     pub cache_bytes: u64,
@@ -26,8 +27,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             batch_entries_max: 1_024,
-            batch_delay_us: 0,
-            cache_bytes: 64 << 20,
+            batch_delay_us: 3_000,
+            cache_bytes: 128 << 20,
             free_bytes_min: 16 << 20,
             segment_bytes: 64 << 20,
             tail_entries_max: 200_000,

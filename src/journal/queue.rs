@@ -64,8 +64,8 @@ struct State {
     closing: bool,
     /// No writer any more.
     ended: bool,
-    /// The writer sleeps.
-    waiting: bool,
+    /// The writer sleeps until so many items are there; 0 while it works.
+    wanted: usize,
     /// Something beside the queue has moved that the writer waits for.
     nudged: bool,
 }
@@ -94,7 +94,7 @@ impl Queue {
             writable: true,
             closing: false,
             ended: false,
-            waiting: false,
+            wanted: 0,
             nudged: false,
         };
         Self {
@@ -170,8 +170,8 @@ impl Queue {
 
     fn push(&self, state: &mut State, item: Item) {
         state.items.push_back(item);
-        if state.waiting {
-            state.waiting = false;
+        if state.wanted > 0 && state.items.len() >= state.wanted {
+            state.wanted = 0;
             self.moved.notify_one();
         }
     }
@@ -281,18 +281,26 @@ impl Queue {
 
     /// Waits until something is queued, the queue is closed or nudged, or `timeout` is over.
     pub fn wait(&self, timeout: Option<Duration>) {
+        self.wait_for(1, timeout);
+    }
+
+    /// The same until `count` items are queued.
+    pub fn wait_for(&self, count: usize, timeout: Option<Duration>) {
         let mut state = self.state();
-        if state.items.is_empty() && !state.closing && !state.nudged {
-            state.waiting = true;
-            state = match timeout {
-                Some(timeout) => {
-                    let woken = self.moved.wait_timeout(state, timeout);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.moved.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
-            state.waiting = false;
-        }
+        state.wanted = count;
+        let pending =
+            |state: &mut State| state.items.len() < count && !state.closing && !state.nudged;
+        state = match timeout {
+            Some(timeout) => {
+                let woken = self.moved.wait_timeout_while(state, timeout, pending);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => {
+                let woken = self.moved.wait_while(state, pending);
+                woken.unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        state.wanted = 0;
         state.nudged = false;
     }
 

@@ -12,6 +12,7 @@ use parley_protocol::thread::Thread;
 use tokio::sync::mpsc;
 
 use super::archive::{Archive, Maxima, Meta};
+use super::calm::calmly;
 use super::cursor::Cursors;
 use super::disk::{self, Disk};
 use super::error::StoreError;
@@ -24,7 +25,7 @@ use super::queue::{Queue, Start};
 use super::room::Room;
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, log};
+use super::{Committed, Journal, log, migration};
 use crate::clock::Clock;
 use crate::interference::Interference;
 
@@ -63,6 +64,19 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub fn open_with(
+        options: Options,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        interference: Option<Arc<dyn Interference>>,
+    ) -> Result<Opened, StoreError> {
+        calmly(ARCHIVE_NAME, || {
+            migration::migrate(&*disk, &migration::SHIPPED)?;
+            Self::open_current(options, disk, clock, interference)
+        })
+    }
+
+    /// Opens what is of the present format.
+    fn open_current(
         options: Options,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
@@ -108,12 +122,19 @@ impl Journal {
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
             rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
             room: Box::new(move || folder_room.look()),
+            slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Folder::new(around, archive);
         let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
         writer.interference = interference;
         Ok(Opened { journal, writer, publisher, folder, meta })
     }
+}
+
+/// Bytes of one slice of the fold: its pages are to find room in the cache, and while it is
+/// folded, and until it is durable, as much again comes into the tail.
+fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
+    (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
@@ -149,7 +170,7 @@ fn replay(
             Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
         };
         let committed = Arc::new(Committed { number, entry, head, claims });
-        maxima = maxima.max(Maxima::of(&committed));
+        maxima = maxima.max(Maxima::of(number, &committed.entry));
         replayed.push(committed);
     }
     Ok((replayed, maxima))

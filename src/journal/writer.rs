@@ -71,6 +71,8 @@ struct State {
     /// Since when the fold has been behind; `None` while it is not.
     full_since: Option<Millis>,
     items: Vec<Item>,
+    /// Items that the last batch had.
+    last_batch: usize,
     gauges: Gauges,
 }
 
@@ -109,6 +111,7 @@ impl Writer {
             down_since: None,
             full_since: None,
             items: Vec::new(),
+            last_batch: 0,
             gauges,
         };
         Self { queue, log, views, room, clock, options, outbox, interference: None, state }
@@ -121,13 +124,8 @@ impl Writer {
         let retry = Duration::from_millis(RETRY_MS);
         loop {
             match self.step() {
-                Step::Worked => {}
-                Step::Idle => {
-                    self.queue.wait(None);
-                    if !delay.is_zero() {
-                        self.queue.wait_for_nudge(delay);
-                    }
-                }
+                Step::Worked => self.gather(delay),
+                Step::Idle => self.queue.wait(None),
                 Step::Down => self.queue.wait(Some(retry)),
                 Step::Full => self.queue.wait_for_nudge(FULL_PAUSE),
                 Step::Behind => {
@@ -142,6 +140,19 @@ impl Writer {
             }
         }
         self.finish();
+    }
+
+    /// Under load, waits a little for more: a commit costs about the same however much is in it.
+    ///
+    /// Whoever was answered just now comes again, if it is one of many in a closed loop: together
+    /// with what is queued they are as many as can be waited for. Half of them make batches that
+    /// grow with the load and leave the other half under way; one that comes alone waits for
+    /// nobody.
+    fn gather(&self, delay: Duration) {
+        let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
+        if expected > 1 && !delay.is_zero() {
+            self.queue.wait_for(expected, Some(delay));
+        }
     }
 
     /// Ends the writer and closes the log in good order.
@@ -184,6 +195,7 @@ impl Writer {
                 (false, None) => Step::Idle,
             };
         }
+        self.state.last_batch = items.len();
         let mut draft = Draft::default();
         for item in items.drain(..) {
             self.sort(item, &mut draft);

@@ -7,6 +7,7 @@
 mod admission;
 mod answer;
 mod artifacts;
+mod backup;
 mod export;
 mod inbox;
 mod keys;
@@ -23,6 +24,7 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::Caller;
 use ractor::{Actor, ActorRef};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,6 +33,7 @@ use crate::thread::Surroundings;
 
 pub use admission::{Admission, Bounds, Class, overloaded};
 pub use answer::Answer;
+pub use backup::Backup;
 
 use keys::Keys;
 use residents::{Residents, SHARDS};
@@ -63,6 +66,8 @@ struct Inner {
     publishing: Arc<Keys>,
     /// Held alone by what is judged by its closure.
     gate: Arc<tokio::sync::RwLock<()>>,
+    /// The copies that may be taken now.
+    backups: Arc<Semaphore>,
     inboxes: Inboxes,
     manifest: Manifests,
     stopping: CancellationToken,
@@ -107,6 +112,7 @@ impl Forum {
                 keys: Arc::default(),
                 publishing: Arc::default(),
                 gate: Arc::default(),
+                backups: Arc::new(Semaphore::new(backup::BACKUPS_MAX)),
                 inboxes,
                 manifest,
                 stopping: CancellationToken::new(),

@@ -1,11 +1,14 @@
 //! The router actor: finds, spawns, supervises and passivates the threads of one shard.
 //!
 //! Calls reach a thread's actor through the published map; only misses come here. A supervisor
-//! that dies takes its children along, so this one has no code apart from routing.
+//! that dies takes its children along, so this one has no code apart from routing, and a fault in
+//! that ends nothing but the request at hand.
 
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal};
 use ractor::{
@@ -151,7 +154,10 @@ impl Actor for Router {
         Route(thread, request): Route,
         state: &mut RouterState,
     ) -> Result<(), ActorProcessingErr> {
-        state.route(&myself, thread, request).await;
+        let routed = AssertUnwindSafe(state.route(&myself, thread, request)).catch_unwind();
+        if routed.await.is_err() {
+            faulted();
+        }
         Ok(())
     }
 
@@ -161,13 +167,24 @@ impl Actor for Router {
         event: SupervisionEvent,
         state: &mut RouterState,
     ) -> Result<(), ActorProcessingErr> {
-        match event {
-            SupervisionEvent::ActorTerminated(cell, ..) => state.ended(&myself, &cell, false).await,
-            SupervisionEvent::ActorFailed(cell, _) => state.ended(&myself, &cell, true).await,
-            _ => {}
+        let (cell, failed) = match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => (cell, false),
+            SupervisionEvent::ActorFailed(cell, _) => (cell, true),
+            _ => return Ok(()),
+        };
+        let ended = AssertUnwindSafe(state.ended(&myself, &cell, failed)).catch_unwind();
+        if ended.await.is_err() {
+            faulted();
         }
         Ok(())
     }
+}
+
+/// A router has panicked and goes on: its maps are whole after each step, and whoever waited for
+/// what it held is answered 500 `internal`.
+fn faulted() {
+    metrics::counter!("parley_actor_restarts_total", "actor" => "router").increment(1);
+    tracing::error!("routing a request panicked");
 }
 
 /// 503 `overloaded` of a thread whose actor has spent its restarts.

@@ -1,10 +1,9 @@
 //! Inputs made by chance out of a small corpus, against the second implementation.
 
-use parley_protocol::artifact::{Class, canonicalize, validate};
-use serde_json::Value;
-
+use crate::fuzzed::canonical::{Reached, agree};
+use crate::fuzzed::publish::{self, renamed};
 use crate::generator::Chance;
-use crate::{naive, table};
+use crate::table;
 
 const CORPUS: &str = include_str!("corpus.txt");
 const THREAD: &str = include_str!("../../docs/generated/example-thread.jsonl");
@@ -86,62 +85,6 @@ fn change(input: &mut Vec<u8>, other: &[u8], chance: &mut Chance) {
     }
 }
 
-/// The same artifact under the name that it must have, so that what it says is looked at.
-fn renamed(input: &[u8]) -> Option<Vec<u8>> {
-    let mut value: Value = serde_json::from_slice(&naive::canonicalize(input).ok()?).ok()?;
-    value["artifact_id"] = naive::identifier(input).ok()?.into();
-    Some(value.to_string().into_bytes())
-}
-
-/// Both implementations say the same of the input. Gives how far it came: 0 refused, 1 canonical,
-/// 2 named rightly, 3 valid.
-fn agree(input: &[u8]) -> usize {
-    let shown = || String::from_utf8_lossy(input).into_owned();
-    let want = naive::canonicalize(input);
-    let got = canonicalize(input);
-    match (&got, &want) {
-        (Ok(got), Ok(want)) => {
-            let bytes = got.bytes();
-            assert_eq!(&bytes, want, "{}", shown());
-            let again = canonicalize(&bytes).expect("canonical bytes are admitted");
-            assert_eq!(again.bytes(), bytes, "twice is once: {}", shown());
-        }
-        // With several faults any of their classes is right.
-        (Err(_), Err(_)) => {}
-        _ => panic!("{got:?} and {want:?} of {}", shown()),
-    }
-    let named = naive::identifier(input);
-    match validate(input) {
-        Ok(valid) => {
-            assert_eq!(Ok(valid.id.to_string()), named, "{}", shown());
-            assert_eq!(Ok(valid.canonical.bytes()), want, "{}", shown());
-            3
-        }
-        Err(violations) => {
-            let first = violations.first().expect("never nothing");
-            match first.class {
-                Class::SemanticViolation | Class::UnsupportedVersion => {
-                    let stated: Value =
-                        serde_json::from_slice(&want.expect("canonical")).expect("JSON");
-                    assert_eq!(stated["artifact_id"], named.expect("a name"), "{}", shown());
-                    2
-                }
-                Class::InvalidArtifactIdentifierSyntax | Class::ArtifactIdentifierMismatch => {
-                    let stated: Value =
-                        serde_json::from_slice(&want.expect("canonical")).expect("JSON");
-                    assert_ne!(stated["artifact_id"], named.expect("a name"), "{}", shown());
-                    1
-                }
-                Class::LimitExceeded if want.is_ok() => 2,
-                _ => {
-                    assert!(want.is_err(), "{:?} of {}", first.class, shown());
-                    0
-                }
-            }
-        }
-    }
-}
-
 /// Goal: no input makes the canonicalizer or what publishing asks of an artifact panic, or differ
 /// from the second implementation. Method: the corpus, then seeded changes of it, every other one
 /// named anew so that it comes as far as the semantics; `FUZZ_SEED` and `FUZZ_CASES` make another
@@ -156,10 +99,13 @@ fn chance_and_corpus() {
     println!("FUZZ_SEED {seed}");
     let corpus = corpus();
     let mut reached = [0_u64; 4];
+    let mut judge = |input: &[u8]| {
+        publish::run(input);
+        reached[agree(input) as usize] += 1;
+    };
     for input in &corpus {
-        reached[agree(input)] += 1;
+        judge(input);
     }
-    println!("corpus, how far it comes: {reached:?}");
     let mut chance = Chance::new(seed);
     for _ in 0..number("FUZZ_CASES", 8_000) {
         let mut input = chance.pick(&corpus).clone();
@@ -170,8 +116,8 @@ fn chance_and_corpus() {
         if chance.percent(50) {
             input = renamed(&input).unwrap_or(input);
         }
-        reached[agree(&input)] += 1;
+        judge(&input);
     }
-    println!("in all, how far they come: {reached:?}");
+    println!("how far they come, from {:?} on: {reached:?}", Reached::Refused);
     assert!(reached.iter().all(|count| *count >= 50), "too few come far: {reached:?}");
 }

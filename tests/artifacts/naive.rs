@@ -1,6 +1,7 @@
 //! A second implementation of the canonical profile, written for being obvious: characters
 //! in a list, a value as its canonical text, an object as a sorted map. It says nothing of
-//! places.
+//! places. What is wrong is noted and reading goes on, as far as it makes sense: with several
+//! faults any of their classes is right, and this tells them all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +12,17 @@ type Read<T> = Result<T, &'static str>;
 
 const MALFORMED: &str = "malformed_input";
 const UNSUPPORTED: &str = "unsupported_value";
+const COLLISION: &str = "normalization_collision";
+const LIMIT: &str = "limit_exceeded";
 
 /// The canonical bytes, or the class of the fault met first.
 pub fn canonicalize(bytes: &[u8]) -> Read<Vec<u8>> {
     top(bytes).map(|members| object(&members).into_bytes())
+}
+
+/// The classes of all faults up to the first after which nothing can be read.
+pub fn faults(bytes: &[u8]) -> BTreeSet<&'static str> {
+    read(bytes).1.into_iter().collect()
 }
 
 /// The identifier.
@@ -27,24 +35,31 @@ pub fn identifier(bytes: &[u8]) -> Read<String> {
 }
 
 fn top(bytes: &[u8]) -> Read<BTreeMap<String, String>> {
+    let (members, faults) = read(bytes);
+    faults.first().map_or(Ok(members), |class| Err(class))
+}
+
+/// The members, and the classes of what is wrong in the order in which it was met.
+fn read(bytes: &[u8]) -> (BTreeMap<String, String>, Vec<&'static str>) {
     if bytes.len() > 65_536 {
-        return Err("limit_exceeded");
+        return (BTreeMap::new(), vec![LIMIT]);
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| MALFORMED)?;
-    let mut input = Input { rest: text.chars().rev().collect() };
+    let Ok(text) = std::str::from_utf8(bytes) else { return (BTreeMap::new(), vec![MALFORMED]) };
+    let mut input = Input { rest: text.chars().rev().collect(), faults: Vec::new() };
     input.space();
-    let members = if input.next_is('{') {
-        input.members(1)?
-    } else {
-        input.value(1)?;
-        BTreeMap::from([("not".to_owned(), "an object".to_owned())])
-    };
-    let is_object = text.trim_start().starts_with('{');
+    let is_object = input.next_is('{');
+    let members =
+        if is_object { input.members(1) } else { input.value(1).map(|_| BTreeMap::new()) };
     input.space();
-    if !input.rest.is_empty() {
-        return Err(MALFORMED);
+    match &members {
+        Err(class) => input.faults.push(class),
+        Ok(_) if !input.rest.is_empty() => input.faults.push(MALFORMED),
+        Ok(_) => {}
     }
-    if is_object { Ok(members) } else { Err(UNSUPPORTED) }
+    if !is_object && members.is_ok() {
+        input.faults.push(UNSUPPORTED);
+    }
+    (members.unwrap_or_default(), input.faults)
 }
 
 fn object(members: &BTreeMap<String, String>) -> String {
@@ -72,9 +87,11 @@ fn quoted(text: &str) -> String {
     output + "\""
 }
 
-/// The characters still to be read, last first.
+/// The characters still to be read, last first, and what was wrong with those before. An error
+/// is a fault after which nothing can be read.
 struct Input {
     rest: Vec<char>,
+    faults: Vec<&'static str>,
 }
 
 impl Input {
@@ -102,13 +119,14 @@ impl Input {
 
     fn value(&mut self, level: usize) -> Read<String> {
         match self.rest.last().ok_or(MALFORMED)? {
-            '{' | '[' if level > 64 => Err("limit_exceeded"),
+            '{' | '[' if level > 64 => Err(LIMIT),
             '{' => self.members(level).map(|members| object(&members)),
             '[' => self.items(level),
-            '"' => self
-                .text()
-                .and_then(|text| String::from_utf16(&text).map_err(|_| UNSUPPORTED))
-                .map(|text| quoted(&text.nfc().collect::<String>())),
+            '"' => {
+                let units = self.text()?;
+                let text = self.unicode(&units);
+                Ok(quoted(&text.nfc().collect::<String>()))
+            }
             't' => self.must("true").map(|()| "true".to_owned()),
             'f' => self.must("false").map(|()| "false".to_owned()),
             'n' => self.must("null").map(|()| "null".to_owned()),
@@ -142,19 +160,31 @@ impl Input {
                 self.must(",")?;
                 self.space();
             }
-            let name = self.text()?;
-            let name = String::from_utf16(&name).map_err(|_| UNSUPPORTED)?;
+            let units = self.text()?;
+            let name = self.unicode(&units);
             self.space();
             self.must(":")?;
             self.space();
             let value = self.value(level + 1)?;
             self.space();
-            if !as_given.insert(name.clone()) {
-                return Err(MALFORMED);
+            if as_given.insert(units) {
+                has_collision |= members.insert(name.nfc().collect(), value).is_some();
+            } else {
+                self.faults.push(MALFORMED);
             }
-            has_collision |= members.insert(name.nfc().collect(), value).is_some();
         }
-        if has_collision { Err("normalization_collision") } else { Ok(members) }
+        if has_collision {
+            self.faults.push(COLLISION);
+        }
+        Ok(members)
+    }
+
+    /// The text, with something in the place of a surrogate without its partner.
+    fn unicode(&mut self, units: &[u16]) -> String {
+        String::from_utf16(units).unwrap_or_else(|_| {
+            self.faults.push(UNSUPPORTED);
+            String::from_utf16_lossy(units)
+        })
     }
 
     /// A string as UTF-16, in which an unpaired surrogate is just another unit.
@@ -200,8 +230,10 @@ impl Input {
             text.push(*character);
             self.rest.pop();
         }
-        if ["NaN", "Infinity", "-Infinity"].contains(&text.as_str()) {
-            return Err(UNSUPPORTED);
+        if ["NaN", "Infinity", "-Infinity"].iter().any(|name| text.starts_with(name)) {
+            self.faults.push(UNSUPPORTED);
+            let is_all = ["NaN", "Infinity", "-Infinity"].contains(&text.as_str());
+            return if is_all { Ok(text) } else { Err(MALFORMED) };
         }
         let digits = text.strip_prefix('-').unwrap_or(&text);
         let (whole, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
@@ -214,7 +246,10 @@ impl Input {
         }
         match text.parse::<i128>() {
             Ok(value) if value.unsigned_abs() < 1 << 53 => Ok(value.to_string()),
-            _ => Err(UNSUPPORTED),
+            _ => {
+                self.faults.push(UNSUPPORTED);
+                Ok(text)
+            }
         }
     }
 }

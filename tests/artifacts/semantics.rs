@@ -3,6 +3,7 @@
 use parley_protocol::artifact::{Class, Verdict, validate};
 use serde_json::{Value, json};
 
+use crate::fuzzed::publish;
 use crate::{naive, table};
 
 const TABLE: &str = include_str!("semantics.txt");
@@ -97,6 +98,16 @@ fn table_of_semantics() {
         assert_eq!(found(&artifact(patches)), expected, "line {line}: {row}");
     }
     assert!(count >= 120, "{count} rows");
+}
+
+/// The second implementation, written apart, finds the same violations in every row, in the same
+/// order.
+#[test]
+fn table_of_semantics_by_the_second_implementation() {
+    for (_, row) in table::rows(TABLE) {
+        let (patches, _) = row.split_once(" => ").expect("an expectation");
+        publish::run(&artifact(patches));
+    }
 }
 
 /// The verdict on one artifact has its members in the order of the specification, and class,

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How long an answer is waited for; far more than any needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,18 +36,36 @@ impl Client {
 
     /// Reads `path`.
     pub fn get(&mut self, path: &str) -> io::Result<Answer> {
-        self.ask("GET", path, None, "")
+        self.ask("GET", path, "", "")
     }
 
     /// Sends `body` to `path`.
     pub fn post(&mut self, path: &str, key: Option<&str>, body: &Value) -> io::Result<Answer> {
-        self.ask("POST", path, key, &body.to_string())
+        let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
+        self.ask("POST", path, &key, &body.to_string())
     }
 
-    fn ask(&mut self, verb: &str, path: &str, key: Option<&str>, body: &str) -> io::Result<Answer> {
-        let key = key.map(|key| format!("Idempotency-Key: {key}\r\n")).unwrap_or_default();
+    /// Calls a tool over MCP; the answer is the one that HTTP would have given.
+    pub fn call(&mut self, tool: &str, arguments: &Value, done: u16) -> io::Result<Answer> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let headers = "Accept: application/json, text/event-stream\r\n\
+                       Content-Type: application/json\r\nMCP-Protocol-Version: 2025-11-25\r\n";
+        let mut answer = self.ask("POST", "/mcp", headers, &body.to_string())?;
+        let result = answer.body["result"].take();
+        if result["isError"] == true {
+            let text = result["content"][0]["text"].as_str().expect("a problem");
+            answer.body = serde_json::from_str(text).expect("a problem of JSON");
+            answer.status = answer.body["status"].as_u64().expect("a status") as u16;
+        } else {
+            (answer.body, answer.status) = (result["structuredContent"].clone(), done);
+        }
+        Ok(answer)
+    }
+
+    fn ask(&mut self, verb: &str, path: &str, headers: &str, body: &str) -> io::Result<Answer> {
         let request = format!(
-            "{verb} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{key}\
+            "{verb} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\
              Content-Length: {}\r\n\r\n{body}",
             self.socket.peer_addr()?,
             self.token,

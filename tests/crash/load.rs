@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parley_protocol::artifact::{canonicalize, identity};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
@@ -32,20 +33,54 @@ pub struct Call {
     pub path: String,
     pub body: Value,
     pub key: Option<String>,
+    /// Whether it goes over MCP first; said again it goes over HTTP, with the same key.
+    pub mcp: bool,
     /// `None` if the server went away before it answered.
     pub answer: Option<Answer>,
 }
 
 impl Call {
-    /// The text that no other call has: a message's body or a mark's reason.
+    /// The text that no other call has: a message's body, a mark's reason, what is claimed.
     pub fn text(&self) -> &str {
-        let text = self.body.get("body").or_else(|| self.body.get("reason"));
+        let text = ["body", "reason", "statement"].iter().find_map(|name| self.body.get(name));
+        let text = text.or_else(|| self.body["payload"].get("statement"));
         text.and_then(Value::as_str).expect("each call has a text of its own")
     }
 
-    /// Sends it.
+    /// Whether it publishes an artifact.
+    pub fn publishes(&self) -> bool {
+        self.path == "/v1/artifacts"
+    }
+
+    /// Sends it over HTTP.
     pub fn send(&self, client: &mut Client) -> std::io::Result<Answer> {
         client.post(&self.path, self.key.as_deref(), &self.body)
+    }
+
+    /// Sends it for the first time.
+    fn send_first(&self, client: &mut Client) -> std::io::Result<Answer> {
+        let Some((tool, done)) = self.tool().filter(|_| self.mcp) else {
+            return self.send(client);
+        };
+        let mut arguments = self.body.clone();
+        if let Some(thread) = self.path.strip_prefix("/v1/threads/") {
+            arguments["thread"] = thread.split('/').next().into();
+        }
+        if let Some(key) = &self.key {
+            arguments["idempotency_key"] = key.as_str().into();
+        }
+        client.call(tool, &arguments, done)
+    }
+
+    /// The tool that does the same, and the status that HTTP gives success.
+    fn tool(&self) -> Option<(&'static str, u16)> {
+        match self.path.rsplit('/').next()? {
+            "messages" => Some(("post_message", 201)),
+            "mark" => Some(("mark_thread", 200)),
+            "reopen" => Some(("reopen_thread", 200)),
+            "claims" => Some(("assert_claim", 201)),
+            _ => None,
+        }
     }
 }
 
@@ -74,10 +109,11 @@ impl Round<'_> {
         loop {
             let text = format!("seed {} round {} {writer}.{}", self.seed, self.turn, calls.len());
             let mut call = self.next(&mut dice, writer, text);
-            match call.send(&mut client) {
+            match call.send_first(&mut client) {
                 Ok(answer) => {
                     if let Some(thread) = answer.body["thread"]["number"].as_u64()
-                        && call.body.get("kind").is_some_and(|kind| kind == "ask")
+                        && call.path == "/v1/messages"
+                        && call.body.get("thread").is_none()
                     {
                         self.threads().push(thread);
                     }
@@ -115,12 +151,31 @@ impl Round<'_> {
             (Some(thread), 2..=4) if writer == 0 => {
                 (format!("/v1/threads/{thread}/reopen"), json!({ "reason": text }))
             }
-            (Some(thread), _) => {
-                let body = json!({ "kind": "inform", "thread": thread, "body": text });
+            (Some(thread), 5) => {
+                (format!("/v1/threads/{thread}/claims"), json!({ "statement": text }))
+            }
+            (Some(_), 6) => ("/v1/artifacts".to_owned(), artifact(&text)),
+            (Some(thread), n) => {
+                let kind = ["inform", "ask", "answer"][n as usize % 3];
+                let body = json!({ "kind": kind, "thread": thread, "body": text });
                 ("/v1/messages".to_owned(), body)
             }
         };
-        let key = (dice.below(2) == 0).then(|| text.replace(' ', "-"));
-        Call { writer, path, body, key, answer: None }
+        let takes_key = path != "/v1/artifacts" && dice.below(2) == 0;
+        let key = takes_key.then(|| text.replace(' ', "-"));
+        Call { writer, path, body, key, mcp: dice.below(3) == 0, answer: None }
     }
+}
+
+/// An artifact that claims `text`, under the name that it must have.
+fn artifact(text: &str) -> Value {
+    let mut value = json!({
+        "protocol_version": "0.1",
+        "artifact_type": "CLAIM",
+        "payload": { "statement": text },
+        "references": [],
+    });
+    let canonical = canonicalize(value.to_string().as_bytes()).expect("it is canonical");
+    value["artifact_id"] = identity::compute(&canonical).to_string().into();
+    value
 }

@@ -50,7 +50,8 @@ pub struct Server {
 impl Server {
     /// Starts one on `folder`; it is ready when this returns.
     pub fn start(folder: &Folder) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_parley"));
+        let binary = std::env::var("PARLEY_BINARY");
+        let mut command = Command::new(binary.as_deref().unwrap_or(env!("CARGO_BIN_EXE_parley")));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--data"]);
         command.arg(folder.0.join("data"));
         for setting in SETTINGS {

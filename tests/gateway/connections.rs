@@ -106,20 +106,72 @@ fn cap() {
     }
 }
 
-/// Goal: a header beyond the bounds is refused and costs no more than its bound. Method: one
-/// header too long, and too many.
+/// Goal: what is beyond the bounds of a header, or no request at all, is a problem like every
+/// other error, also for who is still sending. Method: a header too long, too many, a target too
+/// long, and broken ones; each on a connection that has just been answered and on a new one.
 #[test]
-fn large_headers() {
+fn unreadable() {
     let server = Server::start(&[]);
-    for lines in ["X-Long: ".to_owned() + &"x".repeat(100_000), "X-Many: 1\r\n".repeat(200)] {
-        let mut peer = server.connect();
-        peer.send(&format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n{lines}\r\n", server.address));
-        assert_eq!(peer.answer(false).status, 431);
+    let host = format!("Host: {}\r\n", server.address);
+    let large = "x".repeat(100_000);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    for (request, status, reason) in [
+        (format!("GET /healthz HTTP/1.1\r\n{host}X-Long: {large}\r\n\r\n"), 413, LARGE),
+        (format!("GET / HTTP/1.1\r\n{host}{}\r\n", "X-Many: 1\r\n".repeat(200)), 413, LARGE),
+        (format!("GET /v1/threads?cursor={large} HTTP/1.1\r\n{host}\r\n"), 413, LARGE),
+        (format!("GET / HTTP/1.1\r\n{host}Not A Header\r\n\r\n"), 400, BROKEN),
+        (format!("GET / HTTP/1.1\r\n{host}Content-Length: many\r\n\r\n"), 400, BROKEN),
+        ("GET /\u{1} HTTP/1.1\r\n\r\n".to_owned(), 400, BROKEN),
+        ("hello\r\n\r\n".to_owned(), 400, BROKEN),
+    ] {
+        for is_known in [false, true] {
+            let mut peer = server.connect();
+            if is_known {
+                peer.send(&health);
+                assert_eq!(peer.answer(false).status, 200);
+            }
+            peer.send(&request);
+            let answer = peer.answer(false);
+            assert_eq!(answer.status, status, "{request:.60}");
+            answer.problem(reason, &request[..request.len().min(60)]);
+            assert!(answer.header("x-request-id").is_some());
+            peer.send_nothing_more();
+            assert!(peer.is_closed(), "{request:.60}");
+        }
     }
 }
 
+const LARGE: &str = "request_too_large";
+const BROKEN: &str = "invalid_parameter";
+
+/// Goal: who says nothing gives its place to who comes after it, and who has spoken keeps it.
+/// Method: all places taken, by one that was answered and by silent ones; another comes, and the
+/// longest silent one ends.
+#[test]
+fn silence_makes_room() {
+    let server = Server::start(&[("gateway.connections_max", "3")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let mut spoke = server.connect();
+    spoke.send(&health);
+    assert_eq!(spoke.answer(false).status, 200);
+    let (first, mut second) = (server.connect(), server.connect());
+    second.send("GET /healthz HTTP/1.1\r\n");
+    let mut third = server.connect();
+    third.send(&health);
+    assert_eq!(third.answer(false).status, 200);
+    assert_eq!(first.rest(), "", "the longest silent one goes");
+    second.send(&health["GET /healthz HTTP/1.1\r\n".len()..]);
+    assert_eq!(second.answer(false).status, 200, "the other was still waited for");
+    spoke.send(&health);
+    assert_eq!(spoke.answer(false).status, 200);
+    let mut fourth = server.connect();
+    fourth.send(&health);
+    fourth.answer(false).problem("overloaded", "nobody is silent any more");
+}
+
 /// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
-/// nothing new. Method: a connection in each state while the server stops.
+/// nothing new; whoever asks whether it is ready is told `shutting_down`. Method: a connection in
+/// each state while the server stops.
 #[test]
 fn graceful_stop() {
     let server = Server::start(&[]);
@@ -134,7 +186,12 @@ fn graceful_stop() {
     let post = server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK);
     let (most, last) = post.split_at(post.len() - 1);
     writes.send(most);
-    // Both were taken before the stop: this one came after them and is answered.
+    let mut asks = server.connect();
+    let ready = server.request(&["GET /readyz HTTP/1.1", HOST], "");
+    let (begun, rest) = ready.split_at(20);
+    asks.send(begun);
+    let silent = server.connect();
+    // All were taken before the stop: this one came after them and is answered.
     assert_eq!(server.ask(&["GET /healthz HTTP/1.1", HOST], "").status, 200);
     let started = Instant::now();
     server.stop(|| {
@@ -143,6 +200,11 @@ fn graceful_stop() {
         writes.send(last);
         assert_eq!(writes.answer(false).status, 201);
         assert!(writes.is_closed());
+        asks.send(rest);
+        let answer = asks.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (503, Some("close")));
+        answer.problem("shutting_down", "asked during the stop");
+        assert_eq!(silent.rest(), "");
     });
     assert!(started.elapsed() < Duration::from_secs(9), "nothing was cut off");
     assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");

@@ -7,6 +7,7 @@ mod connections;
 #[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests of the journal")]
 #[path = "../support/disk.rs"]
 mod disk;
+mod full;
 mod hosts;
 mod problems;
 mod process;

@@ -54,7 +54,16 @@ pub struct Server {
     pub admin: String,
     /// The secret of an agent that reads and writes.
     pub agent: String,
-    _folder: Folder,
+    _folder: Option<Folder>,
+}
+
+/// The tokens of a folder's first start.
+#[derive(Clone)]
+pub struct Secrets {
+    /// The administrator's.
+    pub admin: String,
+    /// That of an agent that reads and writes.
+    pub agent: String,
 }
 
 impl Server {
@@ -67,7 +76,18 @@ impl Server {
 
     /// The same, its store on `disk`.
     pub fn start_on(folder: Folder, disk: Arc<dyn Disk>, settings: &[(&str, &str)]) -> Self {
-        let mut flags = vec![("data", folder.path().to_str().expect("a path of text"))];
+        let server = Self::start_in(folder.path(), disk, settings, None);
+        Self { _folder: Some(folder), ..server }
+    }
+
+    /// The same in a folder of somebody else, with the tokens of its first start if this is none.
+    pub fn start_in(
+        folder: &Path,
+        disk: Arc<dyn Disk>,
+        settings: &[(&str, &str)],
+        known: Option<Secrets>,
+    ) -> Self {
+        let mut flags = vec![("data", folder.to_str().expect("a path of text"))];
         flags.extend(settings);
         let flags = flags.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
         let sources = Sources { flags: flags.collect(), ..Sources::default() };
@@ -79,9 +99,17 @@ impl Server {
             let clock = Arc::new(SystemClock);
             server::start_on(config, clock, disk, listener).await.expect("it starts")
         });
-        let first = running.first_start().expect("it is the first start").clone();
-        let (address, admin, agent) = (running.address(), first.admin, first.agent);
-        Self { runtime, running: Some(running), address, admin, agent, _folder: folder }
+        let Secrets { admin, agent } = known.unwrap_or_else(|| {
+            let first = running.first_start().expect("it is the first start").clone();
+            Secrets { admin: first.admin, agent: first.agent }
+        });
+        let address = running.address();
+        Self { runtime, running: Some(running), address, admin, agent, _folder: None }
+    }
+
+    /// Its tokens.
+    pub fn secrets(&self) -> Secrets {
+        Secrets { admin: self.admin.clone(), agent: self.agent.clone() }
     }
 
     /// The running server.

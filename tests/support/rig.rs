@@ -38,6 +38,12 @@ impl HandClock {
     pub fn pass(&self, millis: u64) {
         self.0.fetch_add(millis, Ordering::Relaxed);
     }
+
+    /// Takes time back.
+    #[allow(dead_code, reason = "not every test needs it")]
+    pub fn turn_back(&self, millis: u64) {
+        self.0.fetch_sub(millis, Ordering::Relaxed);
+    }
 }
 
 /// A call that waits for its answer.

@@ -66,6 +66,7 @@ impl Rig {
                 Box::new(move || Archive::open(Box::new(disk.beside()), CACHE_BYTES))
             },
             room: Box::new(|| Ok(())),
+            slice_bytes_max: 64 << 20,
         };
         let folder = Folder::new(around, archive);
         Self { disk, views, folder, clock }

@@ -1,19 +1,21 @@
 //! `fanout`: many listeners of everything, beside what the plain WebSocket library does.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::rest;
+use super::stalled::{self, Stalled};
+use crate::body::push_body;
 use crate::cast::Cast;
 use crate::ceiling::{self, Playing};
 use crate::ceiling_feed::CONTROL;
 use crate::clock;
 use crate::fan::{Ear, Fan, Heard};
 use crate::gauge::Gauge;
+use crate::measure::median;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::report::{Report, Round, bar};
@@ -22,10 +24,13 @@ use crate::site::Site;
 use crate::socket::{Feed, Request};
 use crate::verify::feed::{Tape, completeness};
 use crate::verify::{Findings, readback};
-use crate::work::{Course, Work, push_body};
+use crate::work::{Course, Work};
 
 /// Keeps the feeds of one identity below their cap: a token has eight members.
 const LISTENERS_A_MEMBER: usize = 6;
+/// So many frames a second arrive within `ARRIVAL_MS_MAX`, but for one in a hundred.
+const FRAMES_CARRIED: f64 = 100_000.0;
+const ARRIVAL_MS_MAX: f64 = 50.0;
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
@@ -44,9 +49,17 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         None
     };
     let progress = bar(options.rounds as u64, "rounds");
+    let mut beside = Vec::new();
+    let mut cut = 0.0;
     for _ in 0..options.rounds {
-        let sample = forum_round(options, &site, &cast, &work, &mut report).await?;
+        let sample = forum_round(options, &site, &cast, &work, &mut report, 0).await?.sample;
         rest(site.pid().into_iter().collect()).await?;
+        if options.slow_listeners > 0 {
+            let slow = options.slow_listeners;
+            cut += forum_round(options, &site, &cast, &work, &mut report, slow).await?.cut;
+            beside.extend(report.rounds.pop());
+            rest(site.pid().into_iter().collect()).await?;
+        }
         if let Some(playing) = &playing {
             let sample = String::from_utf8(sample).context("a frame that is no text")?;
             ceiling_round(options, playing, &sample, &work.findings, &mut report).await?;
@@ -61,8 +74,25 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     report.count(&work.tally);
     report.judge(&work.findings);
     report.compare();
+    steady(options, &mut report);
+    if options.slow_listeners > 0 {
+        let expected = (options.slow_listeners * options.rounds) as f64;
+        stalled::compare(&mut report, &beside);
+        report.at_least("slow listeners that were cut off with 4008", cut, expected);
+        report.rounds.append(&mut beside);
+    }
     report.note(site.stop());
     Ok(report)
+}
+
+/// At a rate that the machine must carry, frames arrive in time.
+fn steady(options: &Options, report: &mut Report) {
+    let frames = options.rate.map(|rate| rate * options.listeners as f64);
+    if frames.is_some_and(|frames| frames <= FRAMES_CARRIED) {
+        let p99s: Vec<f64> = report.rounds.iter().map(|round| round.latency.p99_ms).collect();
+        let what = "p99 from acknowledgement to arrival, ms";
+        report.at_most(what, median(&p99s), ARRIVAL_MS_MAX);
+    }
 }
 
 /// A frame as the specification shows it, for a ceiling without a forum to take one from.
@@ -153,23 +183,31 @@ fn same(index: usize, first: &Tape, other: &Tape, findings: &Findings) {
     }
 }
 
-/// One round on the forum; gives a frame as a sample.
+/// What a round on the forum leaves behind.
+struct Played {
+    /// A frame as a sample.
+    sample: Vec<u8>,
+    /// How many slow listeners were cut off as such.
+    cut: f64,
+}
+
+/// One round on the forum, beside so many slow listeners.
 async fn forum_round(
     options: &Options,
     site: &Site,
     cast: &Cast,
     work: &Arc<Work>,
     report: &mut Report,
-) -> anyhow::Result<Vec<u8>> {
+    slow: usize,
+) -> anyhow::Result<Played> {
     let first = work.next_serial();
     let findings = Arc::clone(&work.findings);
     let closed = options.rate.is_none();
     let fan = Fan::new(options.listeners, options.seed, first, closed, Arc::clone(&findings));
     let requests = (0..options.listeners).map(|index| request(site, cast, index)).collect();
-    let mut slow = Vec::new();
-    for index in 0..options.slow_listeners {
-        slow.push((index, Ear::open(&request(site, cast, index), true).await?));
-    }
+    let cut_before = if slow > 0 { Stalled::cut(site).await? } else { 0.0 };
+    let stalling = (0..slow).map(|index| request(site, cast, index)).collect();
+    let stalled = Stalled::begin(stalling, &findings).await?;
     let listening = Listening::begin(Arc::clone(&fan), requests).await?;
     let before: Vec<u64> = messages(work);
     let course = Course {
@@ -183,12 +221,23 @@ async fn forum_round(
     let server = site.pid().map(Gauge::start);
     let generator = Gauge::own();
     let begun = clock::now();
-    let outcome = work.round(course, &indicatif::ProgressBar::hidden()).await?;
-    let heard = listening.end(outcome.acknowledged, &findings).await?;
+    let quiet = indicatif::ProgressBar::hidden();
+    let loading = async {
+        let outcome = work.round(course, &quiet).await?;
+        listening.end(outcome.acknowledged, &findings).await
+    };
+    tokio::pin!(loading);
+    let heard = tokio::select! {
+        heard = &mut loading => heard?,
+        woken = stalled.wake_when_cut(site, cut_before), if slow > 0 => {
+            woken?;
+            loading.await?
+        }
+    };
     let seconds = clock::seconds(clock::now() - begun);
     work.attach(None);
     report.rounds.push(Round {
-        name: "fanout".to_owned(),
+        name: if slow > 0 { "beside slow" } else { "fanout" }.to_owned(),
         seconds,
         per_second: (heard.tape.items * options.listeners as u64) as f64 / seconds,
         latency: (&fan.latencies.merged(None)).into(),
@@ -198,49 +247,9 @@ async fn forum_round(
     let mut expected = messages(work);
     expected.retain(|id| before.binary_search(id).is_err());
     findings.check(completeness(heard.messages, expected));
-    let mut cut = 0.0;
-    for (index, ear) in slow {
-        let request = request(site, cast, index);
-        cut += f64::from(u8::from(catch_up(ear, &request, &heard.tape, &findings).await?));
-    }
-    if options.slow_listeners > 0 {
-        report.figure("slow listeners that were cut off", cut);
-    }
-    Ok(heard.sample)
-}
-
-/// A slow listener reads what was kept for it, comes back and must end as complete as the others.
-async fn catch_up(
-    mut ear: Ear,
-    request: &Request,
-    all: &Tape,
-    findings: &Findings,
-) -> anyhow::Result<bool> {
-    let patience = Duration::from_secs(60);
-    let (closed, wrong) = tokio::time::timeout(patience, ear.drain(all.items))
-        .await
-        .context("a slow listener is neither served nor cut off")?;
-    findings.check(wrong);
-    let cut = closed.is_some();
-    if let Some((code, reason)) = closed
-        && code != 4008
-        && code != 1006
-    {
-        findings.add(format!("a slow listener was cut off with {code} {reason}"));
-    }
-    let mut tape = ear.into_tape();
-    if cut {
-        let mut ear = Ear::resume(request, tape).await?;
-        let (_, wrong) = tokio::time::timeout(patience, ear.drain(all.items))
-            .await
-            .context("a slow listener that came back is not served")?;
-        findings.check(wrong);
-        tape = ear.into_tape();
-    }
-    if tape.items != all.items || tape.order != all.order {
-        findings.add(format!("a slow listener ends with {} of {} frames", tape.items, all.items));
-    }
-    Ok(cut)
+    let outcomes = stalled.end(&heard.tape, &findings).await?;
+    let cut = outcomes.iter().filter(|outcome| outcome.cut).count() as f64;
+    Ok(Played { sample: heard.sample, cut })
 }
 
 /// Sorted numbers of all acknowledged messages.

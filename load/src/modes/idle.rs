@@ -1,196 +1,227 @@
-//! `idle`: what a resident thread, a sleeping one, a listener and a bare actor cost in memory.
+//! `idle`: what a resident thread, a sleeping one, a participant, a listener and a bare actor cost
+//! in memory; how fast a sleeping thread answers, and how fast a store opens.
+
+mod stage;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
-use super::rest;
-use crate::cast::Cast;
+use self::stage::{Stage, spread};
+use super::{mib, rest};
 use crate::ceiling::{self, Playing};
-use crate::clock;
-use crate::gauge::rss;
+use crate::gauge::{rss, rss_peak};
+use crate::measure::{median, percentile};
 use crate::options::Options;
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::server::raise_files;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::ledger::Record;
-use crate::verify::readback::{self, Reader};
-use crate::wire::Operation;
+use crate::verify::readback;
 use crate::work::Work;
 
 /// Keeps the page cache of the store out of the comparison.
 const CACHE: &str = "store.cache_bytes=67108864";
+/// So many threads may be awake where most sleep.
+const AWAKE_MAX: usize = 1_000;
 const ACTORS: usize = 100_000;
-/// So many threads are woken to see how long it takes.
-const WOKEN: usize = 500;
+/// So many threads are woken before the rest counts as asleep.
+const WOKEN: usize = 2_000;
+/// So many sleeping threads are asked for an act.
+const ASKED: usize = 500;
+/// So many participants are made known to see what one costs.
+const GUESTS: usize = 20_000;
 
 /// Of more threads than this, a part is read back.
 const READ_BACK_MAX: usize = 100_000;
 /// Keeps the feeds of one identity, which has eight members, below their cap.
 const LISTENERS_A_MEMBER: usize = 6;
 
+/// A resident thread may cost so much more than a bare actor.
+const RESIDENT_EXTRA_BYTES: f64 = 3072.0;
+/// An idle listener may cost so much, its inbox included.
+const LISTENER_BYTES_MAX: f64 = 20_480.0;
+/// Up to so many threads, all but a thousand asleep, the server stays below `ASLEEP_MIB_MAX`.
+const ASLEEP_THREADS: usize = 200_000;
+const ASLEEP_MIB_MAX: f64 = 400.0;
+/// More sleeping threads may cost so much in all.
+const STORED_MIB_MAX: f64 = 32.0;
+const WAKE_MS_MAX: f64 = 10.0;
+
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
+    raise_files(options.listeners + 512)?;
     let mut report = Report::new(options);
-    actors(&mut report)?;
-    let awake = vec![
-        CACHE.to_owned(),
-        "runtime.idle_seconds=3600".to_owned(),
-        format!("runtime.resident_threads_max={}", options.threads + 1000),
-    ];
-    let mut site = Site::prepare(options, &awake).await?;
+    let actor = actors(&mut report)?;
     let count = options.agents.max(options.listeners / LISTENERS_A_MEMBER);
-    let cast = Arc::new(Cast::hire(&site, count, 0.0).await?);
-    let first = (options.threads / 10).max(1);
-    let mut records = create(options, &site, &cast, first, 1, &mut report).await?;
-    let early = quiet_rss(&site).await?;
-    let early_resident = gauge(&site, "parley_threads_resident").await?;
-    records.extend(create(options, &site, &cast, options.threads - first, 2, &mut report).await?);
-    let late = quiet_rss(&site).await?;
-    let resident = gauge(&site, "parley_threads_resident").await?;
-    let risen = resident - early_resident;
-    let created = (options.threads - first) as f64;
-    if risen < created * 0.9 {
-        let told = format!("only {risen} of {created} threads became resident, by the gauge");
-        report.note(Err(anyhow::anyhow!(told)));
+    let mut stage = Stage::set(options, count, &sleepy()).await?;
+    mostly_asleep(&mut stage, &mut report).await?;
+    all_awake(&mut stage, actor, &mut report).await?;
+    let before = reopened(&mut stage, "", &mut report).await?;
+    if options.stored > 0 {
+        stage.store_more(options.stored).await?;
+        let after = reopened(&mut stage, ", more stored", &mut report).await?;
+        let more = after as f64 - before as f64;
+        report.figure("bytes a sleeping thread", more / options.stored as f64);
+        report.at_most("memory of more sleeping threads, MiB", more / 1_048_576.0, STORED_MIB_MAX);
     }
-    let each = (late as f64 - early as f64) / created.max(1.0);
-    report.figure("threads resident (by the server's gauge)", resident);
-    report.figure("memory, first tenth resident, MiB", early as f64 / 1_048_576.0);
-    report.figure("memory, all resident, MiB", late as f64 / 1_048_576.0);
-    report.figure("bytes a resident thread", each);
-
-    asleep(options, &mut site, &records, &mut report).await?;
-    listeners(options, &site, &cast, &mut report).await?;
-
-    let findings = Arc::default();
-    let step = records.len().div_ceil(READ_BACK_MAX);
-    let records: Vec<_> = records.into_iter().step_by(step).collect();
-    report.figure("threads read back", records.len() as f64);
-    let reading = bar(records.len() as u64, "reading back");
-    readback::threads(site.address, &site.admin(), records, &findings, &reading).await?;
-    reading.finish_and_clear();
-    report.judge(&findings);
-    report.note(site.stop());
+    let guests = participants(&stage, &mut report).await?;
+    listeners(&stage, &mut report).await?;
+    report.count(&stage.work.tally);
+    report.judge(&stage.work.findings);
+    let mut records = stage.work.records();
+    records.append(&mut stage.records);
+    records.extend(guests);
+    read_back(&stage, records, &mut report).await?;
+    report.note(stage.site.stop());
     Ok(report)
 }
 
-/// Opens threads of one message each.
-async fn create(
-    options: &Options,
-    site: &Site,
-    cast: &Arc<Cast>,
-    count: usize,
-    stage: u64,
-    report: &mut Report,
-) -> anyhow::Result<Vec<Record>> {
-    let seed = options.seed ^ (stage << 32);
-    let work = Work::forum(site.address, Arc::clone(cast), count, options.body, seed);
-    let work = Arc::new(work);
-    let progress = bar(count as u64, "opening threads");
-    work.fill(options.connections, 0, &progress).await?;
-    progress.finish_and_clear();
-    report.count(&work.tally);
-    report.judge(&work.findings);
-    Ok(work.records())
+fn sleepy() -> Vec<String> {
+    vec![
+        CACHE.to_owned(),
+        "runtime.idle_seconds=3600".to_owned(),
+        format!("runtime.resident_threads_max={AWAKE_MAX}"),
+    ]
 }
 
-/// Bare idle actors, against a process without any.
-fn actors(report: &mut Report) -> anyhow::Result<()> {
+/// Bare idle actors, against a process without any; gives the bytes of one.
+fn actors(report: &mut Report) -> anyhow::Result<f64> {
     let measure = |count: usize| {
         let playing = Playing::start(ceiling::ACTORS, &[count.to_string()])?;
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(std::time::Duration::from_millis(300));
         anyhow::Ok(rss(playing.pid()))
     };
     let (none, many) = (measure(0)?, measure(ACTORS)?);
-    report.figure("bytes an idle ractor actor", (many as f64 - none as f64) / ACTORS as f64);
+    let each = (many as f64 - none as f64) / ACTORS as f64;
+    report.figure("bytes an idle ractor actor", each);
+    Ok(each)
+}
+
+/// Creates all threads, wakes more of them than may be awake, and asks sleeping ones for an act.
+async fn mostly_asleep(stage: &mut Stage<'_>, report: &mut Report) -> anyhow::Result<()> {
+    let count = stage.options.threads;
+    let progress = bar(count as u64, "opening threads");
+    stage.work.fill(stage.options.connections, 0, &progress).await?;
+    progress.finish_and_clear();
+    let pid = stage.pid()?;
+    report.figure("memory, most while threads were created, MiB", mib(rss_peak(pid)));
+
+    let woken = spread(count, WOKEN.min(count / 4));
+    let quiet = indicatif::ProgressBar::hidden();
+    stage.work.step_each(stage.options.connections, woken.clone(), false, &quiet).await?;
+    let allowed = woken.len().min(AWAKE_MAX) as f64;
+    stage.residents(|resident| resident <= allowed).await?;
+    let resting = stage.quiet_rss().await?;
+    report.figure("threads resident, the rest asleep", stage.residents(|_| true).await?);
+    report.figure("memory, the rest asleep, MiB", mib(resting));
+
+    // None of these was among the woken: those are an even number of places apart.
+    let asked = spread(count, ASKED.min(count / 8));
+    let asked: Vec<usize> =
+        asked.into_iter().map(|it| it + usize::from(woken.binary_search(&it).is_ok())).collect();
+    let millis = stage.work.step_timed(&asked).await?;
+    report.figure("sleeping threads asked for an act", millis.len() as f64);
+    report.figure("act of a sleeping thread, p99 ms", percentile(&millis, 0.99));
+    report.at_most("act of a sleeping thread, median ms", median(&millis), WAKE_MS_MAX);
+    if count <= ASLEEP_THREADS {
+        let what = "memory, most so far, MiB";
+        report.at_most(what, mib(rss_peak(pid)), ASLEEP_MIB_MAX);
+    }
     Ok(())
 }
 
-async fn quiet_rss(site: &Site) -> anyhow::Result<u64> {
-    let pid = site.pid().context("idle needs a server of its own")?;
-    rest(vec![pid]).await?;
-    Ok(rss(pid))
-}
-
-/// Reads one gauge from `/metrics`.
-async fn gauge(site: &Site, name: &str) -> anyhow::Result<f64> {
-    let mut reader = Reader::open(site.address, site.admin()).await?;
-    let read = Operation::read("", "/metrics".into(), String::new(), &[]);
-    let text = String::from_utf8_lossy(reader.read(&read).await?).into_owned();
-    text.lines()
-        .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-        .with_context(|| format!("no gauge {name} in /metrics"))
-}
-
-/// The same folder with a server whose threads fall asleep at once.
-async fn asleep(
-    options: &Options,
-    site: &mut Site,
-    records: &[Record],
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    let (server, _) = site.own.as_mut().context("idle needs a server of its own")?;
-    report.note(server.stop());
-    let begun = clock::now();
-    let mut set = vec![
-        "limits.writes_per_minute=0".to_owned(),
+/// Opens the store anew and wakes a first tenth of the threads, then the rest, without a write.
+async fn all_awake(stage: &mut Stage<'_>, actor: f64, report: &mut Report) -> anyhow::Result<()> {
+    let keys = [
         CACHE.to_owned(),
-        "runtime.idle_seconds=1".to_owned(),
+        "runtime.idle_seconds=3600".to_owned(),
+        format!("runtime.resident_threads_max={}", stage.options.threads + 1000),
     ];
-    set.extend(options.set.iter().cloned());
-    server.start_again(Some(set))?;
-    report.figure("start with all stored, ms", clock::seconds(clock::now() - begun) * 1000.0);
-    let sleeping = quiet_rss(site).await?;
-    report.figure("memory, all asleep after a start, MiB", sleeping as f64 / 1_048_576.0);
-
-    let mut cast = Cast::default();
-    let moderator = cast.add(site, "load-moderator-0", &["read", "write", "lock"]).await?;
-    let mut connection = crate::http::Connection::open(site.address).await?;
-    let mut request = Vec::new();
-    let mut millis = Vec::new();
-    let step = (records.len() / WOKEN).max(1);
-    for record in records.iter().step_by(step) {
-        let thread = record.thread;
-        let state = "\"state\":\"open\"";
-        let place = format!("\"thread\":\"th_{thread}\"");
-        let path = format!("/v1/threads/th_{thread}/confirm");
-        let wake = Operation::write("confirm_thread", path, place, state.to_owned());
-        cast.members[moderator].caller.write(&mut request, &wake);
-        let begun = clock::now();
-        let answer = connection.call(&request).await?;
-        ensure!(answer.status == 200, "a sleeping thread answered {}", answer.status);
-        millis.push(clock::micros_since(begun) as f64 / 1000.0);
+    stage.stop(report);
+    stage.open(&keys).await?;
+    let threads = stage.work.threads();
+    let first = (threads.len() / 10).max(1);
+    // The page cache of the store is full before, so that what it holds is in both figures.
+    stage.read_spread().await?;
+    stage.wake(&threads[..first]).await?;
+    let early_resident = stage.residents(|resident| resident >= first as f64).await?;
+    let early = stage.quiet_rss().await?;
+    stage.wake(&threads[first..]).await?;
+    let resident = stage.residents(|resident| resident >= threads.len() as f64).await?;
+    let late = stage.quiet_rss().await?;
+    let risen = resident - early_resident;
+    if risen < (threads.len() - first) as f64 {
+        let told = format!("only {resident} of {} threads became resident", threads.len());
+        report.note(Err(anyhow::anyhow!(told)));
     }
-    report.figure("first act of a sleeping thread, median ms", crate::measure::median(&millis));
-    let until = clock::now() + Duration::from_secs(30);
-    while gauge(site, "parley_threads_resident").await? > 0.0 && clock::now() < until {
-        tokio::time::sleep(Duration::from_millis(250)).await;
-    }
-    report.figure("threads resident in the end", gauge(site, "parley_threads_resident").await?);
-    let woken = quiet_rss(site).await?;
-    report.figure("memory, asleep again, MiB", woken as f64 / 1_048_576.0);
+    let each = (late as f64 - early as f64) / risen.max(1.0);
+    report.figure("threads resident, all awake", resident);
+    report.figure("memory, first tenth resident, MiB", mib(early));
+    report.figure("memory, all resident, MiB", mib(late));
+    report.at_most("bytes a resident thread", each, actor + RESIDENT_EXTRA_BYTES);
     Ok(())
+}
+
+/// Opens the store after a kill and after a clean stop; gives the memory at rest, all asleep, the
+/// page cache full.
+async fn reopened(stage: &mut Stage<'_>, when: &str, report: &mut Report) -> anyhow::Result<u64> {
+    let broken = stage.kill_under_load().await?;
+    report.figure(&format!("acts broken off by the kill{when}"), broken as f64);
+    let opening = stage.open(&sleepy()).await?;
+    report.figure(&format!("listens after kill -9, s{when}"), opening.listening);
+    let what = format!("first read after kill -9, s{when}");
+    report.at_most(&what, opening.first_read, 30.0);
+    stage.quiet_rss().await?;
+    stage.stop(report);
+    let opening = stage.open(&sleepy()).await?;
+    report.figure(&format!("listens after a clean stop, s{when}"), opening.listening);
+    let what = format!("first read after a clean stop, s{when}");
+    report.at_most(&what, opening.first_read, 2.0);
+    let fresh = stage.quiet_rss().await?;
+    report.figure(&format!("memory, all asleep, just opened, MiB{when}"), mib(fresh));
+    stage.read_spread().await?;
+    let asleep = stage.quiet_rss().await?;
+    report.figure(&format!("memory, all asleep, cache full, MiB{when}"), mib(asleep));
+    Ok(asleep)
+}
+
+/// Threads opened by participants who never spoke before, against as many by those who did.
+async fn participants(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<Vec<Record>> {
+    let count = GUESTS.min(stage.options.threads);
+    let mut records = Vec::new();
+    let mut grown = Vec::new();
+    // The first time fills buffers that stay, and does not count.
+    let (known, guests) = (Arc::clone(&stage.cast), Arc::new(stage.cast.guests(count)));
+    for (turn, cast) in [Arc::clone(&known), known, guests].into_iter().enumerate() {
+        let before = stage.quiet_rss().await?;
+        let seed = stage.options.seed ^ (0x6e57 + turn as u64);
+        let work = Work::forum(stage.site.address, cast, count, stage.options.body, seed);
+        let work = Arc::new(work);
+        let quiet = indicatif::ProgressBar::hidden();
+        work.fill(stage.options.connections, 0, &quiet).await?;
+        grown.push(stage.quiet_rss().await? as f64 - before as f64);
+        report.count(&work.tally);
+        report.judge(&work.findings);
+        records.extend(work.records());
+    }
+    report.figure("bytes a participant", (grown[2] - grown[1]) / count as f64);
+    Ok(records)
 }
 
 /// Idle listeners of inboxes, each of a participant of its own.
-async fn listeners(
-    options: &Options,
-    site: &Site,
-    cast: &Cast,
-    report: &mut Report,
-) -> anyhow::Result<()> {
-    if options.listeners == 0 {
+async fn listeners(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<()> {
+    let count = stage.options.listeners;
+    if count == 0 {
         return Ok(());
     }
-    let before = quiet_rss(site).await?;
-    let mut feeds = Vec::with_capacity(options.listeners);
-    for index in 0..options.listeners {
-        let member = &cast.members[index % cast.members.len()];
+    let before = stage.quiet_rss().await?;
+    let mut feeds = Vec::with_capacity(count);
+    for index in 0..count {
+        let member = &stage.cast.members[index % stage.cast.members.len()];
         let request = Request {
-            address: site.address,
-            host: site.host.clone(),
+            address: stage.site.address,
+            host: stage.site.host.clone(),
             token: member.token.clone(),
             target: format!("/v1/feed?scope=inbox&extension=idle-{index}"),
         };
@@ -198,8 +229,26 @@ async fn listeners(
         ensure!(matches!(feed.next().await?, Frame::Text(_)), "a feed that begins with its end");
         feeds.push(feed);
     }
-    let after = quiet_rss(site).await?;
-    let each = (after as f64 - before as f64) / options.listeners as f64;
-    report.figure("bytes an idle listener, inbox included", each);
+    let after = stage.quiet_rss().await?;
+    let each = (after as f64 - before as f64) / count as f64;
+    report.at_most("bytes an idle listener, inbox included", each, LISTENER_BYTES_MAX);
+    Ok(())
+}
+
+async fn read_back(
+    stage: &Stage<'_>,
+    records: Vec<Record>,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    rest(vec![stage.pid()?]).await?;
+    let findings = Arc::default();
+    let step = records.len().div_ceil(READ_BACK_MAX);
+    let records: Vec<_> = records.into_iter().step_by(step).collect();
+    report.figure("threads read back", records.len() as f64);
+    let reading = bar(records.len() as u64, "reading back");
+    let (address, admin) = (stage.site.address, stage.site.admin());
+    readback::threads(address, &admin, records, &findings, &reading).await?;
+    reading.finish_and_clear();
+    report.judge(&findings);
     Ok(())
 }

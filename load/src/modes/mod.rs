@@ -1,9 +1,14 @@
 //! One file a mode.
 
+mod commits;
 pub mod crash;
 pub mod fanout;
 pub mod idle;
+pub mod inbox;
+pub mod overload;
+mod pairs;
 pub mod post;
+mod stalled;
 pub mod swarm;
 
 use std::sync::Arc;
@@ -41,6 +46,11 @@ pub async fn measured(
     Ok((round, outcome))
 }
 
+/// Bytes as MiB.
+pub fn mib(bytes: u64) -> f64 {
+    bytes as f64 / 1_048_576.0
+}
+
 /// Lets the processes come to rest before the next round, off the runtime's threads.
 pub async fn rest(pids: Vec<u32>) -> anyhow::Result<()> {
     tokio::task::spawn_blocking(move || pids.into_iter().for_each(settle)).await?;
@@ -52,17 +62,27 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     use crate::options::Mode;
     match options.mode {
         Mode::Ceiling => post::ceiling(options).await,
+        Mode::Post if pairs::are_stored(options) => pairs::stored(options).await,
+        Mode::Hot if pairs::are_prefilled(options) => pairs::prefilled(options).await,
         Mode::Post | Mode::Hot | Mode::Soak => post::run(options).await,
         Mode::Swarm => swarm::run(options).await,
         Mode::Fanout => fanout::run(options).await,
         Mode::Idle => idle::run(options).await,
+        Mode::Inbox => inbox::run(options).await,
         Mode::Crash => crash::run(options).await,
     }
 }
 
 /// Memory at the end may be that at half time, a twentieth and 16 MiB more.
-pub fn memory_level(server: &crate::gauge::Usage, findings: &crate::verify::Findings) {
+pub fn memory_level(
+    server: &crate::gauge::Usage,
+    report: &mut Report,
+    findings: &crate::verify::Findings,
+) {
     let allowed = server.rss_half + server.rss_half / 20 + (16 << 20);
+    report.figure("server memory at half time, MiB", mib(server.rss_half));
+    let what = "server memory at the end, MiB";
+    report.at_most(what, mib(server.rss_end), mib(allowed));
     if server.rss_end > allowed {
         let (half, end) = (server.rss_half >> 20, server.rss_end >> 20);
         findings.add(format!(

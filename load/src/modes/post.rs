@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 
+use super::commits::Commits;
 use super::{measured, rest};
 use crate::cast::Cast;
 use crate::ceiling::{self, Playing};
@@ -19,10 +20,9 @@ const RECORD_EXTRA_BYTES: usize = 100;
 /// The answer of a forum that was not asked: a message and its thread beside the body.
 const ANSWER_EXTRA_BYTES: usize = 950;
 /// `hot` lifts the limit of a thread, as its load would fill one within a second.
-const HOT_MESSAGES_MAX: u32 = 1_000_000;
+pub const HOT_MESSAGES_MAX: u32 = 1_000_000;
 /// In a soak, this many slices of time are compared.
 const SOAK_SLICES: usize = 10;
-const MIB: f64 = 1_048_576.0;
 
 /// Only the ceiling.
 pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
@@ -73,7 +73,8 @@ impl Bare {
     }
 }
 
-fn course(options: &Options) -> Course {
+/// How a round of this mode goes.
+pub fn course(options: &Options) -> Course {
     Course {
         connections: options.connections,
         duration: options.duration,
@@ -101,17 +102,23 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     work.fill(options.connections, options.prefill, &filling).await?;
     filling.finish_and_clear();
     let bare = prepare_ceiling(options, &site, &work).await?;
+    let mut commits = Commits::default();
     for _ in 0..options.rounds {
         if let Some(bare) = &bare {
             bare.round(options, &mut report).await?;
         }
         let name = options.mode.name();
+        commits.begin(&site).await?;
         let (round, outcome) = measured(name, &work, course(options), site.pid()).await?;
+        commits.end(&site, round.seconds).await?;
         if options.mode == Mode::Soak {
             level(&mut report, &round, &outcome, &work.findings);
         }
         report.rounds.push(round);
         rest(site.pid().into_iter().collect()).await?;
+    }
+    if let Some(connections) = options.overload {
+        super::overload::round(options, connections, &site, &work, &mut report).await?;
     }
     let records = work.records();
     let reading = bar(records.len() as u64, "reading back");
@@ -125,12 +132,13 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         report.judge(bare.findings());
     }
     report.compare();
+    commits.tell(&mut report);
     report.note(site.stop());
     Ok(report)
 }
 
 /// Opens threads that nobody speaks in afterwards.
-async fn store_beside(options: &Options, site: &Site, cast: &Arc<Cast>) -> anyhow::Result<()> {
+pub async fn store_beside(options: &Options, site: &Site, cast: &Arc<Cast>) -> anyhow::Result<()> {
     if options.stored == 0 {
         return Ok(());
     }
@@ -186,7 +194,5 @@ fn level(
         findings.add(format!("latency does not stay level: p99 {early:.1} ms, later {late:.1} ms"));
     }
     let Some(server) = &round.server else { return };
-    super::memory_level(server, findings);
-    report.figure("server memory at half time, MiB", server.rss_half as f64 / MIB);
-    report.figure("server memory at the end, MiB", server.rss_end as f64 / MIB);
+    super::memory_level(server, report, findings);
 }

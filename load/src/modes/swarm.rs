@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::post::Bare;
-use super::{memory_level, rest};
+use super::{memory_level, mib, rest};
 use crate::cast::Cast;
 use crate::clock;
 use crate::conversation::{Company, Conversation, waits_for};
@@ -42,7 +42,6 @@ const ANSWER_EXTRA_BYTES: usize = 950;
 const AUDITS_MAX: Duration = Duration::from_secs(60);
 /// A shorter swarm is still growing into its memory.
 const LEVEL_AFTER: Duration = Duration::from_secs(120);
-const MIB: f64 = 1_048_576.0;
 
 /// Agents, listeners and auditors on a site.
 pub struct Scene {
@@ -285,10 +284,11 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         rest(site.pid().into_iter().collect()).await?;
     }
     if let Some(usage) = whole.map(Gauge::finish) {
-        report.figure("server memory at half time, MiB", usage.rss_half as f64 / MIB);
-        report.figure("server memory at the end, MiB", usage.rss_end as f64 / MIB);
         if options.duration >= LEVEL_AFTER {
-            memory_level(&usage, &scene.findings);
+            memory_level(&usage, &mut report, &scene.findings);
+        } else {
+            report.figure("server memory at half time, MiB", mib(usage.rss_half));
+            report.figure("server memory at the end, MiB", mib(usage.rss_end));
         }
     }
     scene.audits().await;
@@ -314,7 +314,7 @@ async fn finish(scene: Scene, report: &mut Report) -> anyhow::Result<()> {
             .filter_map(|reason| refused.get(*reason))
             .sum()
     };
-    report.figure("answers of status 5xx", server_errors as f64);
+    report.at_most("answers of status 5xx", server_errors as f64, 0.0);
     let audited = scene.audited.load(Ordering::Relaxed);
     report.figure("threads read back as they ended", audited as f64);
     for auditor in scene.auditors {

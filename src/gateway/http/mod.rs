@@ -1,5 +1,6 @@
 //! The resources over HTTP: the operations of the table, and those that are none.
 
+mod backup;
 mod health;
 mod operation;
 mod page;
@@ -40,6 +41,7 @@ pub(super) enum Fixed {
     Metrics,
     OpenApi,
     Tokens,
+    Backup,
     Mcp,
     Feed,
     Tickets,
@@ -55,6 +57,7 @@ const FIXED: &[(&str, &[&str], Fixed)] = &[
     ("/metrics", READ, Fixed::Metrics),
     ("/openapi.json", READ, Fixed::OpenApi),
     ("/v1/tokens", &["GET", "HEAD", "POST"], Fixed::Tokens),
+    ("/v1/backup", READ, Fixed::Backup),
     ("/mcp", &["POST"], Fixed::Mcp),
     ("/mcp/", &["POST"], Fixed::Mcp),
     ("/v1/feed", READ, Fixed::Feed),
@@ -85,11 +88,11 @@ impl Gateway {
     /// What answers `method` at `path`; `None` if nothing does.
     pub(super) fn route<'p>(&self, method: &Method, path: &'p str) -> Option<Endpoint<'p>> {
         let method = method.as_str();
-        if let Found::Operation(operation, value) = find(method, path, self.profiles) {
-            return Some(Endpoint::Operation(operation, value));
-        }
         if let Some((methods, fixed)) = self.fixed(path) {
             return methods.contains(&method).then_some(Endpoint::Fixed(fixed));
+        }
+        if let Found::Operation(operation, value) = find(method, path, self.profiles) {
+            return Some(Endpoint::Operation(operation, value));
         }
         token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
     }
@@ -144,6 +147,10 @@ impl Gateway {
                     } else {
                         self.list_tokens(asked)
                     }
+                }
+                Fixed::Backup => {
+                    asked.label = Label::Backup;
+                    self.backup(asked)
                 }
                 Fixed::Feed => {
                     asked.label = Label::Feed;

@@ -9,6 +9,8 @@ mod documents;
 mod envelope;
 mod era;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
 mod listen;
 mod resources;
@@ -29,6 +31,7 @@ use parley_protocol::who::Caller;
 use parley_protocol::wire::{Out, raw};
 
 pub(super) use documents::Documents;
+pub(super) use result::wants_event;
 
 use decide::{Decision, Method, Step, Task, decide};
 use era::Era;
@@ -107,10 +110,15 @@ impl Gateway {
             Decision::One(Step::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
             Decision::One(Step::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
             Decision::One(Step::Do(task)) => Ok(match self.carry_out(asked, caller, &task).await {
-                Ok(Outcome::Done(done)) => {
+                Ok(Outcome::Done(done)) if streamed => {
                     let mut out = Out::new();
                     done.put(&mut out, &task.id, task.era, self.documents.server());
-                    said(out, done.reason, streamed)
+                    reasoned(events(result::event(&out).into()), done.reason)
+                }
+                Ok(Outcome::Done(done)) => {
+                    let reason = done.reason;
+                    let pieces = done.pieces(&task.id, task.era, self.documents.server());
+                    reasoned(answer::pieces(StatusCode::OK, JSON, pieces), reason)
                 }
                 Ok(Outcome::Stream(reply)) => reply,
                 Err(failure) => failed(&failure, Some(&task.id)),
@@ -150,7 +158,7 @@ impl Gateway {
             return answer::empty(StatusCode::ACCEPTED);
         }
         raw(&mut out, "]");
-        said(out, None, streamed)
+        if streamed { events(result::event(&out).into()) } else { answer::json(out) }
     }
 
     /// Carries out one request, once its token is there if it needs one.
@@ -199,9 +207,9 @@ impl Gateway {
         match self.perform_tool(asked, caller, call).await {
             Ok(answer) if answer.is_refusal() => Ok(tools::problem(&answer.body, None)),
             Ok(answer) if call.operation == Operation::GetManifest => {
-                Ok(self.documents.manifests.answered(&answer.body))
+                Ok(self.documents.manifests.answered(answer.body))
             }
-            Ok(answer) => Ok(tools::answered(&answer.body)),
+            Ok(answer) => Ok(tools::answered(answer.body)),
             // A token that ended meanwhile is no answer of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
             Err(refusal) => Ok(tools::refused(&refusal)),
@@ -264,10 +272,8 @@ fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     if bytes as u64 > bytes_max { Err(body::too_large(bytes_max)) } else { Ok(()) }
 }
 
-/// A result, or a batch of answers, as the client takes it.
-fn said(message: Out, reason: Option<Reason>, streamed: bool) -> Reply {
-    let mut reply =
-        if streamed { events(result::event(&message).into()) } else { answer::json(message) };
+/// The reply, counted under the reason.
+fn reasoned(mut reply: Reply, reason: Option<Reason>) -> Reply {
     if let Some(reason) = reason {
         reply.extensions_mut().insert(reason);
     }

@@ -5,11 +5,17 @@ use bytes::Bytes;
 use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{Out, raw};
 
+use super::super::answer::Pieces;
 use super::envelope::Id;
 use super::era::Era;
 
 /// How long clients may keep what does not change while the server runs, in milliseconds.
 const STEADY_MS: u64 = 60_000;
+
+/// What a response ends with.
+const END: &str = "}}";
+/// Bytes that a response needs before the members, but for its id, about.
+const OPENING_BYTES: usize = 256;
 
 /// How a modern result may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +31,8 @@ pub enum Keeping {
 /// A result: the members of the object, without braces, that both eras have.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// The members.
-    pub members: Bytes,
+    /// The members, in pieces that follow one another: what others hold too is not copied.
+    pub members: [Bytes; 3],
     /// How it may be kept.
     pub keeping: Keeping,
     /// The refusal that a tool gave instead, for the count of outcomes.
@@ -36,7 +42,12 @@ pub struct Done {
 impl Done {
     /// A result that says nothing about keeping it.
     pub fn new(members: impl Into<Bytes>) -> Self {
-        Self { members: members.into(), keeping: Keeping::Unsaid, reason: None }
+        Self::of([members.into(), Bytes::new(), Bytes::new()])
+    }
+
+    /// The same, of pieces.
+    pub fn of(members: [Bytes; 3]) -> Self {
+        Self { members, keeping: Keeping::Unsaid, reason: None }
     }
 
     /// A result that may be kept as `keeping` says.
@@ -46,7 +57,23 @@ impl Done {
 
     /// Appends the response to the request `id`.
     pub fn put(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
-        out.reserve(self.members.len() + 256);
+        self.open(out, id, era, server);
+        for piece in &self.members {
+            out.extend_from_slice(piece);
+        }
+        raw(out, END);
+    }
+
+    /// The response to the request `id`, in pieces.
+    pub fn pieces(self, id: &Id, era: Era, server: &str) -> Pieces {
+        let mut out = Out::with_capacity(OPENING_BYTES + id.text().len());
+        self.open(&mut out, id, era, server);
+        let [first, second, third] = self.members;
+        Pieces::new([out.into(), first, second, third, Bytes::from_static(END.as_bytes())])
+    }
+
+    /// All of the response before the members.
+    fn open(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
         raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(out, id.text());
         raw(out, ",\"result\":{");
@@ -64,28 +91,58 @@ impl Done {
                 }
                 Keeping::Own => raw(out, ",\"ttlMs\":0,\"cacheScope\":\"private\""),
             }
-            if !self.members.is_empty() {
+            if self.members.iter().any(|piece| !piece.is_empty()) {
                 raw(out, ",");
             }
         }
-        out.extend_from_slice(&self.members);
-        raw(out, "}}");
     }
 }
 
+/// Bytes that are quoted at once.
+const WORD: usize = size_of::<u64>();
+
 /// Appends JSON as a string of JSON. It is well-formed and compact already, so that quotation marks
-/// and backslashes are all that needs an escape.
+/// and backslashes are all that needs an escape. One byte in seven does: whatever looks for the
+/// next one and copies what lies before it has more to do than this.
 pub fn quoted(out: &mut Out, json: &[u8]) {
-    out.reserve(json.len() + json.len() / 4);
+    let escapes = json.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     out.push(b'"');
-    let mut rest = json;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(&[b'\\', rest[at]]);
-        rest = &rest[at + 1..];
+    let mut at = out.len();
+    // A word is written whole wherever it goes, also behind the end.
+    out.resize(at + json.len() + escapes + 2 * WORD, 0);
+    let mut put = |at: usize, word: u64| {
+        out[at..at + WORD].copy_from_slice(&word.to_le_bytes());
+    };
+    let (words, rest) = json.as_chunks::<WORD>();
+    let mut last = [0; WORD];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().map(|word| (word, WORD));
+    for (word, bytes) in words.chain([(&last, rest.len())]) {
+        let word = u64::from_le_bytes(*word);
+        put(at, word);
+        let mut found = escaped(word);
+        while found != 0 {
+            // The word once more from that byte on, a backslash before it.
+            let place = found.trailing_zeros() / 8;
+            let escape = at + place as usize;
+            put(escape, u64::from(b'\\'));
+            put(escape + 1, word >> (8 * place));
+            at += 1;
+            found &= found - 1;
+        }
+        at += bytes;
     }
-    out.extend_from_slice(rest);
+    out.truncate(at);
     out.push(b'"');
+}
+
+/// The bytes of a word that need an escape: the highest bit of each is set, and no other.
+fn escaped(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const LOW: u64 = ONES * 0x7f;
+    // The highest bit of each byte that is zero: there no sum carries, and no bit is set.
+    let zeros = |word: u64| !(((word & LOW) + LOW) | word | LOW);
+    zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')))
 }
 
 /// Whether a client takes an event stream and nothing else, so that its result comes as one.
@@ -130,15 +187,20 @@ mod tests {
     use axum::http::HeaderValue;
 
     /// Goal: quoting JSON is what a serializer does with it as a text. Method: a text with
-    /// everything that JSON can have.
+    /// everything that JSON can have, at every distance from the edges of chunks.
     #[test]
     fn quoting() {
-        for text in ["", "{}", r#"{"a":"b\"c\\\n\u0001\u00e4","d":[1,null]}"#, "\"\u{e4}\u{2028}\""]
-        {
-            let mut out = Out::new();
-            quoted(&mut out, text.as_bytes());
-            let known = serde_json::to_vec(text).expect("a string");
-            assert_eq!(out, known, "{text}");
+        let texts =
+            ["", "{}", r#"{"a":"b\"c\\\n\u0001\u00e4","d":[1,null]}"#, "\"\u{e4}\u{2028}\""];
+        let runs = ["\"".repeat(70), "\\".repeat(33), "x".repeat(64)];
+        for text in texts.into_iter().chain(runs.iter().map(String::as_str)) {
+            for before in 0..=2 * WORD {
+                let text = format!("{}{text}", "x".repeat(before));
+                let mut out = b"before".to_vec();
+                quoted(&mut out, text.as_bytes());
+                let known = serde_json::to_vec(&text).expect("a string");
+                assert_eq!(out, [&b"before"[..], &known].concat(), "{text}");
+            }
         }
     }
 

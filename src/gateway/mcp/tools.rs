@@ -49,15 +49,15 @@ pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
 /// Results of what is always answered the same, the manifest in each language, found by the very
 /// bytes of the answer: they are the largest, and asked for by everyone.
 #[derive(Debug, Default)]
-pub struct Known([OnceLock<(Bytes, Bytes)>; Language::ALL.len()]);
+pub struct Known([OnceLock<(Bytes, Done)>; Language::ALL.len()]);
 
 impl Known {
     /// What a call of `get_manifest` was answered with.
-    pub fn answered(&self, body: &Bytes) -> Done {
+    pub fn answered(&self, body: Bytes) -> Done {
         for one in &self.0 {
-            let (known, members) = one.get_or_init(|| (body.clone(), answered(body).members));
+            let (known, done) = one.get_or_init(|| (body.clone(), answered(body.clone())));
             if (known.as_ptr(), known.len()) == (body.as_ptr(), body.len()) {
-                return Done::new(members.clone());
+                return done.clone();
             }
         }
         answered(body)
@@ -65,13 +65,11 @@ impl Known {
 }
 
 /// What a call was answered with, an object.
-pub fn answered(json: &[u8]) -> Done {
-    let mut out = Out::with_capacity(json.len() * 2 + json.len() / 4 + 128);
-    content(&mut out, json);
+pub fn answered(json: Bytes) -> Done {
+    let mut out = Out::with_capacity(json.len() + json.len() / 4 + 128);
+    content(&mut out, &json);
     raw(&mut out, ",\"structuredContent\":");
-    out.extend_from_slice(json);
-    raw(&mut out, ",\"isError\":false");
-    Done::new(out)
+    Done::of([out.into(), json, Bytes::from_static(b",\"isError\":false")])
 }
 
 /// The refusal of a call.

@@ -6,13 +6,15 @@
 //! quick opening needs. Until then the entries are in the log, and a crash folds them again.
 
 mod read;
+mod rows;
 mod tables;
+mod walk;
 mod write;
 
 use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Entry, Outcome, Position};
+use parley_protocol::entry::{Act, Entry, Outcome, Position};
 use parley_protocol::ids::{ID_END, ThreadId};
 use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
@@ -20,13 +22,17 @@ use redb::{Database, Durability, ReadableDatabase, StorageBackend};
 use serde::{Deserialize, Serialize};
 
 use super::Committed;
+use super::calm::open_database;
 use super::error::StoreError;
 use crate::clock::entropy;
 
 pub use read::ArchiveRead;
 pub(super) use read::{LazyHead, Referrer, Rows};
+pub(super) use rows::{NextRow, RawRow, RawRows, Refill};
 pub use tables::Retraction;
-pub(super) use tables::{Waiting, damaged};
+pub(super) use tables::meta_row::FORMAT as FORMAT_ROW;
+pub(super) use tables::{META, Waiting, damaged};
+pub(super) use walk::Lengths;
 pub(super) use write::{objections, retraction};
 
 /// The format that this version writes.
@@ -62,7 +68,7 @@ pub struct Maxima {
 
 /// Numbers of each sequence that a restore leaves out, so that none which the source gave after
 /// the copy is given again.
-const SKIPPED_BY_RESTORE: u64 = 1 << 32;
+pub(super) const SKIPPED_BY_RESTORE: u64 = 1 << 32;
 
 impl Maxima {
     /// The greater of each.
@@ -76,16 +82,21 @@ impl Maxima {
         }
     }
 
-    /// The highest numbers that `committed` uses.
-    pub fn of(committed: &Committed) -> Self {
-        let mut maxima = Self { entry: committed.number, ..Self::default() };
-        if let Some(act) = committed.entry.act() {
-            maxima.thread = act.thread.0;
-            maxima.message = act.message().map_or(0, |message| message.id.0);
-            maxima.event = act.event.as_ref().map_or(0, |event| event.id.0);
-            maxima.claim = committed.claims.iter().map(|claim| claim.id.0).max().unwrap_or(0);
+    /// The highest numbers that the entry `number` uses.
+    pub fn of(number: u64, entry: &Entry) -> Self {
+        let none = Self { entry: number, ..Self::default() };
+        entry.act().map_or(none, |act| Self::of_act(number, act))
+    }
+
+    /// The same of an act.
+    pub fn of_act(number: u64, act: &Act) -> Self {
+        Self {
+            thread: act.thread.0,
+            message: act.message().map_or(0, |message| message.id.0),
+            event: act.event.as_ref().map_or(0, |event| event.id.0),
+            claim: act.claims().map(|claim| claim.0).max().unwrap_or(0),
+            entry: number,
         }
-        maxima
     }
 
     /// As a restore leaves them: every identifier 2^32 ahead, entries as they are.
@@ -192,7 +203,7 @@ impl Archive {
     pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(cache_bytes);
-        let database = builder.create_with_backend(Boxed(backend))?;
+        let database = open_database(tables::FILE, &builder, Boxed(backend))?;
         if let Some(meta) = read::stored_meta(&database)? {
             return Ok(Self { database, meta });
         }
@@ -211,7 +222,7 @@ impl Archive {
     /// # Errors
     /// What the disk says.
     pub fn read(&self) -> Result<ArchiveRead, StoreError> {
-        ArchiveRead::new(&self.database.begin_read()?)
+        ArchiveRead::new(self.database.begin_read()?)
     }
 
     /// Folds entries, in order and following what is folded already, in one transaction; those
@@ -239,6 +250,14 @@ impl Archive {
         Ok(progress)
     }
 
+    /// Closes it in good order.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn close(self) -> Result<(), StoreError> {
+        Ok(self.database.close()?)
+    }
+
     /// Begins a new era, as a restore does (operations.md §1): cursors given after the entry
     /// `last` of the copy are no longer good, and every sequence of identifiers skips ahead of
     /// `used`. The era is the greater of the copy's and one, and the time in seconds. Durable.
@@ -257,7 +276,7 @@ impl Archive {
 
 /// A boxed backend as a backend.
 #[derive(Debug)]
-struct Boxed(Box<dyn StorageBackend>);
+pub(super) struct Boxed(pub(super) Box<dyn StorageBackend>);
 
 impl StorageBackend for Boxed {
     fn len(&self) -> Result<u64, std::io::Error> {

@@ -43,21 +43,22 @@ pub(super) fn stored_meta(database: &Database) -> Result<Option<Meta>, StoreErro
 /// One committed state of the archive. It pins the pages that it shows: do not hold one while
 /// waiting for a client.
 pub struct ArchiveRead {
-    progress: Progress,
-    heads: ReadOnlyTable<u64, &'static [u8]>,
-    acts: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
-    retracted: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
-    updated: ReadOnlyTable<u64, u64>,
-    board: ReadOnlyTable<u64, &'static [u8]>,
-    directed: ReadOnlyTable<&'static [u8], &'static [u8]>,
-    claims: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
-    claim_threads: ReadOnlyTable<u64, u64>,
-    outcomes: ReadOnlyTable<&'static [u8; 20], &'static [u8]>,
-    artifacts: ReadOnlyTable<u64, &'static [u8]>,
-    artifact_ids: ReadOnlyTable<&'static [u8; 32], u64>,
-    artifact_refs: ReadOnlyTable<&'static [u8; 40], &'static [u8]>,
-    artifact_threads: ReadOnlyTable<&'static [u8; 16], ()>,
-    snapshots: ReadOnlyTable<u64, &'static [u8]>,
+    pub(super) transaction: ReadTransaction,
+    pub(super) progress: Progress,
+    pub(super) heads: ReadOnlyTable<u64, &'static [u8]>,
+    pub(super) acts: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) retracted: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) updated: ReadOnlyTable<u64, u64>,
+    pub(super) board: ReadOnlyTable<u64, &'static [u8]>,
+    pub(super) directed: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pub(super) claims: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) claim_threads: ReadOnlyTable<u64, u64>,
+    pub(super) outcomes: ReadOnlyTable<&'static [u8; 20], &'static [u8]>,
+    pub(super) artifacts: ReadOnlyTable<u64, &'static [u8]>,
+    pub(super) artifact_ids: ReadOnlyTable<&'static [u8; 32], u64>,
+    pub(super) artifact_refs: ReadOnlyTable<&'static [u8; 40], &'static [u8]>,
+    pub(super) artifact_threads: ReadOnlyTable<&'static [u8; 16], ()>,
+    pub(super) snapshots: ReadOnlyTable<u64, &'static [u8]>,
 }
 
 impl fmt::Debug for ArchiveRead {
@@ -67,12 +68,13 @@ impl fmt::Debug for ArchiveRead {
 }
 
 impl ArchiveRead {
-    pub(super) fn new(transaction: &ReadTransaction) -> Result<Self, StoreError> {
+    pub(super) fn new(transaction: ReadTransaction) -> Result<Self, StoreError> {
         let meta = transaction.open_table(t::META)?;
         let row = meta.get(meta_row::PROGRESS)?;
         let row = row.ok_or_else(|| damaged("meta does not say how far it is"))?;
+        let progress = unpack("meta", row.value())?;
         Ok(Self {
-            progress: unpack("meta", row.value())?,
+            progress,
             heads: transaction.open_table(t::HEADS)?,
             acts: transaction.open_table(t::ACTS)?,
             retracted: transaction.open_table(t::RETRACTED)?,
@@ -87,6 +89,7 @@ impl ArchiveRead {
             artifact_refs: transaction.open_table(t::ARTIFACT_REFS)?,
             artifact_threads: transaction.open_table(t::ARTIFACT_THREADS)?,
             snapshots: transaction.open_table(t::SNAPSHOTS)?,
+            transaction,
         })
     }
 

@@ -19,7 +19,7 @@ pub(super) const FILE: &str = "archive.redb";
 const ROW_VERSION: u8 = 1;
 
 /// What the archive knows of itself, by [`meta_row`].
-pub(super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
+pub(in super::super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
 /// Thread → its head.
 pub(super) const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
 /// (thread, entry) → the entry as the log holds it.
@@ -55,7 +55,7 @@ pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 /// The rows of [`META`].
 pub(super) mod meta_row {
     /// The format version, four bytes, little-endian: readable by every version.
-    pub(in super::super) const FORMAT: u8 = 0;
+    pub(in super::super::super) const FORMAT: u8 = 0;
     /// [`super::super::Meta`].
     pub(in super::super) const META: u8 = 1;
     /// [`super::super::Progress`].

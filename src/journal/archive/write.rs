@@ -15,6 +15,7 @@ use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
 use super::super::error::StoreError;
+use super::rows::{Make, each_table};
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{FORMAT, Maxima, Meta, Progress, Remembered};
 
@@ -36,20 +37,7 @@ pub(super) fn create(database: &Database, meta: &Meta) -> Result<(), StoreError>
         table.insert(meta_row::META, pack(meta).as_slice())?;
         table.insert(meta_row::PROGRESS, pack(&Progress::default()).as_slice())?;
     }
-    transaction.open_table(t::HEADS)?;
-    transaction.open_table(t::ACTS)?;
-    transaction.open_table(t::RETRACTED)?;
-    transaction.open_table(t::UPDATED)?;
-    transaction.open_table(t::BOARD)?;
-    transaction.open_table(t::DIRECTED)?;
-    transaction.open_table(t::CLAIMS)?;
-    transaction.open_table(t::CLAIM_THREADS)?;
-    transaction.open_table(t::OUTCOMES)?;
-    transaction.open_table(t::ARTIFACTS)?;
-    transaction.open_table(t::ARTIFACT_IDS)?;
-    transaction.open_table(t::ARTIFACT_REFS)?;
-    transaction.open_table(t::ARTIFACT_THREADS)?;
-    transaction.open_table(t::SNAPSHOTS)?;
+    each_table(&mut Make(&transaction))?;
     transaction.commit()?;
     Ok(())
 }
@@ -141,7 +129,7 @@ pub(super) fn fold(
         if committed.number > progress.derived_upto {
             slice.take(committed, progress.bucket)?;
             progress.derived_upto = committed.number;
-            progress.maxima = progress.maxima.max(Maxima::of(committed));
+            progress.maxima = progress.maxima.max(Maxima::of(committed.number, &committed.entry));
         }
     }
     write_heads(transaction, &slice)?;

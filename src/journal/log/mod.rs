@@ -7,7 +7,9 @@
 //! is not folded yet, and by its name voids whatever else the old one may hold.
 
 pub(super) mod backend;
-mod chunk;
+pub(super) mod chunk;
+mod hold;
+mod refill;
 mod segment;
 mod writing;
 
@@ -23,6 +25,10 @@ use super::error::StoreError;
 use super::options::SEALED_OPEN_MAX;
 use segment::Segment;
 
+pub use chunk::Raw;
+pub use hold::Hold;
+pub(super) use refill::refill;
+pub(super) use segment::META;
 pub use segment::{LOG_FORMAT, name, parse_name};
 pub use writing::{LogWriter, begin, open};
 
@@ -49,6 +55,8 @@ struct Segments {
     by_first: BTreeMap<u64, Arc<Segment>>,
     /// Sealed ones open for reading, the longest open first.
     reading: VecDeque<Arc<Segment>>,
+    /// The numbers from which on nothing is to be dropped, and how often each is held.
+    holds: BTreeMap<u64, usize>,
 }
 
 impl Log {
@@ -88,33 +96,54 @@ impl Log {
         if after >= shown {
             return Ok(Some(stretch));
         }
-        let Some(segments) = self.holding(after + 1) else {
-            return Ok(None);
-        };
         let (mut bytes, mut full) = (0, false);
+        let held = self.scan(after, shown, |raw| {
+            let room = bytes == 0 || bytes + raw.bytes.len() <= bytes_max;
+            if stretch.entries.len() >= entries_max || !room {
+                full = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            bytes += raw.bytes.len();
+            let entry = Entry::decode(raw.bytes).ok_or_else(|| undecoded(raw.number))?;
+            stretch.entries.push((raw.number, entry));
+            stretch.upto = raw.number;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if !full {
+            stretch.upto = shown;
+        }
+        Ok(held.then_some(stretch))
+    }
+
+    /// Gives the entries after the number `after` and up to `upto`, as they are stored and in
+    /// order, to `each`, until that breaks; `false`, and none, if some of them are held no more.
+    ///
+    /// # Errors
+    /// If the disk refuses, or a row is not what was written, or those of `each`.
+    pub fn scan(
+        &self,
+        after: u64,
+        upto: u64,
+        mut each: impl FnMut(Raw<'_>) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<bool, StoreError> {
+        let Some(segments) = self.holding(after + 1) else {
+            return Ok(false);
+        };
+        let mut broken = false;
         for (segment, end) in segments {
             let from = segment.first.max(after + 1);
-            let scanned = segment.scan(&*self.disk, from, end.min(shown + 1), |raw| {
-                let room = bytes == 0 || bytes + raw.bytes.len() <= bytes_max;
-                if stretch.entries.len() >= entries_max || !room {
-                    full = true;
-                    return Ok(ControlFlow::Break(()));
-                }
-                bytes += raw.bytes.len();
-                let entry = Entry::decode(raw.bytes);
-                let entry = entry.ok_or_else(|| undecoded(&segment, raw.number))?;
-                stretch.entries.push((raw.number, entry));
-                stretch.upto = raw.number;
-                Ok(ControlFlow::Continue(()))
+            let scanned = segment.scan(&*self.disk, from, end.min(upto + 1), |raw| {
+                let flow = each(raw)?;
+                broken = flow.is_break();
+                Ok(flow)
             });
             self.opened(&segment);
             scanned?;
-            if full {
-                return Ok(Some(stretch));
+            if broken {
+                break;
             }
         }
-        stretch.upto = shown;
-        Ok(Some(stretch))
+        Ok(true)
     }
 
     /// The segments from the one that holds `number` on, each with the number where it ends.
@@ -159,6 +188,7 @@ impl Log {
         let mut dropped = Vec::new();
         {
             let mut segments = self.segments();
+            let reach = segments.holds.keys().next().map_or(reach, |held| reach.min(*held));
             loop {
                 let mut firsts = segments.by_first.keys();
                 let (Some(&first), Some(&next)) = (firsts.next(), firsts.next()) else {
@@ -187,6 +217,6 @@ impl Log {
     }
 }
 
-fn undecoded(segment: &Segment, number: u64) -> StoreError {
-    StoreError::damaged(segment.name(), format!("entry {number} cannot be read"))
+fn undecoded(number: u64) -> StoreError {
+    StoreError::damaged("the log", format!("entry {number} cannot be read"))
 }

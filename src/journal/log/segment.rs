@@ -1,13 +1,13 @@
 //! One file of the log, and how it is opened: for writing by its one writer, or for reading only.
 
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition};
+use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
 use super::backend::{Fuse, Fused, Overlay};
 use super::chunk::{ChunkReader, Raw};
+use crate::journal::calm::{calmly, open_database};
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
@@ -51,22 +51,6 @@ pub struct Segment {
     /// The number that it begins with: what it holds at or above is not below.
     pub first: u64,
     slot: RwLock<Slot>,
-}
-
-/// Opens the database in `backend`; a damaged file may make that panic.
-fn open_database(
-    file: &str,
-    builder: &Builder,
-    backend: impl redb::StorageBackend,
-) -> Result<Database, StoreError> {
-    catch_unwind(AssertUnwindSafe(|| builder.create_with_backend(backend)))
-        .map_err(|_| StoreError::damaged(file, "it cannot be opened"))?
-        .map_err(|error| match error {
-            DatabaseError::Storage(redb::StorageError::Corrupted(detail)) => {
-                StoreError::damaged(file, detail)
-            }
-            other => other.into(),
-        })
 }
 
 /// Refuses another format, and a file under a wrong name.
@@ -175,10 +159,7 @@ impl Segment {
         loop {
             match &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
                 Slot::Writing(database) | Slot::Reading(database) => {
-                    let done = catch_unwind(AssertUnwindSafe(|| with(database)));
-                    return done.unwrap_or_else(|_| {
-                        Err(StoreError::damaged(self.name(), "the database in it panicked"))
-                    });
+                    return calmly(&self.name(), || with(database));
                 }
                 Slot::Closed => {}
             }

@@ -100,20 +100,21 @@ fn stored(disk: &dyn Disk) -> Result<Vec<u64>, StoreError> {
 }
 
 /// Puts entries into rows.
-struct Rows<'a, 'txn> {
+pub(super) struct Rows<'a, 'txn> {
     table: &'a mut redb::Table<'txn, u64, &'static [u8]>,
     chunk: Option<ChunkWriter>,
     last: u64,
-    bytes: u64,
+    /// Bytes of the rows that are in the table.
+    pub(super) bytes: u64,
     spare: Vec<u8>,
 }
 
 impl<'a, 'txn> Rows<'a, 'txn> {
-    fn after(last: u64, table: &'a mut redb::Table<'txn, u64, &'static [u8]>) -> Self {
+    pub(super) fn after(last: u64, table: &'a mut redb::Table<'txn, u64, &'static [u8]>) -> Self {
         Self { table, chunk: None, last, bytes: 0, spare: Vec::new() }
     }
 
-    fn push(
+    pub(super) fn push(
         &mut self,
         number: u64,
         encode: impl FnOnce(Vec<u8>) -> Vec<u8>,
@@ -126,7 +127,7 @@ impl<'a, 'txn> Rows<'a, 'txn> {
         if chunk.len() >= CHUNK_BYTES { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<(), StoreError> {
+    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
         if let Some(chunk) = self.chunk.take() {
             let (key, value) = chunk.finish();
             self.table.insert(key, value.as_slice())?;
@@ -291,7 +292,7 @@ impl LogWriter {
                     return Err(StoreError::damaged(segment.name(), detail));
                 }
                 let entry = Entry::decode(raw.bytes);
-                let entry = entry.ok_or_else(|| super::undecoded(&segment, raw.number))?;
+                let entry = entry.ok_or_else(|| super::undecoded(raw.number))?;
                 entries.push((raw.number, entry));
                 self.last = raw.number;
                 Ok(ControlFlow::Continue(()))

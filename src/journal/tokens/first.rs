@@ -8,6 +8,7 @@ use std::path::Path;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::who::{Right, Rights};
 
+use super::super::archive::SKIPPED_BY_RESTORE;
 use super::super::error::StoreError;
 use super::{Name, NewToken, Tokens, secret};
 
@@ -24,7 +25,23 @@ pub struct FirstStart {
 }
 
 pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreError> {
-    let now = tokens.clock.now();
+    let admin = make_admin(tokens, folder, 0)?;
+    let agent = NewToken {
+        name: Name::Handle("agent".into()),
+        rights: [Right::Read, Right::Write].into_iter().collect(),
+        label: None,
+        expires_at: None,
+    };
+    let (_, agent) = tokens.create(&agent, tokens.clock.now()).map_err(refused)?;
+    Ok(FirstStart { admin, agent })
+}
+
+pub(super) fn renew_admin(tokens: &Tokens, folder: &Path) -> Result<(), StoreError> {
+    make_admin(tokens, folder, SKIPPED_BY_RESTORE).map(drop)
+}
+
+/// Makes a token of `human:admin` and leaves its secret in `folder`.
+fn make_admin(tokens: &Tokens, folder: &Path, skipped: u64) -> Result<String, StoreError> {
     let admin = secret::draw();
     // Before its hash: a secret that is in force must not exist nowhere.
     leave(folder, &admin).map_err(|error| {
@@ -36,17 +53,12 @@ pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreEr
         label: None,
         expires_at: None,
     };
-    let agent = NewToken {
-        name: Name::Handle("agent".into()),
-        rights: [Right::Read, Right::Write].into_iter().collect(),
-        label: None,
-        expires_at: None,
-    };
-    let refused =
-        |refusal: Refusal| StoreError::damaged(super::store::TOKENS_NAME, refusal.to_string());
-    tokens.create_with(&human, now, &admin).map_err(refused)?;
-    let (_, agent) = tokens.create(&agent, now).map_err(refused)?;
-    Ok(FirstStart { admin, agent })
+    tokens.create_with(&human, tokens.clock.now(), &admin, skipped).map_err(refused)?;
+    Ok(admin)
+}
+
+fn refused(refusal: Refusal) -> StoreError {
+    StoreError::damaged(super::store::TOKENS_NAME, refusal.to_string())
 }
 
 /// Writes the secret into `folder`, whole or not at all, and syncs it.

@@ -14,15 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use parley_protocol::ids::TokenId;
+use parley_protocol::ids::{ID_END, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
 use parley_protocol::who::{Caller, HUMAN_REALM, Right};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
+use super::archive::NextRow;
+use super::calm::calmly;
 use super::disk::Disk;
 use super::error::StoreError;
+use super::migration;
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
 
@@ -30,6 +33,7 @@ pub use first::{ADMIN_TOKEN_NAME, FirstStart};
 pub use new::{Name, NewToken};
 pub use record::Record;
 use store::Store;
+pub(super) use store::{FORMAT, META, TOKENS_NAME};
 
 /// What is in force at one moment.
 #[derive(Clone, Default)]
@@ -67,9 +71,14 @@ impl Tokens {
         realm: &str,
         clock: Arc<dyn Clock>,
     ) -> std::result::Result<Self, StoreError> {
-        let store = Store::open(disk)?;
+        let (store, records) = calmly(store::TOKENS_NAME, || {
+            migration::migrate(&*disk, &migration::SHIPPED)?;
+            let store = Store::open(disk)?;
+            let records = store.all()?;
+            Ok((store, records))
+        })?;
         let mut snapshot = Snapshot::default();
-        for record in store.all()? {
+        for record in records {
             snapshot.put(record);
         }
         Ok(Self {
@@ -106,6 +115,42 @@ impl Tokens {
         first::make(self, folder).map(Some)
     }
 
+    /// Makes the administrator's token of a restored folder, whose secret lies there; its number
+    /// skips ahead, so that none which the source gives is given again (operations.md §1).
+    ///
+    /// # Errors
+    /// [`StoreError`], of the file in the folder too.
+    pub fn renew_admin(&self, folder: &Path) -> std::result::Result<(), StoreError> {
+        first::renew_admin(self, folder)
+    }
+
+    /// All tokens as they are stored, of one moment, by number.
+    pub(super) fn rows(
+        &self,
+    ) -> impl Iterator<Item = std::result::Result<(u64, Vec<u8>), StoreError>> + Send + use<> {
+        let by_id = self.snapshot.load().by_id.clone();
+        by_id.into_iter().map(|(id, held)| Ok((id.0, store::encode(&held.record)?)))
+    }
+
+    /// Makes the file of the tokens out of the rows of a copy.
+    pub(super) fn refill(
+        disk: &dyn Disk,
+        next: NextRow<'_>,
+    ) -> std::result::Result<(), StoreError> {
+        store::refill(disk, next)
+    }
+
+    /// Whether each token has a secret of its own.
+    pub(super) fn is_sound(&self) -> bool {
+        let snapshot = self.snapshot.load();
+        snapshot.by_hash.len() == snapshot.by_id.len()
+    }
+
+    /// Whether `secret` is that of a token, good or not.
+    pub(super) fn knows(&self, secret: &str) -> bool {
+        self.snapshot.load().by_hash.contains_key(&secret::hash(secret))
+    }
+
     /// Who speaks with `secret` at `now`; nobody if it is unknown, revoked or expired.
     pub fn find(&self, secret: &str, now: Millis) -> Option<Arc<Caller>> {
         let hash = secret::hash(secret);
@@ -127,10 +172,17 @@ impl Tokens {
     /// 409 `handle_conflict`, 503 `storage_unavailable`.
     pub fn create(&self, new: &NewToken, now: Millis) -> Result<(Record, String)> {
         let secret = secret::draw();
-        self.create_with(new, now, &secret).map(|record| (record, secret))
+        self.create_with(new, now, &secret, 0).map(|record| (record, secret))
     }
 
-    fn create_with(&self, new: &NewToken, now: Millis, secret: &str) -> Result<Record> {
+    /// The same with a secret that was drawn before, passing over `skipped` numbers.
+    fn create_with(
+        &self,
+        new: &NewToken,
+        now: Millis,
+        secret: &str,
+        skipped: u64,
+    ) -> Result<Record> {
         let mut store = self.store();
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
         let (human, name) = match &new.name {
@@ -147,7 +199,7 @@ impl Tokens {
         let realm: &str = if human { HUMAN_REALM } else { &self.realm };
         let last = snapshot.by_id.get_max().map_or(0, |(id, _)| id.0);
         let record = Record {
-            id: TokenId(last + 1),
+            id: TokenId((last + skipped + 1).min(ID_END - 1)),
             identity: format!("{realm}:{name}").into(),
             human,
             rights: new.rights,

@@ -6,19 +6,21 @@ use redb::{
     Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
 };
 
+use super::super::archive::NextRow;
+use super::super::calm::open_database;
 use super::super::disk::{self, Disk};
 use super::super::error::StoreError;
 use super::super::log::backend::{Fuse, Fused};
 use super::record::Record;
 
 /// The file.
-pub(super) const TOKENS_NAME: &str = "tokens.redb";
+pub const TOKENS_NAME: &str = "tokens.redb";
 /// The format of the file.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 /// Bytes of page cache.
 const CACHE_BYTES: usize = 1 << 20;
 
-const META: TableDefinition<&str, u32> = TableDefinition::new("meta");
+pub const META: TableDefinition<&str, u32> = TableDefinition::new("meta");
 const TOKENS: TableDefinition<u64, &[u8]> = TableDefinition::new("tokens");
 
 pub(super) struct Store {
@@ -40,7 +42,8 @@ impl Store {
         let mut records = Vec::new();
         for row in table.iter().map_err(refused)? {
             let (id, bytes) = row.map_err(refused)?;
-            let record = postcard::from_bytes(bytes.value()).map_err(|_| {
+            let record: Option<Record> = postcard::from_bytes(bytes.value()).ok();
+            let record = record.filter(|record| record.id.0 == id.value()).ok_or_else(|| {
                 StoreError::damaged(TOKENS_NAME, format!("token {} cannot be read", id.value()))
             })?;
             records.push(record);
@@ -69,8 +72,7 @@ fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
 fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
-    let database =
-        builder.create_with_backend(Fused::new(file, Fuse::default())).map_err(refused)?;
+    let database = open_database(TOKENS_NAME, &builder, Fused::new(file, Fuse::default()))?;
     let transaction = begin(&database)?;
     {
         let mut meta = transaction.open_table(META).map_err(refused)?;
@@ -99,9 +101,34 @@ fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
     Ok(transaction)
 }
 
+/// A record as it is stored.
+pub(super) fn encode(record: &Record) -> Result<Vec<u8>, StoreError> {
+    postcard::to_stdvec(record)
+        .map_err(|_| StoreError::damaged(TOKENS_NAME, "a token does not serialize"))
+}
+
+/// Makes the file out of the rows of a copy, each under the eight bytes of its number,
+/// little-endian.
+pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreError> {
+    disk::make(disk, TOKENS_NAME, |file| {
+        let database = open_file(file)?;
+        let transaction = begin(&database)?;
+        {
+            let mut table = transaction.open_table(TOKENS).map_err(refused)?;
+            while let Some((id, record)) = next()? {
+                let id = id.try_into().map(u64::from_le_bytes).map_err(|_| {
+                    StoreError::damaged(TOKENS_NAME, "a token of the copy has no number")
+                })?;
+                table.insert(id, record.as_slice()).map_err(refused)?;
+            }
+        }
+        transaction.commit().map_err(refused)?;
+        database.close().map_err(refused)
+    })
+}
+
 fn write(database: &Database, record: &Record) -> Result<(), StoreError> {
-    let bytes = postcard::to_stdvec(record)
-        .map_err(|_| StoreError::damaged(TOKENS_NAME, "a token does not serialize"))?;
+    let bytes = encode(record)?;
     let transaction = begin(database)?;
     let mut table = transaction.open_table(TOKENS).map_err(refused)?;
     table.insert(record.id.0, bytes.as_slice()).map_err(refused)?;

@@ -140,7 +140,7 @@ impl View {
         loop {
             let acts = self.acts(id, after, ACTS_AT_ONCE)?;
             for placed in &acts {
-                thread = next(thread, placed);
+                thread = next(thread, placed.entry, placed.act());
                 if thread.is_none() {
                     return Err(damaged(format!("{id} lacks an act before {}", placed.entry)));
                 }
@@ -157,9 +157,9 @@ impl View {
     }
 }
 
-/// What the next act makes of a thread, or of none; `None` if it is not the next one.
-fn next(thread: Option<Thread>, placed: &Placed) -> Option<Thread> {
-    let act = placed.act();
+/// What the next act, which `entry` holds, makes of a thread, or of none; `None` if it is not the
+/// next one.
+pub(in super::super) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
     let mut thread = match thread {
         None => Thread::open(act)?,
         Some(thread) if thread.head().seq != act.seq => return None,
@@ -168,7 +168,7 @@ fn next(thread: Option<Thread>, placed: &Placed) -> Option<Thread> {
             thread
         }
     };
-    thread.stamp(act, placed.entry);
+    thread.stamp(act, entry);
     Some(thread)
 }
 

@@ -27,6 +27,7 @@ use super::error::StoreError;
 use super::tail::{Tail, weight};
 
 pub use acts::Placed;
+pub(super) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::Inbox;
 pub use scan::{Page, Scan};
@@ -281,15 +282,24 @@ impl Views {
         std::mem::take(&mut self.lock().snapshots)
     }
 
-    /// Waits until `entries_min` entries are to be folded, or the tail is full, or a snapshot was
-    /// offered, or [`Views::close`] was called, or `timeout` is over (`None`: however long it
-    /// takes); returns whether it was closed.
-    pub fn wait(&self, entries_min: usize, timeout: Option<Duration>) -> bool {
-        let pending = |state: &mut State| {
+    /// Waits until anything is to be folded, or a snapshot was offered, or [`Views::close`] was
+    /// called, or `timeout` is over (`None`: however long it takes); returns whether it was closed.
+    pub fn wait(&self, timeout: Option<Duration>) -> bool {
+        self.wait_while(timeout, |state| state.queue.len() == state.folded)
+    }
+
+    /// The same until `entries` or so many `bytes` of the tail are there, or it is full.
+    pub fn gather(&self, entries: usize, bytes: u64, timeout: Duration) -> bool {
+        self.wait_while(Some(timeout), |state| {
             let waiting = state.queue.len() - state.folded;
-            let enough = waiting >= entries_min || (waiting > 0 && self.is_full());
-            !state.closing && !enough && state.snapshots.is_empty()
-        };
+            let enough = waiting >= entries || self.tail_bytes() >= bytes || self.is_full();
+            waiting == 0 || !enough
+        })
+    }
+
+    fn wait_while(&self, timeout: Option<Duration>, is_early: impl Fn(&State) -> bool) -> bool {
+        let pending =
+            |state: &mut State| !state.closing && state.snapshots.is_empty() && is_early(state);
         let state = self.lock();
         let state = match timeout {
             None => self.grown.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner),
@@ -335,6 +345,11 @@ impl View {
     /// The place after everything that the last entry shown has caused: a cursor for "now".
     pub fn position(&self) -> Position {
         Position::after(self.0.last)
+    }
+
+    /// The archive's part of it.
+    pub(super) fn archive(&self) -> Arc<ArchiveRead> {
+        Arc::clone(&self.0.archive)
     }
 
     /// The head of `thread`, or `None` if there is no such thread.

@@ -58,6 +58,19 @@ impl Collection {
         Ok(id)
     }
 
+    /// Adds artifacts that stand one on a line; lines of white space are left out.
+    ///
+    /// # Errors
+    /// The first line at fault, counted from 1, and its fault as [`Collection::add`] has it.
+    pub fn add_lines(&mut self, bytes: &[u8]) -> Result<(), (usize, Fault)> {
+        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if !line.iter().all(u8::is_ascii_whitespace) {
+                self.add(line).map_err(|fault| (index + 1, fault))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Puts bytes under an identifier that they may not have: a store that is not honest.
     pub fn add_under(&mut self, id: Identifier, bytes: &[u8]) {
         self.artifacts.insert(id, bytes.to_vec());

@@ -23,8 +23,8 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
         let row = operation.row();
         (row.path, row.method.word(), of_table(operation, limits))
     });
-    let feed = profiles.has(Profile::Feed).then(|| feed(limits)).into_iter().flatten();
-    let beside = tokens(limits).into_iter().chain(feed).chain(server());
+    let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
+    let beside = tokens(limits).into_iter().chain([backup()]).chain(feed).chain(server());
     for (path, method, item) in operations.chain(beside) {
         let at = paths.entry(path).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(methods) = at {
@@ -189,8 +189,30 @@ fn tokens(limits: &Limits) -> Vec<Entry> {
     ]
 }
 
+/// A copy of everything (operations.md §1).
+fn backup() -> Entry {
+    let copy = Item::new(
+        "backup",
+        "Take a backup",
+        "A consistent copy of everything, hashed tokens too, while the forum goes on; `parley \
+         restore` makes a data folder of it. One at a time: else 503 `overloaded`. Whole only if \
+         it does not break off.",
+        &[Right::Admin],
+    );
+    let cursor = json!({
+        "description": "The copy's cursor: what was given up to it is good after a restore.",
+        "schema": { "type": "string" },
+    });
+    let success = json!({
+        "description": "The copy.",
+        "headers": { "X-Parley-Cursor": cursor },
+        "content": { "application/octet-stream": { "schema": { "type": "string" } } },
+    });
+    ("/v1/backup", "GET", copy.answers(vec![(200, success)], None))
+}
+
 /// The feed and its tickets (bindings.md §6).
-fn feed(limits: &Limits) -> Vec<Entry> {
+fn feed() -> Vec<Entry> {
     let read = &[Right::Read];
     let listen = Item::new(
         "feed",
@@ -203,11 +225,7 @@ fn feed(limits: &Limits) -> Vec<Entry> {
     let parameters = vec![
         parameter("scope", scope, "`inbox` if left out."),
         parameter("extension", strings::handle(), "The sub-agent that listens."),
-        parameter(
-            "threads",
-            json!({ "type": "string", "minLength": 1, "maxLength": limits.request_bytes_max }),
-            "A comma list of threads, with `scope=threads`.",
-        ),
+        parameter("threads", strings::threads(), "A comma list of threads, with `scope=threads`."),
         parameter("anyone", json!({ "type": "boolean" }), "Whether questions to anyone count."),
         parameter(
             "since",

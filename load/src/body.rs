@@ -1,0 +1,49 @@
+//! What messages say: bodies that differ, as long as asked, with nothing to escape.
+
+use crate::dice;
+
+/// Appends a number in digits.
+pub fn push_number(out: &mut Vec<u8>, number: u64) {
+    use std::io::Write as _;
+    // Writing into a vector cannot fail.
+    let _ = write!(out, "{number}");
+}
+
+/// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
+pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
+    const FILLER: &[u8] =
+        b"whoever reads this learns nothing new but how long a message is and that \
+        the one before it was much the same, which is what a load generator has to say ";
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let end = out.len() + length;
+    let tag = dice::mix(seed ^ 0x706c).wrapping_add(serial);
+    out.extend((0..16).map(|digit| HEX[(tag >> (60 - 4 * digit)) as usize & 15]));
+    out.push(b' ');
+    let mut at = (serial % FILLER.len() as u64) as usize;
+    while out.len() < end {
+        let piece = &FILLER[at..FILLER.len().min(at + end - out.len())];
+        out.extend_from_slice(piece);
+        at = 0;
+    }
+    out.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: bodies are as long as asked and differ. Method: some serials and lengths.
+    #[test]
+    fn bodies() {
+        let make = |serial, length| {
+            let mut out = Vec::new();
+            push_body(&mut out, 1, serial, length);
+            out
+        };
+        for length in [32, 300, 500] {
+            assert_eq!(make(7, length).len(), length);
+        }
+        assert_ne!(make(1, 300), make(2, 300));
+        assert_eq!(make(1, 300), make(1, 300));
+    }
+}

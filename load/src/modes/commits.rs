@@ -1,0 +1,59 @@
+//! How many entries share a commit, by the server's own count.
+
+use crate::measure::median;
+use crate::options::Mode;
+use crate::report::Report;
+use crate::site::Site;
+
+const ENTRIES: &str = "parley_journal_batch_size_sum";
+const COMMITS: &str = "parley_journal_batch_size_count";
+/// One thread that everybody writes to must not be held to a commit for each act.
+const HOT_ENTRIES_MIN: f64 = 3.0;
+
+/// Commits and their entries, round by round.
+#[derive(Debug, Default)]
+pub struct Commits {
+    before: Option<(f64, f64)>,
+    entries: Vec<f64>,
+    per_second: Vec<f64>,
+}
+
+impl Commits {
+    /// A round begins.
+    pub async fn begin(&mut self, site: &Site) -> anyhow::Result<()> {
+        self.before = read(site).await?;
+        Ok(())
+    }
+
+    /// A round that took so long has ended.
+    pub async fn end(&mut self, site: &Site, seconds: f64) -> anyhow::Result<()> {
+        if let (Some((entries, commits)), Some((entries_now, commits_now))) =
+            (self.before, read(site).await?)
+        {
+            let commits = commits_now - commits;
+            self.entries.push((entries_now - entries) / commits.max(1.0));
+            self.per_second.push(commits / seconds);
+        }
+        Ok(())
+    }
+
+    /// Tells the medians of the rounds.
+    pub fn tell(&self, report: &mut Report) {
+        if self.entries.is_empty() {
+            return;
+        }
+        report.figure("commits a second", median(&self.per_second));
+        let entries = median(&self.entries);
+        let closed = report.options.rate.is_none();
+        if report.options.mode == Mode::Hot && closed {
+            report.at_least("entries a commit", entries, HOT_ENTRIES_MIN);
+        } else {
+            report.figure("entries a commit", entries);
+        }
+    }
+}
+
+async fn read(site: &Site) -> anyhow::Result<Option<(f64, f64)>> {
+    let samples = site.metrics(&[ENTRIES, COMMITS]).await?;
+    Ok(samples[0].zip(samples[1]))
+}

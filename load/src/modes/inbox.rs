@@ -1,0 +1,35 @@
+//! `inbox`: listeners that all resume at once, what a question to anyone costs, and inboxes beside
+//! half a million questions of one's own.
+
+mod board;
+mod own;
+mod resume;
+
+use crate::body::push_body;
+use crate::options::Options;
+use crate::report::Report;
+use crate::server::raise_files;
+
+/// Runs the parts whose size is not 0.
+pub async fn run(options: &Options) -> anyhow::Result<Report> {
+    // Each listener is an open file here, and one in the server.
+    raise_files(options.listeners + 1_024)?;
+    let mut report = Report::new(options);
+    if options.listeners > 0 {
+        resume::run(options, &mut report).await?;
+    }
+    if options.agents > 0 {
+        board::run(options, &mut report).await?;
+    }
+    if options.threads > 0 {
+        own::run(options, &mut report).await?;
+    }
+    Ok(report)
+}
+
+/// Appends the members of a question that opens a thread, without the speaker.
+fn question(out: &mut Vec<u8>, options: &Options, serial: usize) {
+    out.extend_from_slice(b"\"kind\":\"ask\",\"body\":\"");
+    push_body(out, options.seed, serial as u64, options.body);
+    out.push(b'"');
+}

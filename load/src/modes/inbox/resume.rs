@@ -1,0 +1,417 @@
+//! Listeners of their inboxes that all resume at once after a restart, far behind, while new acts
+//! go on.
+
+mod follow;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::watch;
+
+use self::follow::{Follower, Progress, cursor_now};
+use super::question;
+use crate::body::{push_body, push_number};
+use crate::cast::Cast;
+use crate::chorus::{Acknowledged, acknowledged, post_each};
+use crate::clock;
+use crate::dice::Dice;
+use crate::gauge::{Gauge, rss};
+use crate::http::Connection;
+use crate::measure::percentile;
+use crate::modes::{mib, rest};
+use crate::options::Options;
+use crate::pace::Pace;
+use crate::report::{Report, bar};
+use crate::server::Server;
+use crate::site::Site;
+use crate::socket::Request;
+use crate::verify::Findings;
+
+/// So many listeners share a token: fewer than the cap of feeds for one identity.
+const LISTENERS_A_LINE: usize = 500;
+/// A thread needs more than two speakers, or it is taken for a loop.
+const LINES_MIN: usize = 4;
+/// So many acts lie behind for each listener, on average.
+const ACTS_A_LISTENER: usize = 5;
+/// One listener in so many is owed as much as one can be.
+const OWED_MUCH_EVERY: usize = 100;
+const OWED_MUCH: usize = 100;
+/// New acts a second meanwhile, if no rate is given.
+const RATE: f64 = 100.0;
+/// So many feeds open at once when there is no hurry.
+const OPENING: usize = 128;
+const CAUGHT_UP_SECONDS_MAX: f64 = 60.0;
+const CAUGHT_UP_PATIENCE: Duration = Duration::from_secs(150);
+/// What the server may hold for each listener while all resume, beside the page cache of its store,
+/// which fills meanwhile.
+const LISTENER_KIB_MAX: f64 = 64.0;
+const CACHE_MIB: f64 = 64.0;
+
+/// Runs the part.
+pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
+    let keys = [
+        format!("feed.connections_max={}", options.listeners + 1_000),
+        format!("gateway.connections_max={}", options.listeners * 2 + 2_000),
+    ];
+    let mut site = Site::prepare(options, &keys).await?;
+    let lines = options.listeners.div_ceil(LISTENERS_A_LINE).max(LINES_MIN);
+    let scene = Scene::set(options, &site, lines).await?;
+    let cursors = scene.cursors(&site).await?;
+    let mut owed = scene.backlog(options, report).await?;
+    let pid = site.pid().context("inbox needs a server of its own")?;
+    rest(vec![pid]).await?;
+    restart(&mut site)?;
+    let played = resume(options, &site, &scene, cursors).await?;
+    for (listener, message) in &played.live {
+        owed[*listener].push(*message);
+    }
+    tell(options, &played, report);
+    let findings = Findings::default();
+    judge(&played, &owed, &findings);
+    report.judge(&findings);
+    report.note(site.stop());
+    Ok(())
+}
+
+fn restart(site: &mut Site) -> anyhow::Result<()> {
+    let (server, _) = site.own.as_mut().context("inbox needs a server of its own")?;
+    let again = |server: &mut Server| {
+        server.stop()?;
+        server.start_again(None)
+    };
+    tokio::task::block_in_place(|| again(server))
+}
+
+/// Who listens, each with a thread of its own that asks, and who answers back.
+struct Scene {
+    cast: Arc<Cast>,
+    /// The first members are the bare lines, who speak; the rest listen.
+    lines: usize,
+    threads: Arc<Vec<Acknowledged>>,
+    connections: usize,
+    site_address: std::net::SocketAddr,
+}
+
+impl Scene {
+    async fn set(options: &Options, site: &Site, lines: usize) -> anyhow::Result<Self> {
+        let count = lines + options.listeners;
+        let cast = Arc::new(Cast::hire_on(site, count, lines, 0.0).await?);
+        let asking = options.clone();
+        let progress = bar(options.listeners as u64, "questions of the listeners");
+        let envelope = move |index: usize, out: &mut Vec<u8>| {
+            question(out, &asking, index);
+            lines + index
+        };
+        let (address, connections) = (site.address, options.connections);
+        let asked =
+            post_each(address, &cast, connections, options.listeners, &progress, envelope).await?;
+        progress.finish_and_clear();
+        let threads = Arc::new(asked);
+        Ok(Self { cast, lines, threads, connections, site_address: address })
+    }
+
+    fn request(&self, site: &Site, listener: usize) -> Request {
+        let member = &self.cast.members[self.lines + listener];
+        let extension = member.extension.as_deref().unwrap_or_default();
+        Request {
+            address: site.address,
+            host: site.host.clone(),
+            token: member.token.clone(),
+            target: format!("/v1/feed?scope=inbox&anyone=false&extension={extension}"),
+        }
+    }
+
+    /// Connects every listener once, for the cursor to resume from.
+    async fn cursors(&self, site: &Site) -> anyhow::Result<Vec<String>> {
+        let places = Arc::new(tokio::sync::Semaphore::new(OPENING));
+        let open = |listener: usize| {
+            let (request, places) = (self.request(site, listener), Arc::clone(&places));
+            tokio::spawn(async move {
+                let _place = places.acquire().await?;
+                cursor_now(&request).await
+            })
+        };
+        let opening: Vec<_> = (0..self.threads.len()).map(open).collect();
+        let mut cursors = Vec::with_capacity(opening.len());
+        for opened in opening {
+            cursors.push(opened.await?.context("a listener could not connect")?);
+        }
+        Ok(cursors)
+    }
+
+    /// Answers back to the listeners' questions; gives the messages owed to each, in order.
+    async fn backlog(
+        &self,
+        options: &Options,
+        report: &mut Report,
+    ) -> anyhow::Result<Vec<Vec<u64>>> {
+        let counts = owed(options.listeners);
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let plan: Vec<(usize, usize)> = (0..most)
+            .flat_map(|turn| {
+                let still = move |(_, count): &(usize, &usize)| **count > turn;
+                counts.iter().enumerate().filter(still).map(move |(listener, _)| (listener, turn))
+            })
+            .collect();
+        let listeners: Vec<usize> = plan.iter().map(|(listener, _)| *listener).collect();
+        let (threads, lines) = (Arc::clone(&self.threads), self.lines);
+        let (seed, body) = (options.seed ^ 0xbac6, options.body);
+        let progress = bar(plan.len() as u64, "acts behind");
+        let count = plan.len();
+        let envelope = move |index: usize, out: &mut Vec<u8>| {
+            let (listener, turn) = plan[index];
+            answer_back(out, &threads[listener], turn, (seed, index as u64, body));
+            (listener + turn) % lines
+        };
+        let (address, connections) = (self.site_address, self.connections);
+        let sent = post_each(address, &self.cast, connections, count, &progress, envelope).await?;
+        progress.finish_and_clear();
+        report.figure("acts behind", count as f64);
+        report.figure("frames owed to one listener, at most", most as f64);
+        report.acknowledged += (count + options.listeners) as u64;
+        let mut owed = vec![Vec::new(); options.listeners];
+        for (listener, act) in listeners.into_iter().zip(sent) {
+            owed[listener].push(act.message);
+        }
+        Ok(owed)
+    }
+}
+
+/// How many frames each listener is owed: a few much, the rest the same.
+fn owed(listeners: usize) -> Vec<usize> {
+    let total = listeners * ACTS_A_LISTENER;
+    let much = listeners / OWED_MUCH_EVERY;
+    let rest = (total - much * OWED_MUCH) / (listeners - much).max(1);
+    let mut counts: Vec<usize> = (0..listeners)
+        .map(|listener| {
+            let is_much = much > 0 && listener % OWED_MUCH_EVERY == OWED_MUCH_EVERY - 1;
+            if is_much { OWED_MUCH } else { rest }
+        })
+        .collect();
+    let missing = total.saturating_sub(counts.iter().sum());
+    counts.iter_mut().filter(|count| **count < OWED_MUCH).take(missing).for_each(|it| *it += 1);
+    counts
+}
+
+/// An act that makes the thread wait for the one who asked.
+fn answer_back(
+    out: &mut Vec<u8>,
+    opening: &Acknowledged,
+    turn: usize,
+    (seed, serial, body): (u64, u64, usize),
+) {
+    const KINDS: [&str; 3] = ["clarify", "propose", "object"];
+    out.extend_from_slice(b"\"kind\":\"");
+    out.extend_from_slice(KINDS[turn % KINDS.len()].as_bytes());
+    out.extend_from_slice(b"\",\"thread\":\"th_");
+    push_number(out, opening.thread);
+    out.extend_from_slice(b"\",\"parent\":\"msg_");
+    push_number(out, opening.message);
+    out.extend_from_slice(b"\",\"body\":\"");
+    push_body(out, seed, serial, body);
+    out.push(b'"');
+}
+
+/// What came of the resuming.
+struct Played {
+    followers: Vec<Follower>,
+    /// Listener and message of each act that was acknowledged meanwhile.
+    live: Vec<(usize, u64)>,
+    /// Milliseconds from when each of them was due.
+    millis: Vec<f64>,
+    failures: Vec<String>,
+    caught_up_seconds: f64,
+    retries: u64,
+    memory_before: u64,
+    memory_most: u64,
+    memory_after: u64,
+}
+
+async fn resume(
+    options: &Options,
+    site: &Site,
+    scene: &Scene,
+    cursors: Vec<String>,
+) -> anyhow::Result<Played> {
+    let pid = site.pid().context("inbox needs a server of its own")?;
+    rest(vec![pid]).await?;
+    let memory_before = rss(pid);
+    let gauge = Gauge::start(pid);
+    let progress = Arc::new(Progress::default());
+    let (stop, stopped) = watch::channel(false);
+    let count = cursors.len() as u64;
+    let begun = clock::now();
+    let following: Vec<_> = cursors
+        .into_iter()
+        .enumerate()
+        .map(|(listener, cursor)| {
+            let request = scene.request(site, listener);
+            let follower = Follower::new(cursor, Arc::clone(&progress));
+            tokio::spawn(follower.follow(request, begun, stopped.clone()))
+        })
+        .collect();
+    let (quit, quitting) = watch::channel(false);
+    let writer = tokio::spawn(Writer::new(options, scene).run(quitting));
+    progress.wait(count, &progress.caught_up, CAUGHT_UP_PATIENCE).await;
+    let caught_up_seconds = clock::seconds(clock::now() - begun);
+    // The seam between replay and live has a second of its own.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let _ = quit.send(true);
+    let writer = writer.await?;
+    let owed: usize = owed(options.listeners).iter().sum::<usize>() + writer.live.len();
+    progress.wait(owed as u64, &progress.frames, Duration::from_secs(20)).await;
+    // What comes beyond that was not owed; give it the time to show.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let memory_after = rss(pid);
+    let usage = gauge.finish();
+    let _ = stop.send(true);
+    let mut followers = Vec::with_capacity(following.len());
+    for follower in following {
+        followers.push(follower.await?);
+    }
+    let retries = followers.iter().map(|follower| follower.retries).sum();
+    let Writer { live, millis, failures, .. } = writer;
+    let memory_most = usage.rss_max;
+    Ok(Played {
+        followers,
+        live,
+        millis,
+        failures,
+        caught_up_seconds,
+        retries,
+        memory_before,
+        memory_most,
+        memory_after,
+    })
+}
+
+/// Posts at a steady rate, whoever else comes.
+struct Writer {
+    cast: Arc<Cast>,
+    lines: usize,
+    threads: Arc<Vec<Acknowledged>>,
+    address: std::net::SocketAddr,
+    rate: f64,
+    seed: u64,
+    body: usize,
+    live: Vec<(usize, u64)>,
+    millis: Vec<f64>,
+    failures: Vec<String>,
+}
+
+impl Writer {
+    fn new(options: &Options, scene: &Scene) -> Self {
+        Self {
+            cast: Arc::clone(&scene.cast),
+            lines: scene.lines,
+            threads: Arc::clone(&scene.threads),
+            address: scene.site_address,
+            rate: options.rate.unwrap_or(RATE),
+            seed: options.seed ^ 0x11fe,
+            body: options.body,
+            live: Vec::new(),
+            millis: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    async fn run(mut self, quit: watch::Receiver<bool>) -> Self {
+        let mut pace = Pace::new(clock::now(), self.rate, 1.0, 0, 1);
+        let mut dice = Dice::new(self.seed, 0);
+        let mut connection = None;
+        let mut serial = 0;
+        while !*quit.borrow() {
+            let due = pace.next();
+            tokio::time::sleep_until(tokio::time::Instant::from_std(due)).await;
+            let listener = dice.below(self.threads.len() as u64) as usize;
+            match self.post(&mut connection, listener, serial).await {
+                Ok(message) => {
+                    self.millis.push(clock::micros_since(due) as f64 / 1000.0);
+                    self.live.push((listener, message));
+                }
+                Err(error) => {
+                    connection = None;
+                    self.failures.push(error.to_string());
+                }
+            }
+            serial += 1;
+        }
+        self
+    }
+
+    async fn post(
+        &self,
+        connection: &mut Option<Connection>,
+        listener: usize,
+        serial: usize,
+    ) -> anyhow::Result<u64> {
+        let mut members = vec![b'{'];
+        let opening = &self.threads[listener];
+        answer_back(&mut members, opening, serial, (self.seed, serial as u64, self.body));
+        members.push(b'}');
+        let mut request = Vec::new();
+        self.cast.members[serial % self.lines].caller.write_message(&mut request, &members);
+        let connection = match connection {
+            Some(connection) => connection,
+            None => connection.insert(Connection::open(self.address).await?),
+        };
+        Ok(acknowledged(connection.call(&request).await?)?.message)
+    }
+}
+
+fn tell(options: &Options, played: &Played, report: &mut Report) {
+    let Played { memory_before, memory_most, .. } = played;
+    report.figure("listeners that resumed at once", played.followers.len() as f64);
+    report.figure("resumes that were refused and tried again", played.retries as f64);
+    report.at_most("all caught up, s", played.caught_up_seconds, CAUGHT_UP_SECONDS_MAX);
+    let caught: Vec<f64> = played.followers.iter().filter_map(|it| it.caught_up).collect();
+    report.figure("caught up, median s", percentile(&caught, 0.5));
+    report.figure("server memory before all resume, MiB", mib(*memory_before));
+    report.figure("server memory while all resume, most, MiB", mib(*memory_most));
+    report.figure("server memory once all have resumed, MiB", mib(played.memory_after));
+    let more = mib(memory_most.saturating_sub(*memory_before));
+    let bound = CACHE_MIB + LISTENER_KIB_MAX * options.listeners as f64 / 1024.0;
+    report.at_most("server memory while all resume, more MiB", more, bound);
+    report.figure("acts acknowledged meanwhile", played.live.len() as f64);
+    report.figure("acts meanwhile, p99 ms", percentile(&played.millis, 0.99));
+    report.at_most("acts meanwhile that failed", played.failures.len() as f64, 0.0);
+    report.acknowledged += played.live.len() as u64;
+    report.failed += played.failures.len() as u64;
+    report.failures.extend(played.failures.iter().take(5).cloned());
+}
+
+/// Each listener has heard what was owed to it, in order, once; and was told when it had.
+fn judge(played: &Played, owed: &[Vec<u64>], findings: &Findings) {
+    for (listener, (follower, owed)) in played.followers.iter().zip(owed).enumerate() {
+        for wrong in &follower.wrong {
+            findings.add(format!("listener {listener}: {wrong}"));
+        }
+        if follower.caught_up.is_none() {
+            findings.add(format!("listener {listener} was never caught up"));
+        }
+        let mut owed = owed.clone();
+        owed.sort_unstable();
+        if follower.heard != owed {
+            let (heard, owed) = (follower.heard.len(), owed.len());
+            findings.add(format!(
+                "listener {listener} heard {heard} of {owed} frames, or in another order"
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the backlog has its size and no listener is owed more than it may. Method: some sizes.
+    #[test]
+    fn shares() {
+        for listeners in [1, 7, 100, 250, 10_000] {
+            let counts = owed(listeners);
+            assert_eq!(counts.iter().sum::<usize>(), listeners * ACTS_A_LISTENER, "{listeners}");
+            assert!(counts.iter().all(|count| (1..=OWED_MUCH).contains(count)), "{listeners}");
+        }
+    }
+}

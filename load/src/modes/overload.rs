@@ -1,0 +1,85 @@
+//! The last round of `post --overload`: more connections than the server can serve, each of which
+//! sends again at once whatever it is answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::post::course;
+use super::rest;
+use crate::gauge::{Gauge, rss};
+use crate::measure::{Percentiles, median};
+use crate::options::Options;
+use crate::report::{Report, Round, bar};
+use crate::site::Site;
+use crate::work::{Course, Work};
+
+/// Of the rate of the rounds before, what must be left.
+const GOODPUT_MIN: f64 = 0.7;
+/// Bytes that the server may grow by once all connections stand.
+const GROWTH_MAX: u64 = 64 << 20;
+/// Within which the first act after the load must be acknowledged.
+const RECOVERY_MAX: Duration = Duration::from_secs(1);
+const MIB: f64 = 1_048_576.0;
+
+/// Plays the round, and finds fault with what does not hold.
+pub async fn round(
+    options: &Options,
+    connections: usize,
+    site: &Site,
+    work: &Arc<Work>,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let pid = site.pid().context("only a server of our own can be watched")?;
+    let course = Course { connections, ..course(options) };
+    let bar = bar(course.duration.as_secs() * 20_000, "overload");
+    let crew = work.gather(connections, &bar).await?;
+    // A connection stands once it was answered: the system takes one long before the server does.
+    let crew = work.greet(crew).await?;
+    let standing = rss(pid);
+    let (server, generator) = (Gauge::start(pid), Gauge::own());
+    let end = tokio::time::Instant::now() + course.duration;
+    let afterwards = Arc::clone(work);
+    let first_answer = tokio::spawn(async move {
+        tokio::time::sleep_until(end).await;
+        afterwards.first_answer().await
+    });
+    let outcome = work.play(crew, course).await;
+    let (server, generator) = (server.finish(), generator.finish());
+    bar.finish_and_clear();
+    let (outcome, first_answer) = (outcome?, first_answer.await??);
+    let seconds = outcome.elapsed.as_secs_f64().max(0.001);
+    let per_second = outcome.acknowledged as f64 / seconds;
+    let baseline: Vec<_> = report.rounds.iter().map(|round| round.per_second).collect();
+    let goodput = per_second / median(&baseline);
+    let growth = server.rss_end.saturating_sub(standing);
+    let most = server.rss_max.saturating_sub(standing);
+    let refusals = Percentiles::from(&outcome.refusals.merged(None));
+    report.rounds.push(Round {
+        name: "overload".to_owned(),
+        seconds,
+        per_second,
+        latency: (&outcome.latencies.merged(None)).into(),
+        server: Some(server),
+        generator,
+    });
+    report.figure("overload: share of the baseline", goodput);
+    report.figure("overload: memory growth, MiB", growth as f64 / MIB);
+    report.figure("overload: memory growth in between, at most, MiB", most as f64 / MIB);
+    report.figure("overload: refusals", refusals.count as f64);
+    report.figure("overload: a refusal takes, median ms", refusals.p50_ms);
+    report.figure("overload: a refusal takes, p99 ms", refusals.p99_ms);
+    report.figure("overload: first answer after it, ms", first_answer.as_secs_f64() * 1_000.0);
+    let findings = &work.findings;
+    if goodput < GOODPUT_MIN {
+        findings.add(format!("goodput falls to {:.0} % under overload", goodput * 100.0));
+    }
+    if growth >= GROWTH_MAX {
+        findings.add(format!("the server grows by {} MiB under overload", growth >> 20));
+    }
+    if first_answer > RECOVERY_MAX {
+        findings.add(format!("the first answer after the overload takes {first_answer:?}"));
+    }
+    rest(vec![pid]).await
+}

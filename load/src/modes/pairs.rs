@@ -1,0 +1,161 @@
+//! How the cost of an act grows with what is there already: rounds with much stored alternate with
+//! rounds without.
+
+use std::sync::Arc;
+
+use super::commits::Commits;
+use super::post::{HOT_MESSAGES_MAX, course, store_beside};
+use super::{measured, rest};
+use crate::cast::Cast;
+use crate::measure::{median, spread};
+use crate::options::Options;
+use crate::report::{Report, Round, bar};
+use crate::site::Site;
+use crate::verify::readback;
+use crate::work::Work;
+
+/// The rate with many threads stored must be so large a share of that without.
+const STORED_SHARE_MIN: f64 = 0.8;
+/// The rate of a long thread must be so large a share of that of an empty one.
+const PREFILLED_SHARE_MIN: f64 = 0.5;
+/// So many threads of each kind are written to in a round, one after the other.
+const THREADS_A_ROUND: usize = 5;
+/// So many acts go to each: few, so that an empty thread stays nearly empty.
+const ACTS_A_THREAD: usize = 1_000;
+
+/// Whether `post` compares two servers.
+pub fn are_stored(options: &Options) -> bool {
+    options.stored > 0 && options.rate.is_none() && options.url.is_none()
+}
+
+/// Whether `hot` compares long threads with empty ones.
+pub fn are_prefilled(options: &Options) -> bool {
+    options.prefill > 0 && options.rate.is_none()
+}
+
+struct Side {
+    name: &'static str,
+    site: Site,
+    work: Arc<Work>,
+    commits: Commits,
+    rounds: Vec<Round>,
+}
+
+impl Side {
+    async fn prepare(name: &'static str, options: &Options) -> anyhow::Result<Self> {
+        let site = Site::prepare(options, &[]).await?;
+        let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
+        store_beside(options, &site, &cast).await?;
+        let (threads, body, seed) = (options.threads, options.body, options.seed);
+        let work = Arc::new(Work::forum(site.address, cast, threads, body, seed));
+        let filling = bar(threads as u64, "opening threads");
+        work.fill(options.connections, options.prefill, &filling).await?;
+        filling.finish_and_clear();
+        let (commits, rounds) = (Commits::default(), Vec::new());
+        Ok(Self { name, site, work, commits, rounds })
+    }
+
+    async fn round(&mut self, options: &Options) -> anyhow::Result<()> {
+        self.commits.begin(&self.site).await?;
+        let pid = self.site.pid();
+        let (round, _) = measured(self.name, &self.work, course(options), pid).await?;
+        self.commits.end(&self.site, round.seconds).await?;
+        self.rounds.push(round);
+        rest(pid.into_iter().collect()).await
+    }
+
+    fn rates(&self) -> Vec<f64> {
+        self.rounds.iter().map(|round| round.per_second).collect()
+    }
+
+    async fn end(mut self, report: &mut Report) -> anyhow::Result<()> {
+        let (records, findings) = (self.work.records(), &self.work.findings);
+        let reading = bar(records.len() as u64, "reading back");
+        let (address, admin) = (self.site.address, self.site.admin());
+        readback::threads(address, &admin, records, findings, &reading).await?;
+        reading.finish_and_clear();
+        report.count(&self.work.tally);
+        report.judge(findings);
+        report.rounds.append(&mut self.rounds);
+        report.note(self.site.stop());
+        Ok(())
+    }
+}
+
+/// `post --stored`: the same threads on two servers, one of which holds many more.
+pub async fn stored(options: &Options) -> anyhow::Result<Report> {
+    let mut report = Report::new(options);
+    let alone = Options { stored: 0, ..options.clone() };
+    let mut without = Side::prepare("without", &alone).await?;
+    let mut with = Side::prepare("stored", options).await?;
+    for round in 0..options.rounds {
+        // Whoever goes first changes, so that a drift of the machine falls on both.
+        if round % 2 == 0 {
+            without.round(options).await?;
+            with.round(options).await?;
+        } else {
+            with.round(options).await?;
+            without.round(options).await?;
+        }
+    }
+    let share = median(&with.rates()) / median(&without.rates()).max(1.0);
+    report.figure("rounds without more stored lie apart by, %", spread(&without.rates()) * 100.0);
+    report.at_least("rate with more stored, share of that without", share, STORED_SHARE_MIN);
+    with.commits.tell(&mut report);
+    without.end(&mut report).await?;
+    with.end(&mut report).await?;
+    Ok(report)
+}
+
+/// `hot --prefill`: acts on threads that are long already, and as many on empty ones.
+pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
+    let mut report = Report::new(options);
+    let keys = [format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")];
+    let mut site = Site::prepare(options, &keys).await?;
+    let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
+    let mut rates = [Vec::new(), Vec::new()];
+    let progress = bar(options.rounds as u64 * 2, "rounds");
+    for round in 0..options.rounds {
+        let mut kinds = [0, 1];
+        kinds.rotate_left(round % 2);
+        for kind in kinds {
+            let prefill = if kind == 0 { 0 } else { options.prefill };
+            let seed = options.seed ^ ((round as u64 * 2 + kind as u64 + 1) << 40);
+            rates[kind].push(long(options, &site, &cast, prefill, seed, &mut report).await?);
+            progress.inc(1);
+        }
+    }
+    progress.finish_and_clear();
+    let [empty, full] = rates.map(|rates| median(&rates));
+    report.figure("acts a second on an empty thread", empty);
+    report.figure("acts a second on a thread that is long", full);
+    let share = full / empty.max(1.0);
+    report.at_least("rate of a long thread, share of an empty one's", share, PREFILLED_SHARE_MIN);
+    report.note(site.stop());
+    Ok(report)
+}
+
+/// Writes to some threads of this length, one after the other; gives the acts a second.
+async fn long(
+    options: &Options,
+    site: &Site,
+    cast: &Arc<Cast>,
+    prefill: usize,
+    seed: u64,
+    report: &mut Report,
+) -> anyhow::Result<f64> {
+    let cast = Arc::clone(cast);
+    let work = Work::forum(site.address, cast, THREADS_A_ROUND, options.body, seed);
+    let work = Arc::new(work.with_messages_max(HOT_MESSAGES_MAX));
+    let quiet = indicatif::ProgressBar::hidden();
+    work.fill(options.connections, prefill, &quiet).await?;
+    rest(site.pid().into_iter().collect()).await?;
+    let acts = THREADS_A_ROUND * ACTS_A_THREAD;
+    let places = (0..acts).map(|act| act / ACTS_A_THREAD).collect();
+    let took = work.step_each(options.connections, places, false, &quiet).await?;
+    let (address, admin, records) = (site.address, site.admin(), work.records());
+    readback::threads(address, &admin, records, &work.findings, &quiet).await?;
+    report.count(&work.tally);
+    report.judge(&work.findings);
+    Ok(acts as f64 / took.as_secs_f64().max(0.001))
+}

@@ -1,0 +1,150 @@
+//! Listeners that stop reading while the load of `fanout` goes on: each is cut off, reads what was
+//! kept for it, comes back where it was and must end as complete as the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::mib;
+use crate::clock;
+use crate::fan::Ear;
+use crate::measure::median;
+use crate::report::{Report, Round};
+use crate::site::Site;
+use crate::socket::Request;
+use crate::verify::Findings;
+use crate::verify::feed::Tape;
+
+/// How often the server is asked whether it has cut somebody off.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long one that reads again may take to end or to catch up.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What a server counts when it cuts off one that does not keep up.
+const CUT: &str = "parley_feed_dropped_total{cause=\"slow_consumer\"}";
+
+/// The others may be so much slower beside one that stalls: a factor, and milliseconds beyond.
+const P99_FACTOR: f64 = 1.25;
+const P99_EXTRA_MS: f64 = 1.0;
+/// The server may grow by so much more beside one that stalls, whatever that one misses.
+const GROWTH_MIB_MAX: f64 = 8.0;
+
+/// What became of one that stalled.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Whether it was cut off with 4008.
+    pub cut: bool,
+    /// What it heard in all.
+    pub tape: Tape,
+}
+
+/// The listeners of one round that stall.
+pub struct Stalled {
+    tasks: Vec<JoinHandle<anyhow::Result<Outcome>>>,
+    reading: watch::Sender<bool>,
+    wanted: watch::Sender<u64>,
+}
+
+impl Stalled {
+    /// Connects them; none of them reads yet.
+    pub async fn begin(requests: Vec<Request>, findings: &Arc<Findings>) -> anyhow::Result<Self> {
+        let (reading, may_read) = watch::channel(false);
+        let (wanted, want) = watch::channel(u64::MAX);
+        let mut tasks = Vec::new();
+        for request in requests {
+            let ear = Ear::open(&request, true).await.context("a slow listener")?;
+            let (may_read, want) = (may_read.clone(), want.clone());
+            tasks.push(tokio::spawn(stall(ear, request, may_read, want, Arc::clone(findings))));
+        }
+        Ok(Self { tasks, reading, wanted })
+    }
+
+    /// How often the server has cut off such a listener so far.
+    pub async fn cut(site: &Site) -> anyhow::Result<f64> {
+        Ok(site.metric(CUT).await?.unwrap_or(0.0))
+    }
+
+    /// Lets them read again once the server has cut them all off; never ends otherwise.
+    pub async fn wake_when_cut(&self, site: &Site, before: f64) -> anyhow::Result<()> {
+        while Self::cut(site).await? < before + self.tasks.len() as f64 {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        let _ = self.reading.send(true);
+        Ok(())
+    }
+
+    /// Holds them against what the others heard.
+    pub async fn end(self, all: &Tape, findings: &Findings) -> anyhow::Result<Vec<Outcome>> {
+        let _ = self.reading.send(true);
+        let _ = self.wanted.send(all.items);
+        let mut outcomes = Vec::new();
+        for task in self.tasks {
+            let outcome = tokio::time::timeout(PATIENCE, task)
+                .await
+                .context("a slow listener is neither served nor cut off")???;
+            let heard = &outcome.tape;
+            if heard.items != all.items || heard.order != all.order {
+                let (heard, all) = (heard.items, all.items);
+                findings.add(format!("a slow listener ends with {heard} of {all} frames"));
+            }
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    }
+}
+
+async fn stall(
+    ear: Ear,
+    request: Request,
+    mut may_read: watch::Receiver<bool>,
+    mut wanted: watch::Receiver<u64>,
+    findings: Arc<Findings>,
+) -> anyhow::Result<Outcome> {
+    // An error means that the round has broken off.
+    may_read.wait_for(|may| *may).await?;
+    let mut outcome = Outcome::default();
+    let mut ear = ear;
+    let begun = clock::now();
+    loop {
+        let (closed, wrong) = ear.drain_until(&mut wanted).await;
+        findings.check(wrong);
+        let tape = ear.into_tape();
+        let Some((code, reason)) = closed else {
+            outcome.tape = tape;
+            return Ok(outcome);
+        };
+        if code == 4008 && !outcome.cut {
+            outcome.cut = true;
+            if reason != format!("slow_consumer {}", tape.cursor) {
+                findings.add(format!("a slow listener at {} was told: {reason}", tape.cursor));
+            }
+        } else {
+            findings.add(format!("a slow listener was cut off with {code} {reason}"));
+        }
+        anyhow::ensure!(clock::now() - begun < PATIENCE, "a slow listener does not catch up");
+        ear = Ear::resume(&request, tape).await.context("a slow listener that comes back")?;
+    }
+}
+
+/// Compares rounds beside a listener that stalls with those without one, which the report holds.
+pub fn compare(report: &mut Report, with: &[Round]) {
+    let without = report.rounds.clone();
+    let p99 = |rounds: &[Round]| {
+        median(&rounds.iter().map(|round| round.latency.p99_ms).collect::<Vec<_>>())
+    };
+    let (alone, beside) = (p99(&without), p99(with));
+    report.figure("p99 of the others without one that stalls, ms", alone);
+    report.figure("p99 of the others beside one that stalls, times", beside / alone.max(0.001));
+    let bound = alone * P99_FACTOR + P99_EXTRA_MS;
+    report.at_most("p99 of the others beside one that stalls, ms", beside, bound);
+    let growth = |rounds: &[Round]| {
+        let usage = rounds.iter().filter_map(|round| round.server.as_ref());
+        median(&usage.map(|it| mib(it.rss_max) - mib(it.rss_start)).collect::<Vec<_>>())
+    };
+    if with.iter().all(|round| round.server.is_some()) {
+        let more = growth(with) - growth(&without);
+        report.at_most("growth of the server beside it, more MiB", more, GROWTH_MIB_MAX);
+    }
+}

@@ -1,0 +1,109 @@
+//! `parley check`: verifies the whole store of a stopped server.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::folder::Place;
+use crate::cli::output;
+use crate::cli::text::in_one_line;
+use crate::clock::SystemClock;
+use crate::journal::check::{Report, check};
+
+const EXAMPLES: &str = "Examples:
+  parley check
+  parley check --data ./restored --json";
+
+/// Which store.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Options {
+    #[command(flatten)]
+    place: Place,
+    /// Answer with JSON, for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// Checks.
+pub fn run(options: Options) -> Outcome {
+    let folder = options.place.config()?.data;
+    let checked = check(&folder, Arc::new(SystemClock));
+    let report = checked.map_err(|error| Failure::failed(error.to_string()))?;
+    if options.json {
+        output::json(&as_json(&folder, &report).to_string())?;
+    } else {
+        output::text(&as_text(&folder, &report))?;
+    }
+    if report.is_good() {
+        return Ok(());
+    }
+    let count = report.findings.len() as u64 + report.more;
+    let folder = folder.display();
+    Err(Failure::failed(format!(
+        "{folder} is damaged ({count} findings): keep it as it is, and restore a backup into \
+         another folder"
+    )))
+}
+
+fn as_json(folder: &Path, report: &Report) -> Value {
+    let findings: Vec<_> = report
+        .findings
+        .iter()
+        .map(|finding| json!({ "file": finding.file, "detail": finding.detail }))
+        .collect();
+    let Report { formats, counts, .. } = report;
+    json!({
+        "data": folder.to_string_lossy(),
+        "ok": report.is_good(),
+        "format": { "archive": formats.archive, "log": formats.log, "tokens": formats.tokens },
+        "instance": report.instance.map(|id| format!("{:032x}", u128::from_be_bytes(id))),
+        "era": report.era,
+        "files": report.files,
+        "counts": {
+            "last_entry": counts.last_entry,
+            "log_entries": counts.log_entries,
+            "threads": counts.threads,
+            "acts": counts.acts,
+            "claims": counts.claims,
+            "artifacts": counts.artifacts,
+            "outcomes": counts.outcomes,
+            "tokens": counts.tokens,
+        },
+        "findings": findings,
+        "findings_left_out": report.more,
+    })
+}
+
+fn as_text(folder: &Path, report: &Report) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        let line = format!("{}: {}", finding.file, finding.detail);
+        let _ = writeln!(text, "{}", in_one_line(&line));
+    }
+    if report.more > 0 {
+        let _ = writeln!(text, "and {} more", report.more);
+    }
+    if report.is_good() {
+        let counts = &report.counts;
+        let line = format!(
+            "{}: good. {} files, entries up to {}, {} in the log; {} threads, {} acts, {} claims, \
+             {} artifacts, {} tokens.",
+            folder.display(),
+            report.files.len(),
+            counts.last_entry,
+            counts.log_entries,
+            counts.threads,
+            counts.acts,
+            counts.claims,
+            counts.artifacts,
+            counts.tokens,
+        );
+        let _ = writeln!(text, "{}", in_one_line(&line));
+    }
+    text
+}

@@ -1,0 +1,32 @@
+//! `GET /v1/backup` (operations.md §1).
+
+use axum::http::HeaderName;
+use axum::http::header::{CACHE_CONTROL, HeaderValue};
+use parley_protocol::arguments::Query;
+use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::who::Right;
+
+use super::super::answer::{self, Reply};
+use super::super::{Asked, Gateway, accept};
+use crate::router::Backup;
+
+/// The header that names the cursor of a copy.
+const CURSOR: HeaderName = HeaderName::from_static("x-parley-cursor");
+const BYTES: &str = "application/octet-stream";
+
+impl Gateway {
+    /// Streams a copy of everything.
+    pub(super) fn backup(&self, asked: &Asked<'_>) -> Result<Reply> {
+        self.caller_with(asked, &[Right::Admin])?;
+        accept::negotiate(&asked.head.headers, &[BYTES])?;
+        if let Some(name) = Query::parse(asked.head.uri.query().unwrap_or_default())?.rest() {
+            return Err(Refusal::parameter(name, "A copy takes no parameters: it is of all."));
+        }
+        let Backup { cursor, pieces } = self.parts.forum.backup(&self.parts.tokens)?;
+        let mut reply = answer::stream(HeaderValue::from_static(BYTES), pieces);
+        let headers = reply.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.extend(HeaderValue::try_from(cursor).ok().map(|cursor| (CURSOR, cursor)));
+        Ok(reply)
+    }
+}

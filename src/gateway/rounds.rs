@@ -1,0 +1,156 @@
+//! A connection that wakes itself is polled again at once.
+//!
+//! Reading a body, hyper wakes its own task twice: where the body is asked for, and where a piece
+//! of it is handed over. A task that is woken while it runs goes through the scheduler, which wakes
+//! another thread to take it: two futexes and a changed core for nothing, more than all the rest
+//! that a small request costs. Here the waker only notes that, and the one who polls looks.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_util::task::AtomicWaker;
+
+/// Polls in a row at most; then it is the scheduler's turn, so that others get theirs.
+const ROUNDS_MAX: usize = 8;
+
+/// It is being polled.
+const POLLING: u8 = 1;
+/// It was woken since the last poll began.
+const WOKEN: u8 = 2;
+
+/// How one future is polled, for as long as it lives.
+#[derive(Debug)]
+pub struct Rounds {
+    wakes: Arc<Wakes>,
+    waker: Waker,
+}
+
+#[derive(Debug, Default)]
+struct Wakes {
+    state: AtomicU8,
+    task: AtomicWaker,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        let wakes = Arc::<Wakes>::default();
+        let waker = Waker::from(Arc::clone(&wakes));
+        Self { wakes, waker }
+    }
+}
+
+impl Rounds {
+    /// Polls `future` until it is ready, or pending with nobody having woken it meanwhile.
+    pub fn poll<F: Future>(
+        &self,
+        mut future: Pin<&mut F>,
+        context: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        let Wakes { state, task } = &*self.wakes;
+        task.register(context.waker());
+        for _ in 0..ROUNDS_MAX {
+            // What woke it until now is seen by the poll that follows.
+            state.swap(POLLING, Ordering::AcqRel);
+            let polled = future.as_mut().poll(&mut Context::from_waker(&self.waker));
+            if polled.is_ready() {
+                return polled;
+            }
+            let rested =
+                state.compare_exchange(POLLING, 0, Ordering::AcqRel, Ordering::Acquire).is_ok();
+            if rested {
+                return Poll::Pending;
+            }
+        }
+        state.store(0, Ordering::Release);
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Whoever polls looks afterwards; a task that was told already comes anyway.
+        if self.state.fetch_or(WOKEN, Ordering::AcqRel) == 0 {
+            self.task.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::sync::atomic::AtomicUsize;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Count {
+        fn get(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Goal: what wakes itself goes on without its task being woken, but not for ever. Method: a
+    /// future that wakes itself a number of times.
+    #[test]
+    fn again_at_once() {
+        for (wakes, polls, told) in [(0, 1, 0), (3, 4, 0), (100, ROUNDS_MAX, 1)] {
+            let count = Arc::<Count>::default();
+            let waker = Waker::from(Arc::clone(&count));
+            let mut polled = 0;
+            let future = poll_fn(|context| {
+                polled += 1;
+                if polled <= wakes {
+                    context.waker().wake_by_ref();
+                }
+                Poll::<()>::Pending
+            });
+            let mut future = pin!(future);
+            let rounds = Rounds::default();
+            let context = &mut Context::from_waker(&waker);
+            assert!(rounds.poll(future.as_mut(), context).is_pending());
+            assert_eq!(count.get(), told);
+            assert_eq!(polled, polls);
+        }
+    }
+
+    /// Goal: a wake between polls reaches the task, each time it rests. Method: one waker, kept
+    /// over several polls.
+    #[test]
+    fn woken_from_without() {
+        let count = Arc::<Count>::default();
+        let waker = Waker::from(Arc::clone(&count));
+        let mut kept: Option<Waker> = None;
+        let rounds = Rounds::default();
+        for told in 0..3 {
+            let mut future = pin!(poll_fn(|context| {
+                kept = Some(context.waker().clone());
+                Poll::<()>::Pending
+            }));
+            let context = &mut Context::from_waker(&waker);
+            assert!(rounds.poll(future.as_mut(), context).is_pending());
+            assert_eq!(count.get(), told);
+            let kept = kept.as_ref().expect("it was polled");
+            kept.wake_by_ref();
+            assert_eq!(count.get(), told + 1);
+            // Twice before the next poll is once.
+            kept.wake_by_ref();
+            assert_eq!(count.get(), told + 1);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Answers to what never became a request: the gateway's own form in the place of the bare one that
+//! the HTTP library writes, and the word to connections that are one too many.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use parley_protocol::refusal::{Reason, Refusal};
+
+use super::request_id::RequestIds;
+
+/// What every bare answer of the library to a request that it could not read begins with.
+const BARE_START: &[u8] = b"HTTP/1.1 4";
+/// Bytes of the longest of them.
+const BARE_BYTES_MAX: usize = 200;
+/// What every error of the gateway's own has, and a bare one has not.
+const OWN_MARK: &[u8] = b"content-type";
+
+/// Names what could not be read; one for all connections of a listener.
+#[derive(Clone, Default)]
+pub struct Unread(Arc<RequestIds>);
+
+impl Unread {
+    /// What goes out in the place of `bytes`, if they are a bare error of the library.
+    ///
+    /// Too large a header, or too long a target, is 413 like any request that is too large: there
+    /// is one status to each reason (parley.md §10). What is no HTTP at all is 400.
+    pub fn instead_of(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        if bytes.len() > BARE_BYTES_MAX || !bytes.starts_with(BARE_START) {
+            return None;
+        }
+        if bytes.windows(OWN_MARK.len()).any(|part| part == OWN_MARK) {
+            return None;
+        }
+        let refusal = match bytes.get(9..12)? {
+            b"414" | b"431" => {
+                let detail = "The target and the headers of the request have more bytes, or the \
+                              headers are more, than is read. Send fewer and shorter ones.";
+                Refusal::new(Reason::RequestTooLarge, detail)
+            }
+            _ => {
+                let detail = "This is no HTTP/1.1 request: its first line or one of its headers \
+                              cannot be read.";
+                Refusal::new(Reason::InvalidParameter, detail)
+            }
+        };
+        Some(self.answer(&refusal))
+    }
+
+    /// The refusal as the last bytes of a connection.
+    pub fn answer(&self, refusal: &Refusal) -> Vec<u8> {
+        let status = refusal.reason.status();
+        let phrase = StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason());
+        let problem = refusal.to_json();
+        let retry = if status == 503 { "retry-after: 1\r\n" } else { "" };
+        let mut bytes = format!(
+            "HTTP/1.1 {status} {}\r\ncontent-type: application/problem+json\r\n\
+             content-length: {}\r\nx-request-id: {}\r\n{retry}connection: close\r\n\r\n",
+            phrase.unwrap_or_default(),
+            problem.len(),
+            self.0.next(),
+        )
+        .into_bytes();
+        bytes.extend_from_slice(&problem);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: only what the library says by itself is replaced. Method: a row an answer.
+    #[test]
+    fn bare_answers() {
+        let unread = Unread::default();
+        let bare = "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        for (text, status) in [
+            (format!("HTTP/1.1 431 Request Header Fields Too Large{bare}"), Some("413")),
+            (format!("HTTP/1.1 414 URI Too Long{bare}"), Some("413")),
+            (format!("HTTP/1.1 400 Bad Request{bare}"), Some("400")),
+            (format!("HTTP/1.1 404 Not Found\r\ncontent-type: a/b{bare}"), None),
+            (format!("HTTP/1.1 200 OK{bare}"), None),
+            (format!("HTTP/1.1 400 Bad Request\r\nx: {}{bare}", "x".repeat(200)), None),
+        ] {
+            let instead = unread.instead_of(text.as_bytes());
+            let instead = instead.map(|bytes| String::from_utf8(bytes).expect("text"));
+            assert_eq!(instead.as_deref().map(|text| &text[9..12]), status, "{text}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The tables of the archive as rows of bytes: how a copy is taken, and filled in again.
+
+use redb::{
+    Database, Durability, Key, ReadTransaction, StorageBackend, TableDefinition, TableHandle,
+    Value, WriteTransaction,
+};
+
+use super::super::calm::open_database;
+use super::super::error::StoreError;
+use super::tables::{self as t, damaged};
+use super::{ArchiveRead, Boxed};
+
+/// Bytes of rows that one transaction of a refill takes, about.
+const TRANSACTION_BYTES: usize = 16 << 20;
+
+/// A row as bytes: its key and its value.
+pub(in super::super) type RawRow = (Vec<u8>, Vec<u8>);
+/// Rows of one table, in the order of their keys.
+pub(in super::super) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
+
+/// What is done with each table, whatever its rows are.
+pub(super) trait Visit {
+    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), StoreError>;
+}
+
+/// Visits every table there is: the one list of them.
+pub(super) fn each_table(visit: &mut impl Visit) -> Result<(), StoreError> {
+    visit.table(t::META)?;
+    visit.table(t::HEADS)?;
+    visit.table(t::ACTS)?;
+    visit.table(t::RETRACTED)?;
+    visit.table(t::UPDATED)?;
+    visit.table(t::BOARD)?;
+    visit.table(t::DIRECTED)?;
+    visit.table(t::CLAIMS)?;
+    visit.table(t::CLAIM_THREADS)?;
+    visit.table(t::OUTCOMES)?;
+    visit.table(t::ARTIFACTS)?;
+    visit.table(t::ARTIFACT_IDS)?;
+    visit.table(t::ARTIFACT_REFS)?;
+    visit.table(t::ARTIFACT_THREADS)?;
+    visit.table(t::SNAPSHOTS)
+}
+
+/// Makes each table.
+pub(super) struct Make<'a>(pub &'a WriteTransaction);
+
+impl Visit for Make<'_> {
+    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), StoreError> {
+        self.0.open_table(table)?;
+        Ok(())
+    }
+}
+
+struct Names(Vec<String>);
+
+impl Visit for Names {
+    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), StoreError> {
+        self.0.push(table.name().to_owned());
+        Ok(())
+    }
+}
+
+struct Rows<'a> {
+    transaction: &'a ReadTransaction,
+    name: &'a str,
+    found: Option<RawRows>,
+}
+
+impl Visit for Rows<'_> {
+    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), StoreError> {
+        if table.name() == self.name {
+            let table = self.transaction.open_table(table)?;
+            let rows = table.range::<K::SelfType<'static>>(..)?;
+            self.found = Some(Box::new(rows.map(|row| {
+                let (key, value) = row?;
+                let key = K::as_bytes(&key.value()).as_ref().to_vec();
+                Ok((key, V::as_bytes(&value.value()).as_ref().to_vec()))
+            })));
+        }
+        Ok(())
+    }
+}
+
+impl ArchiveRead {
+    /// The names of all tables, in the order in which they are copied.
+    pub(in super::super) fn tables() -> Vec<String> {
+        let mut names = Names(Vec::new());
+        each_table(&mut names).expect("nothing is read");
+        names.0
+    }
+
+    /// The rows of the table `name`. They stay what they are as long as this state is held.
+    pub(in super::super) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
+        let mut rows = Rows { transaction: &self.transaction, name, found: None };
+        each_table(&mut rows)?;
+        rows.found.ok_or_else(|| damaged(format!("there is no table {name}")))
+    }
+}
+
+/// Gives the next row of a copy, or none.
+pub(in super::super) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
+
+/// An archive that is filled with the rows of a copy.
+pub(in super::super) struct Refill(Database);
+
+impl Refill {
+    /// Begins one in a new file.
+    pub(in super::super) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
+        let mut builder = Database::builder();
+        builder.set_cache_size(4 * TRANSACTION_BYTES);
+        open_database(t::FILE, &builder, Boxed(file)).map(Self)
+    }
+
+    /// Puts all rows into the table `name`.
+    pub(in super::super) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
+        loop {
+            let mut transaction = self.0.begin_write()?;
+            transaction.set_durability(Durability::None)?;
+            let mut put = Put { transaction: &transaction, name, next: &mut *next, ended: None };
+            each_table(&mut put)?;
+            let ended = put.ended.ok_or_else(|| damaged(format!("there is no table {name}")))?;
+            transaction.commit()?;
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes everything durable.
+    pub(in super::super) fn finish(self) -> Result<(), StoreError> {
+        let mut transaction = self.0.begin_write()?;
+        transaction.set_quick_repair(true);
+        each_table(&mut Make(&transaction))?;
+        transaction.commit()?;
+        Ok(self.0.close()?)
+    }
+}
+
+/// Puts rows into one table, as many as one transaction takes.
+struct Put<'a, 'n> {
+    transaction: &'a WriteTransaction,
+    name: &'a str,
+    next: NextRow<'n>,
+    /// Whether that was all; `None` if there is no such table.
+    ended: Option<bool>,
+}
+
+impl Visit for Put<'_, '_> {
+    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
+        &mut self,
+        table: TableDefinition<'static, K, V>,
+    ) -> Result<(), StoreError> {
+        if table.name() != self.name {
+            return Ok(());
+        }
+        let mut table = self.transaction.open_table(table)?;
+        let mut bytes = 0;
+        while bytes < TRANSACTION_BYTES {
+            let Some((key, value)) = (self.next)()? else {
+                self.ended = Some(true);
+                return Ok(());
+            };
+            let fits =
+                |width: Option<usize>, bytes: &[u8]| width.is_none_or(|it| it == bytes.len());
+            if !fits(K::fixed_width(), &key) || !fits(V::fixed_width(), &value) {
+                return Err(damaged(format!("a row of {} has another form", self.name)));
+            }
+            table.insert(K::from_bytes(&key), V::from_bytes(&value))?;
+            bytes += key.len() + value.len();
+        }
+        self.ended = Some(false);
+        Ok(())
+    }
+}

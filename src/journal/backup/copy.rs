@@ -1,0 +1,183 @@
+//! Taking a copy: everything that one moment shows, in pieces, while the store goes on.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use parley_protocol::entry::Position;
+use parley_protocol::time::Millis;
+
+use super::frames::Writer;
+use super::{head, section};
+use crate::journal::Journal;
+use crate::journal::archive::{self, ArchiveRead, RawRows};
+use crate::journal::calm::calmly;
+use crate::journal::error::StoreError;
+use crate::journal::log::{Hold, LOG_FORMAT};
+use crate::journal::tokens::{self, Tokens};
+
+/// Bytes of entries that are read from the log at once.
+const ENTRIES_BYTES: usize = 256 << 10;
+
+/// A copy that is being taken.
+///
+/// It is of one moment: one state of the archive, the log up to the last entry that was shown with
+/// it, and the tokens a moment later, so that nobody speaks in it who is not known to it. It pins
+/// that state of the archive until its tables are read, and keeps the log from being dropped.
+pub struct Copying {
+    writer: Writer,
+    cursor: String,
+    last: u64,
+    taken_at: Millis,
+    stage: Stage,
+    archive: Option<Arc<ArchiveRead>>,
+    hold: Hold,
+    tokens: RawRows,
+}
+
+/// What comes next.
+enum Stage {
+    Head,
+    /// The tables still to come, the last one first, and the rows of the one under way.
+    Archive(Vec<String>, Option<(String, RawRows)>),
+    /// The entries after this one.
+    Log(u64),
+    Tokens,
+    End,
+    Ended,
+}
+
+impl Copying {
+    /// Begins a copy of what is committed now.
+    pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
+        // Before the view: what follows the view's archive in the log must not be dropped.
+        let hold = journal.log.hold();
+        let (archive, position) = {
+            let view = journal.views.view();
+            (view.archive(), view.position())
+        };
+        Self {
+            writer: Writer::default(),
+            cursor: journal.cursors.text(position),
+            last: position.entry(),
+            taken_at: now,
+            stage: Stage::Head,
+            archive: Some(archive),
+            hold,
+            tokens: Box::new(tokens.rows().map(|row| {
+                let (id, record) = row?;
+                Ok((id.to_le_bytes().to_vec(), record))
+            })),
+        }
+    }
+
+    /// The cursor of the last thing in it.
+    pub fn cursor(&self) -> &str {
+        &self.cursor
+    }
+
+    /// The place after the last thing in it.
+    pub fn position(&self) -> Position {
+        Position::after(self.last)
+    }
+
+    /// The next piece, of some hundred thousand bytes as a rule; `None` at the end. Waits for the
+    /// disk.
+    ///
+    /// # Errors
+    /// What the disk says, or [`StoreError::Damaged`]; the copy is worth nothing then.
+    pub fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        calmly("the store", || {
+            loop {
+                let (piece, next) = match std::mem::replace(&mut self.stage, Stage::Ended) {
+                    Stage::Head => self.head()?,
+                    Stage::Archive(tables, table) => self.table(tables, table)?,
+                    Stage::Log(after) => self.log(after)?,
+                    Stage::Tokens => self.tokens()?,
+                    Stage::End => (Some(std::mem::take(&mut self.writer).end()), Stage::Ended),
+                    Stage::Ended => return Ok(None),
+                };
+                self.stage = next;
+                if piece.is_some() {
+                    return Ok(piece);
+                }
+            }
+        })
+    }
+
+    fn head(&mut self) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+        let number = |number: u32| number.to_le_bytes().to_vec();
+        let mut rows = [
+            (head::ARCHIVE_FORMAT, number(archive::FORMAT)),
+            (head::LOG_FORMAT, number(LOG_FORMAT)),
+            (head::TOKENS_FORMAT, number(tokens::FORMAT)),
+            (head::CURSOR, self.cursor.clone().into_bytes()),
+            (head::LAST, self.last.to_le_bytes().to_vec()),
+            (head::TAKEN_AT, self.taken_at.0.to_le_bytes().to_vec()),
+        ]
+        .into_iter();
+        let mut bytes = self.writer.begin();
+        let rows = self.writer.rows(section::HEAD, &mut || Ok(rows.next()))?;
+        bytes.extend(rows.unwrap_or_default());
+        let mut tables = ArchiveRead::tables();
+        tables.reverse();
+        Ok((Some(bytes), Stage::Archive(tables, None)))
+    }
+
+    fn table(
+        &mut self,
+        mut tables: Vec<String>,
+        table: Option<(String, RawRows)>,
+    ) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+        let Some(archive) = &self.archive else { return Ok((None, Stage::Log(0))) };
+        let (name, mut rows) = match table {
+            Some(table) => table,
+            None => match tables.pop() {
+                Some(name) => {
+                    let rows = archive.rows(&name)?;
+                    (format!("{}{name}", section::ARCHIVE), rows)
+                }
+                None => {
+                    // Its pages are free again from here on.
+                    self.archive = None;
+                    let after = self.hold.first().saturating_sub(1).min(self.last);
+                    return Ok((None, Stage::Log(after)));
+                }
+            },
+        };
+        let piece = self.writer.rows(&name, &mut || rows.next().transpose())?;
+        let table = piece.is_some().then_some((name, rows));
+        Ok((piece, Stage::Archive(tables, table)))
+    }
+
+    fn log(&mut self, after: u64) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        let held = self.hold.log().scan(after, self.last, |raw| {
+            entries.push((raw.number, raw.bytes.to_vec()));
+            bytes += raw.bytes.len();
+            let enough = bytes >= ENTRIES_BYTES;
+            Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        if entries.is_empty() {
+            if held || after >= self.last {
+                return Ok((None, Stage::Tokens));
+            }
+            return Err(StoreError::damaged("the log", "it does not hold what it should"));
+        }
+        let mut entries = entries.into_iter().map(|(number, entry)| (number.to_le_bytes(), entry));
+        // A frame takes as many as were read, but for those that the last one made too many.
+        let mut given = after;
+        let piece = self.writer.rows(section::LOG, &mut || {
+            let next = entries.next();
+            given = next.as_ref().map_or(given, |(number, _)| u64::from_le_bytes(*number));
+            Ok(next)
+        })?;
+        Ok((piece, Stage::Log(given)))
+    }
+
+    fn tokens(&mut self) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+        let tokens = &mut self.tokens;
+        let piece = self.writer.rows(section::TOKENS, &mut || tokens.next().transpose())?;
+        let next = if piece.is_some() { Stage::Tokens } else { Stage::End };
+        Ok((piece, next))
+    }
+}

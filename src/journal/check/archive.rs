@@ -1,0 +1,90 @@
+//! The archive: what it says of itself, and that its tables are what its acts make of them.
+
+use parley_protocol::entry::Position;
+
+use super::log::Logged;
+use super::{Report, artifacts, threads};
+use crate::journal::archive::{ArchiveRead, First, Lengths, Maxima, Meta};
+use crate::journal::error::StoreError;
+use crate::journal::recovery::ARCHIVE_NAME as FILE;
+
+/// What a walk over the acts and artifacts has seen, to be compared with what there is.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Rows that the tables should have.
+    pub rows: Lengths,
+    /// The highest numbers.
+    pub maxima: Maxima,
+    /// Acts that the log should hold too.
+    pub logged_acts: u64,
+    /// Artifacts that it should.
+    pub logged_artifacts: u64,
+}
+
+pub(super) fn check(
+    meta: &Meta,
+    archive: &ArchiveRead,
+    logged: &Logged,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    check_meta(meta, archive, report);
+    let mut seen = Seen::default();
+    let logged_from = logged.first.unwrap_or(u64::MAX);
+    threads::check(archive, logged_from, &mut seen, report)?;
+    artifacts::check(archive, logged_from, &mut seen, report)?;
+    check_outcomes(archive, report)?;
+    let rows = archive.lengths()?;
+    if rows != seen.rows {
+        let detail = format!("its tables hold {rows:?}, its acts make {:?}", seen.rows);
+        report.find(FILE, detail);
+    }
+    let used = archive.progress().maxima;
+    if used.max(seen.maxima) != used {
+        report.find(FILE, format!("{:?} are used, beyond {used:?}", seen.maxima));
+    }
+    if (logged.acts, logged.artifacts) != (seen.logged_acts, seen.logged_artifacts) {
+        report.find(FILE, "it holds acts or artifacts that the log does not");
+    }
+    report.counts.threads = rows.heads;
+    report.counts.acts = rows.acts;
+    report.counts.claims = rows.claims;
+    report.counts.artifacts = rows.artifacts;
+    Ok(())
+}
+
+fn check_meta(meta: &Meta, archive: &ArchiveRead, report: &mut Report) {
+    let rising = meta.past.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
+    let past = meta.past.last().is_none_or(|(era, _)| *era < meta.era);
+    if !rising || !past || meta.era == 0 {
+        report.find(FILE, "its eras do not rise");
+    }
+    let end = Position::after(report.counts.last_entry);
+    if meta.past.iter().any(|(_, last)| *last > end) {
+        report.find(FILE, "an era before ended after the last entry");
+    }
+    if archive.progress().maxima.entry > report.counts.last_entry {
+        report.find(FILE, "entries that it has counted are missing");
+    }
+}
+
+fn check_outcomes(archive: &ArchiveRead, report: &mut Report) -> Result<(), StoreError> {
+    for kept in archive.outcomes()? {
+        let kept = kept?;
+        report.counts.outcomes += 1;
+        let act = match &kept.remembered.outcome {
+            First::Act { thread, entry } => Some((*thread, *entry)),
+            First::Claim { entry, claim } => Some((claim.thread, *entry)),
+            First::Published(_) | First::Other(_) => None,
+        };
+        let mut good = kept.bucket <= archive.progress().bucket;
+        if let Some((thread, entry)) = act {
+            let key = archive.act(thread, entry)?.and_then(|act| act.key);
+            let content = kept.remembered.content;
+            good &= key.is_some_and(|key| key.key == kept.digest && key.content == content);
+        }
+        if !good {
+            report.find(FILE, "an outcome is remembered of what did not come under its key");
+        }
+    }
+    Ok(())
+}

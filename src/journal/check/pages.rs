@@ -1,0 +1,138 @@
+//! The pages of one file.
+
+use redb::{Builder, Database, StorageBackend};
+
+use super::Report;
+use crate::journal::archive::Boxed;
+use crate::journal::calm::open_database;
+use crate::journal::disk::Disk;
+use crate::journal::error::StoreError;
+use crate::journal::migration::Kind;
+use crate::journal::still::StillDisk;
+
+/// Bytes of page cache.
+const CACHE_BYTES: usize = 16 << 20;
+
+/// Verifies the checksum of every page that the last commit of the file `name` holds, and its
+/// format. `is_last`: whether it is the log's last segment.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check(
+    disk: &StillDisk,
+    name: &str,
+    kind: Kind,
+    is_last: bool,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
+    let header = Header::read(name, &*file)?;
+    // Read only by whoever makes tokens, a file of them that goes back one commit would show no
+    // gap: a token revoked would be good again.
+    if kind == Kind::Tokens && header.is_older() {
+        report.find(name, "another commit than the last one is taken for the last one");
+    }
+    let database = match header.strictly(name, file) {
+        Ok(database) => database,
+        // A power cut may tear the last commit of a segment that was being written, which nobody
+        // was told of. A later segment that follows without a gap proves that nothing is missing.
+        Err(_) if kind == Kind::Log && !is_last && !is_closed(disk, name)? => {
+            let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
+            verified(name, file)?
+        }
+        Err(error) => return Err(error),
+    };
+    check_format(name, kind, &database, report)
+}
+
+fn check_format(
+    name: &str,
+    kind: Kind,
+    database: &Database,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    match kind.stated(database)? {
+        Some(format) if format == kind.known() => {
+            let formats = &mut report.formats;
+            match kind {
+                Kind::Archive => formats.archive = Some(format),
+                Kind::Log => formats.log = Some(format),
+                Kind::Tokens => formats.tokens = Some(format),
+            }
+        }
+        Some(found) if found > kind.known() => {
+            let (file, known) = (name.to_owned(), kind.known());
+            return Err(StoreError::NewerFormat { file, found, known });
+        }
+        Some(older) => {
+            let detail = format!("it has the older format {older}: start the server once");
+            report.find(name, detail);
+        }
+        None => report.find(name, "it does not state its format"),
+    }
+    Ok(())
+}
+
+/// The first bytes of a database, in the form that redb documents: which of its two commits is
+/// the last one.
+struct Header([u8; Self::BYTES]);
+
+impl Header {
+    const BYTES: usize = 320;
+    /// Flags: which slot is the last commit, and whether that one is whole for certain.
+    const FLAGS: usize = 9;
+    const SECOND_SLOT: u8 = 1;
+    const TWO_PHASE: u8 = 4;
+    /// The number of the commit in each slot.
+    const COMMITS: [usize; 2] = [64 + 104, 192 + 104];
+
+    fn read(name: &str, file: &dyn StorageBackend) -> Result<Self, StoreError> {
+        let error = |error| StoreError::io(name, error);
+        let mut header = [0; Self::BYTES];
+        if file.len().map_err(error)? < Self::BYTES as u64 {
+            return Err(StoreError::damaged(name, "it is too short for a database"));
+        }
+        file.read(0, &mut header).map_err(error)?;
+        Ok(Self(header))
+    }
+
+    /// Whether the other slot holds a later commit than the one that counts.
+    fn is_older(&self) -> bool {
+        let commit = |slot: usize| {
+            let at = Self::COMMITS[slot];
+            u64::from_le_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
+        };
+        let last = usize::from(self.0[Self::FLAGS] & Self::SECOND_SLOT);
+        commit(1 - last) > commit(last)
+    }
+
+    /// Opens the database, if its last commit is whole: the database would go back to the one
+    /// before without a word, but for one that was written in two phases.
+    fn strictly(&self, name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+        // What is written to a still disk stays in memory.
+        let flags = self.0[Self::FLAGS] | Self::TWO_PHASE;
+        file.write(Self::FLAGS as u64, &[flags]).map_err(|error| StoreError::io(name, error))?;
+        verified(name, file)
+    }
+}
+
+/// Opens the database with every checksum verified.
+fn verified(name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
+    open_database(name, &builder, Boxed(file))
+}
+
+/// Whether the file was closed in good order.
+fn is_closed(disk: &StillDisk, name: &str) -> Result<bool, StoreError> {
+    let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
+    match open_database(name, &builder, Boxed(file)) {
+        Ok(_) => Ok(true),
+        Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}

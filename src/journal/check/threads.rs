@@ -1,0 +1,135 @@
+//! Threads: each made again from its acts, and compared with what is stored of it.
+
+use std::collections::BTreeMap;
+
+use parley_protocol::entry::Due;
+use parley_protocol::head::Head;
+use parley_protocol::ids::{MessageId, ThreadId};
+use parley_protocol::thread::Thread;
+
+use super::Report;
+use super::archive::Seen;
+use crate::journal::archive::{ArchiveRead, Maxima, Retraction, retraction};
+use crate::journal::error::StoreError;
+use crate::journal::recovery::ARCHIVE_NAME as FILE;
+use crate::journal::view::next;
+
+/// What the acts of a thread make.
+struct Made {
+    thread: Option<Thread>,
+    retractions: BTreeMap<MessageId, Retraction>,
+    /// Whether the thread was once as its snapshot is; `None` if it has none.
+    was_snapshot: Option<bool>,
+}
+
+/// Makes every thread again. Acts from `logged_from` on should be in the log.
+pub(super) fn check(
+    archive: &ArchiveRead,
+    logged_from: u64,
+    seen: &mut Seen,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    for row in archive.heads(0, false)? {
+        let (thread, head) = row?;
+        let id = ThreadId(thread);
+        seen.rows.heads += 1;
+        let checked = head.read().and_then(|head| {
+            let made = make(archive, id, logged_from, seen)?;
+            compare(archive, &head, &made, seen)
+        });
+        match checked {
+            Ok(None) => {}
+            Ok(Some(detail)) => report.find(FILE, format!("{id} {detail}")),
+            Err(error) => report.fail(FILE, error),
+        }
+    }
+    for row in archive.snapshot_threads()? {
+        let (thread, ()) = row?;
+        seen.rows.snapshots += 1;
+        if archive.head(ThreadId(thread))?.is_none() {
+            report.find(FILE, format!("{} has a snapshot and no head", ThreadId(thread)));
+        }
+    }
+    Ok(())
+}
+
+fn make(
+    archive: &ArchiveRead,
+    id: ThreadId,
+    logged_from: u64,
+    seen: &mut Seen,
+) -> Result<Made, StoreError> {
+    let snapshot = archive.snapshot(id)?;
+    let mut made = Made {
+        thread: None,
+        retractions: BTreeMap::new(),
+        was_snapshot: snapshot.as_ref().map(|_| false),
+    };
+    let mut is_whole = true;
+    for row in archive.acts(id, 0)? {
+        let (entry, act) = row?;
+        seen.rows.acts += 1;
+        seen.logged_acts += u64::from(entry >= logged_from);
+        seen.maxima = seen.maxima.max(Maxima::of_act(entry, &act));
+        is_whole &= act.thread == id && entry <= archive.upto();
+        if !is_whole {
+            made.thread = None;
+            continue;
+        }
+        made.thread = next(made.thread, entry, &act);
+        is_whole = made.thread.is_some();
+        made.retractions.extend(retraction(&act));
+        if let Some(snapshot) = &snapshot
+            && made.thread.as_ref() == Some(snapshot)
+        {
+            made.was_snapshot = Some(true);
+        }
+    }
+    Ok(made)
+}
+
+/// What is wrong with what is stored of a thread, if anything is.
+fn compare(
+    archive: &ArchiveRead,
+    head: &Head,
+    made: &Made,
+    seen: &mut Seen,
+) -> Result<Option<&'static str>, StoreError> {
+    let Some(thread) = &made.thread else { return Ok(Some("lacks an act")) };
+    if thread.head() != head {
+        return Ok(Some("is not what its acts make of it"));
+    }
+    if made.was_snapshot == Some(false) {
+        return Ok(Some("was never as its snapshot is"));
+    }
+    seen.rows.retracted += made.retractions.len() as u64;
+    if archive.retractions(head.id)? != made.retractions {
+        return Ok(Some("shows other messages as retracted than were"));
+    }
+    let mut stored = archive.claims(head.id, 0)?;
+    for claim in thread.claims() {
+        seen.rows.claims += 1;
+        seen.rows.claim_threads += 1;
+        let same = stored.next().transpose()?.is_some_and(|(_, stored)| stored == *claim);
+        if !same || archive.claim_thread(claim.id)? != Some(head.id) {
+            return Ok(Some("has other claims than its acts make"));
+        }
+    }
+    seen.rows.updated += 1;
+    if archive.updated_at(head.position.entry())? != Some(head.id) {
+        return Ok(Some("is not listed by its last change"));
+    }
+    Ok(standing(archive, head, seen)?.then_some("does not wait as listed"))
+}
+
+/// Whether the question of `head` is not listed as it stands.
+fn standing(archive: &ArchiveRead, head: &Head, seen: &mut Seen) -> Result<bool, StoreError> {
+    let Some(awaiting) = &head.awaiting else { return Ok(false) };
+    seen.rows.waiting += 1;
+    let participant = match &awaiting.due {
+        Due::Anyone => &awaiting.asker,
+        Due::Participant(due) => due,
+    };
+    let row = archive.standing(head)?;
+    Ok(!row.is_some_and(|row| row.thread == head.id && row.participant == *participant))
+}

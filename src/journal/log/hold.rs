@@ -1,0 +1,48 @@
+//! Keeping the log from dropping what a copy still has to read.
+
+use std::sync::Arc;
+
+use super::Log;
+
+/// As long as it lives, nothing that the log held when it was taken is dropped: the disk fills up
+/// by what is said meanwhile and no more.
+#[derive(Debug)]
+pub struct Hold {
+    log: Arc<Log>,
+    first: u64,
+}
+
+impl Log {
+    /// Holds all that is held now.
+    pub fn hold(self: &Arc<Self>) -> Hold {
+        let mut segments = self.segments();
+        let first = segments.by_first.first_key_value().map_or(u64::MAX, |(first, _)| *first);
+        *segments.holds.entry(first).or_default() += 1;
+        drop(segments);
+        Hold { log: Arc::clone(self), first }
+    }
+}
+
+impl Hold {
+    /// The lowest number that is held.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut segments = self.log.segments();
+        if let Some(count) = segments.holds.get_mut(&self.first) {
+            *count -= 1;
+            if *count == 0 {
+                segments.holds.remove(&self.first);
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! A copy of everything while the forum goes on (operations.md §1), at its reader's pace.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use parley_protocol::refusal::{Reason, Refusal, Result};
+
+use super::Forum;
+use crate::journal::backup::Copying;
+use crate::journal::error::StoreError;
+use crate::journal::tokens::Tokens;
+
+/// Copies at a time: each pins pages of the archive and keeps the log from being dropped.
+pub(super) const BACKUPS_MAX: usize = 1;
+/// When to ask again, in milliseconds, while another copy is being taken.
+const RETRY_AFTER_MS: u64 = 10_000;
+
+/// A copy on its way.
+pub struct Backup<S> {
+    /// The text of its cursor.
+    pub cursor: String,
+    /// Its bytes; an error cuts it short, so that nobody takes it for the whole.
+    pub pieces: S,
+}
+
+impl Forum {
+    /// Begins a copy of all that is committed, and of `tokens`. It holds one piece in memory, no
+    /// thread while its reader is slow, and ends with the stream.
+    ///
+    /// # Errors
+    /// 503 `overloaded` while [`BACKUPS_MAX`] are being taken.
+    pub fn backup(
+        &self,
+        tokens: &Tokens,
+    ) -> Result<Backup<impl Stream<Item = std::result::Result<Bytes, StoreError>> + Send + use<>>>
+    {
+        let permit = Arc::clone(&self.inner.backups).try_acquire_owned();
+        let permit = permit.map_err(|_| {
+            let detail = "Another copy is being taken. Wait until it is complete.";
+            Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
+        })?;
+        let copying = Copying::begin(&self.inner.around.journal, tokens, self.now());
+        let cursor = copying.cursor().to_owned();
+        let pieces = stream::unfold(Some((copying, permit)), |state| async move {
+            let (mut copying, permit) = state?;
+            let read = tokio::task::spawn_blocking(move || (copying.piece(), copying)).await;
+            let (piece, copying) = match read {
+                Ok((piece, copying)) => (piece.transpose()?, Some((copying, permit))),
+                Err(_) => (Err(StoreError::damaged("the store", "it could not be read")), None),
+            };
+            if let Err(error) = &piece {
+                tracing::error!(%error, "a copy broke off");
+                return Some((piece.map(Bytes::from), None));
+            }
+            Some((piece.map(Bytes::from), copying))
+        });
+        Ok(Backup { cursor, pieces })
+    }
+}

@@ -1,0 +1,178 @@
+//! A copy that is taken while everybody speaks.
+
+use std::io::{BufRead, BufReader};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+
+use super::forum::{Shown, read};
+use super::site::{Dice, Folder, Server, ask_for, backup, get, position, post, restore, run, send};
+
+/// Writers at once.
+const WRITERS: u64 = 4;
+/// Acts that are there before the copy begins.
+const BEFORE: u64 = 200;
+
+/// Goal: a copy taken under load is of one moment: every thread reads the same up to its cursor,
+/// nothing acknowledged before it is missing, cursors up to it are good and later ones are not, a
+/// listener resumes where it was. Method: writers and a listener during the copy and after it;
+/// restored elsewhere, checked, read, compared.
+#[test]
+fn under_load() {
+    let folder = Folder::new("load");
+    let source = Server::start(&folder.text("data"));
+    let mut dice = Dice::printed();
+    let told = Told::default();
+    let (mut heard, mut cursor, mut before) = (0, String::new(), Vec::new());
+    let tokens: Vec<_> = (0..WRITERS)
+        .map(|n| source.token(&json!({ "handle": format!("w{n}"), "rights": ["read", "write"] })))
+        .collect();
+    std::thread::scope(|scope| {
+        for token in &tokens {
+            let (dice, source, told) = (Dice(dice.below(u64::MAX)), &source, &told);
+            scope.spawn(move || speak(source, token, dice, told));
+        }
+        let listener = scope.spawn(|| listen(&source, &told));
+        told.wait_for(BEFORE);
+        before = told.texts.lock().unwrap().clone();
+        cursor = backup(&source, &folder.text("copy"));
+        told.wait_for(2 * BEFORE);
+        told.enough.store(true, Ordering::Relaxed);
+        heard = listener.join().unwrap();
+    });
+    assert!(heard > 20, "the listener heard {heard}");
+    let shown = read(source.address, &source.admin);
+    restore(&folder.text("copy"), &folder.text("restored"));
+    run(&["check", "--data", &folder.text("restored")]).succeeded();
+    let back = Server::start(&folder.text("restored"));
+    let found = read(back.address, &source.admin);
+    compare(&shown, &found, position(&cursor));
+    let texts: Vec<_> = found.threads.values().flat_map(|thread| &thread.messages).collect();
+    for text in &before {
+        assert!(texts.iter().any(|message| message["body"] == text.as_str()), "{text}");
+    }
+    resume(&back, &tokens[0], &cursor, &shown, &source);
+    back.stop();
+    run(&["check", "--data", &folder.text("restored")]).succeeded();
+}
+
+/// What the writers were told.
+#[derive(Default)]
+struct Told {
+    acts: AtomicU64,
+    texts: std::sync::Mutex<Vec<String>>,
+    enough: AtomicBool,
+    moved: std::sync::Condvar,
+}
+
+impl Told {
+    fn said(&self, text: String) {
+        self.acts.fetch_add(1, Ordering::Relaxed);
+        self.texts.lock().unwrap().push(text);
+        self.moved.notify_all();
+    }
+
+    fn wait_for(&self, acts: u64) {
+        let texts = self.texts.lock().unwrap();
+        drop(self.moved.wait_while(texts, |texts| (texts.len() as u64) < acts).unwrap());
+    }
+}
+
+/// Opens threads and speaks in each for a while.
+fn speak(server: &Server, token: &str, mut dice: Dice, told: &Told) {
+    let mut thread = Value::Null;
+    for number in 0.. {
+        if told.enough.load(Ordering::Relaxed) {
+            return;
+        }
+        let text = format!("{} {number}", &token[..12]);
+        let mut body = json!({ "kind": "ask", "body": text });
+        if !thread.is_null() && dice.below(6) > 0 {
+            body["kind"] = "inform".into();
+            body["thread"] = thread.clone();
+        }
+        let answer = post(server.address, token, "/v1/messages", &body);
+        assert!(answer["message"].is_object(), "{answer}");
+        thread = answer["thread"]["id"].clone();
+        told.said(text);
+    }
+}
+
+/// Follows the feed until there is enough; gives how many messages came.
+fn listen(server: &Server, told: &Told) -> u64 {
+    let line = "GET /v1/feed?scope=all";
+    let socket = feed(server, &server.admin, line);
+    let mut messages = 0;
+    for line in BufReader::new(socket).lines() {
+        messages += u64::from(line.unwrap() == "event: message");
+        if told.enough.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    messages
+}
+
+fn feed(server: &Server, token: &str, line: &str) -> std::net::TcpStream {
+    send(server.address, token, line, "Accept: text/event-stream", "")
+}
+
+/// What was restored is what the source had shown up to the position.
+fn compare(source: &Shown, restored: &Shown, upto: u64) {
+    let mut same = 0;
+    for (path, found) in &restored.threads {
+        let shown = &source.threads[path];
+        assert!(found.position <= upto, "{path}");
+        if shown.position <= upto {
+            assert_eq!(found, shown, "{path}");
+            same += 1;
+        } else {
+            assert!(found.messages.len() < shown.messages.len(), "{path}");
+            for (one, other) in found.messages.iter().zip(&shown.messages) {
+                let fixed = |message: &Value| {
+                    let names = ["id", "parent", "kind", "from", "body", "created_at"];
+                    names.map(|name| message[name].clone())
+                };
+                assert_eq!(fixed(one), fixed(other), "{path}");
+            }
+            assert!(shown.events.starts_with(&found.events), "{path}");
+        }
+    }
+    assert!(same > 10, "{same} threads stood still");
+    let early = source.threads.values().filter(|thread| thread.position <= upto).count();
+    assert_eq!(same, early, "no thread is missing");
+}
+
+/// Cursors up to the copy are good, also for a feed; those given later are not, and say why.
+fn resume(back: &Server, token: &str, cursor: &str, shown: &Shown, source: &Server) {
+    get(back.address, token, &format!("/v1/inbox?since={cursor}"));
+    let later = shown.threads.iter().max_by_key(|(_, thread)| thread.position).unwrap().0;
+    let later = get(source.address, token, later);
+    let later = later["cursor"].as_str().unwrap();
+    assert!(position(later) > position(cursor));
+    for (path, kind) in [("inbox", "application/json"), ("feed", "text/event-stream")] {
+        let line = format!("GET /v1/{path}?since={later}");
+        let problem = ask_for(kind, back.address, token, &line, "").json();
+        assert_eq!(problem["reason"], "invalid_cursor", "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("restored"), "{problem}");
+    }
+    // From an early cursor on, the feed tells the rest of what the copy holds.
+    let first = shown.threads.values().map(|thread| thread.position).min().unwrap();
+    let path = shown.threads.iter().find(|(_, thread)| thread.position == first).unwrap().0;
+    let since = get(source.address, token, path);
+    let since = since["cursor"].as_str().unwrap();
+    let socket = feed(back, token, &format!("GET /v1/feed?scope=all&since={since}"));
+    let mut last = None;
+    for line in BufReader::new(socket).lines() {
+        let line = line.unwrap();
+        if line == "event: caught_up" {
+            break;
+        }
+        if let Some(id) = line.strip_prefix("id: ") {
+            let place = position(id);
+            assert!(last.is_none_or(|last| last < place) && place <= position(cursor), "{line}");
+            last = Some(place);
+        }
+    }
+    let last = last.expect("frames");
+    assert_eq!(last / 16, position(cursor) / 16, "up to the last entry");
+}

@@ -1,0 +1,4 @@
+//! See `src/json.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parley_fuzz::json::run(bytes));
