@@ -21,8 +21,9 @@ fn number(variable: &str) -> Option<u64> {
 /// Goal: whatever happens, and in whatever order, nothing acknowledged is lost, no refusal is taken
 /// back, listeners and inboxes are told what is so, and every caller has its answer. Method: the
 /// shipped parts under seeded delays, panics, crashes, failing disks, clock jumps, slow listeners,
-/// retries and revocations, compared after every step with what the language makes of the log.
-/// `PARLEY_SEEDS` says how many seeds, `PARLEY_SEED` which is the first, `PARLEY_STEPS` how long.
+/// repeated calls and revocations, compared after each step with what the language makes of the
+/// log. `PARLEY_SEEDS` says how many seeds, `PARLEY_SEED` which is the first, `PARLEY_STEPS` how
+/// long a run is.
 #[test]
 fn seeds() {
     let (first, count) = (number("PARLEY_SEED").unwrap_or(1), number("PARLEY_SEEDS"));
