@@ -142,7 +142,7 @@ async fn anybody() {
         let ada = model("ada");
         let mut threads = Vec::new();
         for n in 0..40 {
-            threads.push(open(&engine, &ada, &format!("{n}")).await);
+            threads.push(open(&engine, &ada, &format!("thread {n}")).await);
         }
         let mut told: Vec<Vec<String>> = vec![Vec::new(); threads.len()];
         for round in 0..10 {
