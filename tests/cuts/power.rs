@@ -4,11 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use parley::clock::{Clock, SystemClock};
+use parley::clock::SystemClock;
 use parley::journal::Step;
-use parley::journal::check::check;
-use parley::journal::disk::Disk;
-use parley::journal::tokens::Tokens;
+use parley::journal::check::check_disk;
+use parley::journal::still::StillDisk;
 
 use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::load::{Recording, options, record};
@@ -18,10 +17,8 @@ use crate::{Extent, WORKERS};
 
 /// Of so many writes one is looked at, where not all are.
 const STRIDE: usize = 16;
-/// Of so many cuts one is followed by another act, and by a second cut.
+/// Of so many cuts one is followed by another act, by a second cut and by a check of the store.
 const GOES_ON: usize = 16;
-/// Of so many cuts one is handed to `parley check`, once the store is closed in good order.
-const CHECKED: usize = 64;
 /// Of so many commits one is followed through each moment of its own recovery.
 const RECOVERIES: usize = 20;
 
@@ -30,7 +27,7 @@ const RECOVERIES: usize = 20;
 /// Method: the load's deeds are played anew, one by one; before each write half of it is done and
 /// the process killed, after it some of the sectors that were not synced stay; around each sync
 /// all that was not synced is forgotten. Each time the store is opened and audited, and now and
-/// then goes on, or is given to `parley check`. A failing moment names its place on the tape.
+/// then goes on. A failing moment names its place on the tape.
 #[test]
 fn each_write_and_each_sync() {
     let extent = Extent::read(STRIDE);
@@ -97,10 +94,6 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     assert!(last == mark.told || last == mark.asked, "{}: {last} entries", what());
     let audit = |rig: &Rig| recording.shadow.audit(&rig.journal.view(), last, at as u64);
     audit(&rig).unwrap_or_else(|found| panic!("{}: {found}", what()));
-    if at.is_multiple_of(CHECKED) {
-        rig.finish();
-        return checked(&left, &what());
-    }
     if !at.is_multiple_of(GOES_ON) {
         return;
     }
@@ -115,24 +108,13 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let thread = stored.entry.act().unwrap().thread;
     let head = rig.journal.view().head(thread).unwrap();
     assert_eq!(head, stored.head, "{}", what());
-}
-
-/// Holds that `parley check` finds nothing wrong with what lies on `disk`, as files in a folder.
-fn checked(disk: &FaultyDisk, what: &str) {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    // The load makes no tokens; every store has some.
-    let tokens = Tokens::open(Arc::new(disk.clone()), "local", Arc::clone(&clock)).unwrap();
-    drop(tokens);
-    let name = format!("cuts-{}-{:?}", std::process::id(), std::thread::current().id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    for name in disk.list().unwrap() {
-        std::fs::write(folder.join(&name), disk.bytes_of(&name)).unwrap();
-    }
-    let report = check(&folder, clock);
-    std::fs::remove_dir_all(&folder).unwrap();
-    let report = report.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(report.is_good(), "{what}: {:?}", report.findings);
+    drop(rig);
+    let checked = StillDisk::over(Arc::new(left), Path::new("the disk")).unwrap();
+    let report = check_disk(checked, Arc::new(SystemClock)).unwrap();
+    // There are no tokens beside this journal, and nothing else is to be found.
+    let found: Vec<_> = report.findings.iter().filter(|it| it.file != "tokens.redb").collect();
+    assert!(found.is_empty(), "{}: {found:?}", what());
+    assert_eq!(report.counts.last_entry, last + 1, "{}", what());
 }
 
 /// Goal: a start that is cut off itself takes nothing along. Method: now and then in the load the
