@@ -237,6 +237,21 @@ impl Work {
         Ok(Crew(writers))
     }
 
+    /// Lets each writer write once, so that its connection is one that the server knows.
+    pub async fn greet(self: &Arc<Self>, crew: Crew) -> anyhow::Result<Crew> {
+        let greeting = crew.0.into_iter().map(|mut writer| {
+            tokio::spawn(async move {
+                let slot = writer.index % writer.work.slots.len();
+                writer.step(slot, false).await.map(|_| writer)
+            })
+        });
+        let mut writers = Vec::new();
+        for greeted in greeting.collect::<Vec<_>>() {
+            writers.push(greeted.await??);
+        }
+        Ok(Crew(writers))
+    }
+
     /// Writes as long as it takes until one act is acknowledged; gives how long that was.
     pub async fn first_answer(self: &Arc<Self>) -> anyhow::Result<Duration> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;

@@ -100,7 +100,9 @@ async fn fetch(client: &Client, draft: &mut Draft) -> Outcome {
 
 /// Copies the store in a folder that no server holds, in which nothing changes.
 fn copy(folder: Arc<FolderDisk>, draft: &mut Draft) -> Result<(), StoreError> {
-    let (disk, clock): (Arc<dyn Disk>, _) = (Arc::new(StillDisk::over(folder)?), SystemClock);
+    let path = folder.path().to_owned();
+    let disk: Arc<dyn Disk> = Arc::new(StillDisk::over(folder, &path)?);
+    let clock = SystemClock;
     let opened = Journal::open(options::Options::default(), Arc::clone(&disk), Arc::new(clock))?;
     let tokens = Tokens::open(disk, "", Arc::new(clock))?;
     let mut copying = Copying::begin(&opened.journal, &tokens, clock.now());

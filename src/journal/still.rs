@@ -14,57 +14,27 @@ use super::error::StoreError;
 use super::log::backend::Overlay;
 use super::recovery::ARCHIVE_NAME;
 
-/// A folder beneath a memory that takes what is written. Its files are opened for reading only.
+/// A disk beneath a memory that takes what is written.
 #[derive(Debug)]
 pub struct StillDisk {
-    path: PathBuf,
-    /// Files made here; they stand before the folder's.
+    below: Arc<dyn Disk>,
+    /// Files made here; they stand before those below.
     made: MemoryDisk,
-    /// Files of the folder that were removed here.
+    /// Files below that were removed here.
     gone: Mutex<BTreeSet<String>>,
-    _held: Held,
-}
-
-/// What keeps a server from the folder, for as long as it lives.
-#[derive(Debug)]
-enum Held {
-    /// The lock, where there is one.
-    Lock { _lock: Option<File> },
-    /// Whoever has taken the folder.
-    Folder { _disk: Arc<FolderDisk> },
 }
 
 impl StillDisk {
-    /// The store in the folder at `path`, which no server may hold meanwhile.
+    /// The store on the disk `below`, which lies in `folder`.
     ///
     /// # Errors
-    /// [`StoreError::NoStore`], [`StoreError::Locked`], [`StoreError::Unfinished`],
-    /// [`StoreError::Io`].
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let held = Held::Lock { _lock: FolderDisk::look(path)? };
-        Self::of(path, held)
-    }
-
-    /// The store in a folder that is taken already.
-    ///
-    /// # Errors
-    /// [`StoreError::NoStore`].
-    pub fn over(disk: Arc<FolderDisk>) -> Result<Self, StoreError> {
-        let path = disk.path().to_owned();
-        Self::of(&path, Held::Folder { _disk: disk })
-    }
-
-    fn of(path: &Path, held: Held) -> Result<Self, StoreError> {
-        if !path.join(ARCHIVE_NAME).is_file() {
-            return Err(StoreError::NoStore { folder: path.to_owned() });
+    /// [`StoreError::NoStore`], [`StoreError::Io`].
+    pub fn over(below: Arc<dyn Disk>, folder: &Path) -> Result<Self, StoreError> {
+        let names = below.list().map_err(|error| StoreError::io("the data folder", error))?;
+        if !names.iter().any(|name| name == ARCHIVE_NAME) {
+            return Err(StoreError::NoStore { folder: folder.to_owned() });
         }
-        let (made, gone) = (MemoryDisk::default(), Mutex::default());
-        Ok(Self { path: path.to_owned(), made, gone, _held: held })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+        Ok(Self { below, made: MemoryDisk::default(), gone: Mutex::default() })
     }
 
     fn gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -74,20 +44,17 @@ impl StillDisk {
     fn has_made(&self, name: &str) -> io::Result<bool> {
         Ok(self.made.list()?.iter().any(|made| made == name))
     }
-
-    /// The file `name` of the folder, as it is there.
-    fn below(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        if self.gone().contains(name) {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let file = ReadFile(File::open(self.path.join(name))?);
-        Ok(Box::new(Overlay::new(Box::new(file))?))
-    }
 }
 
 impl Disk for StillDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        if self.has_made(name)? { self.made.open(name) } else { self.below(name) }
+        if self.has_made(name)? {
+            return self.made.open(name);
+        }
+        if self.gone().contains(name) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(Box::new(Overlay::new(self.below.open(name)?)?))
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
@@ -99,10 +66,8 @@ impl Disk for StillDisk {
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names: BTreeSet<_> = self.made.list()?.into_iter().collect();
-        for entry in fs::read_dir(&self.path)? {
-            let name = entry?.file_name().into_string();
-            names.extend(name.ok().filter(|name| !self.gone().contains(name)));
-        }
+        let below = self.below.list()?;
+        names.extend(below.into_iter().filter(|name| !self.gone().contains(name)));
         Ok(names.into_iter().collect())
     }
 
@@ -134,6 +99,68 @@ impl Disk for StillDisk {
     }
 }
 
+/// A folder whose files are opened for reading only, and which no server can take meanwhile.
+#[derive(Debug)]
+pub struct ReadFolder {
+    path: PathBuf,
+    /// Locked as long as it is open; there may be none.
+    _lock: Option<File>,
+}
+
+impl ReadFolder {
+    /// The folder at `path`, in which nothing is changed, the lock neither.
+    ///
+    /// # Errors
+    /// [`StoreError::NoStore`] if there is no such folder, [`StoreError::Locked`],
+    /// [`StoreError::Unfinished`], [`StoreError::Io`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if !path.is_dir() {
+            return Err(StoreError::NoStore { folder: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), _lock: FolderDisk::look(path)? })
+    }
+}
+
+fn refused<T>() -> io::Result<T> {
+    Err(io::ErrorKind::PermissionDenied.into())
+}
+
+impl Disk for ReadFolder {
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        Ok(Box::new(ReadFile(File::open(self.path.join(name))?)))
+    }
+
+    fn create(&self, _: &str) -> io::Result<Box<dyn StorageBackend>> {
+        refused()
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(&self.path)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(Result::transpose).collect()
+    }
+
+    fn remove(&self, _: &str) -> io::Result<()> {
+        refused()
+    }
+
+    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
+        refused()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(0)
+    }
+}
+
 /// A file that is open for reading only.
 #[derive(Debug)]
 struct ReadFile(File);
@@ -148,7 +175,7 @@ impl StorageBackend for ReadFile {
     }
 
     fn set_len(&self, _: u64) -> io::Result<()> {
-        Err(io::ErrorKind::PermissionDenied.into())
+        refused()
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -156,6 +183,6 @@ impl StorageBackend for ReadFile {
     }
 
     fn write(&self, _: u64, _: &[u8]) -> io::Result<()> {
-        Err(io::ErrorKind::PermissionDenied.into())
+        refused()
     }
 }

@@ -59,7 +59,7 @@ fn over_http() {
     let reader = server.token(&json!({ "handle": "r", "rights": ["read", "write"] }));
     for (token, line, status, reason) in [
         ("", "GET /v1/backup", 401, "token_unknown"),
-        (&*reader, "GET /v1/backup", 403, "right_missing"),
+        (&*reader, "GET /v1/backup", 403, "token_right_missing"),
         (&server.admin, "POST /v1/backup", 405, "method_not_allowed"),
         (&server.admin, "GET /v1/backup?since=1", 400, "invalid_parameter"),
     ] {

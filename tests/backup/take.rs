@@ -92,7 +92,7 @@ async fn one_at_a_time() {
         longest = longest.max(piece.len());
         copy.extend_from_slice(&piece);
     }
-    assert!(longest < PIECE_MAX && copy.len() > 4 * PIECE_MAX, "{longest} of {}", copy.len());
+    assert!(longest < PIECE_MAX && copy.len() > 2 * PIECE_MAX, "{longest} of {}", copy.len());
     let folder = Folder::new("take");
     std::fs::write(folder.path("copy"), &copy).unwrap();
     let cursor = parley::journal::backup::verify(&folder.path("copy")).unwrap();

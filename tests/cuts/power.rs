@@ -1,8 +1,13 @@
 //! The power goes, or the process is killed, at each moment of the load.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
+use parley::clock::SystemClock;
 use parley::journal::Step;
+use parley::journal::check::check_disk;
+use parley::journal::still::StillDisk;
 
 use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::load::{Recording, options, record};
@@ -12,7 +17,7 @@ use crate::{Extent, WORKERS};
 
 /// Of so many writes one is looked at, where not all are.
 const STRIDE: usize = 16;
-/// Of so many cuts one is followed by another act, and by a second cut.
+/// Of so many cuts one is followed by another act, by a second cut and by a check of the store.
 const GOES_ON: usize = 16;
 /// Of so many commits one is followed through each moment of its own recovery.
 const RECOVERIES: usize = 20;
@@ -103,6 +108,13 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let thread = stored.entry.act().unwrap().thread;
     let head = rig.journal.view().head(thread).unwrap();
     assert_eq!(head, stored.head, "{}", what());
+    drop(rig);
+    let checked = StillDisk::over(Arc::new(left), Path::new("the disk")).unwrap();
+    let report = check_disk(checked, Arc::new(SystemClock)).unwrap();
+    // There are no tokens beside this journal, and nothing else is to be found.
+    let found: Vec<_> = report.findings.iter().filter(|it| it.file != "tokens.redb").collect();
+    assert!(found.is_empty(), "{}: {found:?}", what());
+    assert_eq!(report.counts.last_entry, last + 1, "{}", what());
 }
 
 /// Goal: a start that is cut off itself takes nothing along. Method: now and then in the load the

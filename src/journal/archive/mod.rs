@@ -28,7 +28,7 @@ use crate::clock::entropy;
 
 pub use read::ArchiveRead;
 pub(super) use read::{LazyHead, Referrer, Rows};
-pub(super) use rows::{NextRow, RawRows, Refill};
+pub(super) use rows::{NextRow, RawRow, RawRows, Refill};
 pub use tables::Retraction;
 pub(super) use tables::meta_row::FORMAT as FORMAT_ROW;
 pub(super) use tables::{META, Waiting, damaged};

@@ -13,9 +13,10 @@ use super::{ArchiveRead, Boxed};
 /// Bytes of rows that one transaction of a refill takes, about.
 const TRANSACTION_BYTES: usize = 16 << 20;
 
+/// A row as bytes: its key and its value.
+pub(in super::super) type RawRow = (Vec<u8>, Vec<u8>);
 /// Rows of one table, in the order of their keys.
-pub(in super::super) type RawRows =
-    Box<dyn Iterator<Item = Result<(Vec<u8>, Vec<u8>), StoreError>> + Send>;
+pub(in super::super) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
 
 /// What is done with each table, whatever its rows are.
 pub(super) trait Visit {
@@ -110,8 +111,7 @@ impl ArchiveRead {
 }
 
 /// Gives the next row of a copy, or none.
-pub(in super::super) type NextRow<'a> =
-    &'a mut dyn FnMut() -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError>;
+pub(in super::super) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
 
 /// An archive that is filled with the rows of a copy.
 pub(in super::super) struct Refill(Database);

@@ -20,7 +20,7 @@ use super::log::parse_name;
 use super::migration::Kind;
 use super::options::Options;
 use super::recovery::ARCHIVE_NAME;
-use super::still::StillDisk;
+use super::still::{ReadFolder, StillDisk};
 use super::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
 use super::{Journal, Opened};
 use crate::clock::Clock;
@@ -124,30 +124,41 @@ impl Report {
 /// If there is none to be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
 /// [`StoreError::Unfinished`], [`StoreError::Io`]. What is wrong with it is no error.
 pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<Report, StoreError> {
-    let disk = Arc::new(StillDisk::open(folder)?);
+    let below = Arc::new(ReadFolder::open(folder)?);
+    check_disk(StillDisk::over(below, folder)?, clock)
+}
+
+/// Checks the store on a disk.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_disk(disk: StillDisk, clock: Arc<dyn Clock>) -> Result<Report, StoreError> {
+    let disk = Arc::new(disk);
     let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
     names.sort();
     let mut report = Report::default();
     let last_segment = names.iter().rfind(|name| parse_name(name).is_some()).cloned();
-    for name in names {
-        let Some(kind) = Kind::of(&name) else { continue };
-        let is_last = Some(&name) == last_segment.as_ref();
-        report.part(&name, |report| pages::check(&disk, &name, kind, is_last, report));
-        report.files.push(name);
-    }
-    if !report.files.iter().any(|name| name == TOKENS_NAME) {
-        report.find(TOKENS_NAME, "it is missing");
+    for name in &names {
+        let Some(kind) = Kind::of(name) else { continue };
+        let is_last = Some(name) == last_segment.as_ref();
+        report.part(name, |report| pages::check(&disk, name, kind, is_last, report));
+        report.files.push(name.clone());
     }
     // What is made of damaged pages says nothing.
     if report.is_good() {
-        report.part(TOKENS_NAME, |report| tokens(&disk, &clock, report));
         report.part(ARCHIVE_NAME, |report| store(&disk, &clock, report));
+        if names.iter().any(|name| name == TOKENS_NAME) {
+            report.part(TOKENS_NAME, |report| tokens(&disk, &names, &clock, report));
+        } else {
+            report.find(TOKENS_NAME, "it is missing");
+        }
     }
     Ok(report)
 }
 
 fn tokens(
     disk: &Arc<StillDisk>,
+    names: &[String],
     clock: &Arc<dyn Clock>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
@@ -156,14 +167,23 @@ fn tokens(
     if !tokens.is_sound() {
         report.find(TOKENS_NAME, "two tokens have one secret");
     }
-    match std::fs::read_to_string(disk.path().join(ADMIN_TOKEN_NAME)) {
-        Ok(secret) if tokens.knows(secret.trim()) => {}
-        Ok(_) => report.find(ADMIN_TOKEN_NAME, "it holds the secret of no token in this folder"),
-        // It may be kept elsewhere.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => report.find(ADMIN_TOKEN_NAME, error.to_string()),
+    // It may be kept elsewhere.
+    if names.iter().any(|name| name == ADMIN_TOKEN_NAME) {
+        let secret = secret(disk).map_err(|error| StoreError::io(ADMIN_TOKEN_NAME, error))?;
+        if !tokens.knows(secret.trim()) {
+            report.find(ADMIN_TOKEN_NAME, "it holds the secret of no token in this folder");
+        }
     }
     Ok(())
+}
+
+/// What `admin.token` holds, or its beginning: a secret is short.
+fn secret(disk: &StillDisk) -> std::io::Result<String> {
+    const BYTES_MAX: u64 = 4_096;
+    let file = disk.open(ADMIN_TOKEN_NAME)?;
+    let mut bytes = vec![0; file.len()?.min(BYTES_MAX) as usize];
+    file.read(0, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Opens the store as a start does, and walks it.
