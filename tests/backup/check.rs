@@ -110,5 +110,5 @@ fn fill_more(server: &Server) {
 
 fn folder_files(folder: &Folder) -> Vec<String> {
     let names = super::site::names(&folder.path("data"));
-    names.into_iter().filter(|name| name.ends_with(".redb")).collect()
+    names.into_iter().filter(|name| super::site::is_database(name)).collect()
 }
