@@ -21,6 +21,8 @@ use crate::verify::Findings;
 use crate::verify::ledger::Record;
 use crate::wire::{Door, Outcome, outcome};
 
+pub use crate::course::{Course, Yield};
+
 /// A thread is left for a new one before it is full.
 const MESSAGES_SPARE: u32 = 200;
 /// How long calls may still be under way after a round's end.
@@ -56,34 +58,6 @@ pub struct Work {
     pub tally: Arc<Tally>,
     /// What was wrong.
     pub findings: Arc<Findings>,
-}
-
-/// How one round goes.
-#[derive(Debug, Clone, Copy)]
-pub struct Course {
-    /// Connections.
-    pub connections: usize,
-    /// How long.
-    pub duration: Duration,
-    /// Acts a second, if the loop is open.
-    pub rate: Option<f64>,
-    /// Factor of the rate in one second of ten.
-    pub burst: f64,
-    /// Slices of time for the latencies.
-    pub slices: usize,
-}
-
-/// What one round gave.
-#[derive(Debug)]
-pub struct Yield {
-    /// Acknowledged acts.
-    pub acknowledged: u64,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Latencies by slice.
-    pub latencies: Arc<Latencies>,
-    /// Those of refusals.
-    pub refusals: Arc<Latencies>,
 }
 
 impl Work {

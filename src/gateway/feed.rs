@@ -185,7 +185,8 @@ fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
         Some(threads) if threads.len() <= QUERY_THREADS_MAX => Ok(threads),
         Some(_) => {
             let detail = format!(
-                "At most {QUERY_THREADS_MAX} threads are taken here. Send the others as `subscribe`."
+                "At most {QUERY_THREADS_MAX} threads are taken here. Send the others as \
+                 `subscribe`."
             );
             Err(Refusal::parameter("threads", detail))
         }

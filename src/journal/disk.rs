@@ -70,6 +70,20 @@ pub fn make(
     disk.sync().map_err(error)
 }
 
+/// Opens the file `name`, which [`make`] has made: one that holds nothing lost what it held, and
+/// must not be begun anew.
+///
+/// # Errors
+/// [`StoreError::Damaged`], or what the disk says.
+pub fn open_made(disk: &dyn Disk, name: &str) -> Result<Box<dyn StorageBackend>, StoreError> {
+    let error = |error| StoreError::io(name, error);
+    let file = disk.open(name).map_err(error)?;
+    if file.len().map_err(error)? == 0 {
+        return Err(StoreError::damaged(name, "it is empty"));
+    }
+    Ok(file)
+}
+
 /// A folder, held by one process at a time.
 #[derive(Debug)]
 pub struct FolderDisk {

@@ -138,8 +138,7 @@ fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
-    let file = disk.open(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-    Archive::open(file, cache_bytes)
+    Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, cache_bytes)
 }
 
 /// Opens the archive so that nothing gets to its file: for a disk that takes no writes.

@@ -147,7 +147,7 @@ async fn anybody() {
         let mut told: Vec<Vec<String>> = vec![Vec::new(); threads.len()];
         for round in 0..10 {
             for (thread, told) in threads.iter().zip(&mut told) {
-                let body = format!("{round}");
+                let body = format!("round {round}");
                 let (engine, ada, thread) = (Arc::clone(&engine), ada.clone(), *thread);
                 let said = body.clone();
                 // A caller that panics is a request of the gateway, which answers for it.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::forum::fill;
-use super::site::{Folder, Server, post, run, state};
+use super::site::{Folder, Server, copy_folder, post, run, state};
 
 /// Goal: a check changes nothing, finds a good store good, however its server ended, and tells what
 /// there is. Method: digests and times of every file, after a stop and after a kill.
@@ -49,13 +49,13 @@ fn files_that_do_not_belong() {
     let server = Server::start(&data);
     fill(&server, 6);
     server.stop();
-    super::site::copy_folder(&folder.path("data"), &folder.path("older"));
+    copy_folder(&folder.path("data"), &folder.path("older"));
     let server = Server::start(&data);
     fill_more(&server);
     server.stop();
     let names = folder_files(&folder);
     for name in &names {
-        super::site::copy_folder(&folder.path("data"), &folder.path("mixed"));
+        copy_folder(&folder.path("data"), &folder.path("mixed"));
         std::fs::remove_file(folder.path(&format!("mixed/{name}"))).unwrap();
         let ended = run(&["check", "--data", &folder.text("mixed")]);
         assert_eq!(ended.code, 1, "{name} removed: {ended:?}");
@@ -68,6 +68,36 @@ fn files_that_do_not_belong() {
         let ended = run(&["check", "--data", &folder.text("mixed")]);
         // An older archive is folded again from the log, and shows the same.
         assert_eq!(ended.code, i32::from(name != "archive.redb"), "{name} older: {ended:?}");
+    }
+}
+
+/// Goal: a file that lost its end, or all of it, is found, and a start on it refuses in one line
+/// or shows what was there; it never begins anew. Method: each file emptied, halved, a page short.
+#[test]
+fn files_cut_short() {
+    let folder = Folder::new("cut");
+    let data = folder.text("data");
+    let server = Server::start(&data);
+    fill(&server, 6);
+    server.stop();
+    for name in folder_files(&folder) {
+        let length = folder.path(&format!("data/{name}")).metadata().unwrap().len();
+        for left in [0, 100, length / 2, length - 4_096, length - 1] {
+            copy_folder(&folder.path("data"), &folder.path("cut"));
+            let file = folder.path(&format!("cut/{name}"));
+            let file = std::fs::File::options().write(true).open(file).unwrap();
+            file.set_len(left).unwrap();
+            let checked = run(&["check", "--data", &folder.text("cut")]);
+            assert_eq!(checked.code, 1, "{name} cut to {left}: {checked:?}");
+            checked.failed();
+            match Server::try_start(&folder.text("cut")) {
+                Ok(_) => panic!("{name} cut to {left}: it starts"),
+                Err(ended) => {
+                    let line = ended.err.lines().count();
+                    assert_eq!((ended.code, line), (1, 1), "{name} cut to {left}: {ended:?}");
+                }
+            }
+        }
     }
 }
 

@@ -157,8 +157,7 @@ fn fill(file: &Path, site: &mut Site, clock: &Arc<dyn Clock>) -> Result<Restored
 }
 
 fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
-    let file = disk.open(ARCHIVE_NAME).map_err(|error| StoreError::io(ARCHIVE_NAME, error))?;
-    Archive::open(file, CACHE_BYTES)
+    Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, CACHE_BYTES)
 }
 
 fn fill_archive(file: Box<dyn redb::StorageBackend>, copy: &mut Reader) -> Result<(), StoreError> {

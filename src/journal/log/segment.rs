@@ -8,7 +8,7 @@ use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 use super::backend::{Fuse, Fused, Overlay};
 use super::chunk::{ChunkReader, Raw};
 use crate::journal::calm::{calmly, open_database};
-use crate::journal::disk::Disk;
+use crate::journal::disk::{Disk, open_made};
 use crate::journal::error::StoreError;
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
 
@@ -132,7 +132,7 @@ impl Segment {
     pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<Fuse>, StoreError> {
         let file = self.name();
         let fuse = Fuse::default();
-        let inner = disk.open(&file).map_err(|error| StoreError::io(&file, error))?;
+        let inner = open_made(disk, &file)?;
         let mut builder = Builder::new();
         builder.set_cache_size(ACTIVE_CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
         match open_database(&file, &builder, Fused::new(inner, fuse.clone())) {
@@ -172,11 +172,8 @@ impl Segment {
 
     fn open_for_reading(&self, disk: &dyn Disk) -> Result<Database, StoreError> {
         let file = self.name();
-        let error = |error| StoreError::io(&file, error);
-        let overlay = Overlay::new(disk.open(&file).map_err(error)?).map_err(error)?;
-        if redb::StorageBackend::len(&overlay).map_err(error)? == 0 {
-            return Err(StoreError::damaged(&file, "it is empty"));
-        }
+        let overlay = Overlay::new(open_made(disk, &file)?);
+        let overlay = overlay.map_err(|error| StoreError::io(&file, error))?;
         let mut builder = Builder::new();
         builder.set_cache_size(SEALED_CACHE_BYTES);
         let database = open_database(&file, &builder, overlay)?;

@@ -66,7 +66,7 @@ impl Store {
 
 fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
     disk::make(disk, TOKENS_NAME, |file| open_file(file).map(drop))?;
-    open_file(disk.open(TOKENS_NAME).map_err(|error| StoreError::io(TOKENS_NAME, error))?)
+    open_file(disk::open_made(disk, TOKENS_NAME)?)
 }
 
 fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
