@@ -15,7 +15,7 @@ use crate::dice::{self, Dice};
 use crate::fan::Fan;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
-use crate::pace::Pace;
+use crate::pace::{Pace, waited};
 use crate::scan;
 use crate::verify::Findings;
 use crate::verify::ledger::Record;
@@ -464,21 +464,4 @@ impl Work {
             record.doubtful.push(sent.hash);
         }
     }
-}
-
-/// Waits until shortly before `due`; gives the moment from which the latency counts.
-///
-/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
-/// and sending at once keeps the rate, and a request that left early counts from when it left.
-async fn waited(due: Instant, until: Instant) -> Option<Instant> {
-    const GRAIN: Duration = Duration::from_millis(1);
-    if due >= until {
-        return None;
-    }
-    if let Some(early) = due.checked_sub(GRAIN)
-        && early > clock::now()
-    {
-        tokio::time::sleep_until(tokio::time::Instant::from_std(early)).await;
-    }
-    Some(due.min(clock::now()))
 }
