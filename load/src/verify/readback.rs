@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
@@ -12,6 +13,7 @@ use super::moves::{Moves, State};
 use super::shadow::{Change, Shadow};
 use super::{Findings, turn};
 use crate::cast::Cast;
+use crate::clock;
 use crate::http::Connection;
 use crate::objects::{self, Claim, Event, List, Page, Thread};
 use crate::wire::{Caller, Door, Operation, Outcome, outcome};
@@ -19,7 +21,9 @@ use crate::wire::{Caller, Door, Operation, Outcome, outcome};
 /// A reader with its own connection.
 #[derive(Debug)]
 pub struct Reader {
+    address: SocketAddr,
     connection: Connection,
+    used: Instant,
     caller: Caller,
     request: Vec<u8>,
 }
@@ -27,16 +31,24 @@ pub struct Reader {
 /// So many read at once.
 const READERS: usize = 8;
 const PAGE: &str = "200";
+/// A server cuts off connections that rest, or never asked for anything, after ten seconds; one
+/// that has rested half as long is made anew.
+const REST_MAX: Duration = Duration::from_secs(5);
 
 impl Reader {
     /// Connects.
     pub async fn open(address: SocketAddr, caller: Caller) -> anyhow::Result<Self> {
-        Ok(Self { connection: Connection::open(address).await?, caller, request: Vec::new() })
+        let connection = Connection::open(address).await?;
+        Ok(Self { address, connection, used: clock::now(), caller, request: Vec::new() })
     }
 
     /// Reads; a refusal is an error.
     pub async fn read(&mut self, operation: &Operation) -> anyhow::Result<&[u8]> {
         self.caller.write(&mut self.request, operation);
+        if clock::now() - self.used > REST_MAX {
+            self.connection = Connection::open(self.address).await?;
+        }
+        self.used = clock::now();
         let answer = self.connection.call(&self.request).await?;
         match outcome(self.caller.door(), answer) {
             Outcome::Done(json) if self.caller.door() == Door::Http => Ok(json),
