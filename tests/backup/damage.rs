@@ -7,7 +7,7 @@ use parley::clock::{Clock, SystemClock};
 use parley::journal::backup::{restore, verify};
 
 use super::forum::{Shown, fill, read};
-use super::site::{Dice, Folder, Server, backup, copy_folder, names, number, run};
+use super::site::{Dice, Folder, Server, backup, copy_folder, is_database, names, number, run};
 
 /// Flips where the environment names no number.
 const FLIPS: u64 = 60;
@@ -33,7 +33,7 @@ fn flip(folder: &Path, dice: &mut Dice, place: Where) -> String {
         .into_iter()
         .map(|name| (std::fs::read(folder.join(&name)).unwrap(), name))
         .filter(|(bytes, name)| {
-            !bytes.is_empty() && (place == Where::Anywhere || name.ends_with(".redb"))
+            !bytes.is_empty() && (place == Where::Anywhere || is_database(name))
         })
         .collect();
     let (file, byte) = if place == Where::Header {

@@ -17,7 +17,7 @@ use redb::{Builder, Database, StorageBackend, TableDefinition};
 
 use super::disk::{Cut, Faults, FaultyDisk};
 use super::forum::fill;
-use super::site::{Folder, Server, names};
+use super::site::{Folder, Server, is_database, names};
 
 type Table<'a, K, V> = TableDefinition<'a, K, V>;
 
@@ -114,7 +114,7 @@ fn store() -> FaultyDisk {
     fill(&server, 6);
     server.stop();
     let disk = FaultyDisk::default();
-    for name in names(&folder.path("data")).iter().filter(|name| name.ends_with(".redb")) {
+    for name in names(&folder.path("data")).iter().filter(|name| is_database(name)) {
         let bytes = std::fs::read(folder.path("data").join(name)).unwrap();
         let file = disk.create(name).unwrap();
         file.set_len(bytes.len() as u64).unwrap();

@@ -96,6 +96,11 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Whether the file of this name is a database.
+pub fn is_database(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "redb")
+}
+
 /// Every file of a folder: digest and time of its last change.
 pub fn state(folder: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime)> {
     let file = |name: String| {

@@ -62,7 +62,9 @@ async fn open_threads(engine: &Engine, count: usize) {
         engine.forum.perform(&caller, Call::Write(None, command), None)
     });
     let answers: Vec<_> = futures_util::stream::iter(calls).buffer_unordered(128).collect().await;
-    answers.into_iter().for_each(|answer| assert_eq!(answer.unwrap().status, 201));
+    for answer in answers {
+        assert_eq!(answer.unwrap().status, 201);
+    }
 }
 
 /// Goal: a second copy is refused while one is under way and its reader slow; writers go on, and
