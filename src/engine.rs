@@ -126,6 +126,7 @@ impl Engine {
         let Opened { journal: door, writer, publisher, folder, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
+        let inboxes = inboxes.with_interference(interference.clone());
         let listening = door.listen(HUB_BATCHES_MAX);
         let hub = Hub::new(inboxes.clone(), caps, listening.after);
         let hub = Arc::new(hub.with_interference(interference.clone()));

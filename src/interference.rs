@@ -50,6 +50,8 @@ pub trait Interference: Send + Sync + 'static {
     /// Called once a request is judged, and what it made is in the journal's queue; a panic here is
     /// one of an actor whose state is ahead of the disk.
     fn after_act(&self, _thread: ThreadId) {}
+    /// Called with each message to the actor of an inbox; a panic here is a panic of that actor.
+    fn before_telling(&self) {}
     /// How often whoever is about to send or take something lets others go first.
     fn yields(&self) -> u32 {
         0
@@ -66,6 +68,18 @@ pub trait Interference: Send + Sync + 'static {
     /// Whether this fault happens now.
     fn plants(&self, _flaw: Flaw) -> bool {
         false
+    }
+}
+
+/// Lets others go first, where a test asks for it.
+pub async fn give_way(interference: Option<&Arc<dyn Interference>>) {
+    let Some(interference) = interference else { return };
+    for _ in 0..interference.yields() {
+        tokio::task::yield_now().await;
+    }
+    let delay = interference.delay();
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
     }
 }
 

@@ -9,6 +9,7 @@ mod ceiling_feed;
 mod chorus;
 mod clock;
 mod conversation;
+mod course;
 mod dice;
 mod fan;
 mod gauge;

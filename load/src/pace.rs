@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// The schedule of one connection in an open loop; a closed loop has none.
 ///
 /// The latency of a request counts from the moment at which it was due, not from the one at which
@@ -34,6 +36,23 @@ impl Pace {
         self.due += self.interval.div_f64(factor);
         due
     }
+}
+
+/// Waits until shortly before `due`; gives the moment from which the latency counts.
+///
+/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
+/// and sending at once keeps the rate, and a request that left early counts from when it left.
+pub async fn waited(due: Instant, until: Instant) -> Option<Instant> {
+    const GRAIN: Duration = Duration::from_millis(1);
+    if due >= until {
+        return None;
+    }
+    if let Some(early) = due.checked_sub(GRAIN)
+        && early > clock::now()
+    {
+        tokio::time::sleep_until(tokio::time::Instant::from_std(early)).await;
+    }
+    Some(due.min(clock::now()))
 }
 
 #[cfg(test)]

@@ -15,11 +15,13 @@ use crate::dice::{self, Dice};
 use crate::fan::Fan;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
-use crate::pace::Pace;
+use crate::pace::{Pace, waited};
 use crate::scan;
 use crate::verify::Findings;
 use crate::verify::ledger::Record;
 use crate::wire::{Door, Outcome, outcome};
+
+pub use crate::course::{Course, Yield};
 
 /// A thread is left for a new one before it is full.
 const MESSAGES_SPARE: u32 = 200;
@@ -56,34 +58,6 @@ pub struct Work {
     pub tally: Arc<Tally>,
     /// What was wrong.
     pub findings: Arc<Findings>,
-}
-
-/// How one round goes.
-#[derive(Debug, Clone, Copy)]
-pub struct Course {
-    /// Connections.
-    pub connections: usize,
-    /// How long.
-    pub duration: Duration,
-    /// Acts a second, if the loop is open.
-    pub rate: Option<f64>,
-    /// Factor of the rate in one second of ten.
-    pub burst: f64,
-    /// Slices of time for the latencies.
-    pub slices: usize,
-}
-
-/// What one round gave.
-#[derive(Debug)]
-pub struct Yield {
-    /// Acknowledged acts.
-    pub acknowledged: u64,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Latencies by slice.
-    pub latencies: Arc<Latencies>,
-    /// Those of refusals.
-    pub refusals: Arc<Latencies>,
 }
 
 impl Work {
@@ -233,6 +207,21 @@ impl Work {
         let mut writers = Vec::new();
         for index in 0..connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
+        }
+        Ok(Crew(writers))
+    }
+
+    /// Lets each writer write once, so that its connection is one that the server knows.
+    pub async fn greet(self: &Arc<Self>, crew: Crew) -> anyhow::Result<Crew> {
+        let greeting = crew.0.into_iter().map(|mut writer| {
+            tokio::spawn(async move {
+                let slot = writer.index % writer.work.slots.len();
+                writer.step(slot, false).await.map(|_| writer)
+            })
+        });
+        let mut writers = Vec::new();
+        for greeted in greeting.collect::<Vec<_>>() {
+            writers.push(greeted.await??);
         }
         Ok(Crew(writers))
     }
@@ -475,21 +464,4 @@ impl Work {
             record.doubtful.push(sent.hash);
         }
     }
-}
-
-/// Waits until shortly before `due`; gives the moment from which the latency counts.
-///
-/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
-/// and sending at once keeps the rate, and a request that left early counts from when it left.
-async fn waited(due: Instant, until: Instant) -> Option<Instant> {
-    const GRAIN: Duration = Duration::from_millis(1);
-    if due >= until {
-        return None;
-    }
-    if let Some(early) = due.checked_sub(GRAIN)
-        && early > clock::now()
-    {
-        tokio::time::sleep_until(tokio::time::Instant::from_std(early)).await;
-    }
-    Some(due.min(clock::now()))
 }

@@ -131,7 +131,8 @@ keys! {
     "limits.inbox_wait_max_seconds" Integer(1, SECONDS_MAX), "how long an inbox read is held";
     "limits.tree_max" Integer(1, 100_000), "messages of a thread that is read as a tree";
     "store.batch_entries_max" Integer(1, 65_536), "entries that one commit takes";
-    "store.batch_delay_us" Integer(0, 100_000), "how long a commit waits for more entries, at most, while others are under way";
+    "store.batch_delay_us" Integer(0, 100_000),
+        "how long a commit waits for more entries, at most, while others are under way";
     "store.cache_bytes" Integer(1 << 20, BYTES_MAX), "page cache, all files together";
     "store.free_bytes_min" Integer(0, BYTES_MAX), "free space below which no write is taken";
     "store.segment_bytes" Integer(1 << 20, BYTES_MAX), "size of one segment of the log";

@@ -14,7 +14,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use parley_protocol::arguments::Query;
 use parley_protocol::entry::Position;
-use parley_protocol::feed::Scope;
+use parley_protocol::feed::{QUERY_THREADS_MAX, Scope};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, Value};
 use parley_protocol::limits::NESTING_MAX;
@@ -39,8 +39,6 @@ const PARLEY: &str = "parley.v1";
 const TICKET: &str = "ticket.";
 const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Threads that a query names at most.
-const THREADS_MAX: usize = 100;
 
 /// An upgrade to WebSocket that was asked for.
 struct Upgrade<'h> {
@@ -182,12 +180,13 @@ impl Wish {
 
 fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
     let threads: Option<Vec<_>> =
-        list.split(',').take(THREADS_MAX + 1).map(ThreadId::parse).collect();
+        list.split(',').take(QUERY_THREADS_MAX + 1).map(ThreadId::parse).collect();
     match threads {
-        Some(threads) if threads.len() <= THREADS_MAX => Ok(threads),
+        Some(threads) if threads.len() <= QUERY_THREADS_MAX => Ok(threads),
         Some(_) => {
             let detail = format!(
-                "At most {THREADS_MAX} threads are taken here. Send the others as `subscribe`."
+                "At most {QUERY_THREADS_MAX} threads are taken here. Send the others as \
+                 `subscribe`."
             );
             Err(Refusal::parameter("threads", detail))
         }

@@ -149,13 +149,7 @@ where
             let permit = Arc::new(permit);
             let connection = Arc::new(Connection { peer, permit, life: life.clone() });
             let socket = Watched::new(socket, Arc::clone(&watch), unread.clone());
-            let (header, serve) = (bounds.header, serve.clone());
-            life.tasks.spawn(async move {
-                // Whoever says nothing costs no buffers.
-                if speaks(&socket.socket, header, &watch, &connection.life.stop).await {
-                    Box::pin(converse(socket, header, watch, connection, serve)).await;
-                }
-            });
+            life.tasks.spawn(converse(socket, bounds.header, watch, connection, serve.clone()));
         } else if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
             let answer = unread.answer(&crate::router::overloaded());
             life.tasks.spawn(turn_away(socket, peer, permit, answer, life.end.clone()));
@@ -166,23 +160,6 @@ where
 fn is_of_one_connection(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
-}
-
-/// Waits for the first byte of a connection; `false` if its time is over, or it is given up, or
-/// the server stops before.
-async fn speaks(
-    socket: &TcpStream,
-    header: Duration,
-    watch: &Watch,
-    stop: &CancellationToken,
-) -> bool {
-    let mut alarm = pin!(tokio::time::sleep(header));
-    tokio::select! {
-        biased;
-        readable = socket.readable() => readable.is_ok(),
-        () = poll_fn(|context| watch.poll_over(alarm.as_mut(), context)) => false,
-        () = stop.cancelled() => false,
-    }
 }
 
 async fn converse<S, F>(

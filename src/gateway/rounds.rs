@@ -125,7 +125,6 @@ mod tests {
             let context = &mut Context::from_waker(&waker);
             assert!(rounds.poll(future.as_mut(), context).is_pending());
             assert_eq!(count.get(), told);
-            drop(future);
             assert_eq!(polled, polls);
         }
     }

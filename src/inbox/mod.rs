@@ -13,6 +13,7 @@ use parley_protocol::who::Participant;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::Notify;
 
+use crate::interference::{Interference, give_way};
 use crate::outlet::told::Told;
 use crate::outlet::{Close, Outlet};
 
@@ -86,6 +87,8 @@ pub enum Message {
 struct InboxActor {
     participant: Participant,
     waiting: Arc<AtomicUsize>,
+    /// Tests only.
+    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Actor for InboxActor {
@@ -108,6 +111,10 @@ impl Actor for InboxActor {
         listeners: &mut Vec<Listener>,
     ) -> Result<(), ActorProcessingErr> {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
+        if let Some(interference) = &self.interference {
+            interference.before_telling();
+            give_way(self.interference.as_ref()).await;
+        }
         match message {
             Message::Join(listener) => listeners.push(listener),
             Message::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
@@ -127,6 +134,8 @@ impl Actor for InboxActor {
 pub struct Inboxes {
     registry: Arc<Mutex<Registry>>,
     supervisor: ActorCell,
+    /// Tests only.
+    interference: Option<Arc<dyn Interference>>,
 }
 
 #[derive(Default)]
@@ -172,7 +181,12 @@ impl Inboxes {
     pub async fn start() -> Result<Self, ractor::SpawnErr> {
         let registry = Arc::<Mutex<Registry>>::default();
         let (supervisor, _) = Actor::spawn(None, Supervisor, Arc::clone(&registry)).await?;
-        Ok(Self { registry, supervisor: supervisor.get_cell() })
+        Ok(Self { registry, supervisor: supervisor.get_cell(), interference: None })
+    }
+
+    /// The same, with what a test puts in its way.
+    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
+        Self { interference, ..self }
     }
 
     fn registry(&self) -> MutexGuard<'_, Registry> {
@@ -240,7 +254,11 @@ impl Inboxes {
 
     fn wake(&self, registry: &mut Registry, participant: &Participant) -> bool {
         let waiting = Arc::new(AtomicUsize::new(0));
-        let inbox = InboxActor { participant: participant.clone(), waiting: Arc::clone(&waiting) };
+        let inbox = InboxActor {
+            participant: participant.clone(),
+            waiting: Arc::clone(&waiting),
+            interference: self.interference.clone(),
+        };
         let spawned =
             ractor::ActorRuntime::spawn_linked_instant(None, inbox, (), self.supervisor.clone());
         let Ok((actor, _)) = spawned else {

@@ -1,7 +1,11 @@
 //! What fuzzing reaches of the journal (tests/fuzz): the parsers of what lies on the disk, or
 //! comes as a cursor, and that no public path leads to. Nothing of it is an interface.
 
+use std::io::Cursor;
+
+use super::backup::frames::{Reader, Writer};
 use super::cursor::Tags;
+use super::error::StoreError;
 use super::log::chunk::{ChunkReader, ChunkWriter};
 
 /// A row of the log: the number before its first entry, and its entries.
@@ -65,4 +69,46 @@ pub fn read_list_cursor(key: [u8; 16], kind: &str, text: &str) -> Option<[u64; 3
 /// The text of the cursor of a list with these numbers.
 pub fn write_list_cursor(key: [u8; 16], kind: &str, numbers: [u64; 3]) -> String {
     Tags::new(key).write_list(kind, numbers)
+}
+
+/// A row of a copy: its section, its key and its value.
+pub type CopyRow = (String, Vec<u8>, Vec<u8>);
+
+/// All rows of a copy that is whole; else why it is none.
+///
+/// # Errors
+/// What `restore` says of it.
+pub fn read_copy(bytes: &[u8]) -> Result<Vec<CopyRow>, StoreError> {
+    let mut reader = Reader::of("copy".to_owned(), Box::new(Cursor::new(bytes.to_vec())))?;
+    let mut rows = Vec::new();
+    while let Some(section) = reader.section()?.map(str::to_owned) {
+        while let Some((key, value)) = reader.row_of(&section)? {
+            rows.push((section.clone(), key, value));
+        }
+    }
+    Ok(rows)
+}
+
+/// A copy of `frames` as they are, under the right digest.
+pub fn seal_copy(frames: &[u8]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    let mut bytes = writer.begin();
+    bytes.extend_from_slice(writer.sealed(frames));
+    bytes.extend(writer.end());
+    bytes
+}
+
+/// The copy of these rows.
+pub fn write_copy(rows: &[CopyRow]) -> Vec<u8> {
+    let mut writer = Writer::default();
+    let mut bytes = writer.begin();
+    for rows in rows.chunk_by(|one, other| one.0 == other.0) {
+        let mut next = rows.iter();
+        let mut next = || Ok(next.next().map(|(_, key, value)| (key, value.clone())));
+        while let Ok(Some(frame)) = writer.rows(&rows[0].0, &mut next) {
+            bytes.extend(frame);
+        }
+    }
+    bytes.extend(writer.end());
+    bytes
 }

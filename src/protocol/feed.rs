@@ -4,6 +4,9 @@
 use crate::entry::{Act, Position, slot};
 use crate::who::Participant;
 
+/// Threads that a query names at most.
+pub const QUERY_THREADS_MAX: usize = 100;
+
 /// What a feed follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scope {

@@ -17,7 +17,7 @@ use parley_protocol::who::Caller;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::clock::Clock;
-use crate::interference::{Flaw, plants};
+use crate::interference::{Flaw, give_way, plants};
 use crate::journal::{Append, Done, Journal, Lease, Refused, Reply};
 
 pub use crate::interference::Interference;
@@ -54,15 +54,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Lets others go first, where a test asks for it.
     pub async fn give_way(&self) {
-        if let Some(interference) = &self.interference {
-            for _ in 0..interference.yields() {
-                tokio::task::yield_now().await;
-            }
-            let delay = interference.delay();
-            if !delay.is_zero() {
-                tokio::time::sleep(delay).await;
-            }
-        }
+        give_way(self.interference.as_ref()).await;
     }
 
     /// Whether a test's fault happens now.

@@ -1,5 +1,6 @@
 //! A thread that panics again and again rests, and nobody else feels it.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
@@ -18,15 +19,29 @@ use crate::site::{AWAKE, SLEEPY, bodies, model, open, say, start};
 /// Restarts within the budget (docs/ARCHITECTURE.md).
 const RESTARTS: u64 = 5;
 
-/// What the log said since the first test of this process asked.
-fn logged() -> &'static Mutex<Vec<u8>> {
-    static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// What this process has logged.
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Writes to it.
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOG.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// From now on what is logged is kept.
+fn keep_log() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let lines = tracing_subscriber::fmt().with_writer(&LOG).with_ansi(false).finish();
+        let lines = tracing_subscriber::fmt().with_writer(|| Lines).with_ansi(false).finish();
         tracing::subscriber::set_global_default(lines).expect("no other test sets one");
     });
-    &LOG
 }
 
 /// Every act in one thread panics; 0 is none.
@@ -54,7 +69,7 @@ fn restarts(actor: &str) -> u64 {
 async fn budget() {
     quiet_panics();
     telemetry::metrics();
-    let log = logged();
+    keep_log();
     let poisoned = Arc::new(Poisoned::default());
     // Seconds are counted by the sweeper, so that this window is one of ten times 60 ms.
     let residence = Residence { sweep_ms: 10, ..AWAKE };
@@ -74,7 +89,7 @@ async fn budget() {
     assert_eq!(refusal.reason, Reason::Overloaded);
     assert!(refusal.retry_after_ms.is_some());
     assert!(restarts("thread") >= before + RESTARTS, "the metric tells");
-    let said = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+    let said = String::from_utf8(LOG.lock().unwrap().clone()).unwrap();
     let line = format!("failed too often and refuses for a while thread={sick}");
     assert!(said.contains(&line), "the log tells: {said}");
     say(&engine, &ada, well, "all is well").await.unwrap();
@@ -127,12 +142,12 @@ async fn anybody() {
         let ada = model("ada");
         let mut threads = Vec::new();
         for n in 0..40 {
-            threads.push(open(&engine, &ada, &format!("{n}")).await);
+            threads.push(open(&engine, &ada, &format!("thread {n}")).await);
         }
         let mut told: Vec<Vec<String>> = vec![Vec::new(); threads.len()];
         for round in 0..10 {
             for (thread, told) in threads.iter().zip(&mut told) {
-                let body = format!("{round}");
+                let body = format!("round {round}");
                 let (engine, ada, thread) = (Arc::clone(&engine), ada.clone(), *thread);
                 let said = body.clone();
                 // A caller that panics is a request of the gateway, which answers for it.

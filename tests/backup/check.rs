@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::forum::fill;
-use super::site::{Folder, Server, copy_folder, is_database, post, run, state};
+use super::site::{Folder, Server, copy_folder, post, run, state};
 
 /// Goal: a check changes nothing, finds a good store good, however its server ended, and tells what
 /// there is. Method: digests and times of every file, after a stop and after a kill.
@@ -110,5 +110,5 @@ fn fill_more(server: &Server) {
 
 fn folder_files(folder: &Folder) -> Vec<String> {
     let names = super::site::names(&folder.path("data"));
-    names.into_iter().filter(|name| is_database(name)).collect()
+    names.into_iter().filter(|name| super::site::is_database(name)).collect()
 }

@@ -96,9 +96,9 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Whether the file of this name is a database.
+/// Whether a file of this name is a database.
 pub fn is_database(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "redb")
+    Path::new(name).extension().is_some_and(|ending| ending == "redb")
 }
 
 /// Every file of a folder: digest and time of its last change.

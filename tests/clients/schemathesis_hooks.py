@@ -1,7 +1,8 @@
 """What an OpenAPI document cannot say, for schemathesis: requests that fit the schema and are refused
-all the same, and the other way round. Everything else is a violation.
+all the same. Everything else is a violation.
 
-Each entry names the reason, a piece of the detail that tells the case apart, and why.
+Each entry names the reason, a piece of the detail that tells the case apart, and why. All checks are
+on; only the one that wants every request which fits the schema taken looks into the list.
 """
 
 import re

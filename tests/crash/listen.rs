@@ -28,7 +28,7 @@ impl Listener {
         let mut stream = listener.connect(address).expect("the server listens");
         let hello = stream.frame().expect("hello");
         assert_eq!(hello["type"], "hello");
-        listener.cursor = hello["cursor"].as_str().expect("a cursor").to_owned();
+        hello["cursor"].as_str().expect("a cursor").clone_into(&mut listener.cursor);
         listener
     }
 

@@ -43,7 +43,7 @@ python3 "$here/corpus.py" unpack "$corpus" "$work"
 
 if [ "${2:-60}" = shrink ]; then
   small=$(mktemp -d)
-  "$fuzzer" -merge=1 -max_len="$bytes_max" "$small" "$work" 2>&1 | tail -n 1
+  "$fuzzer" -merge=1 -use_counters=0 -max_len="$bytes_max" "$small" "$work" 2>&1 | tail -n 1
   python3 "$here/corpus.py" pack "$small" "$corpus"
   rm -rf "$small"
 else

@@ -170,7 +170,8 @@ fn silence_makes_room() {
 }
 
 /// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
-/// nothing new. Method: a connection in each state while the server stops.
+/// nothing new; whoever asks whether it is ready is told `shutting_down`. Method: a connection in
+/// each state while the server stops.
 #[test]
 fn graceful_stop() {
     let server = Server::start(&[]);
@@ -185,7 +186,12 @@ fn graceful_stop() {
     let post = server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK);
     let (most, last) = post.split_at(post.len() - 1);
     writes.send(most);
-    // Both were taken before the stop: this one came after them and is answered.
+    let mut asks = server.connect();
+    let ready = server.request(&["GET /readyz HTTP/1.1", HOST], "");
+    let (begun, rest) = ready.split_at(20);
+    asks.send(begun);
+    let silent = server.connect();
+    // All were taken before the stop: this one came after them and is answered.
     assert_eq!(server.ask(&["GET /healthz HTTP/1.1", HOST], "").status, 200);
     let started = Instant::now();
     server.stop(|| {
@@ -194,6 +200,11 @@ fn graceful_stop() {
         writes.send(last);
         assert_eq!(writes.answer(false).status, 201);
         assert!(writes.is_closed());
+        asks.send(rest);
+        let answer = asks.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (503, Some("close")));
+        answer.problem("shutting_down", "asked during the stop");
+        assert_eq!(silent.rest(), "");
     });
     assert!(started.elapsed() < Duration::from_secs(9), "nothing was cut off");
     assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");

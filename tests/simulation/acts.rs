@@ -7,6 +7,7 @@ use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::state::State;
+use parley_protocol::thread::Thread;
 
 use crate::chance::Chance;
 use crate::shadow::Shadow;
@@ -74,7 +75,11 @@ fn speech(
     ]);
     let messages = shadow.messages.get(&thread).map_or(&[][..], Vec::as_slice);
     let recent = &messages[messages.len().saturating_sub(6)..];
-    let named = !recent.is_empty() && (kind == Kind::Retract || chance.percent(40));
+    let replies = matches!(kind, Kind::Answer | Kind::Clarify | Kind::Object | Kind::Agree);
+    let head = shadow.threads.get(&thread).map(Thread::head);
+    let none = replies && head.is_some_and(|head| head.awaiting.is_none());
+    let named = none && chance.percent(90) || kind == Kind::Retract || chance.percent(40);
+    let named = named && !recent.is_empty();
     let parent = named.then(|| chance.pick(recent).0);
     post(kind, Some(thread), parent, extension, text)
 }

@@ -1,30 +1,17 @@
 //! What befalls a world, one thing a step.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use parley::feed::listener::Feed;
-use parley::journal::Step;
-use parley::outlet::Subscription;
-use parley_protocol::command::{Call, InboxQuery, Page};
-use parley_protocol::feed::Scope;
+use parley_protocol::command::Call;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
-use parley_protocol::who::Participant;
 
-use crate::acts::{extension, wish};
+use crate::acts::wish;
 use crate::cast::Held as Token;
 use crate::clock::elapse;
 use crate::disk::{Cut, Faults};
-use crate::ear::Ear;
-use crate::life::{Door, Life};
-use crate::record::Held;
-use crate::sessions::{Session, position};
-use crate::world::{Listener, World};
-
-/// Items of a page: more than any thread has.
-const PAGE: u64 = 10_000;
+use crate::life::Life;
+use crate::world::World;
 
 /// What may happen.
 #[derive(Clone, Copy, Debug)]
@@ -66,8 +53,8 @@ impl World {
     pub async fn befall(&mut self, life: &mut Life) -> Result<Option<Death>, String> {
         let temper = &self.temper;
         let event = self.chance.weighed(&[
-            (40, Event::Act),
-            (8, Event::Again),
+            (70, Event::Act),
+            (12, Event::Again),
             (temper.commits, Event::Commit),
             (4, Event::Fold),
             (6, Event::Inbox),
@@ -79,7 +66,7 @@ impl World {
             (2, Event::Abandon),
             (temper.jumps, Event::Jump),
             (temper.troubles, Event::Trouble),
-            (temper.troubles, Event::Mend),
+            (6 * temper.troubles, Event::Mend),
             (1, Event::Revoke),
             (1, Event::Stranger),
             (temper.crashes, Event::Crash),
@@ -114,7 +101,7 @@ impl World {
     }
 
     /// Somebody of the cast, with a token that is good for certain.
-    fn somebody(&self) -> Option<(usize, Token)> {
+    pub fn somebody(&self) -> Option<(usize, Token)> {
         let place = self.chance.place(self.cast.len());
         Some((place, self.cast[place].token.clone()?))
     }
@@ -201,206 +188,21 @@ impl World {
     /// The writer takes a step.
     fn commit(&mut self, life: &mut Life) {
         let entries_max = 1 + self.chance.below(self.temper.batch) as usize;
-        let step = life.writer.step_of(entries_max);
-        let mut record = self.record();
-        if matches!(step, Step::Full) {
-            record.crowded = record.step;
-        }
-        record.trace.note("commit", &[entries_max as u64, step as u64]);
+        let step = self.write(life, entries_max);
+        self.record().trace.note("commit", &[entries_max as u64, step as u64]);
     }
 
     /// The folder takes a step.
     fn fold(&mut self, life: &mut Life) -> Result<(), String> {
         let durable = self.chance.percent(30);
-        let mut fold = || match durable {
-            true => life.folder.finish().map(|()| true),
-            false => life.folder.step(),
+        let mut fold = || {
+            if durable { life.folder.finish().map(|()| true) } else { life.folder.step() }
         };
         // What failed on a bad disk may show only now; then the archive was opened anew.
         match fold().or_else(|_| fold()) {
             Ok(_) => Ok(()),
             Err(_) if self.troubled => Ok(()),
             Err(error) => Err(format!("folding fails: {error}")),
-        }
-    }
-
-    /// Whoever may listen or look.
-    fn ear(&self, scope: Scope) -> Option<(Ear, Token)> {
-        let (member, token) = self.somebody()?;
-        let record = self.record();
-        let threads: Vec<ThreadId> = record.shadow.threads.keys().copied().collect();
-        let turns = scope.tells_turns();
-        let ear = Ear {
-            identity: self.cast[member].identity.clone(),
-            extension: extension(&self.chance).filter(|_| turns).map(|it| it.to_string()),
-            anyone: !turns || self.chance.percent(70),
-            scope,
-            threads: match scope {
-                Scope::Threads if threads.is_empty() => return None,
-                Scope::Threads => (0..3).map(|_| self.chance.pick(&threads)).collect(),
-                Scope::Inbox | Scope::All => BTreeSet::new(),
-            },
-        };
-        Some((ear, token))
-    }
-
-    /// Some cursor that was given, in this life or one before.
-    fn cursor(&self, percent: u64) -> Option<Box<str>> {
-        let record = self.record();
-        let given = &record.cursors;
-        let chosen = !given.is_empty() && self.chance.percent(percent);
-        chosen.then(|| given[self.chance.place(given.len())].clone())
-    }
-
-    fn query(ear: &Ear, since: Option<Box<str>>, wait_seconds: u64) -> Call {
-        Call::ReadInbox(InboxQuery {
-            extension: ear.extension.as_deref().map(Arc::from),
-            page: Page { cursor: since, limit: None },
-            wait_seconds,
-            anyone: ear.anyone,
-        })
-    }
-
-    /// An inbox is read: it shows what waits at this moment and nothing else.
-    async fn inbox(&mut self, life: &Life) -> Result<(), String> {
-        let Some((ear, token)) = self.ear(Scope::Inbox) else { return Ok(()) };
-        let since = self.cursor(30);
-        let held = Held { ear, since: since.as_deref().map_or(0, position) };
-        let call = Self::query(&held.ear, since, 0);
-        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
-        let outcome = life.door.perform(&caller, call, None).await;
-        self.record().inbox_read(&held, &outcome, &life.door.engine.journal);
-        Ok(())
-    }
-
-    /// An inbox is read that may be held back until something waits.
-    fn hold(&mut self, life: &Life) -> Result<(), String> {
-        let Some((ear, token)) = self.ear(Scope::Inbox) else { return Ok(()) };
-        let since = self.cursor(80);
-        let held = Held { ear, since: since.as_deref().map_or(0, position) };
-        let call = Self::query(&held.ear, since, 1 + self.chance.below(25));
-        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
-        let (door, record) = (life.door.clone(), Arc::clone(&self.record));
-        let reading = held.clone();
-        let task = tokio::spawn(async move {
-            let outcome = door.perform(&caller, call, None).await;
-            record.lock().unwrap().inbox_read(&reading, &outcome, &door.engine.journal);
-        });
-        self.held.push((held, task));
-        Ok(())
-    }
-
-    /// A thread is read: every message that the log holds, in order.
-    async fn read(&mut self, life: &Life) -> Result<(), String> {
-        let Some((_, token)) = self.somebody() else { return Ok(()) };
-        let threads: Vec<ThreadId> = self.record().shadow.threads.keys().copied().collect();
-        if threads.is_empty() {
-            return Ok(());
-        }
-        let (thread, since) = (self.chance.pick(&threads), self.cursor(30));
-        let after = since.as_deref().map_or(0, position);
-        let call = Call::ReadFlat(thread, Page { cursor: since, limit: Some(PAGE) });
-        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
-        let outcome = life.door.perform(&caller, call, None).await;
-        self.record().thread_read(thread, after, &outcome, &life.door.engine.journal);
-        Ok(())
-    }
-
-    /// A listener comes, from now on or from some cursor.
-    fn listen(&mut self, life: &Life) -> Result<(), String> {
-        if self.listeners.len() >= self.temper.listeners {
-            return Ok(());
-        }
-        let scope = self.chance.pick(&[Scope::Inbox, Scope::All, Scope::Threads]);
-        let Some((ear, token)) = self.ear(scope) else { return Ok(()) };
-        let cursor = self.cursor(70);
-        let door = life.door.clone();
-        let since = match &cursor {
-            Some(text) => {
-                let since = door.engine.forum.position(Some(text));
-                Some(since.map_err(|refusal| format!("{text} was given: {refusal}"))?)
-            }
-            None => None,
-        };
-        let subscription = Subscription {
-            participant: Participant {
-                identity: ear.identity.as_str().into(),
-                extension: ear.extension.as_deref().map(Arc::from),
-            },
-            scope,
-            anyone: ear.anyone,
-            token: token.id,
-            expires_at: None,
-        };
-        let threads = ear.threads.iter().copied().collect();
-        let sources = Arc::clone(&door.engine.sources);
-        let feed = Feed::open(sources, subscription, threads, since);
-        let feed = feed.map_err(|refusal| format!("no feed for {ear:?}: {refusal}"))?;
-        let mut hello = feed.hello(20);
-        if let Some(since) = since {
-            // What it must be told is decided by the cursor that it came with.
-            hello.cursor = since;
-        }
-        let mut record = self.record();
-        let session = record.sessions.len();
-        record.trace.note("listen", &[session as u64, hello.cursor.0, u64::from(since.is_some())]);
-        record.sessions.push(Session::new(ear, token.id, &hello, since.is_some()));
-        drop(record);
-        let stalled = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(self.hear(feed, session, door, Arc::clone(&stalled)));
-        self.listeners.push(Listener { session, task, stalled });
-        Ok(())
-    }
-
-    fn hear(
-        &self,
-        mut feed: Feed,
-        session: usize,
-        door: Door,
-        stalled: Arc<AtomicBool>,
-    ) -> impl Future<Output = ()> + use<> {
-        let (record, meddler) = (Arc::clone(&self.record), Arc::clone(&self.ground.meddler));
-        let revoked = Arc::clone(&self.revoked_ids);
-        async move {
-            loop {
-                while stalled.load(Ordering::Relaxed) {
-                    elapse(5).await;
-                }
-                meddler.dawdle().await;
-                let frames = feed.next().await;
-                let mut record = record.lock().unwrap();
-                match frames {
-                    Ok(frames) => {
-                        for sent in &frames {
-                            record.heard(session, sent, &door.engine.journal);
-                        }
-                    }
-                    Err(why) => {
-                        let token = record.sessions[session].token;
-                        let revoked = revoked.lock().unwrap().contains(&token);
-                        return record.ended(session, why, revoked);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A listener goes.
-    fn leave(&mut self) {
-        if self.listeners.is_empty() {
-            return;
-        }
-        let place = self.chance.place(self.listeners.len());
-        let listener = self.listeners.swap_remove(place);
-        listener.task.abort();
-        self.record().end_session(listener.session);
-    }
-
-    /// A listener takes nothing for a while, or goes on.
-    fn stall(&mut self) {
-        if !self.listeners.is_empty() {
-            let place = self.chance.place(self.listeners.len());
-            self.listeners[place].stalled.fetch_xor(true, Ordering::Relaxed);
         }
     }
 
@@ -482,9 +284,8 @@ impl World {
             let write = 1 + self.chance.below(10);
             let torn = self.chance.percent(50);
             self.ground.disk.set(Faults { write, torn, lasting: true, ..Faults::default() });
-            let mut record = self.record();
-            record.trouble = record.step;
-            drop(record);
+            self.troubled = true;
+            self.excuse(life);
             if self.chance.percent(70) {
                 self.commit(life);
             } else {
@@ -493,8 +294,7 @@ impl World {
             if self.chance.percent(50) {
                 elapse(self.chance.below(8)).await;
             }
-            let mut record = self.record();
-            record.catch_up(&life.door.engine.journal);
+            self.record().catch_up(&life.door.engine.journal);
         }
         let seed = self.chance.number();
         self.chance.pick(&[Cut::ForgetAll, Cut::Kill, Cut::KeepSome(seed)])

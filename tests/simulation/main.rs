@@ -22,6 +22,7 @@ mod ledger;
 mod life;
 mod meddler;
 mod planted;
+mod readers;
 mod record;
 mod seeds;
 mod sessions;

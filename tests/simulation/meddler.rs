@@ -43,6 +43,7 @@ pub struct Meddler {
     fault: Option<Fault>,
     planted: AtomicU64,
     panicked: Mutex<BTreeMap<ThreadId, u64>>,
+    inboxes_panicked: AtomicU64,
 }
 
 /// The text of a panic that was asked for.
@@ -60,6 +61,7 @@ impl Meddler {
             fault,
             planted: AtomicU64::new(0),
             panicked: Mutex::default(),
+            inboxes_panicked: AtomicU64::new(0),
         }
     }
 
@@ -83,6 +85,11 @@ impl Meddler {
         self.panicked.lock().unwrap().get(&thread).copied().unwrap_or_default()
     }
 
+    /// How often actors of inboxes have.
+    pub fn inboxes_panicked(&self) -> u64 {
+        self.inboxes_panicked.load(Ordering::Relaxed)
+    }
+
     /// Lets some time pass, as at every send.
     pub async fn dawdle(&self) {
         for _ in 0..self.yields() {
@@ -102,11 +109,13 @@ impl Meddler {
         }
     }
 
+    fn is_to_panic(&self) -> bool {
+        let calm = self.panics == 0 || self.calm.load(Ordering::Relaxed);
+        !calm && self.chance.below(1_000) < self.panics
+    }
+
     fn maybe_panic(&self, thread: ThreadId) {
-        if self.panics == 0 || self.calm.load(Ordering::Relaxed) {
-            return;
-        }
-        if self.chance.below(1_000) < self.panics {
+        if self.is_to_panic() {
             *self.panicked.lock().unwrap().entry(thread).or_default() += 1;
             panic!("{ASKED}");
         }
@@ -172,6 +181,13 @@ impl Interference for Meddler {
 
     fn after_act(&self, thread: ThreadId) {
         self.maybe_panic(thread);
+    }
+
+    fn before_telling(&self) {
+        if self.is_to_panic() {
+            self.inboxes_panicked.fetch_add(1, Ordering::Relaxed);
+            panic!("{ASKED}");
+        }
     }
 
     fn yields(&self) -> u32 {

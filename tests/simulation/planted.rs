@@ -13,7 +13,8 @@ const SEEDS: u64 = 200;
 fn found(fault: Fault) {
     for seed in 1..=SEEDS {
         if let Err(wrong) = run(Plan { seed, steps: STEPS, fault: Some(fault) }) {
-            let wrong: String = wrong.chars().take(300).collect();
+            assert!(wrong.planted > 0, "seed {seed}: {wrong}");
+            let wrong: String = wrong.to_string().chars().take(300).collect();
             println!("{fault:?}: found by seed {seed}, {wrong}");
             return;
         }

@@ -1,7 +1,7 @@
 //! All that is known of a run: what the log holds, what was asked and told, who listens. Whatever
 //! contradicts it is the run's end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parley::journal::Journal;
 use parley::journal::view::View;
@@ -17,7 +17,7 @@ use parley::feed::replay::Sent;
 
 use crate::ear::Ear;
 use crate::ledger::{Excuses, Ledger, Told, shown};
-use crate::sessions::{Session, position};
+use crate::sessions::{Excuse, Session, position};
 use crate::shadow::{Shadow, text_of};
 use crate::trace::{Trace, digest};
 
@@ -55,6 +55,8 @@ pub struct Record {
     pub acknowledged: u64,
     /// Calls that were refused.
     pub refused: u64,
+    /// By reason.
+    pub reasons: BTreeMap<&'static str, u64>,
     /// Frames told.
     pub frames: u64,
 }
@@ -243,6 +245,7 @@ impl Record {
             }
             Ok(Told::Refused { reason, .. }) => {
                 self.refused += 1;
+                *self.reasons.entry(reason.word()).or_default() += 1;
                 self.trace.note(reason.word(), &[attempt as u64]);
             }
             Err(wrong) => self.check(Err(wrong)),
@@ -345,11 +348,12 @@ impl Record {
     }
 
     /// A feed has ended.
-    pub fn ended(&mut self, session: usize, why: Close, revoked: bool) {
+    pub fn ended(&mut self, session: usize, why: Close, revoked: bool, panics: u64) {
         self.trace.note("closed", &[session as u64]);
-        let stopping = self.stopping;
-        let found = self.sessions[session].end(why, revoked, stopping);
+        let excuse = Excuse { revoked, stopping: self.stopping, panics };
+        let found = self.sessions[session].end(why, &excuse);
         self.check(found);
+        self.end_session(session);
     }
 
     /// Whether every listener has all that is to be told.

@@ -1,5 +1,6 @@
 //! The seeds that must pass.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -7,6 +8,9 @@ use crate::world::{Plan, Report, run};
 
 /// Steps of a run.
 pub const STEPS: u64 = 500;
+
+/// Seeds that may find something before the rest is left out.
+const FOUND_MAX: usize = 12;
 
 /// A number from the environment.
 fn number(variable: &str) -> Option<u64> {
@@ -17,42 +21,41 @@ fn number(variable: &str) -> Option<u64> {
 /// Goal: whatever happens, and in whatever order, nothing acknowledged is lost, no refusal is taken
 /// back, listeners and inboxes are told what is so, and every caller has its answer. Method: the
 /// shipped parts under seeded delays, panics, crashes, failing disks, clock jumps, slow listeners,
-/// retries and revocations, compared after every step with what the language makes of the log.
-/// `PARLEY_SEEDS` says how many seeds, `PARLEY_SEED` which is the first, `PARLEY_STEPS` how long.
+/// repeated calls and revocations, compared after each step with what the language makes of the
+/// log. `PARLEY_SEEDS` says how many seeds, `PARLEY_SEED` which is the first, `PARLEY_STEPS` how
+/// long a run is.
 #[test]
 fn seeds() {
     let (first, count) = (number("PARLEY_SEED").unwrap_or(1), number("PARLEY_SEEDS"));
     let count = count.unwrap_or(if number("PARLEY_SEED").is_some() { 1 } else { 500 });
     let steps = number("PARLEY_STEPS").unwrap_or(STEPS);
     let next = AtomicU64::new(first);
+    let (sum, found) = (Mutex::new(Report::default()), Mutex::new(Vec::new()));
     let work = || {
-        let mut sum = Report::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
-                return Ok(sum);
+            if seed >= first + count || found.lock().unwrap().len() >= FOUND_MAX {
+                return;
             }
             match run(Plan { seed, steps, fault: None }) {
-                Ok(report) => add(&mut sum, &report),
-                Err(wrong) => {
-                    next.store(u64::MAX / 2, Ordering::Relaxed);
-                    return Err(format!("seed {seed}, {wrong}"));
-                }
+                Ok(report) => add(&mut sum.lock().unwrap(), &report),
+                Err(wrong) => found.lock().unwrap().push(format!("seed {seed}, {wrong}")),
             }
         }
     };
-    let outcomes = thread::scope(|scope| {
+    thread::scope(|scope| {
         let workers = thread::available_parallelism().map_or(2, usize::from).min(count as usize);
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).collect::<Vec<_>>()
+        for _ in 0..workers {
+            scope.spawn(work);
+        }
     });
-    let mut sum = Report::default();
-    for outcome in outcomes {
-        add(&mut sum, &outcome.unwrap_or_else(|wrong| panic!("{wrong}")));
-    }
+    let (sum, found) = (sum.into_inner().unwrap(), found.into_inner().unwrap());
     println!("seeds {first} to {}, {steps} steps each: {sum:?}", first + count - 1);
-    assert!(sum.acknowledged > sum.refused, "most calls are to succeed");
-    assert!(sum.frames > 0 && sum.lives > count);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    if count >= 100 {
+        assert!(sum.acknowledged > sum.refused, "most calls are to succeed");
+        assert!(sum.frames > sum.entries / 4 && sum.lives > count, "little happens");
+    }
 }
 
 fn add(sum: &mut Report, report: &Report) {
@@ -61,6 +64,9 @@ fn add(sum: &mut Report, report: &Report) {
     sum.entries += report.entries;
     sum.acknowledged += report.acknowledged;
     sum.refused += report.refused;
+    for (reason, count) in &report.reasons {
+        *sum.reasons.entry(reason).or_default() += count;
+    }
     sum.frames += report.frames;
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use parley::feed::replay::Sent;
 use parley::outlet::Close;
+use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::Type;
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct Session {
     /// Cursors that it was given.
     pub cursors: Vec<Box<str>>,
     pub alive: bool,
+    /// Panics of inbox actors before it.
+    panics: u64,
 }
 
 /// The position that a cursor's text begins with.
@@ -37,7 +40,7 @@ pub fn position(cursor: &str) -> u64 {
 
 impl Session {
     /// A feed that begins after the position of `hello`.
-    pub fn new(ear: Ear, token: TokenId, hello: &Sent, resumed: bool) -> Self {
+    pub fn new(ear: Ear, token: TokenId, hello: &Sent, resumed: bool, panics: u64) -> Self {
         let body: Value = serde_json::from_str(&hello.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
         Self {
@@ -51,6 +54,7 @@ impl Session {
             caught_up: false,
             cursors: vec![cursor.into()],
             alive: true,
+            panics,
         }
     }
 
@@ -128,13 +132,25 @@ impl Session {
     ///
     /// # Errors
     /// If there was no reason for it.
-    pub fn end(&mut self, why: Close, revoked: bool, stopping: bool) -> Result<(), String> {
+    pub fn end(&mut self, why: Close, excuse: &Excuse) -> Result<(), String> {
         self.alive = false;
         let good = match why {
-            Close::Revoked => revoked,
-            Close::ShuttingDown => stopping,
-            Close::SlowConsumer | Close::Failed => false,
+            Close::Revoked => excuse.revoked,
+            Close::ShuttingDown => excuse.stopping,
+            Close::Failed => self.ear.scope == Scope::Inbox && excuse.panics > self.panics,
+            Close::SlowConsumer => false,
         };
         if good { Ok(()) } else { Err(format!("{:?} was closed: {why:?}", self.ear)) }
     }
+}
+
+/// What may have ended a feed.
+#[derive(Clone, Copy, Debug)]
+pub struct Excuse {
+    /// Its token is revoked.
+    pub revoked: bool,
+    /// The server is being stopped.
+    pub stopping: bool,
+    /// Panics of inbox actors so far.
+    pub panics: u64,
 }

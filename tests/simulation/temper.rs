@@ -61,9 +61,9 @@ impl Temper {
             batch: chance.pick(&[1, 3, 64]),
             keys: chance.pick(&[10, 30, 70]),
             panics: chance.pick(&[0, 0, 5, 25]),
-            commits: chance.pick(&[15, 30, 60]),
+            commits: chance.pick(&[20, 40, 80]),
             crashes: chance.pick(&[0, 1, 2]),
-            troubles: chance.pick(&[0, 1, 3]),
+            troubles: chance.pick(&[0, 1, 2]),
             jumps: chance.pick(&[0, 1, 3]),
             journal: Options {
                 free_bytes_min: 1,

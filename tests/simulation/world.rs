@@ -1,6 +1,7 @@
 //! One world: lives of a server, whoever calls it and listens to it, and what befalls them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -18,6 +19,7 @@ use crate::events::Death;
 use crate::life::{Ground, Life};
 use crate::meddler::{Fault, Meddler};
 use crate::record::{Held, Record};
+use crate::sessions::Session;
 use crate::temper::Temper;
 
 /// Steps between two moments at which everything comes to rest and is compared.
@@ -42,6 +44,8 @@ pub struct Report {
     pub entries: u64,
     pub acknowledged: u64,
     pub refused: u64,
+    /// By reason.
+    pub reasons: BTreeMap<&'static str, u64>,
     pub frames: u64,
     /// How often the planted fault happened.
     pub planted: u64,
@@ -82,19 +86,38 @@ pub struct World {
     pub texts: u64,
     /// Whether something is the matter with the disk.
     pub troubled: bool,
+    /// Whether the writer waits for the fold.
+    full: bool,
     lives: u64,
     over: bool,
+}
+
+/// What contradicts the promises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// What.
+    pub what: String,
+    /// At which step.
+    pub step: u64,
+    /// How often the planted fault had happened.
+    pub planted: u64,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {}: {}", self.step, self.what)
+    }
 }
 
 /// Runs the world of a plan.
 ///
 /// # Errors
-/// What contradicts it, and when.
-pub fn run(plan: Plan) -> Result<Report, String> {
+/// What is wrong, and when it showed.
+pub fn run(plan: Plan) -> Result<Report, Wrong> {
     let mut world = World::new(plan);
     loop {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+        let runtime = runtime.expect("a runtime is built");
         let end = runtime.block_on(world.live());
         // Whatever is still at work ends here, wherever it stands: that is a crash.
         drop(runtime);
@@ -105,7 +128,10 @@ pub fn run(plan: Plan) -> Result<Report, String> {
         match end {
             Ok(End::Next) => {}
             Ok(End::Over) => return Ok(world.report()),
-            Err(wrong) => return Err(format!("step {step}: {wrong}")),
+            Err(what) => {
+                let planted = world.ground.meddler.planted();
+                return Err(Wrong { what, step, planted });
+            }
         }
     }
 }
@@ -143,6 +169,7 @@ impl World {
             held: Vec::new(),
             texts: 0,
             troubled: false,
+            full: false,
             lives: 0,
             over: false,
         }
@@ -160,6 +187,7 @@ impl World {
             entries: record.entries() as u64,
             acknowledged: record.acknowledged,
             refused: record.refused,
+            reasons: record.reasons.clone(),
             frames: record.frames,
             planted: self.ground.meddler.planted(),
         }
@@ -182,6 +210,7 @@ impl World {
                 return Ok(End::Next);
             }
             self.record().step += 1;
+            self.excuse(&life);
             if step % REST_EVERY == REST_EVERY - 1 {
                 self.rest(&mut life).await?;
             }
@@ -248,18 +277,32 @@ impl World {
         self.inspect(life)
     }
 
+    /// Notes what excuses a refusal at this step.
+    pub fn excuse(&self, life: &Life) {
+        let mut record = self.record();
+        if self.troubled || !life.door.engine.journal.is_writable() {
+            record.trouble = record.step;
+        }
+        if self.full || record.ledger.busy() > self.temper.bounds.writes_max {
+            record.crowded = record.step;
+        }
+    }
+
+    /// The writer takes a step, with so many entries at most.
+    pub fn write(&mut self, life: &mut Life, entries_max: usize) -> Step {
+        let step = life.writer.step_of(entries_max);
+        self.full = step == Step::Full;
+        self.excuse(life);
+        step
+    }
+
     fn inspect(&mut self, life: &Life) -> Result<(), String> {
-        let journal = &life.door.engine.journal;
+        self.excuse(life);
         {
+            let journal = &life.door.engine.journal;
             let mut record = self.record();
-            if self.troubled || !journal.is_writable() {
-                record.trouble = record.step;
-            }
             record.catch_up(journal);
             record.compare(&journal.view(), false);
-            if record.ledger.busy() > self.temper.bounds.writes_max {
-                record.crowded = record.step;
-            }
         }
         self.calls.retain(|(_, task)| !task.is_finished());
         self.held.retain(|(_, task)| !task.is_finished());
@@ -276,7 +319,7 @@ impl World {
         }
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {
-            let step = life.writer.step();
+            let step = self.write(life, usize::MAX);
             let folded = life.folder.step().or_else(|_| life.folder.step());
             folded.map_err(|error| format!("folding fails: {error}"))?;
             elapse(3).await;
@@ -285,7 +328,7 @@ impl World {
             let told = self.record().all_told();
             let idle = step == Step::Idle && self.record().ledger.under_way.is_empty();
             quiet = if idle && told { quiet + 1 } else { 0 };
-            if quiet > 2 + 2 * self.temper.delay_ms {
+            if quiet > 4 + 4 * self.temper.delay_ms {
                 break;
             }
         }
@@ -303,7 +346,7 @@ impl World {
             return Err(format!("callers without an answer: {waiting:?}"));
         }
         if !record.all_told() {
-            let lacking = record.sessions.iter().filter(|it| it.alive).map(|it| it.lacks());
+            let lacking = record.sessions.iter().filter(|it| it.alive).map(Session::lacks);
             return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
         }
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parley::journal::Committed;
 use parley_protocol::act::Kind;
+use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
 use parley_protocol::entry::{Act, Entry, KeyUse, Outcome, Published};
@@ -231,10 +232,6 @@ impl World {
     }
 
     fn publish(&mut self) -> Arc<Committed> {
-        let mut id = [0; 32];
-        for part in id.chunks_mut(8) {
-            part.copy_from_slice(&self.dice.next().to_le_bytes());
-        }
         let mut references = Vec::new();
         for _ in 0..self.dice.below(4) {
             // Some refer to what is not there.
@@ -251,7 +248,11 @@ impl World {
             let relation = if place % 2 == 0 { "objects-to" } else { "considers" };
             format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
         });
-        let bytes = format!("{{\"references\":[{}]}}", written.collect::<Vec<_>>().join(","));
+        let written = written.collect::<Vec<_>>().join(",");
+        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.dice.next());
+        let unnamed = canonicalize(format!("{{{rest}").as_bytes()).expect("it is canonical");
+        let id = *identity::compute(&unnamed).digest();
+        let bytes = format!("{{\"artifact_id\":\"sha256:{}\",{rest}", hex(&id));
         let ids: Vec<_> = self.threads.keys().copied().collect();
         let thread = (!ids.is_empty() && self.dice.once_in(2)).then(|| *self.dice.pick(&ids));
         let key = self.key().map(|key| (key, Box::from(&b"{}"[..])));

@@ -15,6 +15,7 @@ use crate::ceiling_feed::CONTROL;
 use crate::clock;
 use crate::fan::{Ear, Fan, Heard};
 use crate::gauge::Gauge;
+use crate::measure::median;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::report::{Report, Round, bar};
@@ -27,6 +28,9 @@ use crate::work::{Course, Work};
 
 /// Keeps the feeds of one identity below their cap: a token has eight members.
 const LISTENERS_A_MEMBER: usize = 6;
+/// So many frames a second arrive within `ARRIVAL_MS_MAX`, but for one in a hundred.
+const FRAMES_CARRIED: f64 = 100_000.0;
+const ARRIVAL_MS_MAX: f64 = 50.0;
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
@@ -70,6 +74,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     report.count(&work.tally);
     report.judge(&work.findings);
     report.compare();
+    steady(options, &mut report);
     if options.slow_listeners > 0 {
         let expected = (options.slow_listeners * options.rounds) as f64;
         stalled::compare(&mut report, &beside);
@@ -78,6 +83,16 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     }
     report.note(site.stop());
     Ok(report)
+}
+
+/// At a rate that the machine must carry, frames arrive in time.
+fn steady(options: &Options, report: &mut Report) {
+    let frames = options.rate.map(|rate| rate * options.listeners as f64);
+    if frames.is_some_and(|frames| frames <= FRAMES_CARRIED) {
+        let p99s: Vec<f64> = report.rounds.iter().map(|round| round.latency.p99_ms).collect();
+        let what = "p99 from acknowledgement to arrival, ms";
+        report.at_most(what, median(&p99s), ARRIVAL_MS_MAX);
+    }
 }
 
 /// A frame as the specification shows it, for a ceiling without a forum to take one from.

@@ -167,7 +167,7 @@ async fn all_awake(stage: &mut Stage<'_>, actor: f64, report: &mut Report) -> an
 /// page cache full.
 async fn reopened(stage: &mut Stage<'_>, when: &str, report: &mut Report) -> anyhow::Result<u64> {
     let broken = stage.kill_under_load().await?;
-    report.figure(&format!("acts broken off by the kill{when}"), broken as f64);
+    report.figure(&format!("calls that the kill left without an answer{when}"), broken as f64);
     let opening = stage.open(&sleepy()).await?;
     report.figure(&format!("listens after kill -9, s{when}"), opening.listening);
     let what = format!("first read after kill -9, s{when}");
@@ -186,26 +186,26 @@ async fn reopened(stage: &mut Stage<'_>, when: &str, report: &mut Report) -> any
     Ok(asleep)
 }
 
-/// Threads opened by participants who never spoke before, against as many by those who did.
+/// Threads opened by participants who never spoke before, once as many were opened by those who
+/// did: that fills what stays in any case.
 async fn participants(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<Vec<Record>> {
     let count = GUESTS.min(stage.options.threads);
     let mut records = Vec::new();
-    let mut grown = Vec::new();
-    for (turn, cast) in
-        [Arc::clone(&stage.cast), Arc::new(stage.cast.guests(count))].into_iter().enumerate()
-    {
-        let before = stage.quiet_rss().await?;
+    let mut resting = Vec::new();
+    let guests = Arc::new(stage.cast.guests(count));
+    for (turn, cast) in [Arc::clone(&stage.cast), guests].into_iter().enumerate() {
         let seed = stage.options.seed ^ (0x6e57 + turn as u64);
         let work = Work::forum(stage.site.address, cast, count, stage.options.body, seed);
         let work = Arc::new(work);
         let quiet = indicatif::ProgressBar::hidden();
         work.fill(stage.options.connections, 0, &quiet).await?;
-        grown.push(stage.quiet_rss().await? as f64 - before as f64);
+        resting.push(stage.quiet_rss().await? as f64);
         report.count(&work.tally);
         report.judge(&work.findings);
         records.extend(work.records());
     }
-    report.figure("bytes a participant", (grown[1] - grown[0]) / count as f64);
+    let each = (resting[1] - resting[0]) / count as f64;
+    report.figure("bytes a participant, its sleeping thread included", each);
     Ok(records)
 }
 

@@ -7,7 +7,7 @@ use super::commits::Commits;
 use super::post::{HOT_MESSAGES_MAX, course, store_beside};
 use super::{measured, rest};
 use crate::cast::Cast;
-use crate::measure::median;
+use crate::measure::{median, spread};
 use crate::options::Options;
 use crate::report::{Report, Round, bar};
 use crate::site::Site;
@@ -64,8 +64,8 @@ impl Side {
         rest(pid.into_iter().collect()).await
     }
 
-    fn rate(&self) -> f64 {
-        median(&self.rounds.iter().map(|round| round.per_second).collect::<Vec<_>>())
+    fn rates(&self) -> Vec<f64> {
+        self.rounds.iter().map(|round| round.per_second).collect()
     }
 
     async fn end(mut self, report: &mut Report) -> anyhow::Result<()> {
@@ -98,11 +98,9 @@ pub async fn stored(options: &Options) -> anyhow::Result<Report> {
             without.round(options).await?;
         }
     }
-    report.at_least(
-        "rate with more stored, share of that without",
-        with.rate() / without.rate().max(1.0),
-        STORED_SHARE_MIN,
-    );
+    let share = median(&with.rates()) / median(&without.rates()).max(1.0);
+    report.figure("rounds without more stored lie apart by, %", spread(&without.rates()) * 100.0);
+    report.at_least("rate with more stored, share of that without", share, STORED_SHARE_MIN);
     with.commits.tell(&mut report);
     without.end(&mut report).await?;
     with.end(&mut report).await?;

@@ -153,8 +153,7 @@ fn entry_of_batch<'b>(headers: &Headers<'_>, text: &'b str) -> Step<'b> {
         Err((id, failure)) => return Step::Fail(id, failure),
     };
     let id = request.id.clone();
-    let modern =
-        request.params.as_ref().is_ok_and(|params| params.meta().get(era::VERSION).is_some());
+    let modern = request.params.as_ref().is_ok_and(|params| params.meta(era::VERSION).is_some());
     if modern || request.method == "initialize" {
         let message = "This cannot stand in a batch. Send it alone.";
         return Step::Fail(Some(id), Failure::no_request(message));

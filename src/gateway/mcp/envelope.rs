@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use parley_protocol::json::{self, NESTING_CEILING, Object, Value};
+use parley_protocol::json::{self, Member, NESTING_CEILING, Value};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -25,11 +25,14 @@ impl Id {
 
     fn read(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
-        let good = match json::parse(text.as_bytes(), 1) {
-            Ok(Value::String(_)) => true,
-            Ok(Value::Number(number)) => number.as_i64().is_some(),
-            _ => false,
-        };
+        // Most are small numbers, which need no reading.
+        let is_small = (1..=18).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        let good = is_small
+            || match json::parse(text.as_bytes(), 1) {
+                Ok(Value::String(_)) => true,
+                Ok(Value::Number(number)) => number.as_i64().is_some(),
+                _ => false,
+            };
         good.then(|| Self(text.into()))
     }
 }
@@ -49,33 +52,35 @@ pub struct Request<'b> {
     /// What the answer names.
     pub id: Id,
     /// What is asked for.
-    pub method: String,
+    pub method: Cow<'b, str>,
     /// `params`, or why they are none.
     pub params: Result<Params<'b>, &'static str>,
 }
 
+/// Names and texts of members, in their order.
+type Named<'b> = Vec<(Cow<'b, str>, &'b RawValue)>;
+
 /// `params`, member by member.
 #[derive(Debug, Default)]
 pub struct Params<'b> {
-    members: Vec<(Cow<'b, str>, &'b RawValue)>,
-    meta: Object,
+    members: Named<'b>,
+    meta: Named<'b>,
 }
 
 impl<'b> Params<'b> {
     /// The member of that name; null is none.
     pub fn get(&self, name: &str) -> Option<&'b RawValue> {
-        let found = self.members.iter().find(|(known, _)| known == name);
-        found.map(|(_, raw)| *raw).filter(|raw| raw.get() != "null")
+        named(&self.members, name).filter(|raw| raw.get() != "null")
     }
 
     /// The member of that name, if it is a string.
-    pub fn text(&self, name: &str) -> Option<String> {
-        self.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok())
+    pub fn text(&self, name: &str) -> Option<Cow<'b, str>> {
+        self.get(name).and_then(string)
     }
 
-    /// `_meta`; without members if there is none.
-    pub fn meta(&self) -> &Object {
-        &self.meta
+    /// The member of `_meta` of that name, null too.
+    pub fn meta(&self, name: &str) -> Option<&'b RawValue> {
+        named(&self.meta, name)
     }
 
     fn read(raw: &'b RawValue) -> Result<Self, &'static str> {
@@ -86,13 +91,10 @@ impl<'b> Params<'b> {
         let Some(members) = members(text) else {
             return Err("`params` gives a member twice, or one whose name is no text.");
         };
-        let mut params = Self { members, meta: Object::default() };
+        let mut params = Self { members, meta: Vec::new() };
         if let Some(meta) = params.get("_meta") {
-            // What clients tell of themselves may hold anything but a member twice.
-            match json::parse_keeping_surrogates(meta.get().as_bytes(), NESTING_CEILING) {
-                Ok(Value::Object(meta)) => params.meta = meta,
-                _ => return Err("`params._meta` must be an object with each member once."),
-            }
+            params.meta = meta_members(meta.get())
+                .ok_or("`params._meta` must be an object with each member once.")?;
         }
         Ok(params)
     }
@@ -146,18 +148,14 @@ pub fn read(text: &str) -> Result<Message<'_>, NoMessage> {
         };
         return Err((None, failure));
     };
-    let get = |name: &str| {
-        let found = members.iter().find(|(known, _)| known == name);
-        found.map(|(_, raw)| *raw)
-    };
+    let get = |name: &str| named(&members, name);
     let written = get("id");
     let id = written.and_then(Id::read);
     let refuse = |message: &'static str| Err((id.clone(), Failure::no_request(message)));
     if written.is_some() && id.is_none() {
         return refuse("`id` must be a string, or an integer within 64 bits.");
     }
-    let version: Option<String> = get("jsonrpc").and_then(string);
-    if version.as_deref() != Some("2.0") {
+    if get("jsonrpc").and_then(string).as_deref() != Some("2.0") {
         return refuse("`jsonrpc` must be \"2.0\".");
     }
     let Some(method) = get("method") else {
@@ -175,16 +173,64 @@ pub fn read(text: &str) -> Result<Message<'_>, NoMessage> {
     Ok(Message::Request(Request { id, method, params }))
 }
 
-fn string(raw: &RawValue) -> Option<String> {
-    serde_json::from_str(raw.get()).ok()
+/// The string that the text is, copied only if it has escapes.
+pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'))?;
+    if inner.contains('\\') {
+        return serde_json::from_str(raw.get()).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inner))
 }
 
+fn named<'b>(members: &Named<'b>, name: &str) -> Option<&'b RawValue> {
+    members.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw)
+}
+
+/// Up to this many members, comparing each name with each is cheaper than sorting.
+const PAIRWISE_MAX: usize = 8;
+
 /// The members of an object in their order, none of them twice; `None` for whatever else.
-fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+fn members(text: &str) -> Option<Named<'_>> {
     let Members(members) = serde_json::from_str(text).ok()?;
-    let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
-    names.sort_unstable();
-    names.windows(2).all(|pair| pair[0] != pair[1]).then_some(members)
+    let is_once = if members.len() <= PAIRWISE_MAX {
+        let before = |at: usize| members[..at].iter().map(|(name, _)| name);
+        members.iter().enumerate().all(|(at, (name, _))| before(at).all(|known| known != name))
+    } else {
+        let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        names.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    is_once.then_some(members)
+}
+
+/// The members of `_meta`. What clients tell of themselves may hold anything but a member twice,
+/// at any depth up to the deepest there is.
+fn meta_members(text: &str) -> Option<Named<'_>> {
+    if let Some(members) = members(text)
+        && members.iter().all(|(_, raw)| is_once(raw))
+    {
+        return Some(members);
+    }
+    // A name that is no text is left.
+    match json::parse_keeping_surrogates(text.as_bytes(), NESTING_CEILING) {
+        Ok(Value::Object(meta)) => {
+            let raw = |member: &Member| serde_json::from_str(&text[member.span.clone()]).ok();
+            let members = meta.members().iter();
+            members.map(|member| Some((member.name.clone().into(), raw(member)?))).collect()
+        }
+        _ => None,
+    }
+}
+
+/// Whether no object in it has a member twice. Small values need not be read for that.
+fn is_once(raw: &RawValue) -> bool {
+    match raw.get().as_bytes() {
+        b"{}" | b"[]" => true,
+        [b'{' | b'[', ..] => {
+            json::parse_keeping_surrogates(raw.get().as_bytes(), NESTING_CEILING - 1).is_ok()
+        }
+        _ => true,
+    }
 }
 
 struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);

@@ -1,8 +1,6 @@
 //! Which era a request belongs to (mcp.md §1).
 
-use parley_protocol::json::Value;
-
-use super::envelope::Request;
+use super::envelope::{self, Request};
 use super::failure::Failure;
 use super::headers::{Given, Headers};
 
@@ -76,13 +74,13 @@ pub enum Era {
 /// 400 with -32602, or -32600 for a header that names no revision.
 pub fn judge(request: &Request<'_>, headers: &Headers<'_>) -> Result<Era, Failure> {
     let params = request.params.as_ref().ok();
-    match params.and_then(|params| params.meta().get(VERSION)) {
+    match params.and_then(|params| params.meta(VERSION)).map(envelope::string) {
         None if request.method == "initialize" => {
             let asked = params.and_then(|params| params.text("protocolVersion"));
             let known = asked.as_deref().and_then(Revision::legacy);
             Ok(Era::Legacy(known.unwrap_or(Revision::November2025)))
         }
-        Some(Value::String(version)) if Revision::legacy(version).is_none() => Ok(Era::Modern),
+        Some(Some(version)) if Revision::legacy(&version).is_none() => Ok(Era::Modern),
         Some(_) => {
             let message = format!(
                 "`_meta[\"{VERSION}\"]` names revisions from 2026-07-28 on. For an earlier one \

@@ -1,9 +1,8 @@
 //! The headers that mirror what a modern request says in its body (mcp.md §3).
 
 use axum::http::HeaderMap;
-use parley_protocol::json::Value;
 
-use super::envelope::{Params, Request};
+use super::envelope::{self, Params, Request};
 use super::era::{Revision, VERSION};
 use super::failure::Failure;
 
@@ -75,19 +74,19 @@ pub fn check(
     params: &Params<'_>,
     headers: &Headers<'_>,
 ) -> Result<(), Failure> {
-    let version = params.meta().get(VERSION).and_then(Value::as_str).unwrap_or_default();
-    if !headers.version.says(version) {
+    let version = params.meta(VERSION).and_then(envelope::string).unwrap_or_default();
+    if !headers.version.says(&version) {
         let message =
             "`MCP-Protocol-Version` must say the same as the protocol version in `_meta`.";
         return Err(Failure::header(message));
     }
-    if Revision::parse(version).is_none() {
-        return Err(Failure::version(version));
+    if Revision::parse(&version).is_none() {
+        return Err(Failure::version(&version));
     }
     if !headers.method.says(&request.method) {
         return Err(Failure::header("`Mcp-Method` must say the same as `method`."));
     }
-    let mirrored = match request.method.as_str() {
+    let mirrored = match &*request.method {
         "tools/call" | "prompts/get" => Some("name"),
         "resources/read" => Some("uri"),
         _ => None,
@@ -102,7 +101,7 @@ pub fn check(
             return Err(Failure::header(message));
         }
     }
-    if params.meta().get(CAPABILITIES).and_then(Value::as_object).is_none() {
+    if !params.meta(CAPABILITIES).is_some_and(|raw| raw.get().starts_with('{')) {
         let message = format!("`_meta[\"{CAPABILITIES}\"]` must be an object; `{{}}` will do.");
         return Err(Failure::meta(message));
     }

@@ -76,6 +76,12 @@ impl Writer {
         Ok(Some(bytes))
     }
 
+    /// Frames that were not made here, as they are.
+    pub fn sealed<'f>(&mut self, frames: &'f [u8]) -> &'f [u8] {
+        self.0.update(frames);
+        frames
+    }
+
     /// The last frame.
     pub fn end(mut self) -> Vec<u8> {
         let mut bytes = vec![END];
@@ -90,7 +96,7 @@ impl Writer {
 pub struct Reader {
     /// Whose name errors carry.
     name: String,
-    file: BufReader<File>,
+    file: BufReader<Box<dyn Read + Send>>,
     hasher: Sha256,
     payload: Vec<u8>,
     /// Where the next row of the payload begins.
@@ -107,6 +113,14 @@ impl Reader {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| StoreError::io(&name, error))?;
+        Self::of(name, Box::new(file))
+    }
+
+    /// Begins to read a copy that comes from anywhere; `name` is its name in errors.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn of(name: String, file: Box<dyn Read + Send>) -> Result<Self, StoreError> {
         let mut reader = Self {
             name,
             file: BufReader::with_capacity(FRAME_BYTES, file),

@@ -2,7 +2,7 @@
 //! (docs/decisions/0005-backup.md).
 
 mod copy;
-mod frames;
+pub(super) mod frames;
 mod restore;
 
 pub use copy::Copying;

@@ -23,7 +23,7 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
         let row = operation.row();
         (row.path, row.method.word(), of_table(operation, limits))
     });
-    let feed = profiles.has(Profile::Feed).then(|| feed(limits)).into_iter().flatten();
+    let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
     let beside = tokens(limits).into_iter().chain([backup()]).chain(feed).chain(server());
     for (path, method, item) in operations.chain(beside) {
         let at = paths.entry(path).or_insert_with(|| Value::Object(Map::new()));
@@ -212,7 +212,7 @@ fn backup() -> Entry {
 }
 
 /// The feed and its tickets (bindings.md §6).
-fn feed(limits: &Limits) -> Vec<Entry> {
+fn feed() -> Vec<Entry> {
     let read = &[Right::Read];
     let listen = Item::new(
         "feed",
@@ -225,11 +225,7 @@ fn feed(limits: &Limits) -> Vec<Entry> {
     let parameters = vec![
         parameter("scope", scope, "`inbox` if left out."),
         parameter("extension", strings::handle(), "The sub-agent that listens."),
-        parameter(
-            "threads",
-            json!({ "type": "string", "minLength": 1, "maxLength": limits.request_bytes_max }),
-            "A comma list of threads, with `scope=threads`.",
-        ),
+        parameter("threads", strings::threads(), "A comma list of threads, with `scope=threads`."),
         parameter("anyone", json!({ "type": "boolean" }), "Whether questions to anyone count."),
         parameter(
             "since",

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use crate::feed::QUERY_THREADS_MAX;
 use crate::text;
 
 /// The characters that a string may hold.
@@ -84,6 +85,12 @@ pub(super) fn artifact_id() -> Value {
 /// are left out: none is given before the 2^32 numbers of some hundred thousand restores.
 pub(super) fn id(prefix: &str) -> Value {
     json!({ "type": "string", "pattern": format!("^({prefix})?[1-9][0-9]{{0,14}}$") })
+}
+
+/// Threads with commas between, as many as a feed's query names.
+pub(super) fn threads() -> Value {
+    let (thread, more) = ("(th_)?[1-9][0-9]{0,14}", QUERY_THREADS_MAX - 1);
+    json!({ "type": "string", "pattern": format!("^{thread}(,{thread}){{0,{more}}}$") })
 }
 
 /// An idempotency key.

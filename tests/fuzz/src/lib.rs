@@ -2,6 +2,7 @@
 //! wrong. The first bytes of an input often choose among ways to read the rest.
 
 pub mod arguments;
+pub mod backup;
 pub mod canonical;
 pub mod closure;
 pub mod config;
@@ -29,8 +30,8 @@ use parley_protocol::time::Millis;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 14] = [
-    ("canonical", canonical::run),
+pub const TARGETS: [(&str, Target); 15] = [
+    ("canonical", |bytes| _ = canonical::agree(bytes)),
     ("publish", publish::run),
     ("closure", closure::run),
     ("folder", folder::run),
@@ -44,6 +45,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("log", log::run),
     ("rows", rows::run),
     ("config", config::run),
+    ("backup", backup::run),
 ];
 
 /// The time at which everything is judged.
