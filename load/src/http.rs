@@ -6,18 +6,26 @@
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::clock;
+
 /// Answers may not be larger than this; a page of 200 messages with all limits used stays below.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// A server cuts off connections that rest, or that asked for nothing within ten seconds; one that
+/// has rested half as long is better made anew.
+const REST_MAX: Duration = Duration::from_secs(5);
 
 /// One kept-alive connection.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
+    used: Instant,
     buffer: Vec<u8>,
     filled: usize,
 }
@@ -41,11 +49,20 @@ impl Connection {
 
     /// Goes over a socket that is connected already.
     pub fn over(stream: TcpStream) -> Self {
-        Self { stream, buffer: vec![0; 4096], filled: 0 }
+        Self { stream, used: clock::now(), buffer: vec![0; 4096], filled: 0 }
+    }
+
+    /// Connects anew, if it has rested so long that the server may have cut it off.
+    pub async fn refresh(&mut self, address: SocketAddr) -> io::Result<()> {
+        if clock::now() - self.used > REST_MAX {
+            *self = Self::open(address).await?;
+        }
+        Ok(())
     }
 
     /// Sends a whole request and waits for its answer.
     pub async fn call(&mut self, request: &[u8]) -> io::Result<Answer<'_>> {
+        self.used = clock::now();
         self.stream.write_all(request).await?;
         self.filled = 0;
         let head = self.read_head().await?;

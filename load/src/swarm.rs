@@ -238,6 +238,8 @@ impl Agent {
     /// Takes the step, again and again if the server is away and steps are tried again.
     async fn step(&mut self, conversation: &mut Conversation) -> Taken {
         let begun = clock::now();
+        // Where the server is away, the call itself finds out.
+        let _ = self.connection.refresh(self.swarm.address).await;
         loop {
             let outcome = match conversation.step() {
                 Some(Step::Inbox(_)) => self.inbox(conversation).await,

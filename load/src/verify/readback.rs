@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
@@ -13,7 +12,6 @@ use super::moves::{Moves, State};
 use super::shadow::{Change, Shadow};
 use super::{Findings, turn};
 use crate::cast::Cast;
-use crate::clock;
 use crate::http::Connection;
 use crate::objects::{self, Claim, Event, List, Page, Thread};
 use crate::wire::{Caller, Door, Operation, Outcome, outcome};
@@ -23,7 +21,6 @@ use crate::wire::{Caller, Door, Operation, Outcome, outcome};
 pub struct Reader {
     address: SocketAddr,
     connection: Connection,
-    used: Instant,
     caller: Caller,
     request: Vec<u8>,
 }
@@ -31,24 +28,18 @@ pub struct Reader {
 /// So many read at once.
 const READERS: usize = 8;
 const PAGE: &str = "200";
-/// A server cuts off connections that rest, or never asked for anything, after ten seconds; one
-/// that has rested half as long is made anew.
-const REST_MAX: Duration = Duration::from_secs(5);
 
 impl Reader {
     /// Connects.
     pub async fn open(address: SocketAddr, caller: Caller) -> anyhow::Result<Self> {
         let connection = Connection::open(address).await?;
-        Ok(Self { address, connection, used: clock::now(), caller, request: Vec::new() })
+        Ok(Self { address, connection, caller, request: Vec::new() })
     }
 
     /// Reads; a refusal is an error.
     pub async fn read(&mut self, operation: &Operation) -> anyhow::Result<&[u8]> {
         self.caller.write(&mut self.request, operation);
-        if clock::now() - self.used > REST_MAX {
-            self.connection = Connection::open(self.address).await?;
-        }
-        self.used = clock::now();
+        self.connection.refresh(self.address).await?;
         let answer = self.connection.call(&self.request).await?;
         match outcome(self.caller.door(), answer) {
             Outcome::Done(json) if self.caller.door() == Door::Http => Ok(json),
