@@ -159,7 +159,7 @@ impl Told {
                 }
                 // An answer where nothing is awaited any more must name its parent.
                 Some(answer) => {
-                    assert!(answer.status == 409 || answer.body["field"] == "parent", "{call:?}")
+                    assert!(answer.status == 409 || answer.body["field"] == "parent", "{call:?}");
                 }
                 None => drop(self.open.insert(text)),
             }
