@@ -24,7 +24,6 @@ struct Small(PathBuf);
 
 impl Small {
     /// Mounts one on `folder`; `None` where this process may not.
-    #[expect(clippy::print_stderr, reason = "what is skipped is said")]
     fn mount(folder: &Folder) -> Option<Self> {
         let path = folder.path();
         let mut mount = Command::new("mount");
