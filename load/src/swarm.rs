@@ -338,15 +338,7 @@ pub async fn read_inbox(
     let mut since = String::new();
     let mut request = Vec::new();
     loop {
-        let anyone = if anyone { "true" } else { "false" };
-        let mut query = vec![("limit", "200"), ("anyone", anyone)];
-        if let Some(extension) = &member.extension {
-            query.push(("extension", extension));
-        }
-        if !since.is_empty() {
-            query.push(("since", &since));
-        }
-        let read = Operation::read("read_inbox", "/v1/inbox".into(), String::new(), &query);
+        let read = Operation::inbox(member.extension.as_deref(), 200, anyone, &since);
         member.caller.write(&mut request, &read);
         let answer = connection.call(&request).await?;
         let json = match outcome(member.caller.door(), answer) {

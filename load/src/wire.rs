@@ -67,6 +67,17 @@ impl Operation {
         operation
     }
 
+    /// A page of an inbox, after the cursor `since` unless that is empty.
+    pub fn inbox(extension: Option<&str>, limit: usize, anyone: bool, since: &str) -> Self {
+        let (limit, anyone) = (limit.to_string(), anyone.to_string());
+        let mut query = vec![("limit", limit.as_str()), ("anyone", anyone.as_str())];
+        query.extend(extension.map(|extension| ("extension", extension)));
+        if !since.is_empty() {
+            query.push(("since", since));
+        }
+        Self::read("read_inbox", "/v1/inbox".into(), String::new(), &query)
+    }
+
     /// A message: the members of its envelope.
     pub fn message(members: String) -> Self {
         Self::write("post_message", "/v1/messages".to_owned(), String::new(), members)

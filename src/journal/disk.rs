@@ -46,6 +46,36 @@ pub trait Disk: Debug + Send + Sync + 'static {
     fn bytes(&self) -> io::Result<u64>;
 }
 
+/// A file as [`Disk`] gives it, as the database takes it.
+#[derive(Debug)]
+pub struct Boxed(pub Box<dyn StorageBackend>);
+
+impl StorageBackend for Boxed {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
 /// Makes the file `name` if there is none: `fill` writes it under another name, so that no later
 /// start finds half of one.
 ///

@@ -7,9 +7,9 @@
 
 use redb::{Builder, Database, ReadableDatabase, WriteTransaction};
 
-use super::archive::{self, Boxed};
+use super::archive;
 use super::calm::{calmly, open_database};
-use super::disk::Disk;
+use super::disk::{Boxed, Disk};
 use super::error::StoreError;
 use super::log::backend::Overlay;
 use super::log::{self, parse_name};

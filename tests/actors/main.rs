@@ -21,6 +21,8 @@ mod budget;
 mod crowd;
 mod failure;
 mod keys;
+#[path = "../support/numbers.rs"]
+mod numbers;
 mod planted;
 mod shadow;
 mod site;

@@ -7,13 +7,14 @@ use parley::journal::view::View;
 use parley::router::Answer;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Deed};
-use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
+use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::who::Caller;
 use parley_protocol::wire;
 
+use crate::numbers::{Given, Nowhere};
 use crate::site::{Outcome, json};
 
 /// One call and what came of it.
@@ -26,23 +27,6 @@ pub struct Told {
     pub thread: Option<ThreadId>,
     pub command: Command,
     pub outcome: Outcome,
-}
-
-/// The numbers that an act was given.
-struct Given<'a>(&'a Act);
-
-impl Numbers for Given<'_> {
-    fn message(&mut self) -> MessageId {
-        self.0.message().map_or(MessageId(0), |message| message.id)
-    }
-
-    fn event(&mut self) -> EventId {
-        self.0.event.as_ref().map_or(EventId(0), |event| event.id)
-    }
-
-    fn claim(&mut self) -> ClaimId {
-        self.0.claims().next().unwrap_or(ClaimId(0))
-    }
 }
 
 /// The text of its own that an act carries.
@@ -187,20 +171,8 @@ fn same(expected: &Act, act: &Act) -> Result<(), String> {
 
 /// Whether `model`, as it stands, refuses the call as it was refused.
 fn refuses(model: &Thread, told: &Told, limits: &Limits) -> bool {
-    struct None;
-    impl Numbers for None {
-        fn message(&mut self) -> MessageId {
-            MessageId(u64::MAX)
-        }
-        fn event(&mut self) -> EventId {
-            EventId(u64::MAX)
-        }
-        fn claim(&mut self) -> ClaimId {
-            ClaimId(u64::MAX)
-        }
-    }
-    let (now, caller, numbers) = (model.head().updated_at, &told.caller, &mut None);
-    let mut ctx = Context { now, caller, limits, numbers, key: Option::None };
+    let (now, caller, numbers) = (model.head().updated_at, &told.caller, &mut Nowhere);
+    let mut ctx = Context { now, caller, limits, numbers, key: None };
     let judged = model.admit(&mut ctx, &told.command);
     judged.err().map(|refusal| refusal.reason) == refusal_of(told)
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use parley::clock::{Clock, SystemClock};
 use parley::journal::backup::{restore, verify};
 
+use super::dice::Dice;
 use super::forum::{Shown, fill, read};
-use super::site::{Dice, Folder, Server, backup, copy_folder, is_database, names, number, run};
+use super::site::{self, Folder, Server, backup, copy_folder, is_database, names, number, run};
 
 /// Flips where the environment names no number.
 const FLIPS: u64 = 60;
@@ -69,7 +70,7 @@ fn flips_in_the_data() {
     server.kill();
     copy_folder(&folder.path("killed"), &folder.path("stopped"));
     Server::start(&folder.text("stopped")).stop();
-    let (mut dice, flips) = (Dice::printed(), number("PARLEY_FLIPS", FLIPS));
+    let (mut dice, flips) = (site::dice(), number("PARLEY_FLIPS", FLIPS));
     let (mut found, mut refused) = (0, 0);
     for n in 0..flips {
         let from = if n % 2 == 0 { "stopped" } else { "killed" };
@@ -126,7 +127,7 @@ fn flips_in_a_backup() {
     let whole = std::fs::read(folder.path("copy")).unwrap();
     let (file, target) = (folder.path("damaged"), folder.path("restored"));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (mut dice, flips) = (Dice::printed(), number("PARLEY_FLIPS", FLIPS).max(200));
+    let (mut dice, flips) = (site::dice(), number("PARLEY_FLIPS", FLIPS).max(200));
     let length = whole.len() as u64;
     let refuse = |bytes: &[u8], which: &str, by_command: bool| {
         std::fs::write(&file, bytes).unwrap();

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
+use super::dice::Dice;
 use super::forum::{Shown, read};
-use super::site::{Dice, Folder, Server, ask_for, backup, get, position, post, restore, run, send};
+use super::site::{self, Folder, Server, ask_for, backup, get, position, post, restore, run, send};
 
 /// Writers at once.
 const WRITERS: u64 = 4;
@@ -21,7 +22,7 @@ const BEFORE: u64 = 200;
 fn under_load() {
     let folder = Folder::new("load");
     let source = Server::start(&folder.text("data"));
-    let mut dice = Dice::printed();
+    let mut dice = site::dice();
     let told = Told::default();
     let (mut heard, mut cursor, mut before) = (0, String::new(), Vec::new());
     let tokens: Vec<_> = (0..WRITERS)

@@ -8,6 +8,8 @@
     reason = "a test that cannot go on panics, and says what it did"
 )]
 
+#[path = "../support/dice.rs"]
+mod dice;
 #[path = "../support/disk.rs"]
 #[expect(dead_code, reason = "a disk that fails in more ways than are tried here")]
 mod disk;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use parley::clock::{Clock, SystemClock};
 use parley::journal::Journal;
 use parley::journal::backup::Copying;
-use parley::journal::disk::Disk;
+use parley::journal::disk::{Boxed, Disk};
 use parley::journal::error::StoreError;
 use parley::journal::migration::{Migrations, Steps, kept_name, migrate};
 use parley::journal::options::Options;
 use parley::journal::tokens::{Name, NewToken, Tokens};
 use parley_protocol::time::Millis;
 use parley_protocol::who::{Right, Rights};
-use redb::{Builder, Database, StorageBackend, TableDefinition};
+use redb::{Builder, Database, TableDefinition};
 
 use super::disk::{Cut, Faults, FaultyDisk};
 use super::forum::fill;
@@ -41,33 +41,8 @@ const MIGRATIONS: Migrations = Migrations {
     tokens: Steps { from: 0, steps: &[|writing| Ok(writing.rename_table(TOKENS_OF_OLD, TOKENS)?)] },
 };
 
-#[derive(Debug)]
-struct Opened(Box<dyn StorageBackend>);
-
-impl StorageBackend for Opened {
-    fn len(&self) -> std::io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> std::io::Result<()> {
-        self.0.set_len(len)
-    }
-
-    fn sync_data(&self) -> std::io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
-        self.0.write(offset, data)
-    }
-}
-
 fn database(disk: &FaultyDisk, name: &str) -> Database {
-    Builder::new().create_with_backend(Opened(disk.open(name).unwrap())).unwrap()
+    Builder::new().create_with_backend(Boxed(disk.open(name).unwrap())).unwrap()
 }
 
 /// Makes what the older version would have written.

@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::dice::Dice;
+
 /// How long an answer is waited for; far more than any needs.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Settings under which a conversation is not held up by the language.
@@ -30,26 +32,11 @@ pub fn number(variable: &str, default: u64) -> u64 {
     }
 }
 
-/// A small generator of numbers: the same seed gives the same again.
-#[derive(Clone, Debug)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// One whose seed is printed, and comes from `PARLEY_SEED` if that is set.
-    pub fn printed() -> Self {
-        let seed = number("PARLEY_SEED", u64::from(std::process::id()));
-        println!("seed {seed}");
-        Self(seed)
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
+/// Chance whose seed is printed, and comes from `PARLEY_SEED` if that is set.
+pub fn dice() -> Dice {
+    let seed = number("PARLEY_SEED", u64::from(std::process::id()));
+    println!("seed {seed}");
+    Dice(seed)
 }
 
 /// A folder of the test's own, on a disk, gone with it.

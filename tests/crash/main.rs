@@ -19,6 +19,8 @@
 )]
 
 mod client;
+#[path = "../support/dice.rs"]
+mod dice;
 mod listen;
 mod load;
 mod server;
@@ -31,8 +33,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use client::Client;
+use dice::Dice;
 use listen::Listener;
-use load::{Call, Dice, Round};
+use load::{Call, Round};
 use server::{Folder, Server};
 
 /// Connections that write at once; each has a token of its own, the first the administrator's.

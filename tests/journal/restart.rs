@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley::journal::disk::{Disk, MemoryDisk};
+use parley::journal::disk::{Boxed, Disk, MemoryDisk};
 use parley::journal::error::StoreError;
 use parley::journal::log;
 use parley::journal::options::Options;
@@ -164,7 +164,7 @@ fn newer() {
     let disk = MemoryDisk::default();
     log::begin(&disk, 1).unwrap();
     {
-        let backend = Whole(disk.open(&log::name(1)).unwrap());
+        let backend = Boxed(disk.open(&log::name(1)).unwrap());
         let database = redb::Builder::new().create_with_backend(backend).unwrap();
         let writing = database.begin_write().unwrap();
         let meta = redb::TableDefinition::<&str, u64>::new("meta");
@@ -224,27 +224,5 @@ fn first_start() {
                 assert_eq!(rig.opened("local:ada", "first").0, 1);
             }
         }
-    }
-}
-
-/// A boxed backend as a backend.
-#[derive(Debug)]
-struct Whole(Box<dyn redb::StorageBackend>);
-
-impl redb::StorageBackend for Whole {
-    fn len(&self) -> std::io::Result<u64> {
-        self.0.len()
-    }
-    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
-        self.0.read(offset, out)
-    }
-    fn set_len(&self, len: u64) -> std::io::Result<()> {
-        self.0.set_len(len)
-    }
-    fn sync_data(&self) -> std::io::Result<()> {
-        self.0.sync_data()
-    }
-    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
-        self.0.write(offset, data)
     }
 }

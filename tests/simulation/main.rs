@@ -21,6 +21,8 @@ mod events;
 mod ledger;
 mod life;
 mod meddler;
+#[path = "../support/numbers.rs"]
+mod numbers;
 mod planted;
 mod readers;
 mod record;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parley::interference::{Flaw, Interference};
 use parley_protocol::command::Command;
-use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
+use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
@@ -17,6 +17,7 @@ use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
 
 use crate::chance::Chance;
 use crate::clock::elapse;
+use crate::numbers::Nowhere;
 
 /// A fault that is planted in the shipped code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,23 +129,6 @@ impl Meddler {
             && self.chance.below(rarity) == 0;
         self.planted.fetch_add(happens.into(), Ordering::Relaxed);
         happens
-    }
-}
-
-/// Numbers for what is never stored.
-struct Nowhere;
-
-impl Numbers for Nowhere {
-    fn message(&mut self) -> MessageId {
-        MessageId(u64::MAX)
-    }
-
-    fn event(&mut self) -> EventId {
-        EventId(u64::MAX)
-    }
-
-    fn claim(&mut self) -> ClaimId {
-        ClaimId(u64::MAX)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Deed, KeyUse};
-use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
+use parley_protocol::ids::{ClaimId, EventId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
@@ -13,6 +13,7 @@ use parley_protocol::thread::{Context, Thread};
 use parley_protocol::who::Caller;
 
 use crate::ear::{Ear, waits};
+use crate::numbers::{Given, Nowhere};
 
 /// An act where it stands.
 #[derive(Debug)]
@@ -51,40 +52,6 @@ struct Ids {
     claims: BTreeSet<ClaimId>,
     /// The last ones of each thread.
     last: BTreeMap<ThreadId, (u64, u64, u64)>,
-}
-
-/// The numbers that an act was given.
-struct Given<'a>(&'a Act);
-
-impl Numbers for Given<'_> {
-    fn message(&mut self) -> MessageId {
-        self.0.message().map_or(MessageId(0), |message| message.id)
-    }
-
-    fn event(&mut self) -> EventId {
-        self.0.event.as_ref().map_or(EventId(0), |event| event.id)
-    }
-
-    fn claim(&mut self) -> ClaimId {
-        self.0.claims().next().unwrap_or(ClaimId(0))
-    }
-}
-
-/// Numbers for what is only asked about.
-struct Nowhere;
-
-impl Numbers for Nowhere {
-    fn message(&mut self) -> MessageId {
-        MessageId(u64::MAX)
-    }
-
-    fn event(&mut self) -> EventId {
-        EventId(u64::MAX)
-    }
-
-    fn claim(&mut self) -> ClaimId {
-        ClaimId(u64::MAX)
-    }
 }
 
 /// The text of its own that every command of a run carries, by which an act is known as its.

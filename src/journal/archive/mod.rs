@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Committed;
 use super::calm::open_database;
+use super::disk::Boxed;
 use super::error::StoreError;
 use crate::clock::entropy;
 
@@ -271,35 +272,5 @@ impl Archive {
         write::begin_era(&self.database, &meta, used)?;
         self.meta = meta;
         Ok(())
-    }
-}
-
-/// A boxed backend as a backend.
-#[derive(Debug)]
-pub(super) struct Boxed(pub(super) Box<dyn StorageBackend>);
-
-impl StorageBackend for Boxed {
-    fn len(&self) -> Result<u64, std::io::Error> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), std::io::Error> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> Result<(), std::io::Error> {
-        self.0.set_len(len)
-    }
-
-    fn sync_data(&self) -> Result<(), std::io::Error> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> Result<(), std::io::Error> {
-        self.0.write(offset, data)
-    }
-
-    fn close(&self) -> Result<(), std::io::Error> {
-        self.0.close()
     }
 }

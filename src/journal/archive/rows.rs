@@ -6,9 +6,10 @@ use redb::{
 };
 
 use super::super::calm::open_database;
+use super::super::disk::Boxed;
 use super::super::error::StoreError;
+use super::ArchiveRead;
 use super::tables::{self as t, damaged};
-use super::{ArchiveRead, Boxed};
 
 /// Bytes of rows that one transaction of a refill takes, about.
 const TRANSACTION_BYTES: usize = 16 << 20;

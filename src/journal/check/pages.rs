@@ -3,9 +3,8 @@
 use redb::{Builder, Database, StorageBackend};
 
 use super::Report;
-use crate::journal::archive::Boxed;
 use crate::journal::calm::open_database;
-use crate::journal::disk::Disk;
+use crate::journal::disk::{Boxed, Disk};
 use crate::journal::error::StoreError;
 use crate::journal::migration::Kind;
 use crate::journal::still::StillDisk;

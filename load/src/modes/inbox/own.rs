@@ -109,17 +109,8 @@ async fn walk(
     let mut walk = Walk::default();
     let mut since = String::new();
     let mut request = Vec::new();
-    let limit = PAGE.to_string();
     while !walk.ended && walk.pages.len() < pages_max {
-        let anyone = if anyone { "true" } else { "false" };
-        let mut query = vec![("limit", limit.as_str()), ("anyone", anyone)];
-        if let Some(extension) = &member.extension {
-            query.push(("extension", extension));
-        }
-        if !since.is_empty() {
-            query.push(("since", &since));
-        }
-        let read = Operation::read("read_inbox", "/v1/inbox".into(), String::new(), &query);
+        let read = Operation::inbox(member.extension.as_deref(), PAGE, anyone, &since);
         member.caller.write(&mut request, &read);
         let begun = clock::now();
         let answer = connection.call(&request).await?;
