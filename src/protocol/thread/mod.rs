@@ -7,6 +7,7 @@
 mod dialectic;
 mod exchange;
 mod mark;
+mod messages;
 mod speak;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::time::Millis;
 use crate::who::{AuthorKind, Caller, Participant};
 
 use exchange::Exchange;
+use messages::{Messages, Meta};
 
 /// What an act is judged with beside the thread itself.
 pub struct Context<'a> {
@@ -42,28 +44,11 @@ pub struct Context<'a> {
     pub key: Option<KeyUse>,
 }
 
-/// What a thread keeps of a message to judge later ones.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Meta {
-    id: MessageId,
-    /// The entry that holds it; 0 until [`Thread::stamp`].
-    entry: u64,
-    /// Index of the parent.
-    parent: Option<u32>,
-    /// Index among the thread's authors.
-    author: u32,
-    kind: Kind,
-    depth: u32,
-    retracted: bool,
-    /// Replies of kind `answer` that are not retracted.
-    answers: u32,
-}
-
 /// A thread, as a state machine over its acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     head: Head,
-    messages: Vec<Meta>,
+    messages: Messages,
     /// Each participant that spoke, once.
     authors: Vec<(Participant, AuthorKind)>,
     exchange: Exchange,
@@ -80,7 +65,7 @@ impl Thread {
     pub fn open(act: &Act) -> Option<Self> {
         let mut thread = Self {
             head: Head::open(act)?,
-            messages: Vec::new(),
+            messages: Messages::default(),
             authors: Vec::new(),
             exchange: Exchange::default(),
             claims: BTreeMap::new(),
@@ -151,34 +136,12 @@ impl Thread {
 
     fn apply_message(&mut self, act: &Act, message: &Message) {
         let author = self.author_index(&act.by, act.author_kind);
-        let parent = message.parent.and_then(|id| self.index(id));
-        let depth = parent.map_or(1, |parent| self.messages[parent as usize].depth + 1);
-        if let Some(parent) = parent {
-            match message.kind {
-                Kind::Answer => self.messages[parent as usize].answers += 1,
-                Kind::Retract => self.apply_retraction(parent),
-                _ => {}
-            }
+        let parent = message.parent.and_then(|id| self.messages.index(id));
+        if let (Kind::Retract, Some(parent)) = (message.kind, parent) {
+            self.messages.retract(parent);
         }
-        self.messages.push(Meta {
-            id: message.id,
-            entry: 0,
-            parent,
-            author,
-            kind: message.kind,
-            depth,
-            retracted: false,
-            answers: 0,
-        });
+        self.messages.push(Meta::new(message.id, message.kind, parent, author));
         self.exchange.spoke(author, act.author_kind);
-    }
-
-    fn apply_retraction(&mut self, target: u32) {
-        let meta = &mut self.messages[target as usize];
-        meta.retracted = true;
-        if let (Kind::Answer, Some(answered)) = (meta.kind, meta.parent) {
-            self.messages[answered as usize].answers -= 1;
-        }
     }
 
     fn author_index(&mut self, by: &Participant, kind: AuthorKind) -> u32 {
@@ -222,14 +185,8 @@ impl Thread {
         }
     }
 
-    fn index(&self, id: MessageId) -> Option<u32> {
-        let found = self.messages.binary_search_by_key(&id, |meta| meta.id).ok()?;
-        u32::try_from(found).ok()
-    }
-
     fn meta(&self, id: MessageId) -> Result<&Meta> {
-        let found = self.messages.binary_search_by_key(&id, |meta| meta.id);
-        found.map(|index| &self.messages[index]).map_err(|_| {
+        self.messages.find(id).ok_or_else(|| {
             let detail = format!(
                 "The thread holds no message {id}. Read the thread and name one of its messages."
             );

@@ -75,9 +75,8 @@ impl Thread {
 
     /// The parent of a reply that names none: the awaited message (§3.1).
     fn awaited_parent(&self) -> Result<&Meta> {
-        let awaited = self.head.awaiting.as_ref().and_then(|awaiting| {
-            self.index(awaiting.message).map(|index| &self.messages[index as usize])
-        });
+        let awaiting = self.head.awaiting.as_ref();
+        let awaited = awaiting.and_then(|awaiting| self.messages.find(awaiting.message));
         awaited.ok_or_else(|| {
             let detail = "Nothing is awaited here, so a reply must name its `parent`.";
             Refusal::body("parent".to_owned(), detail)
@@ -126,7 +125,7 @@ impl Thread {
         if kind == Kind::Retract {
             return Ok(());
         }
-        let depth = parent.map_or(1, |parent| u64::from(parent.depth) + 1);
+        let depth = parent.map_or(1, |parent| self.messages.depth(parent) + 1);
         if depth > limits.thread_depth_max {
             let detail = "The thread is as deep here as it may be. Reply further up, or begin \
                           anew beside the opening without a parent.";
@@ -145,7 +144,7 @@ impl Thread {
     }
 
     fn refuse_row(&self, author: u32, limits: &Limits) -> Result<()> {
-        let row = self.messages.iter().rev().take_while(|meta| meta.author == author);
+        let row = self.messages.newest_first().take_while(|meta| meta.author == author);
         let max = usize::try_from(limits.consecutive_max).unwrap_or(usize::MAX);
         if row.take(max).count() < max {
             return Ok(());
@@ -167,7 +166,7 @@ impl Thread {
         let id = ctx.numbers.message();
         let message = Message {
             id,
-            parent: parent.map(|parent| parent.id),
+            parent: parent.map(Meta::id),
             kind,
             body: envelope.body.clone(),
             provenance: envelope.provenance.clone(),
@@ -199,7 +198,7 @@ impl Thread {
     /// What the act makes of the turn, its event apart (§3, §3.4, §4).
     fn turn_after(&self, kind: Kind, parent: Option<&Meta>) -> Turn {
         let awaited = self.head.awaiting.as_ref().map(|awaiting| awaiting.message);
-        let on_awaited = parent.is_some_and(|parent| Some(parent.id) == awaited);
+        let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
         match kind {
             Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => {
                 if self.head.state.is_side() {
@@ -223,26 +222,25 @@ impl Thread {
 
     /// Whether `parent` is what the awaited `clarify` asks back about.
     fn asked_back_about(&self, awaited: Option<MessageId>, parent: Option<&Meta>) -> bool {
-        let awaited = awaited.and_then(|id| self.index(id));
-        let awaited = awaited.map(|index| &self.messages[index as usize]);
+        let awaited = awaited.and_then(|id| self.messages.find(id));
         awaited.zip(parent).is_some_and(|(awaited, parent)| {
-            awaited.kind == Kind::Clarify
-                && awaited.parent.is_some_and(|about| self.messages[about as usize].id == parent.id)
+            let about = awaited.parent().map(|about| self.messages.get(about).id());
+            awaited.kind() == Kind::Clarify && about == Some(parent.id())
         })
     }
 
     /// Where the turn goes once `awaited` is answered or retracted: from a `clarify` back to what
     /// it was about, due its author, unless that needs no reply any more (§3.4).
     fn turn_back(&self, awaited: &Meta) -> Turn {
-        let about = match (awaited.kind, awaited.parent) {
-            (Kind::Clarify, Some(about)) => &self.messages[about as usize],
-            _ => return Turn::Empty,
+        let (Kind::Clarify, Some(index)) = (awaited.kind(), awaited.parent()) else {
+            return Turn::Empty;
         };
-        if !about.kind.expects_reply() || about.retracted || about.answers > 0 {
+        let about = self.messages.get(index);
+        if !about.kind().expects_reply() || about.retracted() || self.messages.answered(index) {
             return Turn::Empty;
         }
         Turn::Again {
-            message: about.id,
+            message: about.id(),
             entry: about.entry,
             asker: self.author(about).clone(),
             due: self.author(awaited).clone(),
@@ -253,7 +251,7 @@ impl Thread {
 /// The state that an act of `kind` on `parent` marks in an existing thread.
 fn marked(kind: Kind, parent: Option<&Meta>) -> Option<State> {
     match kind {
-        Kind::Answer => parent.filter(|parent| parent.kind == Kind::Ask).map(|_| State::Answered),
+        Kind::Answer => parent.filter(|parent| parent.kind() == Kind::Ask).map(|_| State::Answered),
         Kind::Decide => Some(State::Decided),
         _ => None,
     }
@@ -261,9 +259,9 @@ fn marked(kind: Kind, parent: Option<&Meta>) -> Option<State> {
 
 /// No act may point at a retracted message, and a `retract` cannot be retracted (§3.3).
 fn refuse_retracted(kind: Kind, parent: &Meta) -> Result<()> {
-    let detail = if parent.retracted {
+    let detail = if parent.retracted() {
         "The message was retracted; nothing can point at it. Reply to another message."
-    } else if kind == Kind::Retract && parent.kind == Kind::Retract {
+    } else if kind == Kind::Retract && parent.kind() == Kind::Retract {
         "A `retract` cannot be retracted. Say what holds with a new message."
     } else {
         return Ok(());

@@ -1,0 +1,167 @@
+//! What a thread keeps of its messages to judge later ones: 24 bytes each, since forums hold
+//! millions of them awake. What can be derived from these is derived.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::act::Kind;
+use crate::ids::{ID_END, MessageId};
+
+/// The number of a message's bits that are its identifier; see [`ID_END`].
+const ID_BITS: u32 = ID_END.trailing_zeros();
+const RETRACTED: u64 = 1 << 63;
+/// The parent of a message without one.
+const NONE: u32 = u32::MAX;
+
+/// What is kept of one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    /// The identifier, above it the kind, and at the top whether it was retracted.
+    packed: u64,
+    /// The entry that holds it; 0 until [`super::Thread::stamp`].
+    pub entry: u64,
+    /// Index of the parent.
+    parent: u32,
+    /// Index among the thread's authors.
+    pub author: u32,
+}
+
+impl Meta {
+    /// A message just said.
+    pub fn new(id: MessageId, kind: Kind, parent: Option<u32>, author: u32) -> Self {
+        debug_assert!(id.0 < ID_END, "identifiers end at 2^53");
+        let packed = id.0 | (kind as u64) << ID_BITS;
+        Self { packed, entry: 0, parent: parent.unwrap_or(NONE), author }
+    }
+
+    pub fn id(&self) -> MessageId {
+        MessageId(self.packed & (ID_END - 1))
+    }
+
+    pub fn kind(&self) -> Kind {
+        Kind::ALL[((self.packed & !RETRACTED) >> ID_BITS) as usize]
+    }
+
+    pub fn retracted(&self) -> bool {
+        self.packed & RETRACTED != 0
+    }
+
+    pub fn parent(&self) -> Option<u32> {
+        (self.parent != NONE).then_some(self.parent)
+    }
+}
+
+/// The messages of a thread, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Messages(Vec<Meta>);
+
+impl Messages {
+    pub fn push(&mut self, message: Meta) {
+        if self.0.len() == self.0.capacity() {
+            // A quarter more, not twice as much: threads that fill evenly would all grow at once.
+            self.0.reserve_exact(self.0.len() / 4 + 2);
+        }
+        self.0.push(message);
+    }
+
+    pub fn last_mut(&mut self) -> Option<&mut Meta> {
+        self.0.last_mut()
+    }
+
+    pub fn get(&self, index: u32) -> &Meta {
+        &self.0[index as usize]
+    }
+
+    pub fn retract(&mut self, index: u32) {
+        self.0[index as usize].packed |= RETRACTED;
+    }
+
+    /// The index of the message `id`.
+    pub fn index(&self, id: MessageId) -> Option<u32> {
+        let found = self.0.binary_search_by_key(&id, Meta::id).ok()?;
+        u32::try_from(found).ok()
+    }
+
+    pub fn find(&self, id: MessageId) -> Option<&Meta> {
+        self.index(id).map(|index| self.get(index))
+    }
+
+    /// From the last one back.
+    pub fn newest_first(&self) -> impl Iterator<Item = &Meta> {
+        self.0.iter().rev()
+    }
+
+    /// Messages from the top down to `message`, itself included (parley.md §3.2): one step for each
+    /// of them, so at most `thread_depth_max`.
+    pub fn depth(&self, message: &Meta) -> u64 {
+        let mut depth = 1;
+        let mut place = message;
+        while let Some(parent) = place.parent() {
+            place = self.get(parent);
+            depth += 1;
+        }
+        depth
+    }
+
+    /// Whether a reply of kind `answer` to the message at `index` stands.
+    pub fn answered(&self, index: u32) -> bool {
+        let mut later = self.0.iter().skip(index as usize + 1);
+        later.any(|one| one.parent == index && one.kind() == Kind::Answer && !one.retracted())
+    }
+}
+
+/// A message in a stored snapshot.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    id: MessageId,
+    entry: u64,
+    parent: Option<u32>,
+    author: u32,
+    kind: Kind,
+    depth: u32,
+    retracted: bool,
+    answers: u32,
+}
+
+impl Serialize for Messages {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows: Vec<Stored> = Vec::with_capacity(self.0.len());
+        for one in &self.0 {
+            let parent = one.parent().map(|parent| parent as usize);
+            if let (Some(parent), Kind::Answer, false) = (parent, one.kind(), one.retracted()) {
+                rows[parent].answers += 1;
+            }
+            rows.push(Stored {
+                id: one.id(),
+                entry: one.entry,
+                parent: one.parent(),
+                author: one.author,
+                kind: one.kind(),
+                depth: parent.map_or(1, |parent| rows[parent].depth + 1),
+                retracted: one.retracted(),
+                answers: 0,
+            });
+        }
+        rows.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Messages {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let rows = Vec::<Stored>::deserialize(deserializer)?;
+        let mut messages = Vec::with_capacity(rows.len());
+        for (index, row) in rows.into_iter().enumerate() {
+            let before = |parent: u32| (parent as usize) < index;
+            if row.id.0 >= ID_END || !row.parent.is_none_or(before) {
+                return Err(D::Error::custom("no message could stand so"));
+            }
+            let mut meta = Meta::new(row.id, row.kind, row.parent, row.author);
+            meta.entry = row.entry;
+            if row.retracted {
+                meta.packed |= RETRACTED;
+            }
+            messages.push(meta);
+        }
+        Ok(Self(messages))
+    }
+}
