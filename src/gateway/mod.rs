@@ -27,11 +27,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use axum::http::header::CONNECTION;
 use axum::http::request::Parts as Head;
 use axum::http::{HeaderValue, Method, Request};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hyper::body::Incoming;
+use parley_protocol::command::Call;
 use parley_protocol::operation::{Profile, Profiles};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::{Caller, Right};
@@ -105,6 +107,21 @@ pub(crate) struct Asked<'a> {
     held: bool,
 }
 
+/// What becomes of a request that was read.
+enum Next {
+    /// It is answered.
+    Reply(Reply),
+    /// It waits for its turn and for the disk.
+    Write(Write),
+}
+
+/// A write that is well-formed, and nothing of the request that it came in.
+struct Write {
+    caller: Arc<Caller>,
+    call: Call,
+    key: Option<Box<str>>,
+}
+
 /// The profiles that `config` makes active; the core always is.
 pub fn profiles(config: &Config) -> Profiles {
     config.profiles.iter().filter_map(|word| Profile::parse(word)).collect()
@@ -149,16 +166,20 @@ impl Gateway {
             label: Label::Other,
             held: false,
         };
-        let answered = AssertUnwindSafe(self.answer(&mut asked))
-            .catch_unwind()
-            .instrument(span.clone())
-            .await
-            .unwrap_or_else(|_| Err(Refusal::internal()));
-        let mut reply = match answered {
-            Ok(reply) => reply,
-            Err(refusal) => self.refused(&mut asked, &refusal).await,
+        let next = match whole(self.answer(&mut asked), &span).await {
+            Ok(next) => next,
+            Err(refusal) => Next::Reply(self.refused(&mut asked, &refusal).await),
         };
         let Asked { origin, label, held, .. } = asked;
+        let mut reply = match next {
+            Next::Reply(reply) => reply,
+            Next::Write(write) => {
+                // Whatever holds on to the bytes of the request keeps the connection from reading
+                // into them again: it would take as many more for each write that waits.
+                drop((head, body));
+                whole(self.write(write), &span).await.unwrap_or_else(|refusal| problem(&refusal))
+            }
+        };
         if let Some(origin) = origin {
             answer::share(reply.headers_mut(), origin);
         }
@@ -170,26 +191,26 @@ impl Gateway {
         reply
     }
 
+    async fn write(&self, write: Write) -> Result<Reply> {
+        let Write { caller, call, key } = write;
+        self.parts.forum.perform(&caller, call, key.as_deref()).await.map(answer::of_forum)
+    }
+
     /// The refusal as an answer, once its sender can take it.
     async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
         body::drain(asked.body, &asked.head.headers).await;
-        let mut reply = if mcp::is_at(asked.head.uri.path()) {
-            mcp::refused(refusal)
-        } else {
-            answer::refused(refusal)
-        };
+        if mcp::is_at(asked.head.uri.path()) {
+            return closing(mcp::refused(refusal), refusal);
+        }
+        let mut reply = problem(refusal);
         if refusal.reason == Reason::MethodNotAllowed {
             let methods = self.methods(asked.head.uri.path());
             answer::allow(reply.headers_mut(), &methods);
         }
-        if refusal.reason == Reason::ShuttingDown {
-            let close = HeaderValue::from_static("close");
-            reply.headers_mut().insert(axum::http::header::CONNECTION, close);
-        }
         reply
     }
 
-    async fn answer(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+    async fn answer(&self, asked: &mut Asked<'_>) -> Result<Next> {
         let head = asked.head;
         let path = head.uri.path();
         let checked = self.hosts.check(&head.uri, &head.headers);
@@ -201,7 +222,7 @@ impl Gateway {
             if methods.is_empty() {
                 return Err(answer::not_found());
             }
-            return Ok(host::preflight(&methods));
+            return Ok(Next::Reply(host::preflight(&methods)));
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(asked, endpoint).await,
@@ -257,6 +278,25 @@ impl Gateway {
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
         body::read(asked.body, bytes_max, within).await
     }
+}
+
+/// What `answering` comes to, within `span`; a panic is a failure like others.
+async fn whole<T>(answering: impl Future<Output = Result<T>>, span: &Span) -> Result<T> {
+    let caught = AssertUnwindSafe(answering).catch_unwind().instrument(span.clone());
+    caught.await.unwrap_or_else(|_| Err(Refusal::internal()))
+}
+
+/// The refusal as a problem.
+fn problem(refusal: &Refusal) -> Reply {
+    closing(answer::refused(refusal), refusal)
+}
+
+/// `reply`, which ends its connection if the server stops.
+fn closing(mut reply: Reply, refusal: &Refusal) -> Reply {
+    if refusal.reason == Reason::ShuttingDown {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    reply
 }
 
 /// Says in span and log what became of a request.

@@ -19,6 +19,23 @@ pub trait Numbers {
     fn claim(&mut self) -> ClaimId;
 }
 
+/// What all identifiers have, written as prefix and number.
+pub trait Identifier {
+    /// What the written form begins with.
+    const PREFIX: &'static str;
+
+    /// Its number.
+    fn number(&self) -> u64;
+}
+
+impl<T: Identifier> Identifier for &T {
+    const PREFIX: &'static str = T::PREFIX;
+
+    fn number(&self) -> u64 {
+        T::number(self)
+    }
+}
+
 /// Reads a decimal number without sign, leading zero or white space, from 1 to below 2^53.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.len() <= 16 && text.bytes().all(|b| b.is_ascii_digit());
@@ -37,9 +54,6 @@ macro_rules! identifier {
         pub struct $name(pub u64);
 
         impl $name {
-            /// What the written form begins with.
-            pub const PREFIX: &'static str = $prefix;
-
             /// Reads the prefixed form or the plain number (parley.md §2); `None` if malformed.
             pub fn parse(text: &str) -> Option<Self> {
                 number(text.strip_prefix($prefix).unwrap_or(text)).map(Self)
@@ -48,6 +62,14 @@ macro_rules! identifier {
             /// Takes a number that came as a JSON integer; `None` if out of range.
             pub fn from_number(number: u64) -> Option<Self> {
                 (1..ID_END).contains(&number).then_some(Self(number))
+            }
+        }
+
+        impl Identifier for $name {
+            const PREFIX: &'static str = $prefix;
+
+            fn number(&self) -> u64 {
+                self.0
             }
         }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use foldhash::fast::RandomState;
 use parley_protocol::ids::ThreadId;
 use ractor::{ActorId, ActorRef};
 
@@ -13,18 +14,18 @@ use crate::thread::Request;
 pub const SHARDS: usize = 16;
 
 /// A thread that is awake.
-#[derive(Clone)]
-pub struct Resident {
-    /// Its actor.
-    pub actor: ActorRef<Request>,
+struct Resident {
+    actor: ActorRef<Request>,
     /// The tick of its last request.
-    used: Arc<AtomicU64>,
+    used: u64,
 }
+
+type Shard = HashMap<ThreadId, Resident, RandomState>;
 
 /// All threads that are awake.
 #[derive(Default)]
 pub struct Residents {
-    shards: [Mutex<HashMap<ThreadId, Resident>>; SHARDS],
+    shards: [Mutex<Shard>; SHARDS],
     count: AtomicUsize,
     /// Seconds since the start, counted by the sweeper: the only clock that idling needs.
     tick: AtomicU64,
@@ -36,22 +37,27 @@ pub fn shard_of(thread: ThreadId) -> usize {
 }
 
 impl Residents {
-    fn shard(&self, shard: usize) -> MutexGuard<'_, HashMap<ThreadId, Resident>> {
+    fn shard(&self, shard: usize) -> MutexGuard<'_, Shard> {
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The actor of `thread`, if it is awake; counts as a use.
-    pub fn get(&self, thread: ThreadId) -> Option<ActorRef<Request>> {
-        let shard = self.shard(shard_of(thread));
-        let resident = shard.get(&thread)?;
-        resident.used.store(self.tick(), Ordering::Relaxed);
-        Some(resident.actor.clone())
+    /// What `then` makes of the actor of `thread`, if that is awake; counts as a use. Others of the
+    /// shard wait meanwhile.
+    pub fn with<T>(
+        &self,
+        thread: ThreadId,
+        then: impl FnOnce(&ActorRef<Request>) -> T,
+    ) -> Option<T> {
+        let mut shard = self.shard(shard_of(thread));
+        let resident = shard.get_mut(&thread)?;
+        resident.used = self.tick();
+        Some(then(&resident.actor))
     }
 
     /// Publishes the actor of `thread`.
     pub fn insert(&self, thread: ThreadId, actor: ActorRef<Request>) {
-        let used = Arc::new(AtomicU64::new(self.tick()));
-        if self.shard(shard_of(thread)).insert(thread, Resident { actor, used }).is_none() {
+        let resident = Resident { actor, used: self.tick() };
+        if self.shard(shard_of(thread)).insert(thread, resident).is_none() {
             self.count.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -90,7 +96,7 @@ impl Residents {
         let crowded = self.count() > resident_max;
         for shard in 0..SHARDS {
             for (thread, resident) in &*self.shard(shard) {
-                let used = resident.used.load(Ordering::Relaxed);
+                let used = resident.used;
                 if now.saturating_sub(used) > idle_ticks {
                     sleepy.push((used, *thread, resident.actor.clone()));
                 } else if crowded {

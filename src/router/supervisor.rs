@@ -48,7 +48,10 @@ impl RouterState {
         if self.is_exhausted(thread) {
             return request.reply.send(Err(exhausted(thread)));
         }
-        let awake = self.residents.get(thread).filter(|_| !self.around.plants(Flaw::TwoActors));
+        let awake = self
+            .residents
+            .with(thread, Clone::clone)
+            .filter(|_| !self.around.plants(Flaw::TwoActors));
         let actor = match awake {
             Some(actor) => actor,
             None => match self.wake(myself, thread).await {

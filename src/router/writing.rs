@@ -203,19 +203,20 @@ impl Forum {
 
     /// Brings a request into the mailbox of its thread's actor, waking it if need be.
     fn send(&self, thread: ThreadId, request: Request) -> Result<()> {
-        let request = match self.inner.residents.get(thread) {
-            Some(actor) => match actor.send_message(request) {
-                Ok(()) => return Ok(()),
-                Err(MessagingErr::SendErr(request)) => request,
-                Err(_) => return Err(Refusal::internal()),
-            },
-            None => {
-                if self.inner.around.journal.view().head(thread)?.is_none() {
-                    return Err(Refusal::no_thread(thread));
-                }
-                request
+        let mut unsent = Some(request);
+        let awake = self.inner.residents.with(thread, |actor| {
+            // An actor that is ending takes nothing in; what else may be wrong drops the request,
+            // and with it the way back, which is an answer too.
+            if let Some(request) = unsent.take()
+                && let Err(MessagingErr::SendErr(request)) = actor.send_message(request)
+            {
+                unsent = Some(request);
             }
-        };
+        });
+        let Some(request) = unsent else { return Ok(()) };
+        if awake.is_none() && self.inner.around.journal.view().head(thread)?.is_none() {
+            return Err(Refusal::no_thread(thread));
+        }
         self.router(thread).send_message(Route(thread, request)).map_err(|_| shutting_down())
     }
 

@@ -17,8 +17,7 @@ use parley_protocol::operation::{Found, Operation, Profile, find};
 use parley_protocol::refusal::Result;
 use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
 
-use super::answer::Reply;
-use super::{Asked, Gateway, decoded};
+use super::{Asked, Gateway, Next, decoded};
 use crate::telemetry::Label;
 
 /// What stands at a path.
@@ -120,11 +119,11 @@ impl Gateway {
         &self,
         asked: &mut Asked<'_>,
         endpoint: Endpoint<'_>,
-    ) -> Result<Reply> {
-        match endpoint {
+    ) -> Result<Next> {
+        let reply = match endpoint {
             Endpoint::Operation(operation, value) => {
                 asked.label = Label::Operation(operation);
-                self.operation(asked, operation, value).await
+                return self.operation(asked, operation, value).await;
             }
             Endpoint::Token(id) => {
                 asked.label = Label::Tokens;
@@ -161,6 +160,7 @@ impl Gateway {
                     self.ticket(asked).await
                 }
             },
-        }
+        };
+        reply.map(Next::Reply)
     }
 }

@@ -1,6 +1,7 @@
 //! An operation of the table over HTTP.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::who::Caller;
 
 use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
-use super::super::{Asked, Gateway, accept, caller};
+use super::super::{Asked, Gateway, Next, Write, accept, caller};
 use crate::router::Answer;
 
 /// The types in which operations answer.
@@ -35,7 +36,7 @@ impl Gateway {
         asked: &mut Asked<'_>,
         operation: Operation,
         value: Option<(&'static str, Cow<'_, str>)>,
-    ) -> Result<Reply> {
+    ) -> Result<Next> {
         let head = asked.head;
         let rights = operation.rights();
         let known = if rights.is_empty() {
@@ -66,19 +67,24 @@ impl Gateway {
             tracing::Span::current().record("thread", tracing::field::display(thread));
         }
         match &mut call {
+            Call::Write(..) => {
+                let caller = known.unwrap_or_else(|| Arc::clone(&self.nobody));
+                return Ok(Next::Write(Write { caller, call, key: key.map(Box::from) }));
+            }
             Call::GetManifest(language) => {
                 let language = *language;
-                return self.manifest(asked, caller, language).await;
+                return self.manifest(asked, caller, language).await.map(Next::Reply);
             }
             Call::ExportThread(thread, _) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(*thread).await?;
                 let kind = HeaderValue::from_static(JSON_LINES);
-                return Ok(answer::stream(kind, lines));
+                return Ok(Next::Reply(answer::stream(kind, lines)));
             }
             Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
             _ => {}
         }
-        self.perform_held(asked, caller, call, key).await.map(answer::of_forum)
+        let answered = self.perform_held(asked, caller, call, key).await;
+        answered.map(answer::of_forum).map(Next::Reply)
     }
 
     /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.

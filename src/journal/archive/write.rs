@@ -67,7 +67,8 @@ fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<Progress, S
 #[derive(Default)]
 struct Slice<'a> {
     heads: BTreeMap<u64, &'a Arc<Head>>,
-    acts: BTreeMap<[u8; 16], &'a Committed>,
+    /// In no order until they are written.
+    acts: Vec<([u8; 16], &'a Committed)>,
     retracted: BTreeMap<[u8; 16], Retraction>,
     claims: BTreeMap<[u8; 16], &'a Arc<Claim>>,
     claims_made: BTreeMap<u64, u64>,
@@ -93,7 +94,7 @@ impl<'a> Slice<'a> {
         let head = committed.head.as_ref();
         let head = head.ok_or_else(|| t::damaged("an act came without its head"))?;
         self.heads.insert(thread, head);
-        self.acts.insert(pair(thread, committed.number), committed);
+        self.acts.push((pair(thread, committed.number), committed));
         for claim in &committed.claims {
             self.claims.insert(pair(thread, claim.id.0), claim);
         }
@@ -132,6 +133,7 @@ pub(super) fn fold(
             progress.maxima = progress.maxima.max(Maxima::of(committed.number, &committed.entry));
         }
     }
+    slice.acts.sort_unstable_by_key(|(key, _)| *key);
     write_heads(transaction, &slice)?;
     write_acts(transaction, &slice)?;
     write_claims(transaction, &slice)?;

@@ -1,25 +1,25 @@
 //! The Claim object.
 
-use super::{Out, array, option, participant, quoted, raw, text, time, truth};
+use super::{Out, array, id, option, participant, raw, text, time, truth, word};
 use crate::claim::{Attestation, Claim, Evidence, Refutation};
 use crate::time::Millis;
 
 /// The Claim as it stands; `now` says whether it has expired.
 pub fn claim(out: &mut Out, claim: &Claim, now: Millis) {
     raw(out, "{\"id\":");
-    quoted(out, claim.id);
+    id(out, claim.id);
     raw(out, ",\"thread\":");
-    quoted(out, claim.thread);
+    id(out, claim.thread);
     raw(out, ",\"statement\":");
     text(out, &claim.statement);
     raw(out, ",\"author\":");
     participant(out, &claim.author);
     raw(out, ",\"author_kind\":");
-    quoted(out, claim.author_kind.word());
+    word(out, claim.author_kind.word());
     raw(out, ",\"created_at\":");
     time(out, claim.created_at);
     raw(out, ",\"status\":");
-    quoted(out, claim.status.word());
+    word(out, claim.status.word());
     raw(out, ",\"expired\":");
     truth(out, claim.expired(now));
     raw(out, ",\"valid_until\":");
@@ -31,15 +31,15 @@ pub fn claim(out: &mut Out, claim: &Claim, now: Millis) {
     raw(out, ",\"refutation\":");
     option(out, claim.refutation.as_ref(), refutation);
     raw(out, ",\"supersedes\":");
-    array(out, &claim.supersedes, quoted);
+    array(out, &claim.supersedes, id);
     raw(out, ",\"superseded_by\":");
-    option(out, claim.superseded_by, quoted);
+    option(out, claim.superseded_by, id);
     out.push(b'}');
 }
 
 fn evidence(out: &mut Out, evidence: &Evidence) {
     raw(out, "{\"kind\":");
-    quoted(out, evidence.kind.word());
+    word(out, evidence.kind.word());
     raw(out, ",\"ref\":");
     text(out, &evidence.reference);
     raw(out, ",\"note\":");

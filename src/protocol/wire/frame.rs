@@ -1,7 +1,7 @@
 //! The frames of the feed (bindings.md §6), each one JSON text: `type` and `cursor` first, then
 //! the members of the table, objects as they were made.
 
-use super::{Out, array, number, quoted, raw, text, truth};
+use super::{Out, array, id, number, raw, text, truth, word};
 use crate::ids::ThreadId;
 use crate::refusal::Reason;
 use crate::who::Participant;
@@ -61,7 +61,7 @@ impl Type {
 
 fn open(out: &mut Out, kind: Type, cursor: &str) {
     raw(out, "{\"type\":");
-    quoted(out, kind.word());
+    word(out, kind.word());
     raw(out, ",\"cursor\":");
     text(out, cursor);
 }
@@ -130,7 +130,7 @@ pub fn awaiting(out: &mut Out, cursor: &str, thread: &[u8], message: &[u8]) {
 pub fn settled(out: &mut Out, cursor: &str, thread: ThreadId) {
     open(out, Type::Settled, cursor);
     raw(out, ",\"thread\":");
-    quoted(out, thread);
+    id(out, thread);
     out.push(b'}');
 }
 
@@ -144,7 +144,7 @@ pub fn caught_up(out: &mut Out, cursor: &str) {
 pub fn subscribed(out: &mut Out, cursor: &str, threads: impl IntoIterator<Item = ThreadId>) {
     open(out, Type::Subscribed, cursor);
     raw(out, ",\"threads\":");
-    array(out, threads, quoted);
+    array(out, threads, id);
     out.push(b'}');
 }
 
@@ -152,7 +152,7 @@ pub fn subscribed(out: &mut Out, cursor: &str, threads: impl IntoIterator<Item =
 pub fn notice(out: &mut Out, cursor: &str, reason: Reason, detail: &str) {
     open(out, Type::Notice, cursor);
     raw(out, ",\"reason\":");
-    quoted(out, reason.word());
+    word(out, reason.word());
     raw(out, ",\"detail\":");
     text(out, detail);
     out.push(b'}');

@@ -1,6 +1,6 @@
 //! The Message object.
 
-use super::{Out, awaiting, option, participant, quoted, raw, text, time};
+use super::{Out, awaiting, id, option, participant, raw, text, time, word};
 use crate::entry::{Act, Retraction};
 
 /// The Message that `act` made, and how it was taken back since; `null` if the act made none.
@@ -18,17 +18,17 @@ pub(super) fn open(out: &mut Out, act: &Act, retraction: Option<&Retraction>) {
         return out.push(b'{');
     };
     raw(out, "{\"id\":");
-    quoted(out, message.id);
+    id(out, message.id);
     raw(out, ",\"thread\":");
-    quoted(out, act.thread);
+    id(out, act.thread);
     raw(out, ",\"parent\":");
-    option(out, message.parent, quoted);
+    option(out, message.parent, id);
     raw(out, ",\"kind\":");
-    quoted(out, message.kind.word());
+    word(out, message.kind.word());
     raw(out, ",\"from\":");
     participant(out, &act.by);
     raw(out, ",\"author_kind\":");
-    quoted(out, act.author_kind.word());
+    word(out, act.author_kind.word());
     raw(out, ",\"label\":");
     option(out, act.event.as_ref().and_then(|event| event.label.as_deref()), text);
     raw(out, ",\"body\":");
@@ -52,7 +52,7 @@ pub(super) fn open(out: &mut Out, act: &Act, retraction: Option<&Retraction>) {
         raw(out, ",\"at\":");
         time(out, retraction.at);
         raw(out, ",\"message\":");
-        quoted(out, retraction.message);
+        id(out, retraction.message);
         out.push(b'}');
     });
 }

@@ -19,10 +19,8 @@ pub use reading::{Shown, reading_flat, reading_tree};
 pub use thread::{event, thread};
 pub use token::{Token, token, token_created};
 
-use std::fmt::Display;
-use std::io::Write;
-
 use crate::entry::{Awaiting, Due};
+use crate::ids::Identifier;
 use crate::time::Millis;
 use crate::who::Participant;
 
@@ -31,6 +29,11 @@ pub type Out = Vec<u8>;
 
 /// A string, escaped.
 pub fn text(out: &mut Out, text: &str) {
+    // Most texts need no escaping, and without a branch for each byte that is seen many at a time.
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    if text.bytes().fold(0, |any, byte| any | u8::from(escaped(byte))) == 0 {
+        return word(out, text);
+    }
     serde_json::to_writer(out, text).expect("a string is written into memory");
 }
 
@@ -60,13 +63,23 @@ pub fn raw(out: &mut Out, json: &str) {
     out.extend_from_slice(json.as_bytes());
 }
 
-/// An identifier or anything else that needs no escaping, in quotation marks.
-fn quoted(out: &mut Out, value: impl Display) {
-    write!(out, "\"{value}\"").expect("memory takes what is written");
+/// An identifier.
+fn id<T: Identifier>(out: &mut Out, id: T) {
+    out.push(b'"');
+    raw(out, T::PREFIX);
+    number(out, id.number());
+    out.push(b'"');
+}
+
+/// What needs no escaping, in quotation marks.
+fn word(out: &mut Out, word: &str) {
+    out.push(b'"');
+    raw(out, word);
+    out.push(b'"');
 }
 
 fn number(out: &mut Out, number: u64) {
-    write!(out, "{number}").expect("memory takes what is written");
+    raw(out, itoa::Buffer::new().format(number));
 }
 
 fn truth(out: &mut Out, truth: bool) {
@@ -95,7 +108,7 @@ fn due(out: &mut Out, due: &Due) {
 
 fn awaiting(out: &mut Out, awaiting: &Awaiting) {
     raw(out, "{\"message\":");
-    quoted(out, awaiting.message);
+    id(out, awaiting.message);
     raw(out, ",\"due\":");
     due(out, &awaiting.due);
     raw(out, ",\"since\":");

@@ -1,6 +1,6 @@
 //! The Thread and the Event object.
 
-use super::{Out, awaiting, due, number, option, participant, quoted, raw, text, time, truth};
+use super::{Out, awaiting, due, id, number, option, participant, raw, text, time, truth, word};
 use crate::entry::Act;
 use crate::head::Head;
 
@@ -13,7 +13,7 @@ pub fn thread(out: &mut Out, head: &Head, cursor: &str) {
 /// All of a Thread but its closing brace, so that a reading can add messages.
 pub(super) fn open(out: &mut Out, head: &Head, cursor: &str) {
     raw(out, "{\"id\":");
-    quoted(out, head.id);
+    id(out, head.id);
     raw(out, ",\"number\":");
     number(out, head.id.0);
     raw(out, ",\"created_at\":");
@@ -23,13 +23,13 @@ pub(super) fn open(out: &mut Out, head: &Head, cursor: &str) {
     raw(out, ",\"creator\":");
     participant(out, &head.creator);
     raw(out, ",\"author_kind\":");
-    quoted(out, head.author_kind.word());
+    word(out, head.author_kind.word());
     raw(out, ",\"subject\":");
     text(out, &head.subject);
     raw(out, ",\"state\":");
-    quoted(out, head.state.word());
+    word(out, head.state.word());
     raw(out, ",\"state_origin\":");
-    quoted(out, head.origin.word());
+    word(out, head.origin.word());
     raw(out, ",\"state_confirmed_at\":");
     option(out, head.confirmed_at, time);
     raw(out, ",\"state_label\":");
@@ -52,15 +52,15 @@ pub(super) fn open(out: &mut Out, head: &Head, cursor: &str) {
 pub fn event(out: &mut Out, act: &Act) {
     option(out, act.event.as_ref(), |out, event| {
         raw(out, "{\"id\":");
-        quoted(out, event.id);
+        id(out, event.id);
         raw(out, ",\"thread\":");
-        quoted(out, act.thread);
+        id(out, act.thread);
         raw(out, ",\"from\":");
-        option(out, event.from, |out, state| quoted(out, state.word()));
+        option(out, event.from, |out, state| word(out, state.word()));
         raw(out, ",\"to\":");
-        quoted(out, event.to.word());
+        word(out, event.to.word());
         raw(out, ",\"origin\":");
-        quoted(out, event.origin.word());
+        word(out, event.origin.word());
         raw(out, ",\"confirmed\":");
         truth(out, event.confirmed);
         raw(out, ",\"label\":");
@@ -70,7 +70,7 @@ pub fn event(out: &mut Out, act: &Act) {
         raw(out, ",\"at\":");
         time(out, act.at);
         raw(out, ",\"message\":");
-        option(out, act.message().map(|message| message.id), quoted);
+        option(out, act.message().map(|message| message.id), id);
         raw(out, ",\"reason\":");
         option(out, event.reason.as_deref(), text);
         out.push(b'}');

@@ -1,6 +1,6 @@
 //! The token object (bindings.md §3): what is shown of a token, which is never its secret.
 
-use super::{Out, array, option, quoted, raw, text, time};
+use super::{Out, array, id, option, raw, text, time, word};
 use crate::ids::TokenId;
 use crate::time::Millis;
 use crate::who::{AuthorKind, Rights};
@@ -29,13 +29,13 @@ pub struct Token<'a> {
 /// The token object.
 pub fn token(out: &mut Out, token: &Token<'_>) {
     raw(out, "{\"id\":");
-    quoted(out, token.id);
+    id(out, token.id);
     raw(out, ",\"identity\":");
     text(out, token.identity);
     raw(out, ",\"author_kind\":");
-    quoted(out, token.author_kind.word());
+    word(out, token.author_kind.word());
     raw(out, ",\"rights\":");
-    array(out, token.rights.iter(), |out, right| quoted(out, right.word()));
+    array(out, token.rights.iter(), |out, right| word(out, right.word()));
     raw(out, ",\"label\":");
     option(out, token.label, text);
     raw(out, ",\"created_at\":");
