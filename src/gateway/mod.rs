@@ -281,9 +281,15 @@ impl Gateway {
 }
 
 /// What `answering` comes to, within `span`; a panic is a failure like others.
-async fn whole<T>(answering: impl Future<Output = Result<T>>, span: &Span) -> Result<T> {
-    let caught = AssertUnwindSafe(answering).catch_unwind().instrument(span.clone());
-    caught.await.unwrap_or_else(|_| Err(Refusal::internal()))
+fn whole<T>(
+    answering: impl Future<Output = Result<T>>,
+    span: &Span,
+) -> impl Future<Output = Result<T>> {
+    // No `async fn`: it would make room for what it is given twice.
+    let caught = AssertUnwindSafe(answering).catch_unwind();
+    caught
+        .map(|caught| caught.unwrap_or_else(|_| Err(Refusal::internal())))
+        .instrument(span.clone())
 }
 
 /// The refusal as a problem.

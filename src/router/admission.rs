@@ -96,8 +96,9 @@ impl Admission {
         if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
             return Ok(permit);
         }
-        let waited = tokio::time::timeout(self.wait, Arc::clone(semaphore).acquire_owned()).await;
-        match waited {
+        // Apart: each call would carry the room for it.
+        let waited = tokio::time::timeout(self.wait, Arc::clone(semaphore).acquire_owned());
+        match Box::pin(waited).await {
             Ok(Ok(permit)) => Ok(permit),
             _ => Err(overloaded()),
         }

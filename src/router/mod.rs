@@ -132,8 +132,8 @@ impl Forum {
     pub async fn perform(&self, caller: &Caller, call: Call, key: Option<&str>) -> Result<Answer> {
         match call {
             Call::Write(thread, command) => self.write(caller, thread, command, key).await,
-            Call::PublishArtifact(bytes) => self.publish(caller, bytes, key).await,
-            Call::ReadInbox(query) => self.read_inbox(caller, query).await,
+            Call::PublishArtifact(bytes) => Box::pin(self.publish(caller, bytes, key)).await,
+            Call::ReadInbox(query) => Box::pin(self.read_inbox(caller, query)).await,
             call => self.read(call).await,
         }
     }

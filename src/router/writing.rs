@@ -37,10 +37,22 @@ impl Forum {
             return Err(Refusal::lacks(Right::Verify));
         }
         let permit = self.admit_write(caller).await?;
-        let Some(key) = key else {
-            let done = self.act(caller, thread, &command, None, permit).await?;
-            return self.write_answer(&command, &done);
-        };
+        if let Some(key) = key {
+            // Apart: each write would carry the room for it.
+            return Box::pin(self.write_keyed(caller, thread, command, key, permit)).await;
+        }
+        let done = self.act(caller, thread, &command, None, permit).await?;
+        self.write_answer(&command, &done)
+    }
+
+    async fn write_keyed(
+        &self,
+        caller: &Caller,
+        thread: Option<ThreadId>,
+        command: Command,
+        key: &str,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Answer> {
         let call = Call::Write(thread, command);
         let used = KeyUse {
             key: key_digest(&caller.identity, key),

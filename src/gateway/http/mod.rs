@@ -138,7 +138,7 @@ impl Gateway {
                     health::metrics(&asked.head.headers)
                 }
                 Fixed::OpenApi => self.openapi(asked),
-                Fixed::Mcp => self.mcp(asked).await,
+                Fixed::Mcp => Box::pin(self.mcp(asked)).await,
                 Fixed::Tokens => {
                     asked.label = Label::Tokens;
                     if asked.head.method == Method::POST {

@@ -73,7 +73,7 @@ impl Gateway {
             }
             Call::GetManifest(language) => {
                 let language = *language;
-                return self.manifest(asked, caller, language).await.map(Next::Reply);
+                return Box::pin(self.manifest(asked, caller, language)).await.map(Next::Reply);
             }
             Call::ExportThread(thread, _) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(*thread).await?;
@@ -83,7 +83,9 @@ impl Gateway {
             Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
             _ => {}
         }
-        let answered = self.perform_held(asked, caller, call, key).await;
+        // Apart, like other answers that take long or come seldom: each request would move the room
+        // for them.
+        let answered = Box::pin(self.perform_held(asked, caller, call, key)).await;
         answered.map(answer::of_forum).map(Next::Reply)
     }
 
