@@ -34,8 +34,7 @@ impl Tags {
 
     /// The text of a position and its era.
     pub(super) fn write(&self, numbers: [u64; 2]) -> String {
-        let [position, era] = numbers;
-        format!("{position}.{era}.{:016x}", self.tag(CURSOR, &[], &numbers))
+        joined(&numbers, self.tag(CURSOR, &[], &numbers))
     }
 
     /// The numbers of such a text, if it is written as we write it and its tag is right.
@@ -45,9 +44,7 @@ impl Tags {
 
     /// The text of a place in the list `kind`, a position and its era.
     pub(super) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
-        let [place, position, era] = numbers;
-        let tag = self.tag(LIST, kind.as_bytes(), &numbers);
-        format!("{place}.{position}.{era}.{tag:016x}")
+        joined(&numbers, self.tag(LIST, kind.as_bytes(), &numbers))
     }
 
     /// The numbers of such a text, likewise.
@@ -77,6 +74,20 @@ impl Tags {
         hasher.write(kind);
         hasher.finish()
     }
+}
+
+/// Numbers and tag as a cursor's text: every answer and every frame holds one.
+fn joined(numbers: &[u64], tag: u64) -> String {
+    let mut text = String::with_capacity(TEXT_MAX);
+    for number in numbers {
+        text.push_str(itoa::Buffer::new().format(*number));
+        text.push('.');
+    }
+    for place in (0..16).rev() {
+        let digit = (tag >> (4 * place)) as u32 & 0xf;
+        text.extend(char::from_digit(digit, 16));
+    }
+    text
 }
 
 /// Gives cursors and reads them back.

@@ -75,7 +75,8 @@ macro_rules! identifier {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!($prefix, "{}"), self.0)
+                f.write_str($prefix)?;
+                f.write_str(itoa::Buffer::new().format(self.0))
             }
         }
     };

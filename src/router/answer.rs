@@ -60,25 +60,51 @@ impl Answer {
     }
 }
 
+/// What a write is answered with: known before its command goes to the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// The message and its thread.
+    Message,
+    /// The thread and the event, if there was one.
+    State,
+    /// The claim, made just now or changed.
+    Claim {
+        /// Whether it was made.
+        made: bool,
+    },
+}
+
+impl Shape {
+    /// That of `command`.
+    pub(super) fn of(command: &Command) -> Self {
+        match command {
+            Command::Post(_) => Self::Message,
+            Command::Mark(_) | Command::Confirm(_) | Command::Reopen(_) => Self::State,
+            Command::Assert(_) => Self::Claim { made: true },
+            Command::Attest(_) | Command::Refute(_) => Self::Claim { made: false },
+        }
+    }
+}
+
 impl Forum {
     /// The answer of a write that was carried out just now.
-    pub(super) fn write_answer(&self, command: &Command, done: &Done) -> Result<Answer> {
+    pub(super) fn write_answer(&self, shape: Shape, done: &Done) -> Result<Answer> {
         match done {
             Done::Unchanged(head) => Ok(self.marked(head, None)),
             Done::Committed(committed) => {
                 let act = committed.entry.act().ok_or_else(Refusal::internal)?;
-                match command {
-                    Command::Post(_) => {
+                match shape {
+                    Shape::Message => {
                         let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.posted(act, head))
                     }
-                    Command::Mark(_) | Command::Confirm(_) | Command::Reopen(_) => {
+                    Shape::State => {
                         let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.marked(head, Some(act)))
                     }
-                    Command::Assert(_) | Command::Attest(_) | Command::Refute(_) => {
+                    Shape::Claim { made } => {
                         let claim = committed.claims.first().ok_or_else(Refusal::internal)?;
-                        Ok(self.claim_changed(command, claim))
+                        Ok(self.claim_changed(made, claim))
                     }
                 }
             }
@@ -91,10 +117,10 @@ impl Forum {
         &self,
         view: &View,
         remembered: Remembered,
-        command: Option<&Command>,
+        shape: Option<Shape>,
     ) -> Result<Answer> {
-        match (remembered.outcome, command) {
-            (First::Act { thread, entry }, Some(Command::Post(_))) => {
+        match (remembered.outcome, shape) {
+            (First::Act { thread, entry }, Some(Shape::Message)) => {
                 let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
                 let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.posted(act.act(), &head).again())
@@ -104,10 +130,10 @@ impl Forum {
                 let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, Some(act.act())).again())
             }
-            (First::Claim { claim, .. }, Some(command)) => {
-                Ok(self.claim_changed(command, &claim).again())
+            (First::Claim { claim, .. }, Some(Shape::Claim { made })) => {
+                Ok(self.claim_changed(made, &claim).again())
             }
-            (First::Claim { .. }, None) => Err(Refusal::internal()),
+            (First::Claim { .. }, _) => Err(Refusal::internal()),
             (First::Published(answer), _) => {
                 Ok(Answer::ok(answer.into_vec()).with_status(201).again())
             }
@@ -145,12 +171,12 @@ impl Forum {
         Answer::ok(body)
     }
 
-    fn claim_changed(&self, command: &Command, claim: &parley_protocol::claim::Claim) -> Answer {
+    fn claim_changed(&self, made: bool, claim: &parley_protocol::claim::Claim) -> Answer {
         let mut body = Out::with_capacity(ANSWER_BYTES);
         wire::raw(&mut body, "{\"claim\":");
         wire::claim(&mut body, claim, self.now());
         wire::raw(&mut body, "}");
-        let status = if matches!(command, Command::Assert(_)) { 201 } else { 200 };
+        let status = if made { 201 } else { 200 };
         Answer::ok(body).with_status(status)
     }
 }

@@ -15,7 +15,7 @@ use parley_protocol::who::{Caller, Right};
 use ractor::MessagingErr;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::answer::Answer;
+use super::answer::{Answer, Shape};
 use super::supervisor::Route;
 use super::{Class, Forum, shutting_down};
 use crate::interference::Flaw;
@@ -41,8 +41,9 @@ impl Forum {
             // Apart: each write would carry the room for it.
             return Box::pin(self.write_keyed(caller, thread, command, key, permit)).await;
         }
-        let done = self.act(caller, thread, &command, None, permit).await?;
-        self.write_answer(&command, &done)
+        let shape = Shape::of(&command);
+        let done = self.act(caller, thread, command, None, permit).await?;
+        self.write_answer(shape, &done)
     }
 
     async fn write_keyed(
@@ -64,7 +65,7 @@ impl Forum {
         let keyed = self
             .inner
             .tasks
-            .spawn(async move { forum.write_once(&caller, thread, &command, used, permit).await });
+            .spawn(async move { forum.write_once(&caller, thread, command, used, permit).await });
         keyed.await.unwrap_or_else(|_| Err(Refusal::internal()))
     }
 
@@ -83,12 +84,13 @@ impl Forum {
         &self,
         caller: &Caller,
         thread: Option<ThreadId>,
-        command: &Command,
+        command: Command,
         used: KeyUse,
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer> {
+        let shape = Shape::of(&command);
         let _under_way = self.inner.keys.hold(used.key).await;
-        if let Some(again) = self.remembered(&used, Some(command))? {
+        if let Some(again) = self.remembered(&used, Some(shape))? {
             return again;
         }
         let result = self.act(caller, thread, command, Some(used), permit).await;
@@ -101,14 +103,14 @@ impl Forum {
             }
             _ => {}
         }
-        self.write_answer(command, &result?)
+        self.write_answer(shape, &result?)
     }
 
     /// The first outcome of a known key, or 409 if it was used for something else.
     pub(super) fn remembered(
         &self,
         used: &KeyUse,
-        command: Option<&Command>,
+        shape: Option<Shape>,
     ) -> Result<Option<Result<Answer>>> {
         if self.inner.around.plants(Flaw::ForgetKey) {
             return Ok(None);
@@ -122,7 +124,7 @@ impl Forum {
                           new act; the same one only to repeat it.";
             return Err(Refusal::new(Reason::IdempotencyConflict, detail));
         }
-        Ok(Some(self.answer_again(&view, remembered, command)))
+        Ok(Some(self.answer_again(&view, remembered, shape)))
     }
 
     /// Stores an outcome that changed nothing; durable once this returns.
@@ -154,21 +156,21 @@ impl Forum {
         &self,
         caller: &Caller,
         thread: Option<ThreadId>,
-        command: &Command,
+        command: Command,
         key: Option<KeyUse>,
         permit: OwnedSemaphorePermit,
     ) -> Result<Done> {
         let (sender, receiver) = oneshot::channel();
         let reply = Reply { sender, permit: Some(permit) };
-        let thread = match (thread, command) {
+        let thread = match (thread, &command) {
             (Some(thread), _) => thread,
             (None, Command::Attest(proof) | Command::Refute(proof)) => self.home(proof.claim)?,
             (None, _) => {
-                self.open(caller, command, key, reply);
+                self.open(caller, &command, key, reply);
                 return self.answered(receiver).await;
             }
         };
-        let request = Request { caller: caller.clone(), command: command.clone(), key, reply };
+        let request = Request { caller: caller.clone(), command, key, reply };
         self.inner.around.give_way().await;
         self.send(thread, request)?;
         self.answered(receiver).await

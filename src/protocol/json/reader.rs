@@ -221,18 +221,25 @@ impl<'a> Reader<'a> {
         let mut unpaired = false;
         loop {
             let start = self.at;
-            while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-                self.at += 1;
+            let rest = &self.text.as_bytes()[start..];
+            let Some(length) = memchr::memchr2(b'"', b'\\', rest) else { return malformed() };
+            let controls = rest[..length].iter().fold(0, |any, &byte| any | u8::from(byte < 0x20));
+            if controls != 0 {
+                return malformed();
             }
-            buffer.extend_from_slice(&self.text.as_bytes()[start..self.at]);
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    break;
-                }
-                Some(b'\\') => unpaired |= self.escape(&mut buffer)?,
-                _ => return malformed(),
+            self.at += length;
+            if rest[length] == b'\\' {
+                buffer.extend_from_slice(&rest[..length]);
+                unpaired |= self.escape(&mut buffer)?;
+                continue;
             }
+            self.at += 1;
+            if buffer.is_empty() {
+                // Most strings are written as they are.
+                return Ok(Text::Unicode(self.text[start..start + length].to_owned()));
+            }
+            buffer.extend_from_slice(&rest[..length]);
+            break;
         }
         if unpaired {
             return Ok(Text::Surrogates(buffer));
