@@ -193,7 +193,7 @@ impl Folder {
         };
         let is_full = slice.len() == self.slice;
         self.adapt(work.seconds(), is_full, sync);
-        views.folded(read);
+        views.show(read);
         if is_durable {
             views.synced(progress.derived_upto);
             self.since_sync = self.around.clock.stopwatch();
@@ -244,7 +244,7 @@ impl Folder {
             self.archive = None;
         }
         let archive = (self.around.reopen)()?;
-        self.around.views.reopened(archive.read()?);
+        self.around.views.show(archive.read()?);
         self.archive = Some(archive);
         self.rescued = None;
         Ok(())
@@ -252,7 +252,7 @@ impl Folder {
 
     fn rescue(&mut self) -> Result<Archive, StoreError> {
         let rescued = (self.around.rescue)()?;
-        self.around.views.reopened(rescued.read()?);
+        self.around.views.show(rescued.read()?);
         Ok(rescued)
     }
 }

@@ -1,9 +1,10 @@
 //! What is committed and not yet folded, in order for reading.
 //!
 //! Persistent maps: a clone is a handful of counters and stays as it is while the tail goes on.
-//! The tail holds every entry after the archive's `derived_upto`, and may still hold some before
-//! it: whoever joins the two lets the tail's heads, claims and questions stand for the archive's,
-//! and takes acts and artifacts after `derived_upto` from the tail alone.
+//! The tail holds every entry after the archive's `derived_upto`: whoever joins the two lets the
+//! tail's heads, claims and questions stand for the archive's, and takes acts and artifacts after
+//! `derived_upto` from the tail alone. It only grows; once a slice is folded, a new one takes its
+//! place.
 
 use std::sync::Arc;
 
@@ -141,57 +142,6 @@ impl Tail {
         }
         if let Some(thread) = published.thread {
             self.artifact_threads.insert((thread, entry), ());
-        }
-    }
-
-    /// Forgets the oldest entry, which the archive holds now.
-    pub fn forget(&mut self, committed: &Committed) {
-        match &committed.entry {
-            Entry::Act(act) => self.forget_act(committed, act),
-            Entry::Artifact(published) => self.forget_artifact(committed.number, published),
-            Entry::Outcome(..) => {}
-        }
-        if let Some(key) = committed.entry.key()
-            && self.outcomes.get(&key.key).is_some_and(|last| last.number == committed.number)
-        {
-            self.outcomes.remove(&key.key);
-        }
-    }
-
-    fn forget_act(&mut self, committed: &Committed, act: &Act) {
-        let Some(thread) = self.threads.get_mut(&act.thread) else {
-            return;
-        };
-        let thread = Arc::make_mut(thread);
-        debug_assert_eq!(thread.acts.front().map(|first| first.number), Some(committed.number));
-        thread.acts.pop_front();
-        for claim in &committed.claims {
-            if thread.claims.get(&claim.id).is_some_and(|(entry, _)| *entry == committed.number) {
-                thread.claims.remove(&claim.id);
-                self.claim_threads.remove(&claim.id);
-            }
-        }
-        if let Some((message, _)) = archive::retraction(act) {
-            thread.retracted.remove(&message);
-        }
-        if thread.acts.is_empty() {
-            let head = Arc::clone(&thread.head);
-            self.threads.remove(&act.thread);
-            self.updated.remove(&head.position.entry());
-            self.unlist(&head);
-        }
-    }
-
-    fn forget_artifact(&mut self, entry: u64, published: &Published) {
-        self.artifacts.remove(&entry);
-        if self.artifact_ids.get(&published.id) == Some(&entry) {
-            self.artifact_ids.remove(&published.id);
-        }
-        for id in &published.references {
-            self.artifact_refs.remove(&(*id, entry));
-        }
-        if let Some(thread) = published.thread {
-            self.artifact_threads.remove(&(thread, entry));
         }
     }
 

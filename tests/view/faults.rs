@@ -34,7 +34,7 @@ fn a_lost_row_is_caught() {
         let views = Views::new(archive.read().unwrap(), TailMax::default());
         views.push(&world.entries);
         archive.fold(&slice, &[], world.now, Sync::Durable).unwrap();
-        views.folded(archive.read().unwrap());
+        views.show(archive.read().unwrap());
         let found = Model(&world.entries).compare(&views.view(), &mut world.dice);
         assert!(found.is_err(), "seed {seed}: the loss of {:?} went unseen", world.entries[lost]);
     }

@@ -11,7 +11,7 @@ mod scan;
 mod threads;
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ pub use artifacts::PlacedArtifact;
 pub use inbox::Inbox;
 pub use scan::{Page, Scan};
 
-/// Entries that the tail forgets while holding the lock once: the writer waits no longer.
-const FORGET_AT_ONCE: usize = 64;
+/// Entries put into a new tail while the lock is held: the writer waits no longer.
+const REFILLED_AT_ONCE: usize = 256;
 /// Which part of the tail may be folded and not durable.
 const UNSYNCED_PART: u64 = 8;
 /// Snapshots that may wait to be stored.
@@ -88,8 +88,6 @@ struct State {
     queue: VecDeque<Arc<Committed>>,
     /// How many of them, from the front, the archive holds.
     folded: usize,
-    /// How many of these the tail has forgotten.
-    forgotten: usize,
     /// Threads that went to sleep, to be stored by the folder.
     snapshots: Vec<Thread>,
     closing: bool,
@@ -100,8 +98,6 @@ pub struct Views {
     state: Mutex<State>,
     shown: ArcSwap<Shown>,
     grown: Condvar,
-    /// Whether the writer waits for the lock: the folder lets it go first.
-    pushing: AtomicBool,
     max: TailMax,
     entries: AtomicU64,
     bytes: AtomicU64,
@@ -120,7 +116,6 @@ impl Views {
             last,
             queue: VecDeque::new(),
             folded: 0,
-            forgotten: 0,
             snapshots: Vec::new(),
             closing: false,
         };
@@ -128,7 +123,6 @@ impl Views {
             state: Mutex::new(state),
             shown: ArcSwap::from_pointee(shown),
             grown: Condvar::new(),
-            pushing: AtomicBool::new(false),
             max,
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -144,9 +138,7 @@ impl Views {
     /// Moves the view over a batch that is on disk, in order; entries that are shown already are
     /// passed over. When this returns, every view taken shows the batch.
     pub fn push(&self, batch: &[Arc<Committed>]) {
-        self.pushing.store(true, Ordering::Release);
         let mut state = self.lock();
-        self.pushing.store(false, Ordering::Release);
         for committed in batch {
             if committed.number > state.last {
                 state.tail.push(committed);
@@ -196,57 +188,52 @@ impl Views {
         waiting.take(entries_max).take_while(fits).cloned().collect()
     }
 
-    /// Shows the archive's state after a fold, then lets the tail forget what it holds.
-    pub fn folded(&self, archive: ArchiveRead) {
-        let mut state = self.lock();
+    /// Shows a state of the archive, after a fold or opened anew: the tail holds what this one
+    /// lacks. For the folder alone.
+    pub fn show(&self, archive: ArchiveRead) {
+        // A new tail costs as much as there is left, and is made while the writer goes on; only
+        // its last few entries wait for the lock.
         let upto = archive.upto();
+        let mut tail = Tail::default();
+        let mut refilled = upto;
+        let mut state = loop {
+            let state = self.lock();
+            let first = state.queue.partition_point(|committed| committed.number <= refilled);
+            let left = state.queue.range(first..);
+            if left.len() <= REFILLED_AT_ONCE {
+                for committed in left {
+                    tail.push(committed);
+                }
+                break state;
+            }
+            let left: Vec<_> = left.cloned().collect();
+            drop(state);
+            for committed in left {
+                tail.push(&committed);
+                refilled = committed.number;
+            }
+        };
+        let old = std::mem::replace(&mut state.tail, tail);
         state.archive = Arc::new(archive);
         state.folded = state.queue.partition_point(|committed| committed.number <= upto);
         self.publish(&state);
-        while state.forgotten < state.folded {
-            let end = state.folded.min(state.forgotten + FORGET_AT_ONCE);
-            for index in state.forgotten..end {
-                let committed = Arc::clone(&state.queue[index]);
-                state.tail.forget(&committed);
-            }
-            state.forgotten = end;
-            drop(state);
-            while self.pushing.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
-            state = self.lock();
-        }
-        self.publish(&state);
+        drop(state);
+        drop(old);
     }
 
     /// Everything folded is durable in the archive, up to the entry `upto`.
     pub fn synced(&self, upto: u64) {
         let mut state = self.lock();
         let durable = state.queue.partition_point(|committed| committed.number <= upto);
-        let durable = durable.min(state.forgotten);
-        for committed in state.queue.drain(..durable) {
-            self.bytes.fetch_sub(weight(&committed), Ordering::Relaxed);
-        }
+        let durable = durable.min(state.folded);
+        let gone: Vec<_> = state.queue.drain(..durable).collect();
         state.folded -= durable;
-        state.forgotten -= durable;
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
+        drop(state);
+        // Freeing them takes long, and the writer waits for the lock.
+        let bytes = gone.iter().map(|committed| weight(committed)).sum();
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.durable_upto.fetch_max(upto, Ordering::AcqRel);
-    }
-
-    /// Shows an archive that was opened anew and may hold less than the one before: what it lacks
-    /// comes back into the tail.
-    pub fn reopened(&self, archive: ArchiveRead) {
-        let mut state = self.lock();
-        let upto = archive.upto();
-        let mut tail = Tail::default();
-        for committed in state.queue.iter().filter(|committed| committed.number > upto) {
-            tail.push(committed);
-        }
-        state.tail = tail;
-        state.archive = Arc::new(archive);
-        state.folded = state.queue.partition_point(|committed| committed.number <= upto);
-        state.forgotten = state.folded;
-        self.publish(&state);
     }
 
     /// What is still to be done.
