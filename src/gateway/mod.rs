@@ -177,7 +177,8 @@ impl Gateway {
                 // Whatever holds on to the bytes of the request keeps the connection from reading
                 // into them again: it would take as many more for each write that waits.
                 drop((head, body));
-                whole(self.write(write), &span).await.unwrap_or_else(|refusal| problem(&refusal))
+                let written = whole(self.write(write), &span).await;
+                written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))
             }
         };
         if let Some(origin) = origin {
@@ -199,13 +200,11 @@ impl Gateway {
     /// The refusal as an answer, once its sender can take it.
     async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
         body::drain(asked.body, &asked.head.headers).await;
-        if mcp::is_at(asked.head.uri.path()) {
-            return closing(mcp::refused(refusal), refusal);
-        }
-        let mut reply = problem(refusal);
+        let path = asked.head.uri.path();
+        let reply = if mcp::is_at(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
+        let mut reply = closing(reply, refusal);
         if refusal.reason == Reason::MethodNotAllowed {
-            let methods = self.methods(asked.head.uri.path());
-            answer::allow(reply.headers_mut(), &methods);
+            answer::allow(reply.headers_mut(), &self.methods(path));
         }
         reply
     }
@@ -290,11 +289,6 @@ fn whole<T>(
     caught
         .map(|caught| caught.unwrap_or_else(|_| Err(Refusal::internal())))
         .instrument(span.clone())
-}
-
-/// The refusal as a problem.
-fn problem(refusal: &Refusal) -> Reply {
-    closing(answer::refused(refusal), refusal)
 }
 
 /// `reply`, which ends its connection if the server stops.
