@@ -75,7 +75,8 @@ async fn one_at_a_time() {
     let disk = MemoryDisk::default();
     let engine = start(&disk).await;
     let tokens = Tokens::open(Arc::new(disk.clone()), "local", Arc::new(SystemClock)).unwrap();
-    open_threads(&engine, 2_000).await;
+    // Several pieces, folded or not.
+    open_threads(&engine, 4_000).await;
     let held = engine.forum.backup(&tokens).unwrap();
     let mut pieces = Box::pin(held.pieces);
     let first = pieces.next().await.unwrap().unwrap();
@@ -99,7 +100,7 @@ async fn one_at_a_time() {
     std::fs::write(folder.path("copy"), &copy).unwrap();
     let cursor = parley::journal::backup::verify(&folder.path("copy")).unwrap();
     assert_eq!(cursor, held.cursor);
-    assert_eq!(super::site::position(&cursor) / 16, 2_000);
+    assert_eq!(super::site::position(&cursor) / 16, 4_000);
     drop(pieces);
 
     // One that nobody reads to the end.
