@@ -36,6 +36,14 @@ pub struct Intent {
     pub done: Option<(u64, Value)>,
     /// Whether it may still turn up in the log: it is under way, or nobody knows.
     pub open: bool,
+    /// Whether a call for it was told that nobody knows. What turns another call away at the door
+    /// does not tell either.
+    pub unsure: bool,
+}
+
+/// Whether a refusal leaves it open if the act was stored (parley.md §10).
+pub fn is_unsure(reason: Reason) -> bool {
+    matches!(reason, Reason::Internal | Reason::StorageUnavailable)
 }
 
 /// One call for an intent.
@@ -122,6 +130,7 @@ impl Ledger {
             verdicts: BTreeSet::new(),
             done: None,
             open: false,
+            unsure: false,
         });
         number
     }
@@ -181,7 +190,7 @@ impl Ledger {
     /// A server has read what is stored: what is not there now never will be.
     pub fn settle(&mut self) {
         for intent in &mut self.intents {
-            intent.open = false;
+            (intent.open, intent.unsure) = (false, false);
         }
         self.ghosts.clear();
     }
@@ -237,9 +246,12 @@ impl Ledger {
         };
         let mut calls = self.under_way.iter().chain(&self.ghosts);
         let others = calls.any(|it| self.attempts[*it].intent == intent);
-        let unsure = [Reason::Internal, Reason::StorageUnavailable];
-        if !others && !matches!(&told, Told::Refused { reason, .. } if unsure.contains(reason)) {
-            self.intents[intent].open = false;
+        let it = &mut self.intents[intent];
+        match &told {
+            Told::Refused { reason, .. } if is_unsure(*reason) => it.unsure = true,
+            Told::Refused { reason, .. } if it.unsure && reason.status() >= 429 => {}
+            _ if others => {}
+            _ => (it.open, it.unsure) = (false, false),
         }
         let replayed = outcome.as_ref().is_ok_and(|answer| answer.replayed);
         checked.and_then(|()| self.check_key(intent, &told, replayed))?;

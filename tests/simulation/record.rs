@@ -16,7 +16,7 @@ use serde_json::Value;
 use parley::feed::replay::Sent;
 
 use crate::ear::Ear;
-use crate::ledger::{Excuses, Ledger, Told, shown};
+use crate::ledger::{Excuses, Ledger, Told, is_unsure, shown};
 use crate::sessions::{Excuse, Session, position};
 use crate::shadow::{Shadow, text_of};
 use crate::trace::{Trace, digest};
@@ -40,6 +40,11 @@ pub struct Record {
     read_upto: u64,
     /// Whether numbers may have been given that are not in the log.
     gap: bool,
+    /// Numbers left out without a failure: each must be of a call that was turned away, its
+    /// append having come under a lease that no longer held. Since the last start.
+    left_out: u64,
+    /// Calls that were told so since then.
+    turned_away: u64,
     generation: u64,
     pub trouble: u64,
     pub crowded: u64,
@@ -107,6 +112,12 @@ impl Record {
     /// After a restart: what was shown before must be there, as it was, and first.
     pub fn reopened(&mut self, journal: &Journal) {
         (self.gap, self.generation) = (true, journal.generation());
+        let excused = self.turned_away + self.ledger.busy() as u64;
+        if self.left_out > excused {
+            let left_out = self.left_out;
+            self.check(Err(format!("{left_out} numbers left out, {excused} calls turned away")));
+        }
+        (self.left_out, self.turned_away) = (0, 0);
         let found = self.read_again(journal);
         self.check(found);
         self.ledger.settle();
@@ -139,8 +150,11 @@ impl Record {
 
     fn observe(&mut self, number: u64, entry: &Entry) -> Result<(), String> {
         let last = self.entries.last().map_or(0, |(number, _)| *number);
-        if number != last + 1 && (number <= last || !self.gap) {
+        if number <= last {
             return Err(format!("entry {number} comes after {last}"));
+        }
+        if !self.gap {
+            self.left_out += number - last - 1;
         }
         self.gap = false;
         let digest = digest(&entry.encode(Vec::new()));
@@ -245,6 +259,7 @@ impl Record {
             }
             Ok(Told::Refused { reason, .. }) => {
                 self.refused += 1;
+                self.turned_away += u64::from(is_unsure(reason));
                 *self.reasons.entry(reason.word()).or_default() += 1;
                 self.trace.note(reason.word(), &[attempt as u64]);
             }
