@@ -4,7 +4,7 @@
 //! is a keyed hash of the rest, which guards against mistakes: rights come from the token. A
 //! cursor of an era before is good if it was given before the copy that was restored from.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::hash::Hasher;
 use std::sync::Arc;
 
@@ -83,10 +83,8 @@ fn joined(numbers: &[u64], tag: u64) -> String {
         text.push_str(itoa::Buffer::new().format(*number));
         text.push('.');
     }
-    for place in (0..16).rev() {
-        let digit = (tag >> (4 * place)) as u32 & 0xf;
-        text.extend(char::from_digit(digit, 16));
-    }
+    // Memory takes what is written.
+    let _ = write!(text, "{tag:016x}");
     text
 }
 

@@ -19,8 +19,8 @@ pub trait Numbers {
     fn claim(&mut self) -> ClaimId;
 }
 
-/// What all identifiers have, written as prefix and number.
-pub trait Identifier {
+/// An identifier of the forum, written as prefix and number.
+pub trait Prefixed {
     /// What the written form begins with.
     const PREFIX: &'static str;
 
@@ -28,7 +28,7 @@ pub trait Identifier {
     fn number(&self) -> u64;
 }
 
-impl<T: Identifier> Identifier for &T {
+impl<T: Prefixed> Prefixed for &T {
     const PREFIX: &'static str = T::PREFIX;
 
     fn number(&self) -> u64 {
@@ -65,7 +65,7 @@ macro_rules! identifier {
             }
         }
 
-        impl Identifier for $name {
+        impl Prefixed for $name {
             const PREFIX: &'static str = $prefix;
 
             fn number(&self) -> u64 {

@@ -42,7 +42,7 @@ pub struct Intent {
 }
 
 /// Whether a refusal leaves it open if the act was stored (parley.md §10).
-pub fn is_unsure(reason: Reason) -> bool {
+fn is_unsure(reason: Reason) -> bool {
     matches!(reason, Reason::Internal | Reason::StorageUnavailable)
 }
 

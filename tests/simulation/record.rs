@@ -16,7 +16,7 @@ use serde_json::Value;
 use parley::feed::replay::Sent;
 
 use crate::ear::Ear;
-use crate::ledger::{Excuses, Ledger, Told, is_unsure, shown};
+use crate::ledger::{Excuses, Ledger, Told, shown};
 use crate::sessions::{Excuse, Session, position};
 use crate::shadow::{Shadow, text_of};
 use crate::trace::{Trace, digest};
@@ -112,16 +112,21 @@ impl Record {
     /// After a restart: what was shown before must be there, as it was, and first.
     pub fn reopened(&mut self, journal: &Journal) {
         (self.gap, self.generation) = (true, journal.generation());
+        self.account();
+        let found = self.read_again(journal);
+        self.check(found);
+        self.ledger.settle();
+        self.touch_all();
+    }
+
+    /// Each number left out must be of a call that was told so, or of one that is not answered.
+    pub fn account(&mut self) {
         let excused = self.turned_away + self.ledger.busy() as u64;
         if self.left_out > excused {
             let left_out = self.left_out;
             self.check(Err(format!("{left_out} numbers left out, {excused} calls turned away")));
         }
         (self.left_out, self.turned_away) = (0, 0);
-        let found = self.read_again(journal);
-        self.check(found);
-        self.ledger.settle();
-        self.touch_all();
     }
 
     fn read_again(&mut self, journal: &Journal) -> Result<(), String> {
@@ -259,7 +264,7 @@ impl Record {
             }
             Ok(Told::Refused { reason, .. }) => {
                 self.refused += 1;
-                self.turned_away += u64::from(is_unsure(reason));
+                self.turned_away += u64::from(reason == Reason::StorageUnavailable);
                 *self.reasons.entry(reason.word()).or_default() += 1;
                 self.trace.note(reason.word(), &[attempt as u64]);
             }

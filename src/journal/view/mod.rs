@@ -32,7 +32,7 @@ pub use artifacts::PlacedArtifact;
 pub use inbox::Inbox;
 pub use scan::{Page, Scan};
 
-/// Entries put into a new tail while the lock is held: the writer waits no longer.
+/// Entries taken at once while a new tail is filled: the writer waits for the lock no longer.
 const REFILLED_AT_ONCE: usize = 256;
 /// Which part of the tail may be folded and not durable.
 const UNSYNCED_PART: u64 = 8;
@@ -191,8 +191,8 @@ impl Views {
     /// Shows a state of the archive, after a fold or opened anew: the tail holds what this one
     /// lacks. For the folder alone.
     pub fn show(&self, archive: ArchiveRead) {
-        // A new tail costs as much as there is left, and is made while the writer goes on; only
-        // its last few entries wait for the lock.
+        // A new tail costs as much as there is left, and is made while the writer goes on, a piece
+        // at a time; only the last piece goes in under the lock.
         let upto = archive.upto();
         let mut tail = Tail::default();
         let mut refilled = upto;
@@ -206,9 +206,9 @@ impl Views {
                 }
                 break state;
             }
-            let left: Vec<_> = left.cloned().collect();
+            let piece: Vec<_> = left.take(REFILLED_AT_ONCE).cloned().collect();
             drop(state);
-            for committed in left {
+            for committed in piece {
                 tail.push(&committed);
                 refilled = committed.number;
             }

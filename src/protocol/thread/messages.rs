@@ -103,7 +103,8 @@ impl Messages {
         depth
     }
 
-    /// Whether a reply of kind `answer` to the message at `index` stands.
+    /// Whether a reply of kind `answer` to the message at `index` stands: a look at each message
+    /// after it, which only an answered or retracted `clarify` asks for (§3.4).
     pub fn answered(&self, index: u32) -> bool {
         let mut later = self.0.iter().skip(index as usize + 1);
         later.any(|one| one.parent == index && one.kind() == Kind::Answer && !one.retracted())
@@ -163,5 +164,54 @@ impl<'de> Deserialize<'de> for Messages {
             messages.push(meta);
         }
         Ok(Self(messages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Row = (u64, u64, Option<u32>, u32, Kind, u32, bool, u32);
+
+    fn read(rows: &[Row]) -> Option<Messages> {
+        postcard::from_bytes(&postcard::to_stdvec(rows).expect("rows")).ok()
+    }
+
+    /// Goal: a snapshot is stored as ever, what is derived with it. Method: rows written by hand
+    /// are read, and written again as the same bytes; packed parts at their bounds.
+    #[test]
+    fn stored() {
+        let last = ID_END - 1;
+        let rows: &[Row] = &[
+            (1, 7, None, 0, Kind::Ask, 1, false, 1),
+            (2, 8, Some(0), 1, Kind::Clarify, 2, false, 1),
+            (5, 9, Some(1), 0, Kind::Answer, 3, false, 0),
+            (6, 10, Some(0), 1, Kind::Answer, 2, true, 0),
+            (8, 11, Some(0), 2, Kind::Answer, 2, false, 0),
+            (last, u64::MAX, Some(3), u32::MAX, Kind::Retract, 3, false, 0),
+        ];
+        let messages = read(rows).expect("these can stand so");
+        let (again, bytes) = (postcard::to_stdvec(&messages), postcard::to_stdvec(rows));
+        assert_eq!(again.expect("messages"), bytes.expect("rows"));
+        for (index, row) in (0..).zip(rows) {
+            let meta = messages.get(index);
+            let found = (meta.id().0, meta.entry, meta.parent(), meta.author, meta.kind());
+            assert_eq!(found, (row.0, row.1, row.2, row.3, row.4));
+            assert_eq!(messages.depth(meta), u64::from(row.5));
+            assert_eq!(meta.retracted(), row.6);
+            assert_eq!(messages.answered(index), row.7 > 0);
+            assert_eq!(messages.index(meta.id()), Some(index));
+        }
+    }
+
+    /// Goal: what no thread can hold is not read. Method: a parent that comes later, itself, an
+    /// identifier too high.
+    #[test]
+    fn impossible() {
+        let row: Row = (1, 1, None, 0, Kind::Ask, 1, false, 0);
+        assert!(read(&[row]).is_some());
+        assert!(read(&[(1, 1, Some(0), 0, Kind::Ask, 1, false, 0)]).is_none());
+        assert!(read(&[(1, 1, Some(1), 0, Kind::Ask, 1, false, 0), row]).is_none());
+        assert!(read(&[(ID_END, 1, None, 0, Kind::Ask, 1, false, 0)]).is_none());
     }
 }

@@ -20,7 +20,7 @@ pub use thread::{event, thread};
 pub use token::{Token, token, token_created};
 
 use crate::entry::{Awaiting, Due};
-use crate::ids::Identifier;
+use crate::ids::Prefixed;
 use crate::time::Millis;
 use crate::who::Participant;
 
@@ -64,7 +64,7 @@ pub fn raw(out: &mut Out, json: &str) {
 }
 
 /// An identifier.
-fn id<T: Identifier>(out: &mut Out, id: T) {
+fn id<T: Prefixed>(out: &mut Out, id: T) {
     out.push(b'"');
     raw(out, T::PREFIX);
     number(out, id.number());
