@@ -66,7 +66,7 @@ fn assertion(statement: &str, evidence: Vec<Evidence>, supersedes: Vec<ClaimId>)
     })
 }
 
-/// The thread of the worked example in docs/ARTIFACTS.md.
+/// The thread of the worked example in docs/guide/ARTIFACTS.md.
 fn example() -> Stage {
     let mut stage = Stage::new(Limits::default());
     let s = &mut stage;

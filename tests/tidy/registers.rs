@@ -5,11 +5,11 @@ use parley_protocol::refusal::Reason;
 
 use super::{document, none};
 
-/// Goal: whoever is refused finds what to do. Method: a section of docs/REASONS.md for each
+/// Goal: whoever is refused finds what to do. Method: a section of docs/guide/REASONS.md for each
 /// reason, and none for what is no reason.
 #[test]
 fn reasons() {
-    let text = document("docs/REASONS.md");
+    let text = document("docs/guide/REASONS.md");
     let sections: Vec<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("### `"))
@@ -22,10 +22,10 @@ fn reasons() {
         .map(|word| format!("{word} is missing"))
         .chain(unknown.map(|section| format!("{section} is no reason")))
         .collect();
-    none(&broken, "docs/REASONS.md has one section for each reason");
+    none(&broken, "docs/guide/REASONS.md has one section for each reason");
     for reason in Reason::ALL {
         let head = format!("### `{}` · {}", reason.word(), reason.status());
-        assert!(text.contains(&head), "docs/REASONS.md: {head}");
+        assert!(text.contains(&head), "docs/guide/REASONS.md: {head}");
     }
 }
 
@@ -52,10 +52,11 @@ fn the_table_points_at_files() {
     none(&broken, "docs/PROTOCOL.md names files that exist");
 }
 
-/// Goal: an operator finds every key. Method: each name, or its section, in docs/OPERATIONS.md.
+/// Goal: an operator finds every key. Method: each name, or its section, in
+/// docs/guide/OPERATIONS.md.
 #[test]
 fn configuration_keys() {
-    let text = document("docs/OPERATIONS.md");
+    let text = document("docs/guide/OPERATIONS.md");
     let names = parley::config::keys::KEYS.iter().map(|key| key.name);
     let broken: Vec<_> = names
         .filter(|name| {
@@ -65,14 +66,14 @@ fn configuration_keys() {
         })
         .map(str::to_owned)
         .collect();
-    none(&broken, "docs/OPERATIONS.md names each key or its section");
+    none(&broken, "docs/guide/OPERATIONS.md names each key or its section");
 }
 
 /// Goal: an operator finds every metric. Method: each name that stands in the code, in
-/// docs/OPERATIONS.md.
+/// docs/guide/OPERATIONS.md.
 #[test]
 fn metrics() {
-    let text = document("docs/OPERATIONS.md");
+    let text = document("docs/guide/OPERATIONS.md");
     let mut broken = Vec::new();
     for source in super::sources(&["src"]) {
         for word in source.text.split('"').filter(|word| word.starts_with("parley_")) {
@@ -82,5 +83,5 @@ fn metrics() {
             }
         }
     }
-    none(&broken, "docs/OPERATIONS.md names each metric");
+    none(&broken, "docs/guide/OPERATIONS.md names each metric");
 }
