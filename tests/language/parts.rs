@@ -61,7 +61,7 @@ fn concerns() {
 }
 
 /// Goal: what one act causes lies in the order message, event, claims, awaiting, settled, and its
-/// end is the last of them (bindings §6). Method: a row a case, the act played.
+/// end is the last of them (bindings.md §6). Method: a row a case, the act played.
 #[test]
 fn last_slots() {
     let table = [

@@ -91,8 +91,8 @@ impl Messages {
         self.0.iter().rev()
     }
 
-    /// Messages from the top down to `message`, itself included (parley.md §3.2): one step for each
-    /// of them, so at most `thread_depth_max`.
+    /// Messages from the top down to `message`, itself included (parley.md §9): one step for each of
+    /// them, so at most `thread_depth_max`.
     pub fn depth(&self, message: &Meta) -> u64 {
         let mut depth = 1;
         let mut place = message;
