@@ -8,19 +8,19 @@ use parley_protocol::limits::Limits;
 use tokio::task::JoinHandle as TaskHandle;
 
 use crate::clock::Clock;
-use crate::feed::chunks::{Chunks, Reading};
-use crate::feed::hub::{Caps, Hub};
-use crate::feed::replay::Sources;
+use crate::feed::chunks::{ReadMode, ReplayCache};
+use crate::feed::hub::{FeedCaps, Hub};
+use crate::feed::replay::FeedDeps;
 use crate::inbox::Inboxes;
-use crate::journal::archive::Meta;
+use crate::journal::archive::ArchiveMeta;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
-use crate::journal::fold::Folder;
-use crate::journal::options::Options;
-use crate::journal::{Journal, Listening, Opened, Publisher, Writer};
+use crate::journal::fold::Archiver;
+use crate::journal::options::JournalOptions;
+use crate::journal::{BatchStream, Journal, OpenedJournal, Publisher, Writer};
 use crate::outlet::encode::Encoder;
-use crate::router::{Bounds, Forum, Manifests, Residence};
-use crate::thread::{Interference, Surroundings};
+use crate::router::{AdmissionBounds, Forum, Manifests, PassivationOptions};
+use crate::thread::{Deps, Interference};
 
 /// Batches that may wait for the hub; above, the journal waits with them.
 const HUB_BATCHES_MAX: usize = 64;
@@ -28,15 +28,15 @@ const HUB_BATCHES_MAX: usize = 64;
 /// How the parts are to work.
 pub struct EngineOptions {
     /// The journal.
-    pub journal: Options,
+    pub journal: JournalOptions,
     /// The limits in force.
     pub limits: Arc<Limits>,
     /// How much work may wait.
-    pub bounds: Bounds,
+    pub bounds: AdmissionBounds,
     /// When threads leave memory.
-    pub residence: Residence,
+    pub residence: PassivationOptions,
     /// Caps on listeners.
-    pub caps: Caps,
+    pub caps: FeedCaps,
     /// Tests only.
     pub interference: Option<Arc<dyn Interference>>,
 }
@@ -62,27 +62,27 @@ pub struct Engine {
     /// The journal.
     pub journal: Arc<Journal>,
     /// What feeds are made of.
-    pub sources: Arc<Sources>,
+    pub sources: Arc<FeedDeps>,
     /// What never changes while it runs.
-    pub meta: Meta,
+    pub meta: ArchiveMeta,
     inboxes: Inboxes,
     telling: TaskHandle<()>,
     /// `None` where somebody else drives the journal.
-    driven: Option<Driven>,
+    driven: Option<RunningJournal>,
 }
 
 /// The parts of the journal that somebody must run for an engine to work.
-pub struct Drive {
+pub struct JournalTasks {
     /// Commits.
     pub writer: Writer,
     /// Sends the answers of what is committed.
     pub publisher: Publisher,
     /// Folds what is committed into the archive.
-    pub folder: Folder,
+    pub folder: Archiver,
 }
 
 /// The parts of the journal at work.
-struct Driven {
+struct RunningJournal {
     writer: JoinHandle<()>,
     publisher: TaskHandle<()>,
     folder: JoinHandle<()>,
@@ -98,14 +98,14 @@ impl Engine {
         options: EngineOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        manifest: impl FnOnce(&Meta) -> Manifests,
+        manifest: impl FnOnce(&ArchiveMeta) -> Manifests,
     ) -> Result<Self, EngineError> {
-        let assembled = Self::assemble(options, disk, clock, manifest, Reading::Aside).await?;
-        let (engine, Drive { writer, publisher, folder }) = assembled;
+        let assembled = Self::assemble(options, disk, clock, manifest, ReadMode::Aside).await?;
+        let (engine, JournalTasks { writer, publisher, folder }) = assembled;
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;
         let folder = spawn("folder", move || folder.run())?;
-        Ok(Self { driven: Some(Driven { writer, publisher, folder }), ..engine })
+        Ok(Self { driven: Some(RunningJournal { writer, publisher, folder }), ..engine })
     }
 
     /// The same, but for the parts that drive the journal: whoever takes them decides when
@@ -117,35 +117,34 @@ impl Engine {
         options: EngineOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        manifest: impl FnOnce(&Meta) -> Manifests,
-        reading: Reading,
-    ) -> Result<(Self, Drive), EngineError> {
+        manifest: impl FnOnce(&ArchiveMeta) -> Manifests,
+        reading: ReadMode,
+    ) -> Result<(Self, JournalTasks), EngineError> {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
         let replay_max = journal.replay_max;
         let opened = Journal::open_with(journal, disk, Arc::clone(&clock), interference.clone());
-        let Opened { journal: door, writer, publisher, folder, meta } =
+        let OpenedJournal { journal: door, writer, publisher, folder, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
         let inboxes = inboxes.with_interference(interference.clone());
         let listening = door.listen(HUB_BATCHES_MAX);
         let hub = Hub::new(inboxes.clone(), caps, listening.after);
         let hub = Arc::new(hub.with_interference(interference.clone()));
-        let sources = Arc::new(Sources {
+        let sources = Arc::new(FeedDeps {
             journal: Arc::clone(&door),
             hub: Arc::clone(&hub),
-            chunks: Chunks::new(Arc::clone(&door)).read_at(reading),
+            chunks: ReplayCache::new(Arc::clone(&door)).read_at(reading),
             encoder: Encoder::new(Arc::clone(&door)),
             clock: Arc::clone(&clock),
             replay_max,
             interference: interference.clone(),
         });
-        let around =
-            Arc::new(Surroundings { journal: Arc::clone(&door), limits, clock, interference });
+        let around = Arc::new(Deps { journal: Arc::clone(&door), limits, clock, interference });
         let telling = tokio::spawn(tell(listening, hub, Arc::clone(&around)));
         let forum = Forum::start(around, bounds, residence, manifest(&meta), inboxes.clone());
         let forum = forum.await.map_err(EngineError::Actor)?;
         let engine = Self { forum, journal: door, sources, meta, inboxes, telling, driven: None };
-        Ok((engine, Drive { writer, publisher, folder }))
+        Ok((engine, JournalTasks { writer, publisher, folder }))
     }
 
     /// Stops the parts in the order in which data flows, so that everything accepted is answered,
@@ -154,7 +153,7 @@ impl Engine {
         self.forum.stop().await;
         self.journal.close();
         let (writer, publisher, folder) = match self.driven {
-            Some(Driven { writer, publisher, folder }) => {
+            Some(RunningJournal { writer, publisher, folder }) => {
                 (Some(writer), Some(publisher), Some(folder))
             }
             None => (None, None, None),
@@ -179,7 +178,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
 }
 
-async fn tell(mut listening: Listening, hub: Arc<Hub>, around: Arc<Surroundings>) {
+async fn tell(mut listening: BatchStream, hub: Arc<Hub>, around: Arc<Deps>) {
     while let Some(batch) = listening.batches.recv().await {
         around.give_way().await;
         hub.deliver(&batch.committed, around.clock.now());

@@ -8,7 +8,7 @@ use parley_protocol::command::Command;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 
 /// A fault that a test plants, to see that it is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,7 +42,7 @@ pub trait Interference: Send + Sync + 'static {
     fn before_judging(
         &self,
         _thread: &mut Thread,
-        _caller: &mut Caller,
+        _caller: &mut Principal,
         _command: &Command,
         _now: Millis,
     ) {

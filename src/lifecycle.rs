@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::clock::SystemClock;
-use crate::config::{Config, ConfigError, Sources};
+use crate::config::{Config, ConfigError, ConfigSources};
 use crate::server::{self, Running, StartError};
 use crate::telemetry;
 
@@ -50,7 +50,7 @@ impl ServeError {
 ///
 /// # Errors
 /// What kept it from starting.
-pub fn serve(sources: &Sources) -> Result<(), ServeError> {
+pub fn serve(sources: &ConfigSources) -> Result<(), ServeError> {
     let config = Config::load(sources)?;
     telemetry::start_log(&config.log);
     let runtime =

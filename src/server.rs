@@ -13,13 +13,13 @@ use tokio::time::MissedTickBehavior;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::engine::{Engine, EngineError, EngineOptions};
-use crate::feed::hub::Caps;
-use crate::feed::replay::Sources;
-use crate::gateway::{self, Bounds, Gateway, Life, Parts};
-use crate::journal::archive::Meta;
+use crate::feed::hub::FeedCaps;
+use crate::feed::replay::FeedDeps;
+use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime};
+use crate::journal::archive::ArchiveMeta;
 use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
-use crate::journal::options::Options;
+use crate::journal::options::JournalOptions;
 use crate::journal::tokens::{FirstStart, Tokens};
 use crate::router::{self, Manifests};
 use crate::telemetry;
@@ -59,7 +59,7 @@ pub enum StartError {
 pub struct Running {
     address: SocketAddr,
     metrics_address: Option<SocketAddr>,
-    life: Life,
+    life: Lifetime,
     engine: Engine,
     first_start: Option<FirstStart>,
 }
@@ -120,8 +120,8 @@ pub async fn start_on(
     });
     let engine = engine.await?;
     let first_start = tokens.first_start(&config.data)?;
-    let life = Life::default();
-    let gateway = Arc::new(Gateway::new(Parts {
+    let life = Lifetime::default();
+    let gateway = Arc::new(Gateway::new(GatewayParts {
         forum: engine.forum.clone(),
         sources: Arc::clone(&engine.sources),
         tokens: Arc::new(tokens),
@@ -132,7 +132,7 @@ pub async fn start_on(
     let bounds = bounds(&config);
     if let Some(listener) = metrics {
         let serve = |_, request| async move { gateway::metrics_only(&request) };
-        let bounds = Bounds { connections_max: METRICS_CONNECTIONS_MAX, ..bounds };
+        let bounds = ConnectionBounds { connections_max: METRICS_CONNECTIONS_MAX, ..bounds };
         life.accepting.spawn(gateway::run(listener, bounds, life.clone(), serve));
     }
     let serve = move |connection, request| {
@@ -150,7 +150,7 @@ fn options(config: &Config) -> EngineOptions {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let Config { store, overload, runtime, feed, .. } = config;
     EngineOptions {
-        journal: Options {
+        journal: JournalOptions {
             batch_entries_max: store.batch_entries_max,
             batch_delay_us: store.batch_delay_us,
             cache_bytes: store.cache_bytes,
@@ -161,17 +161,17 @@ fn options(config: &Config) -> EngineOptions {
             replay_max: feed.replay_max,
         },
         limits: Arc::new(config.limits.clone()),
-        bounds: router::Bounds {
+        bounds: router::AdmissionBounds {
             writes_max: size(overload.writes_max),
             reads_max: size(overload.reads_max),
             wait_ms: overload.wait_ms,
         },
-        residence: router::Residence {
+        residence: router::PassivationOptions {
             idle_seconds: runtime.idle_seconds,
             resident_threads_max: size(runtime.resident_threads_max),
             sweep_ms: 1_000,
         },
-        caps: Caps {
+        caps: FeedCaps {
             connections_max: size(feed.connections_max),
             per_identity_max: size(feed.per_identity_max),
             buffer: size(feed.buffer),
@@ -180,7 +180,7 @@ fn options(config: &Config) -> EngineOptions {
     }
 }
 
-fn manifests(config: &Config, meta: &Meta) -> Manifests {
+fn manifests(config: &Config, meta: &ArchiveMeta) -> Manifests {
     let instance = format!("{:032x}", u128::from_be_bytes(meta.instance));
     let facts = ManifestFacts {
         version: env!("CARGO_PKG_VERSION"),
@@ -195,7 +195,7 @@ fn manifests(config: &Config, meta: &Meta) -> Manifests {
 }
 
 /// What is done again and again: metrics folded, disk measured, feeds of expired tokens ended.
-async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<Sources>) {
+async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<FeedDeps>) {
     /// Rounds between two looks at the disk and the metrics.
     const SLOW_ROUNDS: u64 = 5;
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
@@ -221,14 +221,14 @@ async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<Sources
 }
 
 /// The bounds of connections, as far as the system lets the process have files.
-fn bounds(config: &Config) -> Bounds {
+fn bounds(config: &Config) -> ConnectionBounds {
     let wanted = config.gateway.connections_max;
     let files = raise_file_limit();
     let connections_max = wanted.min(files.saturating_sub(FILES_RESERVED).max(1));
     if connections_max < wanted {
         tracing::warn!(wanted, connections_max, "the limit of open files bounds connections");
     }
-    Bounds {
+    ConnectionBounds {
         connections_max: usize::try_from(connections_max).unwrap_or(usize::MAX),
         header: Duration::from_secs(config.gateway.header_seconds),
         idle: Duration::from_secs(config.gateway.idle_seconds),
@@ -263,7 +263,7 @@ impl Running {
     /// Stops accepting, answers what is under way, lets go of what is left after [`GRACE`], and
     /// writes everything down.
     pub async fn stop(self) {
-        let Life { tasks, accepting, .. } = &self.life;
+        let Lifetime { tasks, accepting, .. } = &self.life;
         self.life.stop();
         self.engine.forum.release_held();
         self.engine.sources.hub.stop();

@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::{Log, LogFormat};
+use crate::config::{LogConfig, LogFormat};
 
 /// Seconds, from a cached read to a held inbox.
 const SECONDS: &[f64] =
@@ -25,7 +25,7 @@ const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 51
 
 /// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Rises only.
     Counter,
     /// Goes up and down.
@@ -35,30 +35,40 @@ pub enum Kind {
 }
 
 /// Every metric: its name, its kind, its labels, what it tells.
-pub const METRICS: &[(&str, Kind, &[&str], &str)] = &[
+pub const METRICS: &[(&str, MetricKind, &[&str], &str)] = &[
     (
         "parley_operations_total",
-        Kind::Counter,
+        MetricKind::Counter,
         &["operation", "outcome"],
         "Requests answered, by operation and reason, or ok",
     ),
     (
         "parley_operation_seconds",
-        Kind::Histogram,
+        MetricKind::Histogram,
         &["operation", "outcome"],
         "Time from a request's header to its answer",
     ),
-    ("parley_threads_resident", Kind::Gauge, &[], "Threads whose actor is in memory"),
-    ("parley_inboxes_resident", Kind::Gauge, &[], "Inboxes whose actor is in memory"),
-    ("parley_feed_connections", Kind::Gauge, &[], "Feeds open"),
-    ("parley_feed_frames_total", Kind::Counter, &["type"], "Frames sent, by type"),
-    ("parley_feed_dropped_total", Kind::Counter, &["cause"], "Feeds cut off, by cause"),
-    ("parley_journal_batch_size", Kind::Histogram, &[], "Entries of one commit"),
-    ("parley_journal_commit_seconds", Kind::Histogram, &[], "Time of one commit with its sync"),
-    ("parley_journal_queue", Kind::Gauge, &[], "Items that wait for the journal's writer"),
-    ("parley_actor_restarts_total", Kind::Counter, &["actor"], "Actors started anew after a fault"),
-    ("parley_store_bytes", Kind::Gauge, &[], "Bytes that the store takes up"),
-    ("parley_store_free_bytes", Kind::Gauge, &[], "Bytes free on the store's file system"),
+    ("parley_threads_resident", MetricKind::Gauge, &[], "Threads whose actor is in memory"),
+    ("parley_inboxes_resident", MetricKind::Gauge, &[], "Inboxes whose actor is in memory"),
+    ("parley_feed_connections", MetricKind::Gauge, &[], "Feeds open"),
+    ("parley_feed_frames_total", MetricKind::Counter, &["type"], "Frames sent, by type"),
+    ("parley_feed_dropped_total", MetricKind::Counter, &["cause"], "Feeds cut off, by cause"),
+    ("parley_journal_batch_size", MetricKind::Histogram, &[], "Entries of one commit"),
+    (
+        "parley_journal_commit_seconds",
+        MetricKind::Histogram,
+        &[],
+        "Time of one commit with its sync",
+    ),
+    ("parley_journal_queue", MetricKind::Gauge, &[], "Items that wait for the journal's writer"),
+    (
+        "parley_actor_restarts_total",
+        MetricKind::Counter,
+        &["actor"],
+        "Actors started anew after a fault",
+    ),
+    ("parley_store_bytes", MetricKind::Gauge, &[], "Bytes that the store takes up"),
+    ("parley_store_free_bytes", MetricKind::Gauge, &[], "Bytes free on the store's file system"),
 ];
 
 /// The metrics of this process, recorded from the first call on.
@@ -78,13 +88,15 @@ pub fn metrics() -> &'static PrometheusHandle {
         if metrics::set_global_recorder(recorder).is_ok() {
             for (name, kind, labels, about) in METRICS {
                 match kind {
-                    Kind::Counter => metrics::describe_counter!(*name, *about),
-                    Kind::Gauge => metrics::describe_gauge!(*name, *about),
-                    Kind::Histogram => metrics::describe_histogram!(*name, *about),
+                    MetricKind::Counter => metrics::describe_counter!(*name, *about),
+                    MetricKind::Gauge => metrics::describe_gauge!(*name, *about),
+                    MetricKind::Histogram => metrics::describe_histogram!(*name, *about),
                 }
                 match kind {
-                    Kind::Gauge => metrics::gauge!(*name).set(0.0),
-                    Kind::Counter if labels.is_empty() => metrics::counter!(*name).absolute(0),
+                    MetricKind::Gauge => metrics::gauge!(*name).set(0.0),
+                    MetricKind::Counter if labels.is_empty() => {
+                        metrics::counter!(*name).absolute(0)
+                    }
                     _ => {}
                 }
             }
@@ -100,7 +112,7 @@ pub fn upkeep() {
 
 /// What a request is counted under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label {
+pub enum RequestLabel {
     /// An operation of the table.
     Operation(Operation),
     /// Managing tokens.
@@ -113,7 +125,7 @@ pub enum Label {
     Other,
 }
 
-impl Label {
+impl RequestLabel {
     const COUNT: usize = Operation::COUNT + 4;
 
     fn index(self) -> usize {
@@ -140,21 +152,21 @@ impl Label {
 
 /// `parley_operations_total` and `parley_operation_seconds`, the handles of each pair of labels
 /// kept once they were used.
-pub struct Requests {
+pub struct RequestMetrics {
     handles: Box<[OnceLock<(Counter, Histogram)>]>,
 }
 
-impl Default for Requests {
+impl Default for RequestMetrics {
     fn default() -> Self {
         metrics();
-        let pairs = Label::COUNT * (Reason::ALL.len() + 1);
+        let pairs = RequestLabel::COUNT * (Reason::ALL.len() + 1);
         Self { handles: (0..pairs).map(|_| OnceLock::new()).collect() }
     }
 }
 
-impl Requests {
+impl RequestMetrics {
     /// Counts one request: refused for `reason`, or `ok`.
-    pub fn count(&self, label: Label, reason: Option<Reason>, took: Duration) {
+    pub fn count(&self, label: RequestLabel, reason: Option<Reason>, took: Duration) {
         let outcome = reason.map_or(0, |reason| reason as usize + 1);
         let place = label.index() * (Reason::ALL.len() + 1) + outcome;
         let (counter, histogram) = self.handles[place].get_or_init(|| {
@@ -171,7 +183,7 @@ impl Requests {
 }
 
 /// Starts the log of this process; a second call changes nothing.
-pub fn start_log(log: &Log) {
+pub fn start_log(log: &LogConfig) {
     let level = log.level.parse().unwrap_or(LevelFilter::INFO);
     // What the libraries tell is of interest only when something is wrong.
     let filter = Targets::new()

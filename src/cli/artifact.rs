@@ -6,15 +6,16 @@ use std::io::{Read, stdin};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use parley_protocol::artifact::closure::{self, Options as ClosureOptions};
+use parley_protocol::artifact::closure::{self, VerifyOptions as ClosureOptions};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{
-    ARTIFACT_BYTES_MAX, Fault, Identifier, NESTING_MAX, Report, Verdict, canonicalize, identity,
+    ARTIFACT_BYTES_MAX, ArtifactFault, ArtifactVerdict, ClosureReport, Identifier, NESTING_MAX,
+    canonicalize, identity,
 };
 use parley_protocol::json;
 use serde::Serialize;
 
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::failure::{CliError, CliResult};
 use crate::cli::output;
 
 const EXAMPLES: &str = "Examples:
@@ -26,34 +27,34 @@ const EXAMPLES: &str = "Examples:
 /// What to do with which artifact.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub struct Options {
+pub struct ArtifactArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ArtifactCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ArtifactCommand {
     /// Print the identifier that the artifact must have.
-    Id(One),
+    Id(ArtifactFileArgs),
     /// Print the canonical bytes and one line feed.
-    Canonical(One),
+    Canonical(ArtifactFileArgs),
     /// Compare the identifier that it states with the one computed.
-    Verify(One),
+    Verify(ArtifactFileArgs),
     /// Verify it, then examine what it says.
-    Validate(One),
+    Validate(ArtifactFileArgs),
     /// Verify everything that targets rest on.
-    Closure(Closure),
+    Closure(ClosureArgs),
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct ArtifactFileArgs {
     /// The artifact; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
 #[derive(Debug, Args)]
-struct Closure {
+struct ClosureArgs {
     /// A decision, a termination or any other tip; may be repeated
     #[arg(long = "target", value_name = "ID", required = true, value_parser = identifier)]
     targets: Vec<Identifier>,
@@ -71,14 +72,14 @@ fn identifier(text: &str) -> Result<Identifier, String> {
 
 /// What is printed where there is nothing else to print.
 #[derive(Debug, Serialize)]
-struct Named {
+struct PrintedIdentifier {
     ok: bool,
     artifact_id: Identifier,
 }
 
 /// What is printed of an artifact that is refused.
 #[derive(Debug, Serialize)]
-struct Refused<'a> {
+struct PrintedRefusal<'a> {
     ok: bool,
     class: &'a str,
     pointer: &'a str,
@@ -86,41 +87,45 @@ struct Refused<'a> {
 }
 
 /// Does it.
-pub fn run(options: Options) -> Outcome {
+pub fn run(options: ArtifactArgs) -> CliResult {
     match options.command {
-        Command::Id(One { file }) => {
+        ArtifactCommand::Id(ArtifactFileArgs { file }) => {
             let canonical = canonicalize(&read_one(&file)?).map_err(|fault| refused(&fault, ""))?;
-            print(&Named { ok: true, artifact_id: identity::compute(&canonical) })
+            print(&PrintedIdentifier { ok: true, artifact_id: identity::compute(&canonical) })
         }
-        Command::Canonical(One { file }) => {
+        ArtifactCommand::Canonical(ArtifactFileArgs { file }) => {
             let canonical = canonicalize(&read_one(&file)?).map_err(|fault| refused(&fault, ""))?;
             let mut bytes = canonical.bytes();
             bytes.push(b'\n');
             output::bytes(&bytes)
         }
-        Command::Verify(One { file }) => told(&Verdict::verify(&read_one(&file)?)),
-        Command::Validate(One { file }) => told(&Verdict::validate(&read_one(&file)?)),
-        Command::Closure(options) => close(&options),
+        ArtifactCommand::Verify(ArtifactFileArgs { file }) => {
+            told(&ArtifactVerdict::verify(&read_one(&file)?))
+        }
+        ArtifactCommand::Validate(ArtifactFileArgs { file }) => {
+            told(&ArtifactVerdict::validate(&read_one(&file)?))
+        }
+        ArtifactCommand::Closure(options) => close(&options),
     }
 }
 
 /// Prints one line of JSON, as it is: programs compare bytes.
-fn print(value: &impl Serialize) -> Outcome {
+fn print(value: &impl Serialize) -> CliResult {
     let mut line = serde_json::to_vec(value)
-        .map_err(|error| Failure::failed(format!("the answer cannot be written: {error}")))?;
+        .map_err(|error| CliError::failed(format!("the answer cannot be written: {error}")))?;
     line.push(b'\n');
     output::bytes(&line)
 }
 
 /// Prints a verdict; one that is not ok fails with its first violation.
-fn told(verdict: &Verdict) -> Outcome {
+fn told(verdict: &ArtifactVerdict) -> CliResult {
     print(verdict)?;
     let (Some(class), Some(detail)) = (verdict.class, verdict.detail) else { return Ok(()) };
     let place = place(verdict.pointer.as_deref().unwrap_or_default());
-    Err(Failure::failed(format!("{class}{place}: {detail}")))
+    Err(CliError::failed(format!("{class}{place}: {detail}")))
 }
 
-fn close(options: &Closure) -> Outcome {
+fn close(options: &ClosureArgs) -> CliResult {
     let mut collection = Collection::default();
     for path in &options.paths {
         add(&mut collection, path)?;
@@ -128,11 +133,11 @@ fn close(options: &Closure) -> Outcome {
     let how = if options.strict { ClosureOptions::STRICT } else { ClosureOptions::LITERAL };
     let Ok(report) = closure::verify(&collection, &options.targets, how);
     print(&report)?;
-    if report.ok { Ok(()) } else { Err(Failure::failed(sentence(&report))) }
+    if report.ok { Ok(()) } else { Err(CliError::failed(sentence(&report))) }
 }
 
 /// The first failure, and how many more there are.
-fn sentence(report: &Report) -> String {
+fn sentence(report: &ClosureReport) -> String {
     let Some(failure) = report.failures.first() else {
         return "the closure does not verify".to_owned();
     };
@@ -149,16 +154,16 @@ fn place(pointer: &str) -> String {
 }
 
 /// Prints what is wrong and fails with it. `source` names the file, where there are several.
-fn refused(fault: &Fault, source: &str) -> Failure {
+fn refused(fault: &ArtifactFault, source: &str) -> CliError {
     let detail = format!("{source}{}", fault.detail);
-    let line = Refused {
+    let line = PrintedRefusal {
         ok: false,
         class: fault.class.as_str(),
         pointer: &fault.pointer,
         detail: &detail,
     };
     match print(&line) {
-        Ok(()) => Failure::failed(format!("{}{}: {detail}", fault.class, place(&fault.pointer))),
+        Ok(()) => CliError::failed(format!("{}{}: {detail}", fault.class, place(&fault.pointer))),
         Err(failure) => failure,
     }
 }
@@ -167,12 +172,12 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot read {}: {error}", path.display()))
+fn cannot_read(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::failed(format!("cannot read {}: {error}", path.display()))
 }
 
 /// One artifact's bytes; of a longer file only what shows that it is too long.
-fn read_one(path: &Path) -> Outcome<Vec<u8>> {
+fn read_one(path: &Path) -> CliResult<Vec<u8>> {
     let read = |reader: &mut dyn Read| {
         let mut bytes = Vec::new();
         reader.take(ARTIFACT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map(|_| bytes)
@@ -186,7 +191,7 @@ fn read_one(path: &Path) -> Outcome<Vec<u8>> {
 }
 
 /// Adds what is at `path`: a folder's `*.json` and `*.jsonl`, a file's one artifact or one a line.
-fn add(collection: &mut Collection, path: &Path) -> Outcome {
+fn add(collection: &mut Collection, path: &Path) -> CliResult {
     if is_stdin(path) {
         let mut bytes = Vec::new();
         let read = stdin().lock().read_to_end(&mut bytes);
@@ -217,7 +222,7 @@ fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|extension| extension == ending)
 }
 
-fn add_file(collection: &mut Collection, path: &Path) -> Outcome {
+fn add_file(collection: &mut Collection, path: &Path) -> CliResult {
     if has_ending(path, "jsonl") {
         let bytes = std::fs::read(path).map_err(|error| cannot_read(path, &error))?;
         return add_lines(collection, &bytes, path);
@@ -225,12 +230,12 @@ fn add_file(collection: &mut Collection, path: &Path) -> Outcome {
     add_one(collection, &read_one(path)?, path)
 }
 
-fn add_lines(collection: &mut Collection, bytes: &[u8], path: &Path) -> Outcome {
+fn add_lines(collection: &mut Collection, bytes: &[u8], path: &Path) -> CliResult {
     let added = collection.add_lines(bytes);
     added.map_err(|(line, fault)| refused(&fault, &format!("{}:{line}: ", path.display())))
 }
 
-fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path) -> Outcome {
+fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path) -> CliResult {
     let added = collection.add(bytes).map(|_| ());
     added.map_err(|fault| refused(&fault, &format!("{}: ", path.display())))
 }
@@ -259,11 +264,11 @@ mod tests {
         let text = format!("{}\n\n{}\r\n", first.1, second.1);
         add_lines(&mut collection, text.as_bytes(), Path::new("x.jsonl")).unwrap();
         assert_eq!(collection.len(), 2);
-        let options = Closure { targets: vec![first.0], strict: true, paths: Vec::new() };
+        let options = ClosureArgs { targets: vec![first.0], strict: true, paths: Vec::new() };
         let Ok(report) = closure::verify(&collection, &options.targets, ClosureOptions::STRICT);
         assert!(report.ok, "{report:?}");
         let failed = add_lines(&mut collection, b"\n{", Path::new("x.jsonl"));
-        let Err(Failure::Failed(line)) = failed else { panic!("not refused") };
+        let Err(CliError::Failed(line)) = failed else { panic!("not refused") };
         assert!(line.starts_with("malformed_input: x.jsonl:2: "), "{line}");
     }
 

@@ -14,17 +14,17 @@ use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::client::Client;
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::folder::{Reach, Way};
+use crate::cli::failure::{CliError, CliResult};
+use crate::cli::folder::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, speech};
 use crate::clock::{Clock, SystemClock, entropy};
 use crate::journal::Journal;
-use crate::journal::backup::{Copying, verify};
+use crate::journal::backup::{BackupCopy, verify};
 use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
 use crate::journal::options;
-use crate::journal::still::StillDisk;
+use crate::journal::still::ReadOnlyDisk;
 use crate::journal::tokens::Tokens;
 
 /// Only its owner may read a copy: it holds everything, hashed tokens too.
@@ -38,20 +38,20 @@ const EXAMPLES: &str = "Examples:
 /// Where the copy goes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct BackupArgs {
     #[command(flatten)]
-    reach: Reach,
+    reach: TargetArgs,
     /// The file, which must not be there yet; it is once the copy is complete
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
 
 /// Takes the copy.
-pub fn run(options: Options) -> Outcome {
-    let mut draft = Draft::beside(&options.file)?;
+pub fn run(options: BackupArgs) -> CliResult {
+    let mut draft = UnfinishedFile::beside(&options.file)?;
     match options.reach.way()? {
-        Way::Server(client) => block_on(fetch(&client, &mut draft))?,
-        Way::Folder(folder, _) => copy(folder, &mut draft).map_err(|error| failed(&error))?,
+        Target::Server(client) => block_on(fetch(&client, &mut draft))?,
+        Target::Folder(folder, _) => copy(folder, &mut draft).map_err(|error| failed(&error))?,
     }
     draft.sync()?;
     // What arrived is what was sent: the copy itself tells.
@@ -71,20 +71,20 @@ pub fn run(options: Options) -> Outcome {
     output::text(&format!("{file}: {bytes} bytes. Keep it as safe as the data folder.\n"))
 }
 
-fn failed(error: &StoreError) -> Failure {
-    Failure::failed(error.to_string())
+fn failed(error: &StoreError) -> CliError {
+    CliError::failed(error.to_string())
 }
 
 /// Reads the copy from a server into the draft, piece by piece. A signal ends it in good order.
-async fn fetch(client: &Client, draft: &mut Draft) -> Outcome {
-    let system = |error| Failure::failed(format!("the system tells of no signals: {error}"));
+async fn fetch(client: &Client, draft: &mut UnfinishedFile) -> CliResult {
+    let system = |error| CliError::failed(format!("the system tells of no signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(system)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(system)?;
     let received = async {
         let response = client.open(Method::GET, "/v1/backup", &[], Bytes::new()).await?;
         let mut body = response.into_body();
         while let Some(frame) = body.frame().await {
-            let broke = |error| Failure::failed(format!("the copy broke off: {error}; try again"));
+            let broke = |error| CliError::failed(format!("the copy broke off: {error}; try again"));
             if let Ok(data) = frame.map_err(broke)?.into_data() {
                 draft.write(&data)?;
             }
@@ -93,19 +93,20 @@ async fn fetch(client: &Client, draft: &mut Draft) -> Outcome {
     };
     tokio::select! {
         received = received => received,
-        _ = interrupt.recv() => Err(Failure::failed("interrupted; nothing was kept")),
-        _ = terminate.recv() => Err(Failure::failed("interrupted; nothing was kept")),
+        _ = interrupt.recv() => Err(CliError::failed("interrupted; nothing was kept")),
+        _ = terminate.recv() => Err(CliError::failed("interrupted; nothing was kept")),
     }
 }
 
 /// Copies the store in a folder that no server holds, in which nothing changes.
-fn copy(folder: Arc<FolderDisk>, draft: &mut Draft) -> Result<(), StoreError> {
+fn copy(folder: Arc<FolderDisk>, draft: &mut UnfinishedFile) -> Result<(), StoreError> {
     let path = folder.path().to_owned();
-    let disk: Arc<dyn Disk> = Arc::new(StillDisk::over(folder, &path)?);
+    let disk: Arc<dyn Disk> = Arc::new(ReadOnlyDisk::over(folder, &path)?);
     let clock = SystemClock;
-    let opened = Journal::open(options::Options::default(), Arc::clone(&disk), Arc::new(clock))?;
+    let opened =
+        Journal::open(options::JournalOptions::default(), Arc::clone(&disk), Arc::new(clock))?;
     let tokens = Tokens::open(disk, "", Arc::new(clock))?;
-    let mut copying = Copying::begin(&opened.journal, &tokens, clock.now());
+    let mut copying = BackupCopy::begin(&opened.journal, &tokens, clock.now());
     while let Some(piece) = copying.piece()? {
         let written = draft.file.write_all(&piece);
         written.map_err(|error| StoreError::io(draft.path.display().to_string(), error))?;
@@ -114,21 +115,21 @@ fn copy(folder: Arc<FolderDisk>, draft: &mut Draft) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("cannot {what} {}: {error}", path.display()))
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> CliError {
+    CliError::failed(format!("cannot {what} {}: {error}", path.display()))
 }
 
 /// A file beside the one to come, which goes away unless it is kept.
-struct Draft {
+struct UnfinishedFile {
     path: PathBuf,
     file: File,
     bytes: u64,
 }
 
-impl Draft {
-    fn beside(target: &Path) -> Outcome<Self> {
+impl UnfinishedFile {
+    fn beside(target: &Path) -> CliResult<Self> {
         let name = target.file_name().ok_or_else(|| {
-            Failure::usage(format!("{} names no file to write the copy to", target.display()))
+            CliError::usage(format!("{} names no file to write the copy to", target.display()))
         })?;
         refuse_present(target)?;
         let mut draft = name.to_owned();
@@ -139,17 +140,17 @@ impl Draft {
         Ok(Self { path, file, bytes: 0 })
     }
 
-    fn write(&mut self, data: &[u8]) -> Outcome {
+    fn write(&mut self, data: &[u8]) -> CliResult {
         self.bytes += data.len() as u64;
         self.file.write_all(data).map_err(|error| cannot("write", &self.path, &error))
     }
 
-    fn sync(&self) -> Outcome {
+    fn sync(&self) -> CliResult {
         self.file.sync_all().map_err(|error| cannot("sync", &self.path, &error))
     }
 
     /// Gives it its name, durably.
-    fn keep(self, target: &Path) -> Outcome {
+    fn keep(self, target: &Path) -> CliResult {
         refuse_present(target)?;
         std::fs::rename(&self.path, target).map_err(|error| cannot("write", target, &error))?;
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -160,17 +161,17 @@ impl Draft {
 }
 
 /// A copy that is there is never written over.
-fn refuse_present(target: &Path) -> Outcome {
+fn refuse_present(target: &Path) -> CliResult {
     match target.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => {
             let file = target.display();
-            Err(Failure::failed(format!("{file} is there already: name another file")))
+            Err(CliError::failed(format!("{file} is there already: name another file")))
         }
     }
 }
 
-impl Drop for Draft {
+impl Drop for UnfinishedFile {
     fn drop(&mut self) {
         // Gone already if it was kept; what cannot be removed is named by its ending.
         let _ = std::fs::remove_file(&self.path);

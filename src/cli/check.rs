@@ -7,12 +7,12 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::folder::Place;
+use crate::cli::failure::{CliError, CliResult};
+use crate::cli::folder::DataFolder;
 use crate::cli::output;
 use crate::cli::text::in_one_line;
 use crate::clock::SystemClock;
-use crate::journal::check::{Report, check};
+use crate::journal::check::{CheckReport, check};
 
 const EXAMPLES: &str = "Examples:
   parley check
@@ -21,19 +21,19 @@ const EXAMPLES: &str = "Examples:
 /// Which store.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct CheckArgs {
     #[command(flatten)]
-    place: Place,
+    place: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
 }
 
 /// Checks.
-pub fn run(options: Options) -> Outcome {
+pub fn run(options: CheckArgs) -> CliResult {
     let folder = options.place.config()?.data;
     let checked = check(&folder, Arc::new(SystemClock));
-    let report = checked.map_err(|error| Failure::failed(error.to_string()))?;
+    let report = checked.map_err(|error| CliError::failed(error.to_string()))?;
     if options.json {
         output::json(&as_json(&folder, &report).to_string())?;
     } else {
@@ -44,19 +44,19 @@ pub fn run(options: Options) -> Outcome {
     }
     let count = report.findings.len() as u64 + report.more;
     let folder = folder.display();
-    Err(Failure::failed(format!(
+    Err(CliError::failed(format!(
         "{folder} is damaged ({count} findings): keep it as it is, and restore a backup into \
          another folder"
     )))
 }
 
-fn as_json(folder: &Path, report: &Report) -> Value {
+fn as_json(folder: &Path, report: &CheckReport) -> Value {
     let findings: Vec<_> = report
         .findings
         .iter()
         .map(|finding| json!({ "file": finding.file, "detail": finding.detail }))
         .collect();
-    let Report { formats, counts, .. } = report;
+    let CheckReport { formats, counts, .. } = report;
     json!({
         "data": folder.to_string_lossy(),
         "ok": report.is_good(),
@@ -79,7 +79,7 @@ fn as_json(folder: &Path, report: &Report) -> Value {
     })
 }
 
-fn as_text(folder: &Path, report: &Report) -> String {
+fn as_text(folder: &Path, report: &CheckReport) -> String {
     let mut text = String::new();
     for finding in &report.findings {
         let line = format!("{}: {}", finding.file, finding.detail);

@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::server::Server;
+use crate::cli::failure::{CliError, CliResult};
+use crate::cli::server::ServerArgs;
 use crate::cli::{output, render, speech};
 
 const EXAMPLES: &str = "Examples:
@@ -18,29 +18,29 @@ const EXAMPLES: &str = "Examples:
 /// What to do with which claim.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub struct Options {
+pub struct ClaimArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ClaimCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ClaimCommand {
     /// Create a claim.
-    Assert(Assert),
+    Assert(AssertArgs),
     /// Add support with proof, or seal it.
-    Attest(Attest),
+    Attest(AttestArgs),
     /// Refute a claim with proof.
-    Refute(Refute),
+    Refute(RefuteArgs),
     /// Show a claim.
-    Show(Show),
+    Show(ShowClaimArgs),
     /// List the claims of a thread.
-    List(List),
+    List(ListClaimsArgs),
 }
 
 #[derive(Debug, Args)]
-struct Assert {
+struct AssertArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
@@ -48,7 +48,7 @@ struct Assert {
     #[arg(value_name = "STATEMENT", allow_hyphen_values = true)]
     statement: String,
     #[command(flatten)]
-    proof: Proof,
+    proof: ProofArgs,
     /// Claims that this one replaces
     #[arg(long, value_name = "CLAIM,…", value_delimiter = ',')]
     supersedes: Vec<String>,
@@ -58,9 +58,9 @@ struct Assert {
 }
 
 #[derive(Debug, Args)]
-struct Attest {
+struct AttestArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The claim
     #[arg(value_name = "CLAIM")]
     claim: String,
@@ -68,33 +68,33 @@ struct Attest {
     #[arg(long)]
     seal: bool,
     #[command(flatten)]
-    proof: Proof,
+    proof: ProofArgs,
 }
 
 #[derive(Debug, Args)]
-struct Refute {
+struct RefuteArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The claim
     #[arg(value_name = "CLAIM")]
     claim: String,
     #[command(flatten)]
-    proof: Proof,
+    proof: ProofArgs,
 }
 
 #[derive(Debug, Args)]
-struct Show {
+struct ShowClaimArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The claim
     #[arg(value_name = "CLAIM")]
     claim: String,
 }
 
 #[derive(Debug, Args)]
-struct List {
+struct ListClaimsArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
@@ -104,7 +104,7 @@ struct List {
 }
 
 #[derive(Debug, Args)]
-struct Proof {
+struct ProofArgs {
     /// A piece of evidence, KIND:REF or a JSON object; may be repeated. Kinds: url, hash,
     /// artifact, commit, log, reproducer, note, other
     #[arg(long, value_name = "KIND:REF", value_parser = evidence)]
@@ -127,9 +127,9 @@ fn evidence(text: &str) -> Result<Value, String> {
 }
 
 /// Does it and shows the claim.
-pub async fn run(options: Options) -> Outcome {
+pub async fn run(options: ClaimArgs) -> CliResult {
     match options.command {
-        Command::Assert(assert) => {
+        ClaimCommand::Assert(assert) => {
             let path = format!("/v1/threads/{}/claims", encode(&assert.thread));
             let supersedes = (!assert.supersedes.is_empty()).then(|| assert.supersedes.into());
             let more = speech::object([
@@ -139,27 +139,27 @@ pub async fn run(options: Options) -> Outcome {
             ]);
             write(assert.server, &path, more, assert.proof).await
         }
-        Command::Attest(attest) => {
+        ClaimCommand::Attest(attest) => {
             let path = format!("/v1/claims/{}/attest", encode(&attest.claim));
             let more = speech::object([("seal", attest.seal.then(|| true.into()))]);
             write(attest.server, &path, more, attest.proof).await
         }
-        Command::Refute(refute) => {
+        ClaimCommand::Refute(refute) => {
             let path = format!("/v1/claims/{}/refute", encode(&refute.claim));
             write(refute.server, &path, json!({}), refute.proof).await
         }
-        Command::Show(Show { server, claim }) => {
+        ClaimCommand::Show(ShowClaimArgs { server, claim }) => {
             let answer = server.client()?.get(&format!("/v1/claims/{}", encode(&claim))).await?;
             if server.json {
                 return output::json(&answer.text);
             }
             output::text(&render::claim(&answer.json()?))
         }
-        Command::List(options) => list(options).await,
+        ClaimCommand::List(options) => list(options).await,
     }
 }
 
-async fn write(server: Server, path: &str, mut body: Value, proof: Proof) -> Outcome {
+async fn write(server: ServerArgs, path: &str, mut body: Value, proof: ProofArgs) -> CliResult {
     body["evidence"] = proof.evidence.into();
     if let Some(from) = speech::from(proof.extension.as_deref()) {
         body["from"] = from;
@@ -171,15 +171,15 @@ async fn write(server: Server, path: &str, mut body: Value, proof: Proof) -> Out
     output::text(&render::claim(&answer.json()?["claim"]))
 }
 
-async fn list(options: List) -> Outcome {
-    let List { server, thread, status } = options;
+async fn list(options: ListClaimsArgs) -> CliResult {
+    let ListClaimsArgs { server, thread, status } = options;
     let client = server.client()?;
     let path = format!("/v1/threads/{}/claims", encode(&thread));
     let items = client.list(&path, &[("status", status)]).await?;
     if server.json {
         return output::json(&items.to_string());
     }
-    let items = items["items"].as_array().ok_or_else(|| Failure::failed("the list is none"))?;
+    let items = items["items"].as_array().ok_or_else(|| CliError::failed("the list is none"))?;
     output::text(&items.iter().map(render::claim).collect::<String>())
 }
 

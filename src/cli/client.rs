@@ -1,5 +1,5 @@
 //! A small HTTP client: one request a connection, JSON in and out, no TLS. Problem details become
-//! [`Failure::Refused`].
+//! [`CliError::Refused`].
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::cli::failure::{Failure, Outcome, Problem};
+use crate::cli::failure::{CliError, CliResult, Problem};
 
 /// How long a connection may take to come about.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
@@ -41,30 +41,30 @@ pub struct Client {
 
 /// An answer that is no refusal.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ApiResponse {
     /// The HTTP status.
     pub status: u16,
     /// The body as text.
     pub text: String,
 }
 
-impl Answer {
+impl ApiResponse {
     /// The body as JSON.
-    pub fn json(&self) -> Outcome<Value> {
+    pub fn json(&self) -> CliResult<Value> {
         serde_json::from_str(&self.text).map_err(|_| {
-            Failure::failed("the server answered with no JSON; is --url that of a Parley server?")
+            CliError::failed("the server answered with no JSON; is --url that of a Parley server?")
         })
     }
 }
 
 /// Headers that one request has beside the usual ones.
-pub type Extra<'a> = &'a [(HeaderName, &'a str)];
+pub type ExtraHeaders<'a> = &'a [(HeaderName, &'a str)];
 
 impl Client {
     /// A client for the server at `url`, speaking under `token`. Wrong usage if the URL is no
     /// `http://` one or the token could be none.
-    pub fn new(url: &str, token: Option<&str>) -> Outcome<Self> {
-        let wrong = |why: &str| Failure::usage(format!("the URL {url} {why}"));
+    pub fn new(url: &str, token: Option<&str>) -> CliResult<Self> {
+        let wrong = |why: &str| CliError::usage(format!("the URL {url} {why}"));
         let uri: Uri = url.parse().map_err(|_| wrong("is malformed; give http://HOST:PORT"))?;
         match uri.scheme_str() {
             Some("http") => {}
@@ -89,7 +89,7 @@ impl Client {
     }
 
     /// The same server under another token.
-    pub fn with_token(&self, token: &str) -> Outcome<Self> {
+    pub fn with_token(&self, token: &str) -> CliResult<Self> {
         Ok(Self { token: Some(bearer(token)?), ..self.clone() })
     }
 
@@ -99,12 +99,12 @@ impl Client {
     }
 
     /// Reads `path`, which may have a query.
-    pub async fn get(&self, path: &str) -> Outcome<Answer> {
+    pub async fn get(&self, path: &str) -> CliResult<ApiResponse> {
         self.read_answer(self.open(Method::GET, path, &[], Bytes::new()).await?).await
     }
 
     /// Every page of the list at `path` as one: `items`, the last page's `cursor`, `more` false.
-    pub async fn list(&self, path: &str, filters: &[(&str, Option<String>)]) -> Outcome<Value> {
+    pub async fn list(&self, path: &str, filters: &[(&str, Option<String>)]) -> CliResult<Value> {
         let mut items = Vec::new();
         let mut cursor = None;
         loop {
@@ -123,7 +123,12 @@ impl Client {
     }
 
     /// Sends `body` to `path`.
-    pub async fn post(&self, path: &str, body: &Value, extra: Extra<'_>) -> Outcome<Answer> {
+    pub async fn post(
+        &self,
+        path: &str,
+        body: &Value,
+        extra: ExtraHeaders<'_>,
+    ) -> CliResult<ApiResponse> {
         let mut headers = vec![(header::CONTENT_TYPE, "application/json")];
         headers.extend_from_slice(extra);
         let body = Bytes::from(body.to_string());
@@ -131,7 +136,7 @@ impl Client {
     }
 
     /// Deletes what is at `path`.
-    pub async fn delete(&self, path: &str) -> Outcome<Answer> {
+    pub async fn delete(&self, path: &str) -> CliResult<ApiResponse> {
         self.read_answer(self.open(Method::DELETE, path, &[], Bytes::new()).await?).await
     }
 
@@ -141,9 +146,9 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        extra: Extra<'_>,
+        extra: ExtraHeaders<'_>,
         body: Bytes,
-    ) -> Outcome<Response<Incoming>> {
+    ) -> CliResult<Response<Incoming>> {
         let request = self.request(method, path, extra, body)?;
         let stream = timeout(CONNECT_MAX, TcpStream::connect((self.host.as_str(), self.port)));
         let stream = stream.await.map_err(|_| self.unreachable("it does not answer"))?;
@@ -171,9 +176,9 @@ impl Client {
         &self,
         method: Method,
         path: &str,
-        extra: Extra<'_>,
+        extra: ExtraHeaders<'_>,
         body: Bytes,
-    ) -> Outcome<Request<Full<Bytes>>> {
+    ) -> CliResult<Request<Full<Bytes>>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.prefix))
@@ -186,31 +191,31 @@ impl Client {
             request = request.header(name, *value);
         }
         request.body(Full::new(body)).map_err(|_| {
-            Failure::usage("an argument holds characters that no HTTP request may hold")
+            CliError::usage("an argument holds characters that no HTTP request may hold")
         })
     }
 
-    async fn read_answer(&self, response: Response<Incoming>) -> Outcome<Answer> {
+    async fn read_answer(&self, response: Response<Incoming>) -> CliResult<ApiResponse> {
         let status = response.status().as_u16();
         let text = self.read_body(response).await?;
-        Ok(Answer { status, text })
+        Ok(ApiResponse { status, text })
     }
 
-    async fn read_body(&self, response: Response<Incoming>) -> Outcome<String> {
+    async fn read_body(&self, response: Response<Incoming>) -> CliResult<String> {
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect();
         let body = body.await.map_err(|error| {
-            Failure::failed(format!("the answer of {} broke off: {error}", self.url()))
+            CliError::failed(format!("the answer of {} broke off: {error}", self.url()))
         })?;
         String::from_utf8(body.to_bytes().into()).map_err(|_| {
-            Failure::failed(format!("{} answered with what is no UTF-8 text", self.url()))
+            CliError::failed(format!("{} answered with what is no UTF-8 text", self.url()))
         })
     }
 
-    fn refusal(&self, status: u16, text: &str) -> Failure {
+    fn refusal(&self, status: u16, text: &str) -> CliError {
         let problem: Value = serde_json::from_str(text).unwrap_or_default();
         let member = |name: &str| problem[name].as_str().map(str::to_owned);
         let Some(reason) = member("reason") else {
-            return Failure::failed(format!(
+            return CliError::failed(format!(
                 "{} answered {status} without a reason; is it a Parley server?",
                 self.url()
             ));
@@ -219,24 +224,24 @@ impl Client {
         if reason == "token_missing" {
             detail.push_str(" Give --token or set PARLEY_TOKEN.");
         }
-        Failure::Refused(Problem { status, reason, detail, field: member("field") })
+        CliError::Refused(Problem { status, reason, detail, field: member("field") })
     }
 
-    fn unreachable(&self, why: &str) -> Failure {
+    fn unreachable(&self, why: &str) -> CliError {
         let url = self.url();
-        Failure::failed(format!(
+        CliError::failed(format!(
             "cannot reach {url}: {why}; start it with `parley serve`, or name another with --url"
         ))
     }
 
-    fn broken(&self, error: &hyper::Error) -> Failure {
-        Failure::failed(format!("{} broke off: {error}; try again", self.url()))
+    fn broken(&self, error: &hyper::Error) -> CliError {
+        CliError::failed(format!("{} broke off: {error}; try again", self.url()))
     }
 }
 
-fn bearer(token: &str) -> Outcome<HeaderValue> {
+fn bearer(token: &str) -> CliResult<HeaderValue> {
     let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
-    let mut value = value.map_err(|_| Failure::usage("the token holds characters none has"))?;
+    let mut value = value.map_err(|_| CliError::usage("the token holds characters none has"))?;
     value.set_sensitive(true);
     Ok(value)
 }

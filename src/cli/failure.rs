@@ -28,7 +28,7 @@ pub struct Problem {
 
 /// Why a command did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum CliError {
     /// Wrong usage or configuration.
     Usage(String),
     /// A server refused.
@@ -40,9 +40,9 @@ pub enum Failure {
 }
 
 /// The result of a command.
-pub type Outcome<T = ()> = Result<T, Failure>;
+pub type CliResult<T = ()> = Result<T, CliError>;
 
-impl From<&Refusal> for Failure {
+impl From<&Refusal> for CliError {
     fn from(refusal: &Refusal) -> Self {
         Self::Refused(Problem {
             status: refusal.reason.status(),
@@ -53,7 +53,7 @@ impl From<&Refusal> for Failure {
     }
 }
 
-impl Failure {
+impl CliError {
     /// A failure that says `line`.
     pub fn failed(line: impl Into<String>) -> Self {
         Self::Failed(line.into())
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn refusals_name_the_field() {
         let problem = |field: Option<&str>| {
-            Failure::Refused(Problem {
+            CliError::Refused(Problem {
                 status: 400,
                 reason: "invalid_body".into(),
                 detail: "Too long.".into(),
@@ -145,6 +145,6 @@ mod tests {
         };
         assert_eq!(problem(None).as_deref(), Some("invalid_body: Too long."));
         assert_eq!(problem(Some("body")).as_deref(), Some("invalid_body: Too long. (field body)"));
-        assert_eq!(Failure::Unheard.line(), None);
+        assert_eq!(CliError::Unheard.line(), None);
     }
 }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::cli::client::Client;
-use crate::cli::failure::{Failure, Outcome};
-use crate::config::{Config, Sources};
+use crate::cli::failure::{CliError, CliResult};
+use crate::config::{Config, ConfigSources};
 use crate::journal::disk::{FolderDisk, LOCK_NAME};
 use crate::journal::error::StoreError;
 use crate::journal::tokens::ADMIN_TOKEN_NAME;
 
 /// The options of a command that can go both ways.
 #[derive(Clone, Debug, Args)]
-pub struct Reach {
+pub struct TargetArgs {
     /// The URL of a running server; without it the data folder, unless a server holds that
     #[arg(long, env = "PARLEY_URL")]
     pub url: Option<String>,
@@ -24,7 +24,7 @@ pub struct Reach {
     #[arg(long, env = "PARLEY_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     #[command(flatten)]
-    pub place: Place,
+    pub place: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     pub json: bool,
@@ -32,7 +32,7 @@ pub struct Reach {
 
 /// Where the data lies, as `serve` finds it: flag over environment over file over default.
 #[derive(Clone, Debug, Args)]
-pub struct Place {
+pub struct DataFolder {
     /// The data folder [env: PARLEY_DATA] [default: ./parley-data]
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
@@ -41,37 +41,37 @@ pub struct Place {
     config: Option<PathBuf>,
 }
 
-impl Place {
+impl DataFolder {
     /// The configuration of the server whose data these are.
-    pub fn config(&self) -> Outcome<Config> {
+    pub fn config(&self) -> CliResult<Config> {
         let named = [("data", self.data.clone())];
-        let sources = Sources::of_process(self.config.clone(), &[], &named);
+        let sources = ConfigSources::of_process(self.config.clone(), &[], &named);
         let config = sources.and_then(|sources| Config::load(&sources));
-        config.map_err(|error| Failure::usage(error.to_string()))
+        config.map_err(|error| CliError::usage(error.to_string()))
     }
 }
 
 /// The way that a command goes.
 #[derive(Debug)]
-pub enum Way {
+pub enum Target {
     /// To the server.
     Server(Client),
     /// Straight to the folder, which no server holds and, while this lives, none can.
     Folder(Arc<FolderDisk>, Box<Config>),
 }
 
-impl Reach {
+impl TargetArgs {
     /// Finds the way: a URL given is followed; else a folder that no server holds is taken; else
     /// the server is looked for where its configuration says that it listens.
-    pub fn way(&self) -> Outcome<Way> {
+    pub fn way(&self) -> CliResult<Target> {
         if let (Some(url), Some(token)) = (&self.url, &self.token) {
-            return Client::new(url, Some(token)).map(Way::Server);
+            return Client::new(url, Some(token)).map(Target::Server);
         }
         let config = self.place.config()?;
         let url = match &self.url {
             Some(url) => url.clone(),
             None => match take(&config.data)? {
-                Some(disk) => return Ok(Way::Folder(Arc::new(disk), Box::new(config))),
+                Some(disk) => return Ok(Target::Folder(Arc::new(disk), Box::new(config))),
                 None => url_of(config.listen),
             },
         };
@@ -79,32 +79,32 @@ impl Reach {
             Some(token) => Some(token.clone()),
             None => admin_token(&config.data)?,
         };
-        Client::new(&url, token.as_deref()).map(Way::Server)
+        Client::new(&url, token.as_deref()).map(Target::Server)
     }
 }
 
 /// Takes the data folder, if it is one and no server holds it. What is no data folder is not made
 /// one: only a server begins it.
-pub fn take(data: &Path) -> Outcome<Option<FolderDisk>> {
+pub fn take(data: &Path) -> CliResult<Option<FolderDisk>> {
     if !data.join(LOCK_NAME).exists() {
         return Ok(None);
     }
     match FolderDisk::open(data) {
         Ok(disk) => Ok(Some(disk)),
         Err(StoreError::Locked { .. }) => Ok(None),
-        Err(error) => Err(Failure::failed(error.to_string())),
+        Err(error) => Err(CliError::failed(error.to_string())),
     }
 }
 
 /// The token in the folder's `admin.token`; `None` if there is no such file.
-pub fn admin_token(data: &Path) -> Outcome<Option<String>> {
+pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
     let path = data.join(ADMIN_TOKEN_NAME);
     match std::fs::read_to_string(&path) {
         Ok(token) => Ok(Some(token.trim().to_owned())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let path = path.display();
-            Err(Failure::failed(format!("cannot read {path}: {error}; give --token")))
+            Err(CliError::failed(format!("cannot read {path}: {error}; give --token")))
         }
     }
 }

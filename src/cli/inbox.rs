@@ -6,8 +6,8 @@ use clap::{ArgAction, Args};
 use serde_json::Value;
 
 use crate::cli::client::with_query;
-use crate::cli::failure::Outcome;
-use crate::cli::server::Server;
+use crate::cli::failure::CliResult;
+use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
 use crate::cli::{output, render};
 
@@ -19,9 +19,9 @@ const EXAMPLES: &str = "Examples:
 /// Whose inbox, from where, and for how long.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct InboxArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The inbox of this extension; else of the whole line
     #[arg(long, value_name = "E")]
     extension: Option<String>,
@@ -41,7 +41,7 @@ pub struct Options {
 }
 
 /// Reads the inbox and prints it.
-pub async fn run(options: Options) -> Outcome {
+pub async fn run(options: InboxArgs) -> CliResult {
     let parameters = [
         ("extension", options.extension),
         ("since", options.since),

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use failure::{Failure, Outcome};
+use failure::{CliError, CliResult};
 
 const EXAMPLES: &str = "Examples:
   parley serve                                     run the forum on 127.0.0.1:7467
@@ -51,45 +51,45 @@ Exit codes: 0 done; 1 refused or failed; 2 wrong usage or configuration.";
 #[command(arg_required_else_help = false, subcommand_required = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Run the forum.
-    Serve(serve::Options),
+    Serve(serve::ServeArgs),
     /// Manage tokens.
-    Token(token::Options),
+    Token(token::TokenArgs),
     /// Say something: ask, answer, propose …
-    Post(post::Options),
+    Post(post::PostArgs),
     /// Read a thread.
-    Read(read::Options),
+    Read(read::ReadArgs),
     /// Show what waits for a reply.
-    Inbox(inbox::Options),
+    Inbox(inbox::InboxArgs),
     /// Follow the feed.
-    Watch(watch::Options),
+    Watch(watch::WatchArgs),
     /// Set the state of a thread.
-    Mark(steer::MarkOptions),
+    Mark(steer::MarkArgs),
     /// Confirm the state that a thread is in.
-    Confirm(steer::ConfirmOptions),
+    Confirm(steer::ConfirmArgs),
     /// Open a closed or sidelined thread again.
-    Reopen(steer::ReopenOptions),
+    Reopen(steer::ReopenArgs),
     /// Assert, attest, refute and show claims.
-    Claim(claim::Options),
+    Claim(claim::ClaimArgs),
     /// Name, verify and close artifacts, without a server.
-    Artifact(artifact::Options),
+    Artifact(artifact::ArtifactArgs),
     /// Take a consistent copy of everything.
-    Backup(backup::Options),
+    Backup(backup::BackupArgs),
     /// Fill an empty data folder from a copy.
-    Restore(restore::Options),
+    Restore(restore::RestoreArgs),
     /// Verify the whole store of a stopped server.
-    Check(check::Options),
+    Check(check::CheckArgs),
     /// Watch scripted agents and a human hold a conversation on a throw-away forum.
-    Demo(demo::Options),
+    Demo(demo::DemoArgs),
 }
 
-impl Command {
-    fn run(self) -> Outcome {
+impl CliCommand {
+    fn run(self) -> CliResult {
         match self {
             Self::Serve(options) => serve::run(options),
             Self::Token(options) => token::run(options),
@@ -119,12 +119,12 @@ pub fn run() -> ExitCode {
         Err(error) if !error.use_stderr() => {
             return ended(output::text(&error.render().to_string()));
         }
-        Err(error) => return Failure::from_clap(&error).tell(),
+        Err(error) => return CliError::from_clap(&error).tell(),
     };
     ended(cli.command.run())
 }
 
-fn ended(outcome: Outcome) -> ExitCode {
+fn ended(outcome: CliResult) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.tell(),
@@ -132,10 +132,10 @@ fn ended(outcome: Outcome) -> ExitCode {
 }
 
 /// Runs what speaks over the network on a runtime of its own.
-fn block_on<T>(command: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+fn block_on<T>(command: impl Future<Output = CliResult<T>>) -> CliResult<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
-        runtime.map_err(|error| Failure::failed(format!("no runtime can be started: {error}")))?;
+        runtime.map_err(|error| CliError::failed(format!("no runtime can be started: {error}")))?;
     runtime.block_on(command)
 }
 

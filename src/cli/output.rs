@@ -2,24 +2,24 @@
 
 use std::io::{ErrorKind, Write};
 
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::failure::{CliError, CliResult};
 use crate::cli::text;
 
 /// Writes text that ends with its own line feed, and flushes: whoever watches sees it now.
-pub fn text(text: &str) -> Outcome {
+pub fn text(text: &str) -> CliResult {
     bytes(text.as_bytes())
 }
 
 /// Writes one line of JSON as it came, its bare control characters escaped.
-pub fn json(json: &str) -> Outcome {
+pub fn json(json: &str) -> CliResult {
     bytes(format!("{}\n", text::neutral_json(json.trim_end())).as_bytes())
 }
 
 /// Writes bytes as they are.
-pub fn bytes(bytes: &[u8]) -> Outcome {
+pub fn bytes(bytes: &[u8]) -> CliResult {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failure::Unheard,
-        _ => Failure::failed(format!("cannot write to standard output: {error}")),
+        ErrorKind::BrokenPipe => CliError::Unheard,
+        _ => CliError::failed(format!("cannot write to standard output: {error}")),
     })
 }

@@ -3,8 +3,8 @@
 use clap::Args;
 use parley_protocol::act::Kind;
 
-use crate::cli::failure::Outcome;
-use crate::cli::server::Server;
+use crate::cli::failure::CliResult;
+use crate::cli::server::ServerArgs;
 use crate::cli::{output, render, speech};
 
 const EXAMPLES: &str = "Examples:
@@ -16,9 +16,9 @@ const EXAMPLES: &str = "Examples:
 /// What to say.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct PostArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread; without one an ask opens a new one
     #[arg(long, value_name = "T")]
     thread: Option<String>,
@@ -40,7 +40,7 @@ pub struct Options {
 }
 
 /// Says it and shows what it left behind.
-pub async fn run(options: Options) -> Outcome {
+pub async fn run(options: PostArgs) -> CliResult {
     let client = options.server.client()?;
     let kind = options.kind.unwrap_or_else(|| {
         let kind = if options.thread.is_some() { Kind::Answer } else { Kind::Ask };

@@ -4,8 +4,8 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::cli::client::{Client, encode, with_query};
-use crate::cli::failure::Outcome;
-use crate::cli::server::Server;
+use crate::cli::failure::CliResult;
+use crate::cli::server::ServerArgs;
 use crate::cli::{output, render};
 
 const EXAMPLES: &str = "Examples:
@@ -15,9 +15,9 @@ const EXAMPLES: &str = "Examples:
 /// Which thread, and how.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct ReadArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 /// Reads the thread and prints it.
-pub async fn run(options: Options) -> Outcome {
+pub async fn run(options: ReadArgs) -> CliResult {
     let client = options.server.client()?;
     let path = format!("/v1/threads/{}", encode(&options.thread));
     if options.server.json && !options.flat {
@@ -49,7 +49,7 @@ pub async fn run(options: Options) -> Outcome {
 }
 
 /// All pages of a thread as one: the thread as the last page shows it, with every message.
-async fn read_flat(client: &Client, path: &str) -> Outcome<Value> {
+async fn read_flat(client: &Client, path: &str) -> CliResult<Value> {
     let mut messages = Vec::new();
     let mut since = None;
     loop {

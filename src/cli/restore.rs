@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::folder::Place;
+use crate::cli::failure::{CliError, CliResult};
+use crate::cli::folder::DataFolder;
 use crate::cli::output;
 use crate::cli::text::in_one_line;
 use crate::clock::{Clock, SystemClock};
@@ -21,23 +21,23 @@ const EXAMPLES: &str = "Example:
 /// Where the copy is, and where it is to live.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct RestoreArgs {
     /// The copy
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
 }
 
 /// Restores.
-pub fn run(options: Options) -> Outcome {
+pub fn run(options: RestoreArgs) -> CliResult {
     let folder = options.place.config()?.data;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let restored = restore(&options.file, &folder, &clock);
-    let restored = restored.map_err(|error| Failure::failed(error.to_string()))?;
+    let restored = restored.map_err(|error| CliError::failed(error.to_string()))?;
     let admin = folder.join(ADMIN_TOKEN_NAME);
     if options.json {
         let told = json!({

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::failure::{Failure, Outcome};
-use crate::config::Sources;
+use crate::cli::failure::{CliError, CliResult};
+use crate::config::ConfigSources;
 use crate::lifecycle::{self, ServeError};
 
 const EXAMPLES: &str = "Examples:
@@ -19,7 +19,7 @@ Flags go before the environment (PARLEY_ and the key, __ for a dot), which goes 
 /// Where the configuration comes from, and what goes before it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct ServeArgs {
     /// The configuration file, TOML [env: PARLEY_CONFIG]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -44,8 +44,8 @@ pub struct Options {
 }
 
 /// Runs the forum until a signal ends it.
-pub fn run(options: Options) -> Outcome {
-    let Options { config, listen, data, realm, log_level, log_format, set } = options;
+pub fn run(options: ServeArgs) -> CliResult {
+    let ServeArgs { config, listen, data, realm, log_level, log_format, set } = options;
     let named = [
         ("listen", listen),
         ("data", data),
@@ -53,11 +53,11 @@ pub fn run(options: Options) -> Outcome {
         ("log.level", log_level),
         ("log.format", log_format),
     ];
-    let served = Sources::of_process(config, &set, &named)
+    let served = ConfigSources::of_process(config, &set, &named)
         .map_err(Into::into)
         .and_then(|sources| lifecycle::serve(&sources));
     served.map_err(|error| match error {
-        ServeError::Config(_) => Failure::usage(error.to_string()),
-        ServeError::Start(_) | ServeError::System { .. } => Failure::failed(error.to_string()),
+        ServeError::Config(_) => CliError::usage(error.to_string()),
+        ServeError::Start(_) | ServeError::System { .. } => CliError::failed(error.to_string()),
     })
 }

@@ -3,14 +3,14 @@
 use clap::Args;
 
 use crate::cli::client::Client;
-use crate::cli::failure::Outcome;
+use crate::cli::failure::CliResult;
 
 /// Where a server is if nothing else is said: the default of `listen`.
 pub const URL_DEFAULT: &str = "http://127.0.0.1:7467";
 
 /// The options that every terminal command has.
 #[derive(Clone, Debug, Args)]
-pub struct Server {
+pub struct ServerArgs {
     /// The server's URL
     #[arg(long, env = "PARLEY_URL", default_value = URL_DEFAULT)]
     pub url: String,
@@ -22,9 +22,9 @@ pub struct Server {
     pub json: bool,
 }
 
-impl Server {
+impl ServerArgs {
     /// A client for it.
-    pub fn client(&self) -> Outcome<Client> {
+    pub fn client(&self) -> CliResult<Client> {
         Client::new(&self.url, self.token.as_deref())
     }
 }

@@ -4,15 +4,15 @@ use std::io::Read;
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::client::Extra;
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::client::ExtraHeaders;
+use crate::cli::failure::{CliError, CliResult};
 
 /// The largest text that is read from standard input, in bytes: far above what any body may
 /// have, so that the server is the one to refuse it.
 const STDIN_BYTES_MAX: u64 = 1 << 20;
 
 /// The text given, or with `-` standard input without its final line end, which is the shell's.
-pub fn text_or_stdin(given: &str) -> Outcome<String> {
+pub fn text_or_stdin(given: &str) -> CliResult<String> {
     if given != "-" {
         return Ok(given.to_owned());
     }
@@ -21,7 +21,7 @@ pub fn text_or_stdin(given: &str) -> Outcome<String> {
         .lock()
         .take(STDIN_BYTES_MAX)
         .read_to_string(&mut text)
-        .map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
+        .map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {
@@ -54,4 +54,4 @@ pub fn words<const N: usize>(words: [&'static str; N]) -> clap::builder::Possibl
 }
 
 /// No header beside the usual ones.
-pub const NO_EXTRA: Extra<'static> = &[];
+pub const NO_EXTRA: ExtraHeaders<'static> = &[];

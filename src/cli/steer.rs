@@ -5,8 +5,8 @@ use parley_protocol::state::State;
 use serde_json::Value;
 
 use crate::cli::client::encode;
-use crate::cli::failure::Outcome;
-use crate::cli::server::Server;
+use crate::cli::failure::CliResult;
+use crate::cli::server::ServerArgs;
 use crate::cli::{output, render, speech};
 
 const MARK_EXAMPLES: &str = "Examples:
@@ -20,9 +20,9 @@ const REOPEN_EXAMPLES: &str = "Example:
 /// A mark.
 #[derive(Debug, Args)]
 #[command(after_help = MARK_EXAMPLES)]
-pub struct MarkOptions {
+pub struct MarkArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
@@ -30,15 +30,15 @@ pub struct MarkOptions {
     #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::word)))]
     state: String,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
 }
 
 /// A confirmation.
 #[derive(Debug, Args)]
 #[command(after_help = CONFIRM_EXAMPLES)]
-pub struct ConfirmOptions {
+pub struct ConfirmArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
@@ -46,25 +46,25 @@ pub struct ConfirmOptions {
     #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::word)))]
     state: String,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
 }
 
 /// A reopening.
 #[derive(Debug, Args)]
 #[command(after_help = REOPEN_EXAMPLES)]
-pub struct ReopenOptions {
+pub struct ReopenArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
     #[command(flatten)]
-    why: Why,
+    why: ReasonArgs,
 }
 
 /// Why, and as whom.
 #[derive(Debug, Args)]
-struct Why {
+struct ReasonArgs {
     /// The reason, 1 to 500 characters
     #[arg(long, value_name = "R")]
     reason: Option<String>,
@@ -74,30 +74,30 @@ struct Why {
 }
 
 /// `parley mark`.
-pub async fn mark(options: MarkOptions) -> Outcome {
-    let MarkOptions { server, thread, state, why } = options;
+pub async fn mark(options: MarkArgs) -> CliResult {
+    let MarkArgs { server, thread, state, why } = options;
     steer(server, &thread, "mark", Some(state), why).await
 }
 
 /// `parley confirm`.
-pub async fn confirm(options: ConfirmOptions) -> Outcome {
-    let ConfirmOptions { server, thread, state, why } = options;
+pub async fn confirm(options: ConfirmArgs) -> CliResult {
+    let ConfirmArgs { server, thread, state, why } = options;
     steer(server, &thread, "confirm", Some(state), why).await
 }
 
 /// `parley reopen`.
-pub async fn reopen(options: ReopenOptions) -> Outcome {
-    let ReopenOptions { server, thread, why } = options;
+pub async fn reopen(options: ReopenArgs) -> CliResult {
+    let ReopenArgs { server, thread, why } = options;
     steer(server, &thread, "reopen", None, why).await
 }
 
 async fn steer(
-    server: Server,
+    server: ServerArgs,
     thread: &str,
     operation: &str,
     state: Option<String>,
-    why: Why,
-) -> Outcome {
+    why: ReasonArgs,
+) -> CliResult {
     let body = speech::object([
         ("state", state.map(Value::from)),
         ("reason", why.reason.map(Value::from)),

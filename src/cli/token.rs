@@ -6,12 +6,12 @@ use std::sync::Arc;
 use clap::{ArgGroup, Args, Subcommand};
 use parley_protocol::ids::TokenId;
 use parley_protocol::time::{MILLIS_MAX, Millis};
-use parley_protocol::wire::{self, List as ListOut, Out};
+use parley_protocol::wire::{self, JsonBuffer, ListWriter as ListOut};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::folder::{Reach, Way};
+use crate::cli::failure::{CliError, CliResult};
+use crate::cli::folder::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, render, speech};
 use crate::clock::{Clock, SystemClock};
@@ -29,26 +29,26 @@ const EXAMPLES: &str = "Examples:
 /// What to do with tokens.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
-pub struct Options {
+pub struct TokenArgs {
     #[command(subcommand)]
-    command: Command,
+    command: TokenCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum TokenCommand {
     /// Make a token; its secret alone goes to standard output, this once.
-    Create(Create),
+    Create(CreateTokenArgs),
     /// List all tokens ever made.
-    List(List),
+    List(ListTokensArgs),
     /// Revoke a token, at once.
-    Revoke(Revoke),
+    Revoke(RevokeTokenArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("who").args(["handle", "human"]).required(true))]
-struct Create {
+struct CreateTokenArgs {
     #[command(flatten)]
-    reach: Reach,
+    reach: TargetArgs,
     /// A model's handle
     #[arg(long, value_name = "HANDLE")]
     handle: Option<String>,
@@ -67,41 +67,41 @@ struct Create {
 }
 
 #[derive(Debug, Args)]
-struct List {
+struct ListTokensArgs {
     #[command(flatten)]
-    reach: Reach,
+    reach: TargetArgs,
 }
 
 #[derive(Debug, Args)]
-struct Revoke {
+struct RevokeTokenArgs {
     #[command(flatten)]
-    reach: Reach,
+    reach: TargetArgs,
     /// The token's identifier, as `token list` shows it
     #[arg(value_name = "ID")]
     id: String,
 }
 
 /// Does it.
-pub fn run(options: Options) -> Outcome {
+pub fn run(options: TokenArgs) -> CliResult {
     match options.command {
-        Command::Create(options) => create(options),
-        Command::List(List { reach }) => {
+        TokenCommand::Create(options) => create(options),
+        TokenCommand::List(ListTokensArgs { reach }) => {
             let list = match reach.way()? {
-                Way::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
-                Way::Folder(disk, config) => stopped(disk, &config)?.list()?,
+                Target::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
+                Target::Folder(disk, config) => stopped(disk, &config)?.list()?,
             };
             if reach.json {
                 return output::json(&list.to_string());
             }
             output::text(&table(&list))
         }
-        Command::Revoke(Revoke { reach, id }) => {
+        TokenCommand::Revoke(RevokeTokenArgs { reach, id }) => {
             match reach.way()? {
-                Way::Server(client) => {
+                Target::Server(client) => {
                     let path = format!("/v1/tokens/{}", encode(&id));
                     block_on(client.delete(&path))?;
                 }
-                Way::Folder(disk, config) => stopped(disk, &config)?.revoke(&id)?,
+                Target::Folder(disk, config) => stopped(disk, &config)?.revoke(&id)?,
             }
             if reach.json {
                 return output::json(&json!({ "revoked": id }).to_string());
@@ -111,7 +111,7 @@ pub fn run(options: Options) -> Outcome {
     }
 }
 
-fn create(options: Create) -> Outcome {
+fn create(options: CreateTokenArgs) -> CliResult {
     let now = SystemClock.now();
     let expires = options.expires.as_deref().map(|text| expiry(text, now)).transpose()?;
     let request = speech::object([
@@ -122,78 +122,78 @@ fn create(options: Create) -> Outcome {
         ("expires_at", expires.map(|at| at.to_string().into())),
     ]);
     let made = match options.reach.way()? {
-        Way::Server(client) => {
+        Target::Server(client) => {
             block_on(client.post("/v1/tokens", &request, speech::NO_EXTRA))?.text
         }
-        Way::Folder(disk, config) => stopped(disk, &config)?.create(&request)?,
+        Target::Folder(disk, config) => stopped(disk, &config)?.create(&request)?,
     };
     if options.reach.json {
         return output::json(&made);
     }
     let made: Value = serde_json::from_str(&made).unwrap_or_default();
     let secret = made["secret"].as_str();
-    let secret = secret.ok_or_else(|| Failure::failed("the server gave no secret"))?;
+    let secret = secret.ok_or_else(|| CliError::failed("the server gave no secret"))?;
     output::text(&format!("{secret}\n"))
 }
 
 /// The tokens of a stopped server, in the forms of `/v1/tokens`.
-struct Stopped {
+struct OfflineTokens {
     tokens: Tokens,
     now: Millis,
 }
 
-fn stopped(disk: Arc<FolderDisk>, config: &Config) -> Outcome<Stopped> {
+fn stopped(disk: Arc<FolderDisk>, config: &Config) -> CliResult<OfflineTokens> {
     let tokens = Tokens::open(disk, &config.realm, Arc::new(SystemClock))
-        .map_err(|error| Failure::failed(error.to_string()))?;
+        .map_err(|error| CliError::failed(error.to_string()))?;
     // The first start makes the administrator's token, and shows it.
     if tokens.list(TokenId(0), 1).is_empty() {
         let data = config.data.display();
         let line = format!("{data} has no tokens yet: start it once with `parley serve`");
-        return Err(Failure::failed(line));
+        return Err(CliError::failed(line));
     }
-    Ok(Stopped { tokens, now: SystemClock.now() })
+    Ok(OfflineTokens { tokens, now: SystemClock.now() })
 }
 
-impl Stopped {
-    fn create(&self, request: &Value) -> Outcome<String> {
+impl OfflineTokens {
+    fn create(&self, request: &Value) -> CliResult<String> {
         let new = NewToken::read(request.to_string().as_bytes(), self.now);
         let made = new.and_then(|new| self.tokens.create(&new, self.now));
-        let (record, secret) = made.map_err(|refusal| Failure::from(&refusal))?;
-        let mut out = Out::new();
+        let (record, secret) = made.map_err(|refusal| CliError::from(&refusal))?;
+        let mut out = JsonBuffer::new();
         wire::token_created(&mut out, &record.shown(), &secret);
         text_of(out)
     }
 
-    fn list(&self) -> Outcome<Value> {
-        let mut out = Out::new();
+    fn list(&self) -> CliResult<Value> {
+        let mut out = JsonBuffer::new();
         let mut list = ListOut::begin(&mut out);
         for record in self.tokens.list(TokenId(0), usize::MAX) {
             wire::token(list.item(), &record.shown());
         }
         list.end("", false);
         serde_json::from_str(&text_of(out)?)
-            .map_err(|error| Failure::failed(format!("the list cannot be written: {error}")))
+            .map_err(|error| CliError::failed(format!("the list cannot be written: {error}")))
     }
 
-    fn revoke(&self, id: &str) -> Outcome {
+    fn revoke(&self, id: &str) -> CliResult {
         let id = TokenId::parse(id).ok_or_else(|| {
-            Failure::usage(format!("{id} is no token's identifier; `parley token list` has them"))
+            CliError::usage(format!("{id} is no token's identifier; `parley token list` has them"))
         })?;
-        self.tokens.revoke(id, self.now).map_err(|refusal| Failure::from(&refusal))
+        self.tokens.revoke(id, self.now).map_err(|refusal| CliError::from(&refusal))
     }
 }
 
-fn text_of(out: Out) -> Outcome<String> {
-    String::from_utf8(out).map_err(|_| Failure::failed("a token holds what is no UTF-8 text"))
+fn text_of(out: JsonBuffer) -> CliResult<String> {
+    String::from_utf8(out).map_err(|_| CliError::failed("a token holds what is no UTF-8 text"))
 }
 
 /// When a token expires that is to hold for `30d`, `12h` or `45m` from `now`, or until a time
 /// that is written as RFC 3339 has it.
-fn expiry(text: &str, now: Millis) -> Outcome<Millis> {
+fn expiry(text: &str, now: Millis) -> CliResult<Millis> {
     if let Some(at) = Millis::parse(text) {
         return Ok(at);
     }
-    let wrong = || Failure::usage(format!("--expires {text}: give 30d, 12h, 45m or RFC 3339"));
+    let wrong = || CliError::usage(format!("--expires {text}: give 30d, 12h, 45m or RFC 3339"));
     let unit = match text.chars().last() {
         Some('d') => 86_400_000,
         Some('h') => 3_600_000,

@@ -18,8 +18,8 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::cli::client::{Client, with_query};
-use crate::cli::failure::{Failure, Outcome};
-use crate::cli::server::Server;
+use crate::cli::failure::{CliError, CliResult};
+use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
 use crate::cli::{output, render};
 
@@ -45,9 +45,9 @@ const EXAMPLES: &str = "Examples:
 /// What to follow, and from where.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct WatchArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// What to follow: your inbox, some threads, or all there is
     #[arg(long, value_name = "S", default_value = "inbox")]
     #[arg(value_parser = ["inbox", "threads", "all"])]
@@ -68,15 +68,15 @@ pub struct Options {
 }
 
 /// How one connection ended.
-enum Ended {
+enum WatchEnd {
     /// It broke off, or the server asks to come again.
     Again(String),
     /// There is no use in coming again.
-    For(Failure),
+    For(CliError),
 }
 
 /// Follows the feed until a signal ends it (exit 0) or the server refuses.
-pub async fn run(options: Options) -> Outcome {
+pub async fn run(options: WatchArgs) -> CliResult {
     let client = options.server.client()?;
     tokio::select! {
         outcome = follow(&client, &options) => outcome,
@@ -84,7 +84,7 @@ pub async fn run(options: Options) -> Outcome {
     }
 }
 
-async fn follow(client: &Client, options: &Options) -> Outcome {
+async fn follow(client: &Client, options: &WatchArgs) -> CliResult {
     let mut cursor = options.since.clone();
     let mut pause = PAUSE_MIN;
     let mut has_listened = false;
@@ -94,15 +94,15 @@ async fn follow(client: &Client, options: &Options) -> Outcome {
                 has_listened = true;
                 pause = PAUSE_MIN;
                 match listen(socket, options.server.json, &mut cursor).await {
-                    Ended::Again(why) => why,
-                    Ended::For(failure) => return Err(failure),
+                    WatchEnd::Again(why) => why,
+                    WatchEnd::For(failure) => return Err(failure),
                 }
             }
             // A refusal that will pass; any other one, or nobody there at first, will not.
-            Err(Failure::Refused(problem)) if has_listened && problem.status >= 500 => {
+            Err(CliError::Refused(problem)) if has_listened && problem.status >= 500 => {
                 problem.detail
             }
-            Err(Failure::Failed(line)) if has_listened => line,
+            Err(CliError::Failed(line)) if has_listened => line,
             Err(failure) => return Err(failure),
         };
         // Whoever watches should know why it is quiet; standard output is for frames alone.
@@ -113,9 +113,13 @@ async fn follow(client: &Client, options: &Options) -> Outcome {
     }
 }
 
-type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
+type FeedSocket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
 
-async fn connect(client: &Client, options: &Options, since: Option<&str>) -> Outcome<Socket> {
+async fn connect(
+    client: &Client,
+    options: &WatchArgs,
+    since: Option<&str>,
+) -> CliResult<FeedSocket> {
     let is_threads = options.scope == "threads";
     let threads = (is_threads || !options.threads.is_empty()).then(|| options.threads.join(","));
     let parameters = [
@@ -138,10 +142,10 @@ async fn connect(client: &Client, options: &Options, since: Option<&str>) -> Out
     let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|accepted| accepted != &derive_accept_key(key.as_bytes())) {
         let line = format!("{} does not speak WebSocket; is it a Parley server?", client.url());
-        return Err(Failure::failed(line));
+        return Err(CliError::failed(line));
     }
     let upgraded = hyper::upgrade::on(response).await.map_err(|error| {
-        Failure::failed(format!("{} broke off: {error}; try again", client.url()))
+        CliError::failed(format!("{} broke off: {error}; try again", client.url()))
     })?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(FRAME_BYTES_MAX))
@@ -151,23 +155,25 @@ async fn connect(client: &Client, options: &Options, since: Option<&str>) -> Out
 }
 
 /// Prints frames until the connection ends, keeping the cursor of the last one printed.
-async fn listen(mut socket: Socket, json: bool, cursor: &mut Option<String>) -> Ended {
+async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>) -> WatchEnd {
     let mut silence_max = HEARTBEAT_FIRST * 2;
     loop {
         let Ok(next) = timeout(silence_max, socket.next()).await else {
-            return Ended::Again("nothing came for two heartbeats".to_owned());
+            return WatchEnd::Again("nothing came for two heartbeats".to_owned());
         };
         match next {
             Some(Ok(Message::Text(text))) => {
                 let Ok(frame) = serde_json::from_str::<Value>(&text) else {
-                    return Ended::For(Failure::failed("the server sent a frame that is no JSON"));
+                    return WatchEnd::For(CliError::failed(
+                        "the server sent a frame that is no JSON",
+                    ));
                 };
                 if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
                     silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
                 }
                 let told = if json { output::json(&text) } else { output::text(&describe(&frame)) };
                 if let Err(failure) = told {
-                    return Ended::For(failure);
+                    return WatchEnd::For(failure);
                 }
                 if let Some(told) = frame["cursor"].as_str() {
                     *cursor = Some(told.to_owned());
@@ -177,22 +183,24 @@ async fn listen(mut socket: Socket, json: bool, cursor: &mut Option<String>) -> 
             // Pings are answered by the library while it reads.
             Some(Ok(_)) => {}
             Some(Err(Error::Capacity(error))) => {
-                return Ended::For(Failure::failed(format!("the server sent too much: {error}")));
+                return WatchEnd::For(CliError::failed(format!(
+                    "the server sent too much: {error}"
+                )));
             }
-            Some(Err(error)) => return Ended::Again(error.to_string()),
-            None => return Ended::Again("the connection ended".to_owned()),
+            Some(Err(error)) => return WatchEnd::Again(error.to_string()),
+            None => return WatchEnd::Again("the connection ended".to_owned()),
         }
     }
 }
 
-fn closed(close: Option<&CloseFrame>) -> Ended {
-    let Some(close) = close else { return Ended::Again("the connection was closed".to_owned()) };
+fn closed(close: Option<&CloseFrame>) -> WatchEnd {
+    let Some(close) = close else { return WatchEnd::Again("the connection was closed".to_owned()) };
     let reason = in_one_line(&close.reason);
     if u16::from(close.code) == CLOSE_TOKEN_UNKNOWN {
         let line = format!("{reason}: the token was revoked or has expired; use another one");
-        return Ended::For(Failure::failed(line));
+        return WatchEnd::For(CliError::failed(line));
     }
-    Ended::Again(reason)
+    WatchEnd::Again(reason)
 }
 
 /// A frame for people.

@@ -54,14 +54,14 @@ impl fmt::Display for Host {
 /// `host` or `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Authority {
+pub struct HostPort {
     /// The host.
     pub host: Host,
     /// The port, if one is named.
     pub port: Option<u16>,
 }
 
-impl Authority {
+impl HostPort {
     /// Reads `host` or `host:port`; `None` if it is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.rfind(':') {
@@ -87,7 +87,7 @@ impl Authority {
 /// `scheme://host` or `scheme://host:port`, as browsers send it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Origin {
+pub struct WebOrigin {
     /// `http`, `https` or another scheme, in lower case.
     pub scheme: Box<str>,
     /// The host.
@@ -96,7 +96,7 @@ pub struct Origin {
     pub port: u16,
 }
 
-impl Origin {
+impl WebOrigin {
     /// Reads an origin; `None` if it is none, as `null` is.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
@@ -107,7 +107,7 @@ impl Origin {
             return None;
         }
         let scheme = scheme.to_ascii_lowercase().into_boxed_str();
-        let Authority { host, port } = Authority::parse(authority)?;
+        let HostPort { host, port } = HostPort::parse(authority)?;
         let port = port.unwrap_or(match &*scheme {
             "http" | "ws" => 80,
             "https" | "wss" => 443,
@@ -124,7 +124,7 @@ pub struct PublicUrl {
     /// As given, without a slash at the end.
     pub text: Box<str>,
     /// Its host, and its port if it names one.
-    pub authority: Authority,
+    pub authority: HostPort,
 }
 
 impl PublicUrl {
@@ -142,7 +142,7 @@ impl PublicUrl {
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains(['?', '#', '@']) {
             return None;
         }
-        let authority = Authority::parse(rest.split('/').next()?)?;
+        let authority = HostPort::parse(rest.split('/').next()?)?;
         Some(Self { text: text.trim_end_matches('/').into(), authority })
     }
 }
@@ -216,11 +216,11 @@ macro_rules! text_form {
 }
 
 text_form! {
-    Authority "a host, or a host and a port" |value, f| match value.port {
+    HostPort "a host, or a host and a port" |value, f| match value.port {
         Some(port) => write!(f, "{}:{port}", value.host),
         None => write!(f, "{}", value.host),
     };
-    Origin "an origin such as https://example.org" |value, f| match (&*value.scheme, value.port) {
+    WebOrigin "an origin such as https://example.org" |value, f| match (&*value.scheme, value.port) {
         ("http" | "ws", 80) | ("https" | "wss", 443) => {
             write!(f, "{}://{}", value.scheme, value.host)
         }
@@ -265,7 +265,7 @@ mod tests {
             ("127.1", None),
             ("2130706433", None),
         ] {
-            assert_eq!(Authority::parse(text).map(|a| a.to_string()).as_deref(), want, "{text}");
+            assert_eq!(HostPort::parse(text).map(|a| a.to_string()).as_deref(), want, "{text}");
         }
     }
 
@@ -280,10 +280,10 @@ mod tests {
             ("https://a.example", "https://a.example:8443", false),
             ("http://a.example", "http://a.example:0", false),
         ] {
-            assert_eq!(Origin::parse(one) == Origin::parse(other), same, "{one} {other}");
+            assert_eq!(WebOrigin::parse(one) == WebOrigin::parse(other), same, "{one} {other}");
         }
         for text in ["null", "", "a.example", "https://", "https://a/b", "https://a ", "://a"] {
-            assert_eq!(Origin::parse(text), None, "{text}");
+            assert_eq!(WebOrigin::parse(text), None, "{text}");
         }
     }
 

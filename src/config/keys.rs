@@ -7,22 +7,22 @@ use std::net::SocketAddr;
 use parley_protocol::text::is_handle;
 use parley_protocol::who::HUMAN_REALM;
 
-use super::{Authority, Config, Network, Origin, PROFILES, PublicUrl};
+use super::{Config, HostPort, Network, PROFILES, PublicUrl, WebOrigin};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// Its name, with dots.
     pub name: &'static str,
     /// What it takes.
-    pub takes: Takes,
+    pub takes: ValueKind,
     /// What it is for, in a few words.
     pub about: &'static str,
 }
 
 /// What a key takes.
 #[derive(Clone, Copy, Debug)]
-pub enum Takes {
+pub enum ValueKind {
     /// An integer, from and to.
     Integer(u64, u64),
     /// A text that passes the check, whose words are the range.
@@ -31,7 +31,7 @@ pub enum Takes {
     Texts(&'static str, fn(&str) -> bool),
 }
 
-impl fmt::Display for Takes {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(from, to) => write!(f, "{from} to {to}"),
@@ -40,7 +40,7 @@ impl fmt::Display for Takes {
     }
 }
 
-impl Key {
+impl ConfigKey {
     /// The variable that sets it.
     pub fn variable(&self) -> String {
         format!("PARLEY_{}", self.name.replace('.', "__").to_ascii_uppercase())
@@ -80,11 +80,11 @@ fn is_url(text: &str) -> bool {
 }
 
 fn is_origin(text: &str) -> bool {
-    Origin::parse(text).is_some()
+    WebOrigin::parse(text).is_some()
 }
 
 fn is_authority(text: &str) -> bool {
-    Authority::parse(text).is_some()
+    HostPort::parse(text).is_some()
 }
 
 fn is_network(text: &str) -> bool {
@@ -94,11 +94,11 @@ fn is_network(text: &str) -> bool {
 macro_rules! keys {
     ($($name:literal $takes:expr, $about:literal;)*) => {
         /// All keys, in the order of the example.
-        pub const KEYS: &[Key] = &[$(Key { name: $name, takes: $takes, about: $about },)*];
+        pub const KEYS: &[ConfigKey] = &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
     };
 }
 
-use Takes::{Integer, Text, Texts};
+use ValueKind::{Integer, Text, Texts};
 
 keys! {
     "listen" Text("an address and a port", is_socket),
@@ -160,7 +160,7 @@ keys! {
 }
 
 /// The key of that name.
-pub fn key(name: &str) -> Option<&'static Key> {
+pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 

@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use super::Config;
-use super::keys::{Key, Takes, key};
+use super::keys::{ConfigKey, ValueKind, key};
 
 /// Variables that begin like a key and are none.
 const RESERVED: [&str; 4] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN", "PARLEY_VECTORS"];
 
 /// Where settings come from, weakest last.
 #[derive(Clone, Debug, Default)]
-pub struct Sources {
+pub struct ConfigSources {
     /// Key and value as flags gave them, a later one over an earlier one.
     pub flags: Vec<(String, String)>,
     /// The environment; only what begins with `PARLEY_` is looked at.
@@ -24,7 +24,7 @@ pub struct Sources {
     pub file: Option<PathBuf>,
 }
 
-impl Sources {
+impl ConfigSources {
     /// What this process was given: a file, `KEY=VALUE` pairs, and, going before those, flags of
     /// their own, each for a key.
     ///
@@ -73,7 +73,7 @@ impl Config {
     /// # Errors
     /// One line that names the unknown key, or the key whose value is out of range, and where it
     /// was set.
-    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+    pub fn load(sources: &ConfigSources) -> Result<Self, ConfigError> {
         let mut settings = Settings::new();
         let named = |(name, value): &(OsString, OsString)| {
             (name == "PARLEY_CONFIG" && !value.is_empty()).then(|| PathBuf::from(value))
@@ -133,48 +133,53 @@ fn read_variable(
 /// Reads a value that came as text: integers in decimal, lists with commas. An empty text unsets
 /// what has no default, and is the empty list.
 fn read_text(
-    key: &Key,
+    key: &ConfigKey,
     text: &str,
     place: &str,
     settings: &mut Settings,
 ) -> Result<(), ConfigError> {
     let value = match key.takes {
-        Takes::Integer(..) => match text.parse::<i64>() {
+        ValueKind::Integer(..) => match text.parse::<i64>() {
             Ok(integer) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Value::Integer(integer)
             }
             _ => return out_of_range(key, text, place),
         },
-        Takes::Text(..) if text.is_empty() && is_optional(key) => {
+        ValueKind::Text(..) if text.is_empty() && is_optional(key) => {
             settings.remove(key.name);
             return Ok(());
         }
-        Takes::Text(..) => Value::String(text.into()),
-        Takes::Texts(..) if text.is_empty() => Value::Array(Vec::new()),
-        Takes::Texts(..) => {
+        ValueKind::Text(..) => Value::String(text.into()),
+        ValueKind::Texts(..) if text.is_empty() => Value::Array(Vec::new()),
+        ValueKind::Texts(..) => {
             Value::Array(text.split(',').map(|item| Value::String(item.trim().into())).collect())
         }
     };
     judge(key, value, place, settings)
 }
 
-fn is_optional(key: &Key) -> bool {
+fn is_optional(key: &ConfigKey) -> bool {
     matches!(key.name, "metrics_listen" | "public_url" | "log.format")
 }
 
-fn out_of_range<T>(key: &Key, shown: &str, place: &str) -> Result<T, ConfigError> {
+fn out_of_range<T>(key: &ConfigKey, shown: &str, place: &str) -> Result<T, ConfigError> {
     let (name, takes) = (key.name, key.takes);
     fail(format!("`{name}` = `{shown}` {place} is out of range: it takes {takes}"))
 }
 
 /// Puts the value in if it is what the key takes.
-fn judge(key: &Key, value: Value, place: &str, settings: &mut Settings) -> Result<(), ConfigError> {
+fn judge(
+    key: &ConfigKey,
+    value: Value,
+    place: &str,
+    settings: &mut Settings,
+) -> Result<(), ConfigError> {
     let good = match (key.takes, &value) {
-        (Takes::Integer(from, to), Value::Integer(integer)) => {
+        (ValueKind::Integer(from, to), Value::Integer(integer)) => {
             u64::try_from(*integer).is_ok_and(|integer| (from..=to).contains(&integer))
         }
-        (Takes::Text(_, check), Value::String(text)) => check(text),
-        (Takes::Texts(_, check), Value::Array(items)) => items
+        (ValueKind::Text(_, check), Value::String(text)) => check(text),
+        (ValueKind::Texts(_, check), Value::Array(items)) => items
             .iter()
             .enumerate()
             .all(|(at, item)| item.as_str().is_some_and(check) && !items[..at].contains(item)),

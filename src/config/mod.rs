@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use parley_protocol::limits::Limits;
 use serde::{Deserialize, Serialize};
 
-pub use address::{Authority, Host, Network, Origin, PublicUrl};
-pub use load::{ConfigError, Sources};
+pub use address::{Host, HostPort, Network, PublicUrl, WebOrigin};
+pub use load::{ConfigError, ConfigSources};
 
 /// The profiles that this implementation has.
 pub const PROFILES: [&str; 3] = ["dialectic", "feed", "artifacts"];
@@ -34,9 +34,9 @@ pub struct Config {
     /// The address under which others reach the server.
     pub public_url: Option<PublicUrl>,
     /// Origins from which browsers may come.
-    pub allowed_origins: Vec<Origin>,
+    pub allowed_origins: Vec<WebOrigin>,
     /// Hosts under which the server may be called.
-    pub allowed_hosts: Vec<Authority>,
+    pub allowed_hosts: Vec<HostPort>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
     /// The profiles that are active.
@@ -44,23 +44,23 @@ pub struct Config {
     /// The limits of the language.
     pub limits: Limits,
     /// The journal.
-    pub store: Store,
+    pub store: StoreConfig,
     /// The actors.
-    pub runtime: Runtime,
+    pub runtime: RuntimeConfig,
     /// The gateway.
-    pub gateway: Gateway,
+    pub gateway: GatewayConfig,
     /// The feed.
-    pub feed: Feed,
+    pub feed: FeedConfig,
     /// How much work may wait.
-    pub overload: Overload,
+    pub overload: OverloadConfig,
     /// The log.
-    pub log: Log,
+    pub log: LogConfig,
 }
 
 /// `store.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Store {
+pub struct StoreConfig {
     /// Entries that one commit takes at most.
     pub batch_entries_max: u64,
     /// Microseconds that a commit waits for more entries.
@@ -80,7 +80,7 @@ pub struct Store {
 /// `runtime.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Runtime {
+pub struct RuntimeConfig {
     /// Seconds without work after which an actor leaves memory.
     pub idle_seconds: u64,
     /// Threads that may be in memory at a time.
@@ -90,7 +90,7 @@ pub struct Runtime {
 /// `gateway.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Gateway {
+pub struct GatewayConfig {
     /// Connections at a time; above: 503 `overloaded`.
     pub connections_max: u64,
     /// Seconds within which a request's header must have come.
@@ -106,7 +106,7 @@ pub struct Gateway {
 /// `feed.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Feed {
+pub struct FeedConfig {
     /// Feeds at a time; above: 503 `overloaded`.
     pub connections_max: u64,
     /// Feeds of one identity at a time; above: 429 `rate_limited`.
@@ -122,7 +122,7 @@ pub struct Feed {
 /// `overload.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Overload {
+pub struct OverloadConfig {
     /// Writes under way at a time.
     pub writes_max: u64,
     /// Reads under way at a time.
@@ -134,7 +134,7 @@ pub struct Overload {
 /// `log.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Log {
+pub struct LogConfig {
     /// The form; `None` is text on a terminal, else JSON.
     pub format: Option<LogFormat>,
     /// The least severe level that is written.
@@ -164,17 +164,17 @@ impl Default for Config {
             trusted_proxies: Vec::new(),
             profiles: PROFILES.map(String::from).into(),
             limits: Limits::default(),
-            store: Store::default(),
-            runtime: Runtime::default(),
-            gateway: Gateway::default(),
-            feed: Feed::default(),
-            overload: Overload::default(),
-            log: Log::default(),
+            store: StoreConfig::default(),
+            runtime: RuntimeConfig::default(),
+            gateway: GatewayConfig::default(),
+            feed: FeedConfig::default(),
+            overload: OverloadConfig::default(),
+            log: LogConfig::default(),
         }
     }
 }
 
-impl Default for Store {
+impl Default for StoreConfig {
     fn default() -> Self {
         Self {
             batch_entries_max: 1_024,
@@ -188,13 +188,13 @@ impl Default for Store {
     }
 }
 
-impl Default for Runtime {
+impl Default for RuntimeConfig {
     fn default() -> Self {
         Self { idle_seconds: 60, resident_threads_max: 20_000 }
     }
 }
 
-impl Default for Gateway {
+impl Default for GatewayConfig {
     fn default() -> Self {
         Self {
             connections_max: 16_384,
@@ -206,7 +206,7 @@ impl Default for Gateway {
     }
 }
 
-impl Default for Feed {
+impl Default for FeedConfig {
     fn default() -> Self {
         Self {
             connections_max: 16_384,
@@ -218,13 +218,13 @@ impl Default for Feed {
     }
 }
 
-impl Default for Overload {
+impl Default for OverloadConfig {
     fn default() -> Self {
         Self { writes_max: 2_048, reads_max: 1_024, wait_ms: 250 }
     }
 }
 
-impl Default for Log {
+impl Default for LogConfig {
     fn default() -> Self {
         Self { format: None, level: "info".into() }
     }

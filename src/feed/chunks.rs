@@ -24,7 +24,7 @@ pub const KEPT_BYTES_MAX: usize = 96 << 20;
 const ACT_BYTES: usize = size_of::<(u64, Act)>() + 256;
 
 /// Some entries of the log, and who is concerned by which.
-pub struct Chunk {
+pub struct ReplayChunk {
     /// They come after this one.
     after: u64,
     /// Everything up to this one has been looked at.
@@ -36,7 +36,7 @@ pub struct Chunk {
     bytes: usize,
 }
 
-impl Chunk {
+impl ReplayChunk {
     fn of(after: u64, upto: u64, entries: Vec<(u64, Entry)>, bytes: usize) -> Self {
         let mut chunk = Self {
             after,
@@ -104,18 +104,18 @@ impl Chunk {
 
 /// The chunks kept, those used longest ago given up first.
 #[derive(Default)]
-struct Kept {
+struct CachedChunks {
     /// By the entry after which they begin, each with the moment of its last use.
-    chunks: BTreeMap<u64, (Arc<Chunk>, u64)>,
+    chunks: BTreeMap<u64, (Arc<ReplayChunk>, u64)>,
     uses: u64,
     bytes: usize,
     /// How many were read.
     reads: u64,
 }
 
-impl Kept {
+impl CachedChunks {
     /// The chunk that holds the entry after `after`.
-    fn find(&mut self, after: u64) -> Option<Arc<Chunk>> {
+    fn find(&mut self, after: u64) -> Option<Arc<ReplayChunk>> {
         let (_, (chunk, used)) = self.chunks.range_mut(..=after).next_back()?;
         if chunk.upto <= after {
             return None;
@@ -125,7 +125,7 @@ impl Kept {
         Some(Arc::clone(chunk))
     }
 
-    fn keep(&mut self, chunk: &Arc<Chunk>) {
+    fn keep(&mut self, chunk: &Arc<ReplayChunk>) {
         self.reads += 1;
         self.uses += 1;
         self.bytes += chunk.bytes;
@@ -140,14 +140,14 @@ impl Kept {
     }
 }
 
-struct Inner {
+struct ReplayCacheInner {
     journal: Arc<Journal>,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedChunks>,
 }
 
 /// Where the log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ReadMode {
     /// On a thread where waiting for the disk holds up nobody.
     Aside,
     /// Where the listener stands: for a disk that nobody waits for, and a run that is to be the
@@ -156,21 +156,21 @@ pub enum Reading {
 }
 
 /// The decoded log. One chunk is read at a time; whoever waits for the same finds it here.
-pub struct Chunks {
-    inner: Arc<Inner>,
+pub struct ReplayCache {
+    inner: Arc<ReplayCacheInner>,
     reading: Arc<tokio::sync::Mutex<()>>,
-    place: Reading,
+    place: ReadMode,
 }
 
-impl Chunks {
+impl ReplayCache {
     /// No chunk yet.
     pub fn new(journal: Arc<Journal>) -> Self {
-        let inner = Arc::new(Inner { journal, kept: Mutex::default() });
-        Self { inner, reading: Arc::default(), place: Reading::Aside }
+        let inner = Arc::new(ReplayCacheInner { journal, kept: Mutex::default() });
+        Self { inner, reading: Arc::default(), place: ReadMode::Aside }
     }
 
     /// The same, read there.
-    pub fn read_at(self, place: Reading) -> Self {
+    pub fn read_at(self, place: ReadMode) -> Self {
         Self { place, ..self }
     }
 
@@ -178,7 +178,7 @@ impl Chunks {
     ///
     /// # Errors
     /// 400 `invalid_cursor` if the log holds it no more, 503 if it cannot be read.
-    pub async fn at(&self, after: u64) -> Result<Arc<Chunk>> {
+    pub async fn at(&self, after: u64) -> Result<Arc<ReplayChunk>> {
         if let Some(chunk) = self.inner.kept().find(after) {
             return Ok(chunk);
         }
@@ -195,8 +195,8 @@ impl Chunks {
             Ok(chunk)
         };
         match self.place {
-            Reading::Here => read(),
-            Reading::Aside => {
+            ReadMode::Here => read(),
+            ReadMode::Aside => {
                 let reading = tokio::task::spawn_blocking(read);
                 reading.await.map_err(|_| Refusal::internal())?
             }
@@ -209,14 +209,14 @@ impl Chunks {
     }
 }
 
-impl Inner {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+impl ReplayCacheInner {
+    fn kept(&self) -> MutexGuard<'_, CachedChunks> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the chunk that holds the entry after `after`: chunks begin at fixed places where the
     /// log lets them, so that listeners who come from different places share them.
-    fn read(&self, after: u64) -> Result<Arc<Chunk>> {
+    fn read(&self, after: u64) -> Result<Arc<ReplayChunk>> {
         let fixed = after / CHUNK_ENTRIES * CHUNK_ENTRIES;
         let mut from = fixed;
         loop {
@@ -235,7 +235,7 @@ impl Inner {
             let upto = stretch.upto.min(end);
             if upto > after {
                 let bytes = stretch.entries.iter().map(|(_, entry)| weight(entry)).sum();
-                return Ok(Arc::new(Chunk::of(from, upto, stretch.entries, bytes)));
+                return Ok(Arc::new(ReplayChunk::of(from, upto, stretch.entries, bytes)));
             }
             if upto <= from {
                 return Err(Refusal::internal());

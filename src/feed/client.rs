@@ -1,7 +1,7 @@
 //! What a client may say on its feed (bindings.md §6): which threads to follow.
 
 use parley_protocol::ids::ThreadId;
-use parley_protocol::json::{self, Object, Value};
+use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 
@@ -24,7 +24,7 @@ const FORM: &str = "Send `{\"type\":\"subscribe\",\"threads\":[\"th_1\"]}` or \
 pub fn read(text: &str) -> Result<ClientFrame> {
     let value = json::parse(text.as_bytes(), NESTING_MAX)
         .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), FORM))?;
-    let Value::Object(object) = &value else {
+    let JsonValue::Object(object) = &value else {
         return Err(Refusal::body(None, FORM));
     };
     if let Some((name, _)) = object.iter().find(|(name, _)| !["type", "threads"].contains(name)) {
@@ -34,7 +34,7 @@ pub fn read(text: &str) -> Result<ClientFrame> {
         let detail = format!("There is no such member. {FORM}");
         return Err(Refusal::body(field, detail));
     }
-    let make = match object.get("type").and_then(Value::as_str) {
+    let make = match object.get("type").and_then(JsonValue::as_str) {
         Some("subscribe") => ClientFrame::Subscribe,
         Some("unsubscribe") => ClientFrame::Unsubscribe,
         _ => return Err(Refusal::body("type".to_owned(), FORM)),
@@ -42,13 +42,13 @@ pub fn read(text: &str) -> Result<ClientFrame> {
     threads(object).map(make)
 }
 
-fn threads(object: &Object) -> Result<Vec<ThreadId>> {
-    let items = object.get("threads").and_then(Value::as_array);
+fn threads(object: &JsonObject) -> Result<Vec<ThreadId>> {
+    let items = object.get("threads").and_then(JsonValue::as_array);
     let items = items.ok_or_else(|| Refusal::body("threads".to_owned(), FORM))?;
     let mut threads = Vec::with_capacity(items.len());
     for (place, item) in items.iter().enumerate() {
         let text = match item {
-            Value::Number(number) => Some(number.text()),
+            JsonValue::Number(number) => Some(number.text()),
             other => other.as_str(),
         };
         let thread = text.and_then(ThreadId::parse).ok_or_else(|| {

@@ -23,8 +23,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::client;
 use super::listener::Feed;
-use super::replay::Sent;
-use crate::outlet::Close;
+use super::replay::OutgoingFrame;
+use crate::outlet::CloseReason;
 
 /// How long a listener that is behind may leave what is written to it untaken: then it is slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ const ANSWERS_MAX: usize = 8;
 
 /// How feeds are carried.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct ConnectionOptions {
     /// Between two pings, or two comments.
     pub heartbeat: Duration,
     /// Bytes of a client's message.
@@ -51,9 +51,9 @@ pub struct Manner {
 
 /// Why a connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
+enum ConnectionEnd {
     /// The feed ends.
-    Ended(Close),
+    Ended(CloseReason),
     /// The peer broke the rules of the protocol: closed with this code.
     Broken(u16),
     /// The peer said goodbye.
@@ -72,7 +72,7 @@ pub async fn carry<S, P>(
     socket: S,
     read: Bytes,
     feed: Feed,
-    manner: Manner,
+    manner: ConnectionOptions,
     end: CancellationToken,
     place: P,
 ) where
@@ -91,7 +91,7 @@ pub async fn carry<S, P>(
         .max_frame_size(Some(manner.message_bytes_max));
     let socket =
         WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await;
-    let mut talk = Talk::new(socket, feed, manner);
+    let mut talk = FeedConnection::new(socket, feed, manner);
     // Whatever is under way: a server that must go now waits for nobody.
     if let Some(over) = end.run_until_cancelled(talk.run()).await {
         // Most of the time this is not under way, and takes no room.
@@ -100,10 +100,10 @@ pub async fn carry<S, P>(
     drop(place);
 }
 
-struct Talk<S> {
+struct FeedConnection<S> {
     socket: WebSocketStream<S>,
     feed: Feed,
-    manner: Manner,
+    manner: ConnectionOptions,
     /// When anything came last.
     heard: Instant,
     /// When a ping was sent last.
@@ -117,15 +117,15 @@ struct Talk<S> {
 }
 
 /// What a socket has to say.
-enum Happened {
+enum SocketEvent {
     Heard(Option<Result<Message, Error>>),
     Flushed(Result<(), Error>),
     /// The peer does not take what was written, for the moment.
     Waits,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
-    fn new(socket: WebSocketStream<S>, feed: Feed, manner: Manner) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
+    fn new(socket: WebSocketStream<S>, feed: Feed, manner: ConnectionOptions) -> Self {
         let now = Instant::now();
         Self {
             socket,
@@ -139,7 +139,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
         }
     }
 
-    async fn run(&mut self) -> Over {
+    async fn run(&mut self) -> ConnectionEnd {
         let hello = self.feed.hello(self.manner.heartbeat.as_secs());
         if let Err(over) = self.send([hello]) {
             return over;
@@ -155,10 +155,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
                 happened = poll_fn(|context| poll(socket, hears, writes, waits, context)) => {
                     self.happened(happened)
                 }
-                close = outlet.closed(), if writes => Err(Over::Ended(close)),
+                close = outlet.closed(), if writes => Err(ConnectionEnd::Ended(close)),
                 frames = feed.next(), if !writes => match frames {
                     Ok(frames) => self.send(frames),
-                    Err(close) => Err(Over::Ended(close)),
+                    Err(close) => Err(ConnectionEnd::Ended(close)),
                 },
                 () = &mut alarm => self.look(),
             };
@@ -189,21 +189,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
     }
 
     /// Looks what time it is for.
-    fn look(&mut self) -> Result<(), Over> {
+    fn look(&mut self) -> Result<(), ConnectionEnd> {
         let now = Instant::now();
         let patience = self.manner.heartbeat * 2;
         if let Some(since) = self.waits {
             let is_behind = self.feed.outlet().is_behind() && !self.feed.is_replaying();
             if is_behind && now >= since + SLOW_AFTER {
-                self.feed.outlet().close(Close::SlowConsumer);
-                return Err(Over::Ended(Close::SlowConsumer));
+                self.feed.outlet().close(CloseReason::SlowConsumer);
+                return Err(ConnectionEnd::Ended(CloseReason::SlowConsumer));
             }
             if now >= since + patience {
-                return Err(Over::Stuck);
+                return Err(ConnectionEnd::Stuck);
             }
         }
         if now >= self.heard + patience {
-            return Err(Over::Silent);
+            return Err(ConnectionEnd::Silent);
         }
         if self.waits.is_none() && now >= self.pinged + self.manner.heartbeat {
             self.pinged = now;
@@ -212,22 +212,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
         Ok(())
     }
 
-    fn happened(&mut self, happened: Happened) -> Result<(), Over> {
+    fn happened(&mut self, happened: SocketEvent) -> Result<(), ConnectionEnd> {
         match happened {
-            Happened::Waits => self.waits = Some(Instant::now()),
-            Happened::Flushed(Ok(())) => {
+            SocketEvent::Waits => self.waits = Some(Instant::now()),
+            SocketEvent::Flushed(Ok(())) => {
                 self.unflushed = false;
                 self.waits = None;
                 self.answers = 0;
             }
-            Happened::Flushed(Err(_)) | Happened::Heard(None) => return Err(Over::Gone),
-            Happened::Heard(Some(Err(error))) => return Err(broken(&error)),
-            Happened::Heard(Some(Ok(message))) => {
+            SocketEvent::Flushed(Err(_)) | SocketEvent::Heard(None) => {
+                return Err(ConnectionEnd::Gone);
+            }
+            SocketEvent::Heard(Some(Err(error))) => return Err(broken(&error)),
+            SocketEvent::Heard(Some(Ok(message))) => {
                 self.heard = Instant::now();
                 let answer = match message {
                     Message::Text(text) => self.feed.hear(&text),
                     Message::Binary(_) => Some(self.feed.notice(&client::binary())),
-                    Message::Close(_) => return Err(Over::Left),
+                    Message::Close(_) => return Err(ConnectionEnd::Left),
                     Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
                 };
                 if let Some(answer) = answer {
@@ -239,17 +241,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
         Ok(())
     }
 
-    fn put(&mut self, message: Message) -> Result<(), Over> {
+    fn put(&mut self, message: Message) -> Result<(), ConnectionEnd> {
         self.unflushed = true;
-        self.socket.start_send_unpin(message).map_err(|_| Over::Gone)
+        self.socket.start_send_unpin(message).map_err(|_| ConnectionEnd::Gone)
     }
 
-    fn send(&mut self, frames: impl IntoIterator<Item = Sent>) -> Result<(), Over> {
+    fn send(
+        &mut self,
+        frames: impl IntoIterator<Item = OutgoingFrame>,
+    ) -> Result<(), ConnectionEnd> {
         frames.into_iter().try_for_each(|sent| self.put(Message::Text(sent.text)))
     }
 
     /// Says goodbye, as far as the peer listens.
-    async fn finish(&mut self, over: Over) {
+    async fn finish(&mut self, over: ConnectionEnd) {
         count(over);
         tell(&self.feed, over);
         // The seat is free from here on.
@@ -261,7 +266,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
                 if SinkExt::<Message>::send(socket, Message::Close(Some(frame))).await.is_err() {
                     return;
                 }
-                if matches!(over, Over::Broken(_)) {
+                if matches!(over, ConnectionEnd::Broken(_)) {
                     drain(socket.get_mut()).await;
                     return;
                 }
@@ -269,7 +274,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
             // Until the peer has answered, or, if it spoke first, our answer has left.
             while let Some(Ok(_)) = socket.next().await {}
         };
-        if !matches!(over, Over::Gone | Over::Silent | Over::Stuck) {
+        if !matches!(over, ConnectionEnd::Gone | ConnectionEnd::Silent | ConnectionEnd::Stuck) {
             let _ = tokio::time::timeout(CLOSE_WAIT, goodbye).await;
         }
     }
@@ -281,17 +286,17 @@ fn poll<S: AsyncRead + AsyncWrite + Unpin>(
     writes: bool,
     waits: bool,
     context: &mut Context<'_>,
-) -> Poll<Happened> {
+) -> Poll<SocketEvent> {
     // What was just put is written first; with nothing to write, the socket is heard first.
     if writes {
         match socket.poll_flush_unpin(context) {
-            Poll::Ready(flushed) => return Poll::Ready(Happened::Flushed(flushed)),
-            Poll::Pending if !waits => return Poll::Ready(Happened::Waits),
+            Poll::Ready(flushed) => return Poll::Ready(SocketEvent::Flushed(flushed)),
+            Poll::Pending if !waits => return Poll::Ready(SocketEvent::Waits),
             Poll::Pending => {}
         }
     }
     if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
-        return Poll::Ready(Happened::Heard(heard));
+        return Poll::Ready(SocketEvent::Heard(heard));
     }
     Poll::Pending
 }
@@ -305,60 +310,63 @@ async fn drain<S: AsyncRead + AsyncWrite + Unpin>(socket: &mut S) {
     }
 }
 
-fn broken(error: &Error) -> Over {
+fn broken(error: &Error) -> ConnectionEnd {
     match error {
-        Error::Capacity(_) => Over::Broken(1009),
-        Error::Utf8(_) => Over::Broken(1007),
-        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Over::Gone,
-        Error::Protocol(_) => Over::Broken(1002),
-        _ => Over::Gone,
+        Error::Capacity(_) => ConnectionEnd::Broken(1009),
+        Error::Utf8(_) => ConnectionEnd::Broken(1007),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => ConnectionEnd::Gone,
+        Error::Protocol(_) => ConnectionEnd::Broken(1002),
+        _ => ConnectionEnd::Gone,
     }
 }
 
-fn close_frame(over: Over, cursor: &str) -> Option<CloseFrame> {
+fn close_frame(over: ConnectionEnd, cursor: &str) -> Option<CloseFrame> {
     let (code, reason) = match over {
-        Over::Ended(Close::SlowConsumer) => (4008, "slow_consumer"),
-        Over::Ended(Close::Revoked) => (4001, "token_unknown"),
-        Over::Ended(Close::ShuttingDown) => (1001, "shutting_down"),
-        Over::Ended(Close::Failed) => (1011, "internal"),
-        Over::Broken(code) => {
+        ConnectionEnd::Ended(CloseReason::SlowConsumer) => (4008, "slow_consumer"),
+        ConnectionEnd::Ended(CloseReason::Revoked) => (4001, "token_unknown"),
+        ConnectionEnd::Ended(CloseReason::ShuttingDown) => (1001, "shutting_down"),
+        ConnectionEnd::Ended(CloseReason::Failed) => (1011, "internal"),
+        ConnectionEnd::Broken(code) => {
             (code, if code == 1009 { "request_too_large" } else { "invalid_body" })
         }
-        Over::Left | Over::Gone | Over::Silent | Over::Stuck => return None,
+        ConnectionEnd::Left
+        | ConnectionEnd::Gone
+        | ConnectionEnd::Silent
+        | ConnectionEnd::Stuck => return None,
     };
     let reason = format!("{reason} {cursor}").into();
     Some(CloseFrame { code: CloseCode::from(code), reason })
 }
 
 /// Counts what was cut off.
-fn count(over: Over) {
+fn count(over: ConnectionEnd) {
     let cause = match over {
-        Over::Ended(close) => match cause(close) {
+        ConnectionEnd::Ended(close) => match cause(close) {
             Some(cause) => cause,
             None => return,
         },
-        Over::Silent => "silent",
-        Over::Stuck => "send_timeout",
-        Over::Broken(_) | Over::Left | Over::Gone => return,
+        ConnectionEnd::Silent => "silent",
+        ConnectionEnd::Stuck => "send_timeout",
+        ConnectionEnd::Broken(_) | ConnectionEnd::Left | ConnectionEnd::Gone => return,
     };
     metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
 }
 
 /// What a feed that ends so is counted under (operations.md §4).
-pub(super) fn cause(close: Close) -> Option<&'static str> {
+pub(super) fn cause(close: CloseReason) -> Option<&'static str> {
     match close {
-        Close::SlowConsumer => Some("slow_consumer"),
-        Close::Revoked => Some("revoked"),
-        Close::ShuttingDown => Some("shutdown"),
-        Close::Failed => None,
+        CloseReason::SlowConsumer => Some("slow_consumer"),
+        CloseReason::Revoked => Some("revoked"),
+        CloseReason::ShuttingDown => Some("shutdown"),
+        CloseReason::Failed => None,
     }
 }
 
-fn tell(feed: &Feed, over: Over) {
+fn tell(feed: &Feed, over: ConnectionEnd) {
     let scope = feed.outlet().subscription.scope;
     let scope = Scope::word(scope);
     match over {
-        Over::Ended(Close::Failed) => tracing::warn!(scope, "a feed failed"),
+        ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
         _ => tracing::debug!(scope, ?over, "a feed is over"),
     }
 }
@@ -377,7 +385,8 @@ mod tests {
         fn next<'f, F>(_: impl FnOnce(&'f mut Feed) -> F) -> usize {
             size_of::<F>()
         }
-        let manner = Manner { heartbeat: Duration::from_secs(20), message_bytes_max: 1 << 16 };
+        let manner =
+            ConnectionOptions { heartbeat: Duration::from_secs(20), message_bytes_max: 1 << 16 };
         let carried = size(|socket, feed| {
             carry(socket, Bytes::new(), feed, manner, CancellationToken::new(), Arc::new(()))
         });
@@ -386,7 +395,7 @@ mod tests {
             size_of::<Feed>(),
             next(Feed::next),
             size_of::<WebSocketStream<tokio::net::TcpStream>>(),
-            size_of::<crate::outlet::Outlet>(),
+            size_of::<crate::outlet::Subscriber>(),
         );
         assert!(carried <= 4 << 10, "{carried} bytes");
     }

@@ -18,8 +18,8 @@ use parley_protocol::who::Identity;
 use crate::inbox::Inboxes;
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
-use crate::outlet::told::Told;
-use crate::outlet::{Close, Item, Outlet, Subscription};
+use crate::outlet::told::Publication;
+use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription};
 
 /// Acts that are kept for listeners who come near the head.
 pub const RING_ACTS_MAX: usize = 4_096;
@@ -32,25 +32,25 @@ pub const MARK_ENTRIES: u64 = 100_000;
 const LOOK_ENTRIES: u64 = 4_096;
 
 /// What a listener that comes near the head is given.
-pub enum Approach {
+pub enum CatchUp {
     /// The ring does not reach back so far: the log does.
     Far,
     /// The next acts, in order; there are more.
-    Near(Vec<Arc<Told>>),
+    Near(Vec<Arc<Publication>>),
     /// The listener is live: in its queue is what it lacked up to the entry of this number.
     Live(u64),
 }
 
 /// How far a listener has come.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct FeedPlace {
     /// It was given its frames up to here.
     pub since: Position,
     /// Entries up to this one have been looked at wholly.
     pub after: u64,
 }
 
-impl Place {
+impl FeedPlace {
     /// The place of a cursor.
     pub fn at(since: Position) -> Self {
         let whole = since >= Position::after(since.entry());
@@ -71,7 +71,7 @@ impl Place {
 
 /// Caps on listeners.
 #[derive(Clone, Copy, Debug)]
-pub struct Caps {
+pub struct FeedCaps {
     /// In all: 503 `overloaded`.
     pub connections_max: usize,
     /// Of one identity: 429 `rate_limited`.
@@ -82,25 +82,25 @@ pub struct Caps {
 
 /// The hub. One lock, held for one batch or one joining at a time.
 pub struct Hub {
-    index: Mutex<Index>,
+    index: Mutex<HubIndex>,
     inboxes: Inboxes,
     /// The caps in force.
-    pub caps: Caps,
+    pub caps: FeedCaps,
     /// Tests only.
     interference: Option<Arc<dyn Interference>>,
 }
 
 #[derive(Default)]
-struct Index {
+struct HubIndex {
     /// The number of the last entry delivered.
     delivered: u64,
-    ring: VecDeque<Arc<Told>>,
+    ring: VecDeque<Arc<Publication>>,
     /// The number of the last entry that the ring has lost, or began after.
     ring_after: u64,
-    all: Vec<Arc<Outlet>>,
-    threads: HashMap<ThreadId, Vec<Arc<Outlet>>>,
+    all: Vec<Arc<Subscriber>>,
+    threads: HashMap<ThreadId, Vec<Arc<Subscriber>>>,
     /// Everyone seated, in the order in which they came.
-    seats: BTreeMap<u64, Arc<Outlet>>,
+    seats: BTreeMap<u64, Arc<Subscriber>>,
     /// The last number given to a seat.
     seat: u64,
     per_identity: HashMap<Identity, usize>,
@@ -109,8 +109,8 @@ struct Index {
 
 impl Hub {
     /// A hub whose first entry will be the one after `delivered`.
-    pub fn new(inboxes: Inboxes, caps: Caps, delivered: u64) -> Self {
-        let index = Index { delivered, ring_after: delivered, ..Index::default() };
+    pub fn new(inboxes: Inboxes, caps: FeedCaps, delivered: u64) -> Self {
+        let index = HubIndex { delivered, ring_after: delivered, ..HubIndex::default() };
         Self { index: Mutex::new(index), inboxes, caps, interference: None }
     }
 
@@ -119,7 +119,7 @@ impl Hub {
         Self { interference, ..self }
     }
 
-    fn index(&self) -> MutexGuard<'_, Index> {
+    fn index(&self) -> MutexGuard<'_, HubIndex> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,7 +138,7 @@ impl Hub {
         let mut index = self.index();
         let before = index.delivered;
         for committed in batch {
-            if let Some(told) = Told::of(committed, now) {
+            if let Some(told) = Publication::of(committed, now) {
                 if !plants(self.interference.as_ref(), Flaw::DropNotification) {
                     index.tell(&told);
                     self.inboxes.tell(&told);
@@ -154,9 +154,10 @@ impl Hub {
 
     /// Tells feeds that had nothing to tell for long how far the hub has looked, behind all that
     /// was told before.
-    fn mark(&self, index: &Index) {
+    fn mark(&self, index: &HubIndex) {
         let looked = index.delivered;
-        let quiet = |outlet: &&Arc<Outlet>| looked.saturating_sub(outlet.told()) >= MARK_ENTRIES;
+        let quiet =
+            |outlet: &&Arc<Subscriber>| looked.saturating_sub(outlet.told()) >= MARK_ENTRIES;
         for outlet in index.seats.values().filter(quiet) {
             match outlet.subscription.scope {
                 Scope::Inbox => self.inboxes.mark(outlet, looked),
@@ -169,7 +170,7 @@ impl Hub {
     ///
     /// # Errors
     /// 503 `overloaded`, 429 `rate_limited`, 503 `shutting_down`.
-    pub fn seat(&self, outlet: &Arc<Outlet>) -> Result<()> {
+    pub fn seat(&self, outlet: &Arc<Subscriber>) -> Result<()> {
         let mut index = self.index();
         if index.stopping {
             let detail = "The server is shutting down. Connect again in a moment.";
@@ -195,7 +196,7 @@ impl Hub {
     }
 
     /// Makes a seated listener live now; gives the number of the entry after which it begins.
-    pub fn join(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) -> u64 {
+    pub fn join(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) -> u64 {
         let mut index = self.index();
         outlet.catch_up([], index.delivered);
         self.go_live(&mut index, outlet, threads);
@@ -207,37 +208,37 @@ impl Hub {
     /// been since: again, if it was before, or for the first time, at the end of its replay.
     pub fn approach(
         &self,
-        outlet: &Arc<Outlet>,
+        outlet: &Arc<Subscriber>,
         threads: &[ThreadId],
-        place: Place,
+        place: FeedPlace,
         was_live: bool,
-    ) -> Approach {
+    ) -> CatchUp {
         let mut index = self.index();
         if place.after < index.ring_after {
-            return Approach::Far;
+            return CatchUp::Far;
         }
         let begun = index.ring.partition_point(|told| told.number() <= place.after);
         let end = index.ring.len().min(begun + APPROACH_ACTS_MAX);
         let acts = index.ring.range(begun..end);
         if end < index.ring.len() {
-            return Approach::Near(acts.cloned().collect());
+            return CatchUp::Near(acts.cloned().collect());
         }
         let mut missed = Vec::new();
         for told in acts {
             let frames = frames_for(&outlet.subscription, told.act(), threads);
             let frames = frames.filter(|frame| place.lacks(*frame, told.number()));
-            missed.extend(frames.map(|frame| Item::Frame(frame, Arc::clone(told))));
+            missed.extend(frames.map(|frame| FeedItem::Frame(frame, Arc::clone(told))));
         }
         let delivered = index.delivered;
-        missed.extend((!was_live).then_some(Item::CaughtUp(delivered)));
+        missed.extend((!was_live).then_some(FeedItem::CaughtUp(delivered)));
         outlet.catch_up(missed, delivered);
         if !was_live {
             self.go_live(&mut index, outlet, threads);
         }
-        Approach::Live(delivered)
+        CatchUp::Live(delivered)
     }
 
-    fn go_live(&self, index: &mut Index, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
+    fn go_live(&self, index: &mut HubIndex, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
         match outlet.subscription.scope {
             Scope::All => index.all.push(Arc::clone(outlet)),
             Scope::Threads => index.follow(outlet, threads),
@@ -247,21 +248,21 @@ impl Hub {
     }
 
     /// Follows further threads from now on, and queues the answer.
-    pub fn follow(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
+    pub fn follow(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
         index.follow(outlet, threads);
         outlet.following(index.delivered);
     }
 
     /// Follows these threads no longer, and queues the answer.
-    pub fn unfollow(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
+    pub fn unfollow(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
         index.unfollow(outlet, threads);
         outlet.following(index.delivered);
     }
 
     /// Gives the seat back.
-    pub fn leave(&self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
+    pub fn leave(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
         if outlet.seated().is_some_and(|seat| index.seats.remove(&seat).is_some()) {
             let identity = &outlet.subscription.participant.identity;
@@ -284,7 +285,7 @@ impl Hub {
     pub fn revoke(&self, token: TokenId) {
         for seat in self.index().seats.values() {
             if seat.subscription.token == token {
-                seat.close(Close::Revoked);
+                seat.close(CloseReason::Revoked);
             }
         }
     }
@@ -293,7 +294,7 @@ impl Hub {
     pub fn expire(&self, now: Millis) {
         for seat in self.index().seats.values() {
             if seat.subscription.expires_at.is_some_and(|at| at <= now) {
-                seat.close(Close::Revoked);
+                seat.close(CloseReason::Revoked);
             }
         }
     }
@@ -303,13 +304,13 @@ impl Hub {
         let mut index = self.index();
         index.stopping = true;
         for seat in index.seats.values() {
-            seat.close(Close::ShuttingDown);
+            seat.close(CloseReason::ShuttingDown);
         }
     }
 }
 
-impl Index {
-    fn tell(&self, told: &Arc<Told>) {
+impl HubIndex {
+    fn tell(&self, told: &Arc<Publication>) {
         let followers = self.threads.get(&told.act().thread);
         if self.all.is_empty() && followers.is_none() {
             return;
@@ -325,7 +326,7 @@ impl Index {
         }
     }
 
-    fn keep(&mut self, told: Arc<Told>) {
+    fn keep(&mut self, told: Arc<Publication>) {
         if self.ring.len() >= RING_ACTS_MAX
             && let Some(lost) = self.ring.pop_front()
         {
@@ -334,7 +335,7 @@ impl Index {
         self.ring.push_back(told);
     }
 
-    fn follow(&mut self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
+    fn follow(&mut self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
         for thread in threads {
             let followers = self.threads.entry(*thread).or_default();
             if !followers.iter().any(|other| Arc::ptr_eq(other, outlet)) {
@@ -343,7 +344,7 @@ impl Index {
         }
     }
 
-    fn unfollow(&mut self, outlet: &Arc<Outlet>, threads: &[ThreadId]) {
+    fn unfollow(&mut self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
         for thread in threads {
             if let Some(followers) = self.threads.get_mut(thread) {
                 followers.retain(|other| !Arc::ptr_eq(other, outlet));
@@ -379,12 +380,12 @@ pub fn frames_for<'a>(
 mod tests {
     use super::*;
 
-    use parley_protocol::entry::{Entry, KeyUse, Outcome};
+    use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
     use parley_protocol::who::Participant;
 
     use crate::outlet::Taken;
 
-    fn outlet(scope: Scope) -> Arc<Outlet> {
+    fn outlet(scope: Scope) -> Arc<Subscriber> {
         let subscription = Subscription {
             participant: Participant { identity: "local:ada".into(), extension: None },
             scope,
@@ -392,14 +393,14 @@ mod tests {
             token: TokenId(1),
             expires_at: None,
         };
-        Outlet::new(subscription, 8)
+        Subscriber::new(subscription, 8)
     }
 
     /// Entries of which no feed tells, up to the number `upto`.
     fn pass(hub: &Hub, upto: u64) {
         let from = hub.delivered() + 1;
         let key = KeyUse { key: [0; 16], content: [0; 16] };
-        let outcome = || Outcome::Unchanged(ThreadId(1));
+        let outcome = || StoredOutcome::Unchanged(ThreadId(1));
         let entries = (from..=upto).map(|number| {
             let entry = Entry::Outcome(Millis(1), key, outcome());
             Arc::new(Committed { number, entry, head: None, claims: Vec::new() })
@@ -413,7 +414,7 @@ mod tests {
     #[tokio::test]
     async fn marks() {
         let inboxes = Inboxes::start().await.unwrap();
-        let caps = Caps { connections_max: 8, per_identity_max: 8, buffer: 8 };
+        let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
         let hub = Hub::new(inboxes, caps, 10);
         let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(outlet);
         let seated = outlet(Scope::All);
@@ -426,9 +427,9 @@ mod tests {
         pass(&hub, MARK_ENTRIES + 2 * LOOK_ENTRIES);
         for listener in &listeners {
             let Ok(Taken::Items(items)) = listener.take(8).await else { panic!("no mark") };
-            assert!(matches!(items[..], [Item::Looked(number)] if number > MARK_ENTRIES));
+            assert!(matches!(items[..], [FeedItem::Looked(number)] if number > MARK_ENTRIES));
         }
-        seated.close(Close::ShuttingDown);
-        assert_eq!(seated.take(8).await.err(), Some(Close::ShuttingDown));
+        seated.close(CloseReason::ShuttingDown);
+        assert_eq!(seated.take(8).await.err(), Some(CloseReason::ShuttingDown));
     }
 }

@@ -7,14 +7,14 @@ use parley_protocol::entry::Position;
 use parley_protocol::feed::{Frame, Scope};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::wire::frame::Type;
+use parley_protocol::wire::frame::FrameType;
 
 use super::chunks::too_old;
 use super::client::{self, ClientFrame};
-use super::replay::{Replay, Sent, Sources, Step};
+use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
 use crate::interference::Flaw;
-use crate::outlet::told::Told;
-use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
+use crate::outlet::told::Publication;
+use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;
@@ -23,8 +23,8 @@ pub const FOLLOWED_MAX: usize = 1_000;
 
 /// A feed. It gives its seat back when it is dropped.
 pub struct Feed {
-    sources: Arc<Sources>,
-    outlet: Arc<Outlet>,
+    sources: Arc<FeedDeps>,
+    outlet: Arc<Subscriber>,
     /// The threads followed, sorted.
     threads: Vec<ThreadId>,
     /// The position up to which the feed has looked.
@@ -48,7 +48,7 @@ impl Feed {
     /// # Errors
     /// 400 `invalid_cursor`, 429 `rate_limited`, 503, 404 `thread_not_found`.
     pub fn open(
-        sources: Arc<Sources>,
+        sources: Arc<FeedDeps>,
         subscription: Subscription,
         threads: Vec<ThreadId>,
         since: Option<Position>,
@@ -64,7 +64,7 @@ impl Feed {
             }
             since => since,
         };
-        let outlet = Outlet::new(subscription, sources.hub.caps.buffer);
+        let outlet = Subscriber::new(subscription, sources.hub.caps.buffer);
         sources.hub.seat(&outlet)?;
         let mut feed = Self {
             sources,
@@ -101,7 +101,7 @@ impl Feed {
     }
 
     /// The listener's queue.
-    pub fn outlet(&self) -> &Arc<Outlet> {
+    pub fn outlet(&self) -> &Arc<Subscriber> {
         &self.outlet
     }
 
@@ -116,21 +116,21 @@ impl Feed {
     }
 
     /// The first frame.
-    pub fn hello(&self, heartbeat_seconds: u64) -> Sent {
+    pub fn hello(&self, heartbeat_seconds: u64) -> OutgoingFrame {
         let Subscription { participant, scope, .. } = &self.outlet.subscription;
         let encoder = &self.sources.encoder;
         let scope = scope.word();
         let text =
             encoder.hello(self.looked, participant, scope, heartbeat_seconds, self.replaying);
-        count(Type::Hello);
-        Sent { kind: Type::Hello, cursor: self.looked, text }
+        count(FrameType::Hello);
+        OutgoingFrame { kind: FrameType::Hello, cursor: self.looked, text }
     }
 
     /// The next frames, at least one. Loses nothing if it is dropped.
     ///
     /// # Errors
     /// Why the feed ends.
-    pub async fn next(&mut self) -> Result<Vec<Sent>, Close> {
+    pub async fn next(&mut self) -> Result<Vec<OutgoingFrame>, CloseReason> {
         loop {
             let frames = match &mut self.replay {
                 Some(replay) => {
@@ -141,11 +141,11 @@ impl Feed {
                     tokio::task::coop::consume_budget().await;
                     let step = replay.step(&self.sources, &self.outlet, &self.threads).await;
                     match step.map_err(|refusal| lost(&refusal))? {
-                        Step::Given(frames) => {
+                        ReplayStep::Given(frames) => {
                             self.looked = replay.place.looked().max(self.looked);
                             frames
                         }
-                        Step::Live(upto) => {
+                        ReplayStep::Live(upto) => {
                             self.retold_upto = upto;
                             self.replay = None;
                             continue;
@@ -172,21 +172,21 @@ impl Feed {
         }
     }
 
-    fn live(&mut self, items: Vec<Item>) -> Result<Vec<Sent>, Close> {
+    fn live(&mut self, items: Vec<FeedItem>) -> Result<Vec<OutgoingFrame>, CloseReason> {
         let mut frames = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                Item::Frame(which, told) => frames.extend(self.frame(which, &told)?),
-                Item::Looked(number) => {
+                FeedItem::Frame(which, told) => frames.extend(self.frame(which, &told)?),
+                FeedItem::Looked(number) => {
                     if Position::after(number) > self.looked {
                         frames.push(self.caught_up(number));
                     }
                 }
-                Item::CaughtUp(number) => {
+                FeedItem::CaughtUp(number) => {
                     self.replaying = false;
                     frames.push(self.caught_up(number));
                 }
-                Item::Following(number) => {
+                FeedItem::Following(number) => {
                     self.owed = self.owed.saturating_sub(1);
                     self.looked = Position::after(number).max(self.looked);
                     frames.push(self.subscribed());
@@ -197,35 +197,39 @@ impl Feed {
     }
 
     /// A frame that was not given yet.
-    fn frame(&mut self, which: Frame, told: &Told) -> Result<Option<Sent>, Close> {
+    fn frame(
+        &mut self,
+        which: Frame,
+        told: &Publication,
+    ) -> Result<Option<OutgoingFrame>, CloseReason> {
         let cursor = which.position(told.number());
         // An inbox actor may still tell what the listener has caught up with meanwhile.
         if cursor <= self.looked {
             return Ok(None);
         }
-        let Sources { encoder, clock, .. } = &*self.sources;
+        let FeedDeps { encoder, clock, .. } = &*self.sources;
         let text = if told.number() > self.retold_upto {
             told.text(which, encoder)
         } else {
             encoder.retold(told, which, clock.now()).map_err(|refusal| lost(&refusal))?
         };
         self.looked = cursor;
-        Ok(Some(Sent::of(which, told.number(), text)))
+        Ok(Some(OutgoingFrame::of(which, told.number(), text)))
     }
 
-    fn caught_up(&mut self, number: u64) -> Sent {
+    fn caught_up(&mut self, number: u64) -> OutgoingFrame {
         self.looked = Position::after(number).max(self.looked);
         let text = self.sources.encoder.caught_up(self.looked);
-        Sent { kind: Type::CaughtUp, cursor: self.looked, text }
+        OutgoingFrame { kind: FrameType::CaughtUp, cursor: self.looked, text }
     }
 
-    fn subscribed(&self) -> Sent {
+    fn subscribed(&self) -> OutgoingFrame {
         let text = self.sources.encoder.subscribed(self.looked, &self.threads);
-        Sent { kind: Type::Subscribed, cursor: self.looked, text }
+        OutgoingFrame { kind: FrameType::Subscribed, cursor: self.looked, text }
     }
 
     /// Does what a client's frame asks; gives the frame that answers at once, if one does.
-    pub fn hear(&mut self, text: &str) -> Option<Sent> {
+    pub fn hear(&mut self, text: &str) -> Option<OutgoingFrame> {
         let heard = client::read(text).and_then(|frame| self.obey(frame));
         let answer = match heard {
             Ok(None) => return None,
@@ -238,14 +242,14 @@ impl Feed {
     }
 
     /// Tells the client what is wrong with its frame.
-    pub fn notice(&mut self, refusal: &Refusal) -> Sent {
+    pub fn notice(&mut self, refusal: &Refusal) -> OutgoingFrame {
         let text = self.sources.encoder.notice(self.looked, refusal);
         self.last = self.looked;
-        count(Type::Notice);
-        Sent { kind: Type::Notice, cursor: self.looked, text }
+        count(FrameType::Notice);
+        OutgoingFrame { kind: FrameType::Notice, cursor: self.looked, text }
     }
 
-    fn obey(&mut self, frame: ClientFrame) -> Result<Option<Sent>> {
+    fn obey(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
         if self.outlet.subscription.scope != Scope::Threads {
             return Err(client::only_in_threads());
         }
@@ -257,7 +261,7 @@ impl Feed {
         let new: Vec<_> = changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
         self.find(&new)?;
         let is_live = self.replay.as_ref().is_none_or(|replay| replay.was_live);
-        let Sources { hub, .. } = &*self.sources;
+        let FeedDeps { hub, .. } = &*self.sources;
         if follow {
             if self.threads.len() + new.len() > FOLLOWED_MAX {
                 return Err(client::too_many(FOLLOWED_MAX));
@@ -296,19 +300,21 @@ impl Drop for Feed {
 }
 
 /// How a feed ends that cannot read on.
-fn lost(refusal: &Refusal) -> Close {
+fn lost(refusal: &Refusal) -> CloseReason {
     match refusal.reason {
         // It took so long that the log does not reach back to it any more.
-        Reason::InvalidCursor => Close::SlowConsumer,
-        _ => Close::Failed,
+        Reason::InvalidCursor => CloseReason::SlowConsumer,
+        _ => CloseReason::Failed,
     }
 }
 
 /// Counts a frame sent.
-fn count(kind: Type) {
-    static COUNTERS: std::sync::OnceLock<[Counter; Type::ALL.len()]> = std::sync::OnceLock::new();
+fn count(kind: FrameType) {
+    static COUNTERS: std::sync::OnceLock<[Counter; FrameType::ALL.len()]> =
+        std::sync::OnceLock::new();
     let counters = COUNTERS.get_or_init(|| {
-        Type::ALL.map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.word()))
+        FrameType::ALL
+            .map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.word()))
     });
     counters[kind as usize].increment(1);
 }

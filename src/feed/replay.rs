@@ -11,15 +11,15 @@ use parley_protocol::feed::Frame;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Result;
 use parley_protocol::time::Millis;
-use parley_protocol::wire::frame::Type;
+use parley_protocol::wire::frame::FrameType;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::chunks::Chunks;
-use super::hub::{Approach, Hub, Place, frames_for};
+use super::chunks::ReplayCache;
+use super::hub::{CatchUp, FeedPlace, Hub, frames_for};
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Journal;
-use crate::outlet::Outlet;
+use crate::outlet::Subscriber;
 use crate::outlet::encode::Encoder;
 
 /// Frames that one step gives at most.
@@ -28,13 +28,13 @@ const STEP_FRAMES: usize = 32;
 const STEP_BYTES: usize = 32 << 10;
 
 /// What feeds are made of, shared by all.
-pub struct Sources {
+pub struct FeedDeps {
     /// The journal.
     pub journal: Arc<Journal>,
     /// The hub.
     pub hub: Arc<Hub>,
     /// The decoded log.
-    pub chunks: Chunks,
+    pub chunks: ReplayCache,
     /// Makes frames.
     pub encoder: Encoder,
     /// The clock.
@@ -45,7 +45,7 @@ pub struct Sources {
     pub interference: Option<Arc<dyn Interference>>,
 }
 
-impl Sources {
+impl FeedDeps {
     /// Whether a test's fault happens now.
     pub(super) fn plants(&self, flaw: Flaw) -> bool {
         plants(self.interference.as_ref(), flaw)
@@ -54,33 +54,33 @@ impl Sources {
 
 /// A frame on its way to a listener.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct OutgoingFrame {
     /// Its type.
-    pub kind: Type,
+    pub kind: FrameType,
     /// Its cursor's position.
     pub cursor: Position,
     /// Its JSON.
     pub text: Utf8Bytes,
 }
 
-impl Sent {
+impl OutgoingFrame {
     /// The frame `which` of the entry `number`.
     pub(super) fn of(which: Frame, number: u64, text: Utf8Bytes) -> Self {
         let kind = match which {
-            Frame::Message => Type::Message,
-            Frame::Event => Type::Event,
-            Frame::Claim(_) => Type::Claim,
-            Frame::Awaiting => Type::Awaiting,
-            Frame::Settled => Type::Settled,
+            Frame::Message => FrameType::Message,
+            Frame::Event => FrameType::Event,
+            Frame::Claim(_) => FrameType::Claim,
+            Frame::Awaiting => FrameType::Awaiting,
+            Frame::Settled => FrameType::Settled,
         };
         Self { kind, cursor: which.position(number), text }
     }
 }
 
 /// What a step brought.
-pub enum Step {
+pub enum ReplayStep {
     /// Frames, perhaps none; there is more to come.
-    Given(Vec<Sent>),
+    Given(Vec<OutgoingFrame>),
     /// The listener is live; what it still lacked, up to the entry of this number, lies in its
     /// queue.
     Live(u64),
@@ -90,7 +90,7 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Replay {
     /// How far it has come.
-    pub place: Place,
+    pub place: FeedPlace,
     /// Whether it was live before.
     pub was_live: bool,
 }
@@ -98,7 +98,7 @@ pub struct Replay {
 impl Replay {
     /// Goes on from `since`.
     pub fn new(since: Position, was_live: bool) -> Self {
-        Self { place: Place::at(since), was_live }
+        Self { place: FeedPlace::at(since), was_live }
     }
 
     /// The next frames of what concerns `outlet`, which follows `threads`. Loses nothing if it is
@@ -108,13 +108,13 @@ impl Replay {
     /// 400 `invalid_cursor` if the log holds what is missing no more, 503 if it cannot be read.
     pub async fn step(
         &mut self,
-        sources: &Sources,
-        outlet: &Arc<Outlet>,
+        sources: &FeedDeps,
+        outlet: &Arc<Subscriber>,
         threads: &[ThreadId],
-    ) -> Result<Step> {
+    ) -> Result<ReplayStep> {
         let place = self.place;
         let step = self.go_on(sources, outlet, threads).await?;
-        if matches!(step, Step::Given(_)) && sources.plants(Flaw::ReplayTwice) {
+        if matches!(step, ReplayStep::Given(_)) && sources.plants(Flaw::ReplayTwice) {
             self.place = place;
         }
         Ok(step)
@@ -122,23 +122,23 @@ impl Replay {
 
     async fn go_on(
         &mut self,
-        sources: &Sources,
-        outlet: &Arc<Outlet>,
+        sources: &FeedDeps,
+        outlet: &Arc<Subscriber>,
         threads: &[ThreadId],
-    ) -> Result<Step> {
+    ) -> Result<ReplayStep> {
         let now = sources.clock.now();
         match sources.hub.approach(outlet, threads, self.place, self.was_live) {
-            Approach::Live(looked) => {
+            CatchUp::Live(looked) => {
                 self.place.after = looked.max(self.place.after);
-                Ok(Step::Live(looked))
+                Ok(ReplayStep::Live(looked))
             }
-            Approach::Near(acts) => {
-                let mut given = Given::default();
+            CatchUp::Near(acts) => {
+                let mut given = ReplayedFrames::default();
                 for told in acts {
                     for which in frames_for(&outlet.subscription, told.act(), threads) {
                         if self.place.lacks(which, told.number()) {
                             let text = sources.encoder.retold(&told, which, now)?;
-                            given.add(Sent::of(which, told.number(), text));
+                            given.add(OutgoingFrame::of(which, told.number(), text));
                         }
                     }
                     self.place.after = told.number();
@@ -146,26 +146,26 @@ impl Replay {
                         break;
                     }
                 }
-                Ok(Step::Given(given.frames))
+                Ok(ReplayStep::Given(given.frames))
             }
-            Approach::Far => self.read(sources, outlet, threads, now).await.map(Step::Given),
+            CatchUp::Far => self.read(sources, outlet, threads, now).await.map(ReplayStep::Given),
         }
     }
 
     async fn read(
         &mut self,
-        sources: &Sources,
-        outlet: &Arc<Outlet>,
+        sources: &FeedDeps,
+        outlet: &Arc<Subscriber>,
         threads: &[ThreadId],
         now: Millis,
-    ) -> Result<Vec<Sent>> {
+    ) -> Result<Vec<OutgoingFrame>> {
         let chunk = sources.chunks.at(self.place.after).await?;
-        let mut given = Given::default();
+        let mut given = ReplayedFrames::default();
         for (number, act) in chunk.concerning(&outlet.subscription, threads, self.place.after) {
             for which in frames_for(&outlet.subscription, act, threads) {
                 if self.place.lacks(which, number) {
                     let text = sources.encoder.replayed(number, act, which, now)?;
-                    given.add(Sent::of(which, number, text));
+                    given.add(OutgoingFrame::of(which, number, text));
                 }
             }
             self.place.after = number;
@@ -180,13 +180,13 @@ impl Replay {
 
 /// What one step gives.
 #[derive(Default)]
-struct Given {
-    frames: Vec<Sent>,
+struct ReplayedFrames {
+    frames: Vec<OutgoingFrame>,
     bytes: usize,
 }
 
-impl Given {
-    fn add(&mut self, sent: Sent) {
+impl ReplayedFrames {
+    fn add(&mut self, sent: OutgoingFrame) {
         self.bytes += sent.text.len();
         self.frames.push(sent);
     }

@@ -6,21 +6,21 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::{Manner, SLOW_AFTER, cause};
+use super::connection::{ConnectionOptions, SLOW_AFTER, cause};
 use super::listener::Feed;
-use super::replay::Sent;
-use crate::outlet::Close;
+use super::replay::OutgoingFrame;
+use crate::outlet::CloseReason;
 use crate::outlet::encode::Encoder;
 
 /// What keeps a connection alive, and tells that it is.
 const COMMENT: &[u8] = b":\n\n";
 
 /// A stream and what it is made of.
-struct Events {
+struct EventStream {
     feed: Feed,
     encoder: Encoder,
-    manner: Manner,
-    hello: Option<Sent>,
+    manner: ConnectionOptions,
+    hello: Option<OutgoingFrame>,
     /// When the last piece was given away.
     given: Instant,
     /// When the next comment is due.
@@ -31,12 +31,12 @@ struct Events {
 pub fn events(
     feed: Feed,
     encoder: Encoder,
-    manner: Manner,
+    manner: ConnectionOptions,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static {
     let now = Instant::now();
     let hello = Some(feed.hello(manner.heartbeat.as_secs()));
     let comment = now + manner.heartbeat;
-    let events = Events { feed, encoder, manner, hello, given: now, comment };
+    let events = EventStream { feed, encoder, manner, hello, given: now, comment };
     futures_util::stream::unfold(events, |mut events| async move {
         let piece = events.next().await?;
         events.given = Instant::now();
@@ -44,7 +44,7 @@ pub fn events(
     })
 }
 
-impl Events {
+impl EventStream {
     /// The next piece; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(hello) = self.hello.take() {
@@ -53,7 +53,7 @@ impl Events {
         // Nobody asks for the next piece while the last one waits to be taken.
         let is_behind = self.feed.outlet().is_behind() && !self.feed.is_replaying();
         if is_behind && self.given.elapsed() >= SLOW_AFTER {
-            return Self::over(Close::SlowConsumer);
+            return Self::over(CloseReason::SlowConsumer);
         }
         tokio::select! {
             biased;
@@ -68,17 +68,17 @@ impl Events {
         }
     }
 
-    fn over(close: Close) -> Option<Bytes> {
+    fn over(close: CloseReason) -> Option<Bytes> {
         if let Some(cause) = cause(close) {
             metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
         }
         None
     }
 
-    fn write(&self, frames: &[Sent]) -> Bytes {
+    fn write(&self, frames: &[OutgoingFrame]) -> Bytes {
         let bytes = frames.iter().map(|sent| sent.text.len() + 96).sum();
         let mut out = Vec::with_capacity(bytes);
-        for Sent { kind, cursor, text } in frames {
+        for OutgoingFrame { kind, cursor, text } in frames {
             let (kind, cursor) = (kind.word(), self.encoder.cursor(*cursor));
             write!(out, "event: {kind}\nid: {cursor}\ndata: {text}\n\n")
                 .expect("memory takes what is written");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Caller, Identity};
+use parley_protocol::who::{Identity, Principal};
 use sha2::{Digest, Sha256};
 
 use crate::clock::entropy;
@@ -20,25 +20,25 @@ pub const TICKETS_MAX: usize = 16_384;
 /// Tickets of one identity at a time: 429 `rate_limited`.
 pub const TICKETS_PER_IDENTITY_MAX: usize = 256;
 
-type Hash = [u8; 32];
+type TicketHash = [u8; 32];
 
 struct Ticket {
-    caller: Arc<Caller>,
+    caller: Arc<Principal>,
     expires_at: Millis,
 }
 
 #[derive(Default)]
-struct Held {
-    by_hash: HashMap<Hash, Ticket>,
+struct TicketTable {
+    by_hash: HashMap<TicketHash, Ticket>,
     per_identity: HashMap<Identity, usize>,
 }
 
 /// The tickets that are good.
 #[derive(Default)]
-pub struct Tickets(Mutex<Held>);
+pub struct Tickets(Mutex<TicketTable>);
 
 impl Tickets {
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, TicketTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -46,7 +46,7 @@ impl Tickets {
     ///
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
-    pub fn issue(&self, caller: &Arc<Caller>, now: Millis) -> Result<(String, Millis)> {
+    pub fn issue(&self, caller: &Arc<Principal>, now: Millis) -> Result<(String, Millis)> {
         let mut held = self.held();
         let count = held.per_identity.get(&caller.identity).copied().unwrap_or_default();
         if held.by_hash.len() >= TICKETS_MAX || count >= TICKETS_PER_IDENTITY_MAX {
@@ -74,7 +74,7 @@ impl Tickets {
     }
 
     /// Uses a ticket up; gives who may listen with it, if it was good.
-    pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Caller>> {
+    pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let mut held = self.held();
         let ticket = held.by_hash.remove(&hash(secret))?;
         held.forget(&ticket.caller.identity);
@@ -87,7 +87,7 @@ impl Tickets {
     }
 }
 
-impl Held {
+impl TicketTable {
     fn drop_if(&mut self, is_over: impl Fn(&Ticket) -> bool) {
         let over = self.by_hash.extract_if(|_, ticket| is_over(ticket));
         let over: Vec<Identity> = over.map(|(_, ticket)| ticket.caller.identity.clone()).collect();
@@ -106,7 +106,7 @@ impl Held {
     }
 }
 
-fn hash(secret: &str) -> Hash {
+fn hash(secret: &str) -> TicketHash {
     Sha256::digest(secret.as_bytes()).into()
 }
 
@@ -116,8 +116,8 @@ mod tests {
 
     use parley_protocol::who::{AuthorKind, Rights};
 
-    fn caller(identity: &str, token: u64) -> Arc<Caller> {
-        Arc::new(Caller {
+    fn caller(identity: &str, token: u64) -> Arc<Principal> {
+        Arc::new(Principal {
             token: TokenId(token),
             identity: identity.into(),
             author_kind: AuthorKind::Llm,

@@ -32,10 +32,10 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 
 /// A response on its way out; a refusal's reason stands in its extensions.
-pub type Reply = Response<Body>;
+pub type HttpResponse = Response<Body>;
 
 /// An answer with a body of the given type.
-pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> Reply {
+pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> HttpResponse {
     let mut reply = Response::new(Body::from(body));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, kind);
@@ -43,7 +43,7 @@ pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> Reply {
 }
 
 /// An answer with a body of the given type that is known in pieces.
-pub fn pieces(status: StatusCode, kind: HeaderValue, pieces: Pieces) -> Reply {
+pub fn pieces(status: StatusCode, kind: HeaderValue, pieces: SegmentedBody) -> HttpResponse {
     let mut reply = Response::new(Body::new(pieces));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, kind);
@@ -52,14 +52,14 @@ pub fn pieces(status: StatusCode, kind: HeaderValue, pieces: Pieces) -> Reply {
 
 /// A body of a few pieces, which go to the socket as they are.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct SegmentedBody {
     pieces: std::array::IntoIter<Bytes, PIECES>,
     bytes: u64,
 }
 
 const PIECES: usize = 5;
 
-impl Pieces {
+impl SegmentedBody {
     /// The pieces, one after the other; empty ones are nothing.
     pub fn new(pieces: [Bytes; PIECES]) -> Self {
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
@@ -67,7 +67,7 @@ impl Pieces {
     }
 }
 
-impl hyper::body::Body for Pieces {
+impl hyper::body::Body for SegmentedBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -92,7 +92,7 @@ impl hyper::body::Body for Pieces {
 }
 
 /// 200 with JSON.
-pub fn json(body: impl Into<Bytes>) -> Reply {
+pub fn json(body: impl Into<Bytes>) -> HttpResponse {
     bytes(StatusCode::OK, JSON, body.into())
 }
 
@@ -100,21 +100,21 @@ pub fn json(body: impl Into<Bytes>) -> Reply {
 pub fn stream<E: std::error::Error + Send + Sync + 'static>(
     kind: HeaderValue,
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-) -> Reply {
+) -> HttpResponse {
     let mut reply = Response::new(Body::from_stream(pieces));
     reply.headers_mut().insert(CONTENT_TYPE, kind);
     reply
 }
 
 /// An answer without a body.
-pub fn empty(status: StatusCode) -> Reply {
+pub fn empty(status: StatusCode) -> HttpResponse {
     let mut reply = Response::new(Body::empty());
     *reply.status_mut() = status;
     reply
 }
 
 /// What the forum answered.
-pub fn of_forum(answer: crate::router::Answer) -> Reply {
+pub fn of_forum(answer: crate::router::Answer) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // A remembered refusal is given again as the problem that it was.
     let refused = answer.is_refusal();
@@ -140,7 +140,7 @@ fn reason_of(problem: &[u8]) -> Option<Reason> {
 }
 
 /// The refusal as a problem, with the headers that its reason asks for but `Allow`.
-pub fn refused(refusal: &Refusal) -> Reply {
+pub fn refused(refusal: &Refusal) -> HttpResponse {
     let status = refusal.reason.status();
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut reply = bytes(status, PROBLEM, refusal.to_json().into());
@@ -186,7 +186,7 @@ pub fn share(headers: &mut HeaderMap, origin: HeaderValue) {
 }
 
 /// 304 if the client has the body already, else `reply` with its tag.
-pub fn tagged(mut reply: Reply, tag: &HeaderValue, asked: &HeaderMap) -> Reply {
+pub fn tagged(mut reply: HttpResponse, tag: &HeaderValue, asked: &HeaderMap) -> HttpResponse {
     let own = tag.to_str().unwrap_or_default();
     let known = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let known = known.into_iter().any(|value| manifest::not_modified(value, own));

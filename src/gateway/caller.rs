@@ -58,7 +58,7 @@ const PLACES: usize = 8_192;
 
 /// How often wrong tokens came from where: a bucket an address that fills up again with time,
 /// in a table of fixed size.
-pub struct Failures {
+pub struct WrongTokens {
     key: u64,
     start: Instant,
     /// Milliseconds until one more failure is forgiven.
@@ -69,7 +69,7 @@ pub struct Failures {
     forgiven_at: Box<[AtomicU64]>,
 }
 
-impl Failures {
+impl WrongTokens {
     /// `per_minute` failures a minute, and as many at once.
     pub fn new(per_minute: u64) -> Self {
         Self {
@@ -187,7 +187,7 @@ mod tests {
     /// time forgives. Method: a paused clock.
     #[tokio::test(start_paused = true)]
     async fn failures() {
-        let failures = Failures::new(60);
+        let failures = WrongTokens::new(60);
         let (one, other) = ([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
         for _ in 0..60 {
             assert_eq!(failures.refuse(one).reason, Reason::TokenUnknown);

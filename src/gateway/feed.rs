@@ -16,19 +16,19 @@ use parley_protocol::arguments::Query;
 use parley_protocol::entry::Position;
 use parley_protocol::feed::{QUERY_THREADS_MAX, Scope};
 use parley_protocol::ids::ThreadId;
-use parley_protocol::json::{self, Value};
+use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::text::is_handle;
-use parley_protocol::who::{Caller, Right};
+use parley_protocol::who::{Principal, Right};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::answer::{self, JSON, Reply};
+use super::answer::{self, HttpResponse, JSON};
 use super::http::no_idempotency_key;
-use super::watch::Watched;
-use super::{Asked, Connection, Gateway, accept, caller};
-use crate::feed::connection::{Manner, carry};
+use super::watch::DeadlineStream;
+use super::{Connection, Gateway, RequestContext, accept, caller};
+use crate::feed::connection::{ConnectionOptions, carry};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
 use crate::outlet::Subscription;
@@ -106,7 +106,7 @@ impl<'h> Upgrade<'h> {
     }
 
     /// The answer that the upgrade waits for.
-    fn answer(&self, key: &str) -> Reply {
+    fn answer(&self, key: &str) -> HttpResponse {
         let mut reply = answer::empty(StatusCode::SWITCHING_PROTOCOLS);
         let headers = reply.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -121,7 +121,7 @@ impl<'h> Upgrade<'h> {
 }
 
 /// What the query asks to follow.
-struct Wish {
+struct FeedQuery {
     scope: Scope,
     extension: Option<Arc<str>>,
     threads: Vec<ThreadId>,
@@ -131,10 +131,10 @@ struct Wish {
 
 /// Refuses a query that asks for no feed there could be.
 pub(super) fn check_query(query: &str) -> Result<()> {
-    Wish::read(query).map(drop)
+    FeedQuery::read(query).map(drop)
 }
 
-impl Wish {
+impl FeedQuery {
     fn read(query: &str) -> Result<Self> {
         let mut query = Query::parse(query)?;
         let scope = query.take("scope");
@@ -199,7 +199,7 @@ fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
 
 impl Gateway {
     /// `GET /v1/feed`.
-    pub(super) fn feed(&self, asked: &Asked<'_>) -> Result<Reply> {
+    pub(super) fn feed(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         let head = asked.head;
         let upgrade = Upgrade::of(head);
         let caller = self.listener(asked, upgrade.as_ref())?;
@@ -218,10 +218,10 @@ impl Gateway {
             }
             key = Some(upgrade.key()?);
         }
-        let wish = Wish::read(head.uri.query().unwrap_or_default())?;
+        let wish = FeedQuery::read(head.uri.query().unwrap_or_default())?;
         let since = self.since(&head.headers, &wish, upgrade.is_some())?;
         let feed = self.open(&caller, wish, since)?;
-        let manner = Manner {
+        let manner = ConnectionOptions {
             heartbeat: Duration::from_secs(self.parts.config.feed.heartbeat_seconds),
             message_bytes_max: usize::try_from(self.parts.config.limits.request_bytes_max)
                 .unwrap_or(usize::MAX),
@@ -240,7 +240,11 @@ impl Gateway {
 
     /// Who listens: by token, or by the ticket that the upgrade names, which is used up whatever
     /// becomes of it.
-    fn listener(&self, asked: &Asked<'_>, upgrade: Option<&Upgrade<'_>>) -> Result<Arc<Caller>> {
+    fn listener(
+        &self,
+        asked: &RequestContext<'_>,
+        upgrade: Option<&Upgrade<'_>>,
+    ) -> Result<Arc<Principal>> {
         let now = self.parts.clock.now();
         let tickets = upgrade.into_iter().flat_map(Upgrade::tickets);
         let redeemed: Vec<_> = tickets.map(|ticket| self.tickets.redeem(ticket, now)).collect();
@@ -257,13 +261,18 @@ impl Gateway {
     }
 
     /// Whether the caller's token is still in force.
-    fn is_good(&self, caller: &Caller) -> bool {
+    fn is_good(&self, caller: &Principal) -> bool {
         let record = self.parts.tokens.get(caller.token);
         record.is_some_and(|record| record.is_good(self.parts.clock.now()))
     }
 
     /// The place that the listener has come to, if it names one.
-    fn since(&self, headers: &HeaderMap, wish: &Wish, socket: bool) -> Result<Option<Position>> {
+    fn since(
+        &self,
+        headers: &HeaderMap,
+        wish: &FeedQuery,
+        socket: bool,
+    ) -> Result<Option<Position>> {
         let last = if socket { None } else { headers.get(LAST_EVENT_ID) };
         let last = last.filter(|value| !value.is_empty());
         let since = match last {
@@ -275,7 +284,7 @@ impl Gateway {
         since.map(position).transpose()
     }
 
-    fn open(&self, caller: &Caller, wish: Wish, since: Option<Position>) -> Result<Feed> {
+    fn open(&self, caller: &Principal, wish: FeedQuery, since: Option<Position>) -> Result<Feed> {
         let expires_at = self.parts.tokens.get(caller.token).and_then(|record| record.expires_at);
         let subscription = Subscription {
             participant: caller.participant(wish.extension.as_ref()),
@@ -293,13 +302,13 @@ impl Gateway {
         Ok(feed)
     }
 
-    fn stream(&self, head: &Head, feed: Feed, manner: Manner) -> Reply {
+    fn stream(&self, head: &Head, feed: Feed, manner: ConnectionOptions) -> HttpResponse {
         let body = if head.method == Method::HEAD {
             Body::empty()
         } else {
             Body::from_stream(sse::events(feed, self.parts.sources.encoder.clone(), manner))
         };
-        let mut reply = Reply::new(body);
+        let mut reply = HttpResponse::new(body);
         let headers = reply.headers_mut();
         let kind = HeaderValue::from_static(EVENT_STREAM);
         headers.insert(axum::http::header::CONTENT_TYPE, kind);
@@ -310,7 +319,7 @@ impl Gateway {
     }
 
     /// `POST /v1/feed/tickets`.
-    pub(super) async fn ticket(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+    pub(super) async fn ticket(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let caller = self.caller_with(asked, &[Right::Read])?;
         let body = self.body(asked).await?;
         accept::check_content_type(&asked.head.headers, &["application/json"])?;
@@ -336,7 +345,7 @@ fn check_empty(body: &[u8]) -> Result<()> {
     }
     let value = json::parse(body, NESTING_MAX)
         .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), detail))?;
-    let Value::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
+    let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
     match object.iter().next() {
         None => Ok(()),
         Some((name, _)) => {
@@ -362,7 +371,12 @@ fn check_event_stream(headers: &HeaderMap) -> Result<()> {
 }
 
 /// Carries the feed once the connection is a WebSocket.
-async fn upgraded(on: OnUpgrade, connection: Arc<Connection>, feed: Feed, manner: Manner) {
+async fn upgraded(
+    on: OnUpgrade,
+    connection: Arc<Connection>,
+    feed: Feed,
+    manner: ConnectionOptions,
+) {
     let upgraded: Upgraded = match on.await {
         Ok(upgraded) => upgraded,
         Err(error) => {
@@ -372,7 +386,7 @@ async fn upgraded(on: OnUpgrade, connection: Arc<Connection>, feed: Feed, manner
     };
     let life = connection.life.clone();
     // The bare socket: what the gateway knows of the connection's turns ends here.
-    match upgraded.downcast::<TokioIo<Watched<TcpStream>>>() {
+    match upgraded.downcast::<TokioIo<DeadlineStream<TcpStream>>>() {
         Ok(parts) => {
             let socket = parts.io.into_inner().socket;
             let end = life.end.clone();

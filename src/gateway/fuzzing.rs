@@ -7,12 +7,12 @@ use axum::http::{HeaderMap, HeaderValue, Uri};
 use parley_protocol::refusal::Result;
 
 use super::caller::{self, Bearer};
-use super::host::Hosts;
+use super::host::HostRules;
 use super::request_id::RequestIds;
 use super::{accept, feed, mcp};
 use crate::config::{Config, Network};
 
-pub use super::mcp::fuzzing::{Judged, judged};
+pub use super::mcp::fuzzing::{MessageOutcome, judged};
 
 /// Judges the query of a feed.
 ///
@@ -24,7 +24,7 @@ pub fn feed_query(query: &str) -> Result<()> {
 
 /// What is read out of the headers of a request.
 #[derive(Debug)]
-pub struct Read {
+pub struct ReadHeaders {
     /// The type chosen of those offered.
     pub negotiated: Result<&'static str>,
     /// Whether the type of the body is JSON.
@@ -45,20 +45,20 @@ pub struct Read {
 pub const OFFERED: [&str; 2] = ["application/json", "application/jsonl"];
 
 /// Reads the headers of a request to `uri` as the gateway does.
-pub fn headers(uri: &Uri, headers: &HeaderMap) -> Read {
+pub fn headers(uri: &Uri, headers: &HeaderMap) -> ReadHeaders {
     let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 7467));
     let proxies = [Network::parse("127.0.0.0/8")].map(|proxy| proxy.expect("a block"));
     let token = match caller::bearer(headers) {
         Bearer::Token(token) => Some(token.to_owned()),
         Bearer::None | Bearer::Malformed => None,
     };
-    Read {
+    ReadHeaders {
         negotiated: accept::negotiate(headers, &OFFERED),
         content_type: accept::check_content_type(headers, &["application/json"]),
         is_event: mcp::wants_event(headers),
         token,
         address: caller::address(Ipv4Addr::LOCALHOST.into(), headers, &proxies),
         request_id: RequestIds::default().of(headers),
-        origin: Hosts::new(own, &Config::default()).check(uri, headers),
+        origin: HostRules::new(own, &Config::default()).check(uri, headers),
     }
 }

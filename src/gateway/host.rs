@@ -10,8 +10,8 @@ use axum::http::header::{
 use axum::http::{StatusCode, Uri};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 
-use super::answer::{self, Reply};
-use crate::config::{Authority, Config, Host, Origin};
+use super::answer::{self, HttpResponse};
+use crate::config::{Config, Host, HostPort, WebOrigin};
 
 /// What a browser may send from another origin.
 const HEADERS: HeaderValue = HeaderValue::from_static(
@@ -21,16 +21,16 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 
 /// The rules in force.
 #[derive(Clone, Debug)]
-pub struct Hosts {
+pub struct HostRules {
     own: SocketAddr,
     /// The spellings of the own address that nearly everyone uses, compared without reading them.
     usual: [Box<str>; 2],
     /// `public_url` and `allowed_hosts`.
-    allowed: Vec<Authority>,
-    origins: Vec<Origin>,
+    allowed: Vec<HostPort>,
+    origins: Vec<WebOrigin>,
 }
 
-impl Hosts {
+impl HostRules {
     /// The rules of `config` for a server that listens on `own`.
     pub fn new(own: SocketAddr, config: &Config) -> Self {
         let mut allowed = config.allowed_hosts.clone();
@@ -81,7 +81,7 @@ impl Hosts {
         if self.usual.iter().any(|usual| **usual == *text) {
             return true;
         }
-        let Some(Authority { host, port }) = Authority::parse(text) else { return false };
+        let Some(HostPort { host, port }) = HostPort::parse(text) else { return false };
         match port {
             Some(port) => self.answers(&host, port),
             // Nobody tells whether a proxy before us spoke TLS.
@@ -90,7 +90,7 @@ impl Hosts {
     }
 
     fn origin_is_good(&self, origin: &HeaderValue) -> bool {
-        let Some(origin) = origin.to_str().ok().and_then(Origin::parse) else { return false };
+        let Some(origin) = origin.to_str().ok().and_then(WebOrigin::parse) else { return false };
         let web = matches!(&*origin.scheme, "http" | "https");
         self.origins.contains(&origin) || (web && self.answers(&origin.host, origin.port))
     }
@@ -110,7 +110,7 @@ impl Hosts {
 }
 
 /// The answer to a preflight of an allowed origin.
-pub fn preflight(methods: &[&'static str]) -> Reply {
+pub fn preflight(methods: &[&'static str]) -> HttpResponse {
     let mut reply = answer::empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
     if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
@@ -138,7 +138,7 @@ mod tests {
             ],
             ..Config::default()
         };
-        let hosts = Hosts::new(own.parse().expect("an address"), &config);
+        let hosts = HostRules::new(own.parse().expect("an address"), &config);
         let mut headers = HeaderMap::new();
         headers.insert(HOST, HeaderValue::from_str(host).expect("a header"));
         let origin = origin.map(|one| HeaderValue::from_str(one).expect("a header"));

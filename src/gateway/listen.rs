@@ -22,11 +22,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
-use super::answer::Reply;
-use super::newcomers::Newcomers;
-use super::rounds::Rounds;
-use super::unread::Unread;
-use super::watch::{Watch, Watched};
+use super::answer::HttpResponse;
+use super::newcomers::PendingConnections;
+use super::rounds::PollBudget;
+use super::unread::BareErrors;
+use super::watch::{ConnectionDeadline, DeadlineStream};
 
 /// Bytes of a request's header at most; more is refused with 413.
 const HEADER_BYTES_MAX: usize = 64 << 10;
@@ -43,7 +43,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What ends and what must have ended: one for a server, shared by all that serves.
 #[derive(Clone, Debug, Default)]
-pub struct Life {
+pub struct Lifetime {
     /// Cancelled: finish what is under way, begin nothing.
     pub stop: CancellationToken,
     /// Cancelled: let go at once.
@@ -56,7 +56,7 @@ pub struct Life {
     pub tasks: TaskTracker,
 }
 
-impl Life {
+impl Lifetime {
     /// Finish what is under way, begin nothing.
     pub fn stop(&self) {
         self.ending.store(true, Ordering::Release);
@@ -87,7 +87,7 @@ impl Life {
 
 /// The bounds of connections.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct ConnectionBounds {
     /// Connections at a time.
     pub connections_max: usize,
     /// Within which a request's header must have come.
@@ -104,19 +104,19 @@ pub struct Connection {
     /// The place among the connections; an upgraded socket keeps it.
     pub permit: Arc<OwnedSemaphorePermit>,
     /// The server's life.
-    pub life: Life,
+    pub life: Lifetime,
 }
 
 /// Accepts connections until `life.stop`, and answers their requests with `serve`.
-pub async fn run<S, F>(listener: TcpListener, bounds: Bounds, life: Life, serve: S)
+pub async fn run<S, F>(listener: TcpListener, bounds: ConnectionBounds, life: Lifetime, serve: S)
 where
     S: Fn(Arc<Connection>, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Reply> + Send + 'static,
+    F: Future<Output = HttpResponse> + Send + 'static,
 {
     let places = Arc::new(Semaphore::new(bounds.connections_max));
     let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
-    let mut newcomers = Newcomers::new(bounds.connections_max);
-    let unread = Unread::default();
+    let mut newcomers = PendingConnections::new(bounds.connections_max);
+    let unread = BareErrors::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -148,7 +148,7 @@ where
             let peer = peer.ip().to_canonical();
             let permit = Arc::new(permit);
             let connection = Arc::new(Connection { peer, permit, life: life.clone() });
-            let socket = Watched::new(socket, Arc::clone(&watch), unread.clone());
+            let socket = DeadlineStream::new(socket, Arc::clone(&watch), unread.clone());
             life.tasks.spawn(converse(socket, bounds.header, watch, connection, serve.clone()));
         } else if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
             let answer = unread.answer(&crate::router::overloaded());
@@ -163,14 +163,14 @@ fn is_of_one_connection(error: &std::io::Error) -> bool {
 }
 
 async fn converse<S, F>(
-    socket: Watched<TcpStream>,
+    socket: DeadlineStream<TcpStream>,
     header: Duration,
-    watch: Arc<Watch>,
+    watch: Arc<ConnectionDeadline>,
     connection: Arc<Connection>,
     serve: S,
 ) where
     S: Fn(Arc<Connection>, Request<Incoming>) -> F,
-    F: Future<Output = Reply>,
+    F: Future<Output = HttpResponse>,
 {
     let life = connection.life.clone();
     let io = TokioIo::new(socket);
@@ -185,7 +185,7 @@ async fn converse<S, F>(
                 return Ok::<_, std::convert::Infallible>(reply);
             }
             // A stream is the server's turn until it ends.
-            let ended = Ended(watch);
+            let ended = ResponseGuard(watch);
             Ok(reply.map(|body| Body::new(body.map_frame(move |frame| ended.pass(frame)))))
         }
     });
@@ -196,7 +196,7 @@ async fn converse<S, F>(
         .serve_connection(io, service)
         .with_upgrades();
     let mut http = pin!(http);
-    let rounds = Rounds::default();
+    let rounds = PollBudget::default();
     let mut alarm = pin!(tokio::time::sleep(header));
     let (mut stop, mut end) = (pin!(life.stop.cancelled()), pin!(life.end.cancelled()));
     let (mut stop_armed, mut end_armed, mut stopping) = (false, false, false);
@@ -226,9 +226,9 @@ async fn converse<S, F>(
 }
 
 /// Tells the watch when it is dropped, with the body that it belongs to.
-struct Ended(Arc<Watch>);
+struct ResponseGuard(Arc<ConnectionDeadline>);
 
-impl Ended {
+impl ResponseGuard {
     /// Keeps `self` in the body that passes its frames through here.
     #[expect(clippy::unused_self, reason = "being held is what it is for")]
     fn pass(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
@@ -236,7 +236,7 @@ impl Ended {
     }
 }
 
-impl Drop for Ended {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.0.rest();
     }

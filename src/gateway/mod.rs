@@ -36,36 +36,36 @@ use hyper::body::Incoming;
 use parley_protocol::command::Call;
 use parley_protocol::operation::{Profile, Profiles};
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::{Caller, Right};
+use parley_protocol::who::{Principal, Right};
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 pub use http::metrics_only;
-pub use listen::{Bounds, Connection, Life, run};
+pub use listen::{Connection, ConnectionBounds, Lifetime, run};
 
-use answer::Reply;
-use caller::{Bearer, Failures};
-use host::Hosts;
+use answer::HttpResponse;
+use caller::{Bearer, WrongTokens};
+use host::HostRules;
 use request_id::RequestIds;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::feed::replay::Sources;
+use crate::feed::replay::FeedDeps;
 use crate::feed::tickets::Tickets;
 use crate::journal::tokens::Tokens;
 use crate::router::Forum;
-use crate::telemetry::{Label, Requests};
+use crate::telemetry::{RequestLabel, RequestMetrics};
 
 /// Above this a request is worth a line in the log, if it was not meant to wait.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// What a gateway is made of.
-pub struct Parts {
+pub struct GatewayParts {
     /// The way to the forum.
     pub forum: Forum,
     /// What feeds are made of.
-    pub sources: Arc<Sources>,
+    pub sources: Arc<FeedDeps>,
     /// Who holds which token.
     pub tokens: Arc<Tokens>,
     /// The configuration in force.
@@ -78,15 +78,15 @@ pub struct Parts {
 
 /// Everything that answering needs.
 pub struct Gateway {
-    parts: Parts,
+    parts: GatewayParts,
     profiles: Profiles,
-    hosts: Hosts,
-    failures: Failures,
+    hosts: HostRules,
+    failures: WrongTokens,
     tickets: Tickets,
-    requests: Requests,
+    requests: RequestMetrics,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
-    nobody: Arc<Caller>,
+    nobody: Arc<Principal>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
     /// The OpenAPI document and its tag.
@@ -96,28 +96,28 @@ pub struct Gateway {
 }
 
 /// One request.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestContext<'a> {
     head: &'a Head,
     body: &'a mut Incoming,
     connection: &'a Arc<Connection>,
     /// The origin, if one was sent that is allowed.
     origin: Option<HeaderValue>,
-    label: Label,
+    label: RequestLabel,
     /// Whether it was meant to be held.
     held: bool,
 }
 
 /// What becomes of a request that was read.
-enum Next {
+enum NextStep {
     /// It is answered.
-    Reply(Reply),
+    Reply(HttpResponse),
     /// It waits for its turn and for the disk.
-    Write(Write),
+    Write(PendingWrite),
 }
 
 /// A write that is well-formed, and nothing of the request that it came in.
-struct Write {
-    caller: Arc<Caller>,
+struct PendingWrite {
+    caller: Arc<Principal>,
     call: Call,
     key: Option<Box<str>>,
 }
@@ -129,13 +129,13 @@ pub fn profiles(config: &Config) -> Profiles {
 
 impl Gateway {
     /// A gateway made of these.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: GatewayParts) -> Self {
         Self {
             profiles: profiles(&parts.config),
-            hosts: Hosts::new(parts.address, &parts.config),
-            failures: Failures::new(parts.config.gateway.wrong_tokens_per_minute),
+            hosts: HostRules::new(parts.address, &parts.config),
+            failures: WrongTokens::new(parts.config.gateway.wrong_tokens_per_minute),
             tickets: Tickets::default(),
-            requests: Requests::default(),
+            requests: RequestMetrics::default(),
             ids: RequestIds::default(),
             nobody: Arc::new(http::nobody()),
             manifest_tags: Default::default(),
@@ -146,7 +146,11 @@ impl Gateway {
     }
 
     /// Answers one request; whatever goes wrong, there is an answer.
-    pub async fn serve(&self, connection: Arc<Connection>, request: Request<Incoming>) -> Reply {
+    pub async fn serve(
+        &self,
+        connection: Arc<Connection>,
+        request: Request<Incoming>,
+    ) -> HttpResponse {
         let started = Instant::now();
         let (head, mut body) = request.into_parts();
         let id = self.ids.of(&head.headers);
@@ -158,22 +162,22 @@ impl Gateway {
             thread = Empty,
             outcome = Empty,
         );
-        let mut asked = Asked {
+        let mut asked = RequestContext {
             head: &head,
             body: &mut body,
             connection: &connection,
             origin: None,
-            label: Label::Other,
+            label: RequestLabel::Other,
             held: false,
         };
         let next = match whole(self.answer(&mut asked), &span).await {
             Ok(next) => next,
-            Err(refusal) => Next::Reply(self.refused(&mut asked, &refusal).await),
+            Err(refusal) => NextStep::Reply(self.refused(&mut asked, &refusal).await),
         };
-        let Asked { origin, label, held, .. } = asked;
+        let RequestContext { origin, label, held, .. } = asked;
         let mut reply = match next {
-            Next::Reply(reply) => reply,
-            Next::Write(write) => {
+            NextStep::Reply(reply) => reply,
+            NextStep::Write(write) => {
                 // Whatever holds on to the bytes of the request keeps the connection from reading
                 // into them again: it would take as many more for each write that waits.
                 drop((head, body));
@@ -192,13 +196,13 @@ impl Gateway {
         reply
     }
 
-    async fn write(&self, write: Write) -> Result<Reply> {
-        let Write { caller, call, key } = write;
+    async fn write(&self, write: PendingWrite) -> Result<HttpResponse> {
+        let PendingWrite { caller, call, key } = write;
         self.parts.forum.perform(&caller, call, key.as_deref()).await.map(answer::of_forum)
     }
 
     /// The refusal as an answer, once its sender can take it.
-    async fn refused(&self, asked: &mut Asked<'_>, refusal: &Refusal) -> Reply {
+    async fn refused(&self, asked: &mut RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
         body::drain(asked.body, &asked.head.headers).await;
         let path = asked.head.uri.path();
         let reply = if mcp::is_at(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
@@ -209,7 +213,7 @@ impl Gateway {
         reply
     }
 
-    async fn answer(&self, asked: &mut Asked<'_>) -> Result<Next> {
+    async fn answer(&self, asked: &mut RequestContext<'_>) -> Result<NextStep> {
         let head = asked.head;
         let path = head.uri.path();
         let checked = self.hosts.check(&head.uri, &head.headers);
@@ -221,7 +225,7 @@ impl Gateway {
             if methods.is_empty() {
                 return Err(answer::not_found());
             }
-            return Ok(Next::Reply(host::preflight(&methods)));
+            return Ok(NextStep::Reply(host::preflight(&methods)));
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(asked, endpoint).await,
@@ -235,7 +239,7 @@ impl Gateway {
     }
 
     /// Who calls, if a token was sent.
-    fn caller(&self, asked: &Asked<'_>) -> Result<Option<Arc<Caller>>> {
+    fn caller(&self, asked: &RequestContext<'_>) -> Result<Option<Arc<Principal>>> {
         let headers = &asked.head.headers;
         let known = match caller::bearer(headers) {
             Bearer::None => return Ok(None),
@@ -252,14 +256,14 @@ impl Gateway {
     }
 
     /// 401, or 429 if too many wrong tokens came from there.
-    fn wrong_token(&self, asked: &Asked<'_>) -> Refusal {
+    fn wrong_token(&self, asked: &RequestContext<'_>) -> Refusal {
         let trusted = &self.parts.config.trusted_proxies;
         let headers = &asked.head.headers;
         self.failures.refuse(caller::address(asked.connection.peer, headers, trusted))
     }
 
     /// Who calls, holding all of `rights`.
-    fn caller_with(&self, asked: &Asked<'_>, rights: &[Right]) -> Result<Arc<Caller>> {
+    fn caller_with(&self, asked: &RequestContext<'_>, rights: &[Right]) -> Result<Arc<Principal>> {
         let caller = self.caller(asked)?.ok_or_else(caller::token_missing)?;
         match caller.lacks(rights) {
             Some(right) => Err(Refusal::lacks(right)),
@@ -268,12 +272,12 @@ impl Gateway {
     }
 
     /// The body, of at most `limits.request_bytes_max` bytes.
-    async fn body(&self, asked: &mut Asked<'_>) -> Result<Bytes> {
+    async fn body(&self, asked: &mut RequestContext<'_>) -> Result<Bytes> {
         self.body_up_to(asked, self.parts.config.limits.request_bytes_max).await
     }
 
     /// The body, of at most `bytes_max` bytes.
-    async fn body_up_to(&self, asked: &mut Asked<'_>, bytes_max: u64) -> Result<Bytes> {
+    async fn body_up_to(&self, asked: &mut RequestContext<'_>, bytes_max: u64) -> Result<Bytes> {
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
         body::read(asked.body, bytes_max, within).await
     }
@@ -292,7 +296,7 @@ fn whole<T>(
 }
 
 /// `reply`, which ends its connection if the server stops.
-fn closing(mut reply: Reply, refusal: &Refusal) -> Reply {
+fn closing(mut reply: HttpResponse, refusal: &Refusal) -> HttpResponse {
     if refusal.reason == Reason::ShuttingDown {
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -300,7 +304,13 @@ fn closing(mut reply: Reply, refusal: &Refusal) -> Reply {
 }
 
 /// Says in span and log what became of a request.
-fn tell(span: &Span, reply: &Reply, label: Label, reason: Option<Reason>, slow: Option<Duration>) {
+fn tell(
+    span: &Span,
+    reply: &HttpResponse,
+    label: RequestLabel,
+    reason: Option<Reason>,
+    slow: Option<Duration>,
+) {
     let outcome = reason.map_or("ok", Reason::word);
     span.record("operation", label.word());
     span.record("outcome", outcome);

@@ -5,24 +5,24 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::listen::Bounds;
-use super::watch::Watch;
+use super::listen::ConnectionBounds;
+use super::watch::ConnectionDeadline;
 
 /// Those that have said nothing, the longest silent first.
-pub struct Newcomers {
-    waiting: VecDeque<Arc<Watch>>,
+pub struct PendingConnections {
+    waiting: VecDeque<Arc<ConnectionDeadline>>,
     /// Beyond so many, those that are new no more are cleared out.
     max: usize,
 }
 
-impl Newcomers {
+impl PendingConnections {
     /// Nobody yet, where there are `connections_max` places.
     pub fn new(connections_max: usize) -> Self {
         Self { waiting: VecDeque::new(), max: connections_max.saturating_mul(2).max(16) }
     }
 
     /// The watch of one that has just come.
-    pub fn arrive(&mut self, bounds: &Bounds) -> Arc<Watch> {
+    pub fn arrive(&mut self, bounds: &ConnectionBounds) -> Arc<ConnectionDeadline> {
         while self.waiting.front().is_some_and(|watch| !is_new(watch)) {
             self.waiting.pop_front();
         }
@@ -30,7 +30,7 @@ impl Newcomers {
             // Each that stays holds a place, so at least half of them go.
             self.waiting.retain(is_new);
         }
-        let watch = Watch::new(bounds.header, bounds.idle);
+        let watch = ConnectionDeadline::new(bounds.header, bounds.idle);
         self.waiting.push_back(Arc::clone(&watch));
         watch
     }
@@ -48,6 +48,6 @@ impl Newcomers {
 }
 
 /// Whether the connection is there and its first request is not.
-fn is_new(watch: &Arc<Watch>) -> bool {
+fn is_new(watch: &Arc<ConnectionDeadline>) -> bool {
     Arc::strong_count(watch) > 1 && watch.is_new()
 }

@@ -22,33 +22,33 @@ const WOKEN: u8 = 2;
 
 /// How one future is polled, for as long as it lives.
 #[derive(Debug)]
-pub struct Rounds {
-    wakes: Arc<Wakes>,
+pub struct PollBudget {
+    wakes: Arc<WakeCounter>,
     waker: Waker,
 }
 
 #[derive(Debug, Default)]
-struct Wakes {
+struct WakeCounter {
     state: AtomicU8,
     task: AtomicWaker,
 }
 
-impl Default for Rounds {
+impl Default for PollBudget {
     fn default() -> Self {
-        let wakes = Arc::<Wakes>::default();
+        let wakes = Arc::<WakeCounter>::default();
         let waker = Waker::from(Arc::clone(&wakes));
         Self { wakes, waker }
     }
 }
 
-impl Rounds {
+impl PollBudget {
     /// Polls `future` until it is ready, or pending with nobody having woken it meanwhile.
     pub fn poll<F: Future>(
         &self,
         mut future: Pin<&mut F>,
         context: &mut Context<'_>,
     ) -> Poll<F::Output> {
-        let Wakes { state, task } = &*self.wakes;
+        let WakeCounter { state, task } = &*self.wakes;
         task.register(context.waker());
         for _ in 0..ROUNDS_MAX {
             // What woke it until now is seen by the poll that follows.
@@ -69,7 +69,7 @@ impl Rounds {
     }
 }
 
-impl Wake for Wakes {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -91,15 +91,15 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     #[derive(Default)]
-    struct Count(AtomicUsize);
+    struct CountingWaker(AtomicUsize);
 
-    impl Wake for Count {
+    impl Wake for CountingWaker {
         fn wake(self: Arc<Self>) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    impl Count {
+    impl CountingWaker {
         fn get(&self) -> usize {
             self.0.load(Ordering::Relaxed)
         }
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn again_at_once() {
         for (wakes, polls, told) in [(0, 1, 0), (3, 4, 0), (100, ROUNDS_MAX, 1)] {
-            let count = Arc::<Count>::default();
+            let count = Arc::<CountingWaker>::default();
             let waker = Waker::from(Arc::clone(&count));
             let mut polled = 0;
             let future = poll_fn(|context| {
@@ -121,7 +121,7 @@ mod tests {
                 Poll::<()>::Pending
             });
             let mut future = pin!(future);
-            let rounds = Rounds::default();
+            let rounds = PollBudget::default();
             let context = &mut Context::from_waker(&waker);
             assert!(rounds.poll(future.as_mut(), context).is_pending());
             assert_eq!(count.get(), told);
@@ -133,10 +133,10 @@ mod tests {
     /// over several polls.
     #[test]
     fn woken_from_without() {
-        let count = Arc::<Count>::default();
+        let count = Arc::<CountingWaker>::default();
         let waker = Waker::from(Arc::clone(&count));
         let mut kept: Option<Waker> = None;
-        let rounds = Rounds::default();
+        let rounds = PollBudget::default();
         for told in 0..3 {
             let mut future = pin!(poll_fn(|context| {
                 kept = Some(context.waker().clone());

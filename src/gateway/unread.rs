@@ -17,9 +17,9 @@ const OWN_MARK: &[u8] = b"content-type";
 
 /// Names what could not be read; one for all connections of a listener.
 #[derive(Clone, Default)]
-pub struct Unread(Arc<RequestIds>);
+pub struct BareErrors(Arc<RequestIds>);
 
-impl Unread {
+impl BareErrors {
     /// What goes out in the place of `bytes`, if they are a bare error of the library.
     ///
     /// Too large a header, or too long a target, is 413 like any request that is too large: there
@@ -72,7 +72,7 @@ mod tests {
     /// Goal: only what the library says by itself is replaced. Method: a row an answer.
     #[test]
     fn bare_answers() {
-        let unread = Unread::default();
+        let unread = BareErrors::default();
         let bare = "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         for (text, status) in [
             (format!("HTTP/1.1 431 Request Header Fields Too Large{bare}"), Some("413")),

@@ -17,7 +17,7 @@ use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::unread::Unread;
+use super::unread::BareErrors;
 
 const RESTS: u64 = 0;
 const HEADER: u64 = 1;
@@ -38,7 +38,7 @@ const LEAVE_BYTES_MAX: usize = 8 << 20;
 /// The state of one connection. Nearly everything happens in the connection's own task; the
 /// atomics are there because a future that crosses threads must be `Send`.
 #[derive(Debug)]
-pub struct Watch {
+pub struct ConnectionDeadline {
     start: Instant,
     header: Duration,
     idle: Duration,
@@ -52,7 +52,7 @@ pub struct Watch {
     task: AtomicWaker,
 }
 
-impl Watch {
+impl ConnectionDeadline {
     /// A new connection, whose first header is awaited.
     pub fn new(header: Duration, idle: Duration) -> Arc<Self> {
         Arc::new(Self {
@@ -155,26 +155,26 @@ impl Watch {
 
 /// A socket that tells its watch what it sees, and says in the gateway's own form what the HTTP
 /// library would say in a bare one.
-pub struct Watched<S> {
+pub struct DeadlineStream<S> {
     /// The socket.
     pub socket: S,
-    watch: Arc<Watch>,
-    unread: Unread,
+    watch: Arc<ConnectionDeadline>,
+    unread: BareErrors,
     /// What is said last, once something came that is no request.
-    last: Option<Box<Last>>,
+    last: Option<Box<FinalBytes>>,
 }
 
 /// The last words of a connection, and what is dropped after them.
-struct Last {
+struct FinalBytes {
     bytes: Vec<u8>,
     written: usize,
     is_shut: bool,
     dropped: usize,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
     /// Watches `socket`.
-    pub fn new(socket: S, watch: Arc<Watch>, unread: Unread) -> Self {
+    pub fn new(socket: S, watch: Arc<ConnectionDeadline>, unread: BareErrors) -> Self {
         Self { socket, watch, unread, last: None }
     }
 
@@ -186,8 +186,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
     ) -> Option<Poll<io::Result<usize>>> {
         if self.last.is_none() {
             let instead = self.unread.instead_of(bytes)?;
-            self.last =
-                Some(Box::new(Last { bytes: instead, written: 0, is_shut: false, dropped: 0 }));
+            self.last = Some(Box::new(FinalBytes {
+                bytes: instead,
+                written: 0,
+                is_shut: false,
+                dropped: 0,
+            }));
             self.watch.enter(LEAVES);
         }
         let last = self.last.as_mut()?;
@@ -226,7 +230,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for DeadlineStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -241,7 +245,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

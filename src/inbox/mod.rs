@@ -14,17 +14,17 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 use tokio::sync::Notify;
 
 use crate::interference::{Interference, give_way};
-use crate::outlet::told::Told;
-use crate::outlet::{Close, Outlet};
+use crate::outlet::told::Publication;
+use crate::outlet::{CloseReason, Subscriber};
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
 pub const MAILBOX_MAX: usize = 16_384;
 
 /// Someone who listens to an inbox.
 #[derive(Clone)]
-pub enum Listener {
+pub enum InboxListener {
     /// A feed.
-    Feed(Arc<Outlet>),
+    Feed(Arc<Subscriber>),
     /// A held `read_inbox`, woken when something new waits.
     Held {
         /// Woken.
@@ -34,7 +34,7 @@ pub enum Listener {
     },
 }
 
-impl Listener {
+impl InboxListener {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Feed(one), Self::Feed(two)) => Arc::ptr_eq(one, two),
@@ -52,7 +52,7 @@ impl Listener {
         }
     }
 
-    fn tell(&self, participant: &Participant, told: &Arc<Told>) {
+    fn tell(&self, participant: &Participant, told: &Arc<Publication>) {
         let Some(frame) = turn_frame(told.act(), participant, self.anyone()) else {
             return;
         };
@@ -63,7 +63,7 @@ impl Listener {
         }
     }
 
-    fn cut(&self, why: Close) {
+    fn cut(&self, why: CloseReason) {
         match self {
             Self::Feed(outlet) => outlet.close(why),
             Self::Held { notify, .. } => notify.notify_one(),
@@ -72,15 +72,15 @@ impl Listener {
 }
 
 /// What an inbox actor is sent.
-pub enum Message {
+pub enum InboxMessage {
     /// A listener joins.
-    Join(Listener),
+    Join(InboxListener),
     /// A listener leaves.
-    Leave(Listener),
+    Leave(InboxListener),
     /// An act that may concern the participant.
-    Tell(Arc<Told>),
+    Tell(Arc<Publication>),
     /// How far the hub has looked, for one feed, behind all that was told before.
-    Mark(Arc<Outlet>, u64),
+    Mark(Arc<Subscriber>, u64),
 }
 
 /// The actor of one participant's inbox.
@@ -92,23 +92,23 @@ struct InboxActor {
 }
 
 impl Actor for InboxActor {
-    type Msg = Message;
-    type State = Vec<Listener>;
+    type Msg = InboxMessage;
+    type State = Vec<InboxListener>;
     type Arguments = ();
 
     async fn pre_start(
         &self,
-        _myself: ActorRef<Message>,
+        _myself: ActorRef<InboxMessage>,
         (): (),
-    ) -> Result<Vec<Listener>, ActorProcessingErr> {
+    ) -> Result<Vec<InboxListener>, ActorProcessingErr> {
         Ok(Vec::new())
     }
 
     async fn handle(
         &self,
-        _myself: ActorRef<Message>,
-        message: Message,
-        listeners: &mut Vec<Listener>,
+        _myself: ActorRef<InboxMessage>,
+        message: InboxMessage,
+        listeners: &mut Vec<InboxListener>,
     ) -> Result<(), ActorProcessingErr> {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         if let Some(interference) = &self.interference {
@@ -116,14 +116,14 @@ impl Actor for InboxActor {
             give_way(self.interference.as_ref()).await;
         }
         match message {
-            Message::Join(listener) => listeners.push(listener),
-            Message::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
-            Message::Tell(told) => {
+            InboxMessage::Join(listener) => listeners.push(listener),
+            InboxMessage::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
+            InboxMessage::Tell(told) => {
                 for listener in listeners.iter() {
                     listener.tell(&self.participant, &told);
                 }
             }
-            Message::Mark(outlet, looked) => outlet.mark(looked),
+            InboxMessage::Mark(outlet, looked) => outlet.mark(looked),
         }
         Ok(())
     }
@@ -132,41 +132,41 @@ impl Actor for InboxActor {
 /// The inboxes that are awake. Cheap to clone.
 #[derive(Clone)]
 pub struct Inboxes {
-    registry: Arc<Mutex<Registry>>,
+    registry: Arc<Mutex<InboxRegistry>>,
     supervisor: ActorCell,
     /// Tests only.
     interference: Option<Arc<dyn Interference>>,
 }
 
 #[derive(Default)]
-struct Registry {
+struct InboxRegistry {
     /// In order: it decides who is told first of a question to anyone.
-    awake: BTreeMap<Participant, Awake>,
+    awake: BTreeMap<Participant, ActiveInbox>,
     participants: HashMap<ActorId, Participant>,
 }
 
-struct Awake {
-    actor: ActorRef<Message>,
+struct ActiveInbox {
+    actor: ActorRef<InboxMessage>,
     waiting: Arc<AtomicUsize>,
-    listeners: Vec<Listener>,
+    listeners: Vec<InboxListener>,
     /// How many of them listen for questions to anyone.
     board: usize,
 }
 
-impl Awake {
+impl ActiveInbox {
     /// Sends.
     ///
     /// # Errors
     /// Why its listeners are to be cut: the mailbox is full, or the actor is no more.
-    fn send(&self, message: Message) -> Result<(), Close> {
+    fn send(&self, message: InboxMessage) -> Result<(), CloseReason> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAILBOX_MAX {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(Close::SlowConsumer);
+            return Err(CloseReason::SlowConsumer);
         }
-        self.actor.send_message(message).map_err(|_| Close::Failed)
+        self.actor.send_message(message).map_err(|_| CloseReason::Failed)
     }
 
-    fn cut(&self, why: Close) {
+    fn cut(&self, why: CloseReason) {
         for listener in &self.listeners {
             listener.cut(why);
         }
@@ -179,8 +179,8 @@ impl Inboxes {
     /// # Errors
     /// If the supervisor does not start.
     pub async fn start() -> Result<Self, ractor::SpawnErr> {
-        let registry = Arc::<Mutex<Registry>>::default();
-        let (supervisor, _) = Actor::spawn(None, Supervisor, Arc::clone(&registry)).await?;
+        let registry = Arc::<Mutex<InboxRegistry>>::default();
+        let (supervisor, _) = Actor::spawn(None, InboxSupervisor, Arc::clone(&registry)).await?;
         Ok(Self { registry, supervisor: supervisor.get_cell(), interference: None })
     }
 
@@ -189,39 +189,39 @@ impl Inboxes {
         Self { interference, ..self }
     }
 
-    fn registry(&self) -> MutexGuard<'_, Registry> {
+    fn registry(&self) -> MutexGuard<'_, InboxRegistry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A feed joins the inbox of its participant, waking it if need be.
-    pub fn join(&self, outlet: &Arc<Outlet>) {
+    pub fn join(&self, outlet: &Arc<Subscriber>) {
         let participant = &outlet.subscription.participant;
-        self.listen(participant, Listener::Feed(Arc::clone(outlet)));
+        self.listen(participant, InboxListener::Feed(Arc::clone(outlet)));
     }
 
     /// A feed leaves; the last one lets the inbox sleep.
-    pub fn leave(&self, outlet: &Arc<Outlet>) {
+    pub fn leave(&self, outlet: &Arc<Subscriber>) {
         let participant = &outlet.subscription.participant;
-        self.forget(participant, &Listener::Feed(Arc::clone(outlet)));
+        self.forget(participant, &InboxListener::Feed(Arc::clone(outlet)));
     }
 
     /// Someone listens to the inbox of `participant`.
-    pub fn listen(&self, participant: &Participant, listener: Listener) {
+    pub fn listen(&self, participant: &Participant, listener: InboxListener) {
         let mut registry = self.registry();
         if !registry.awake.contains_key(participant) && !self.wake(&mut registry, participant) {
-            return listener.cut(Close::Failed);
+            return listener.cut(CloseReason::Failed);
         }
         if let Some(awake) = registry.awake.get_mut(participant) {
             awake.board += usize::from(listener.anyone());
             awake.listeners.push(listener.clone());
-            if let Err(why) = awake.send(Message::Join(listener.clone())) {
+            if let Err(why) = awake.send(InboxMessage::Join(listener.clone())) {
                 listener.cut(why);
             }
         }
     }
 
     /// A listener that has gone.
-    pub fn forget(&self, participant: &Participant, listener: &Listener) {
+    pub fn forget(&self, participant: &Participant, listener: &InboxListener) {
         let mut registry = self.registry();
         let Some(awake) = registry.awake.get_mut(participant) else {
             return;
@@ -236,12 +236,12 @@ impl Inboxes {
             registry.sleep(participant);
         } else {
             // If it takes nothing any more its listeners are on their way out too.
-            let _ = awake.send(Message::Leave(listener.clone()));
+            let _ = awake.send(InboxMessage::Leave(listener.clone()));
         }
     }
 
     /// Listens again, where the inbox was put to sleep meanwhile because it failed.
-    pub fn renew(&self, participant: &Participant, listener: &Listener) {
+    pub fn renew(&self, participant: &Participant, listener: &InboxListener) {
         let is_there = self
             .registry()
             .awake
@@ -252,7 +252,7 @@ impl Inboxes {
         }
     }
 
-    fn wake(&self, registry: &mut Registry, participant: &Participant) -> bool {
+    fn wake(&self, registry: &mut InboxRegistry, participant: &Participant) -> bool {
         let waiting = Arc::new(AtomicUsize::new(0));
         let inbox = InboxActor {
             participant: participant.clone(),
@@ -265,22 +265,22 @@ impl Inboxes {
             return false;
         };
         registry.participants.insert(actor.get_id(), participant.clone());
-        let awake = Awake { actor, waiting, listeners: Vec::new(), board: 0 };
+        let awake = ActiveInbox { actor, waiting, listeners: Vec::new(), board: 0 };
         registry.awake.insert(participant.clone(), awake);
         metrics::gauge!("parley_inboxes_resident").set(registry.awake.len() as f64);
         true
     }
 
     /// Casts an act to the inboxes that it may concern.
-    pub fn tell(&self, told: &Arc<Told>) {
+    pub fn tell(&self, told: &Arc<Publication>) {
         let mut registry = self.registry();
         if registry.awake.is_empty() {
             return;
         }
         let anyone = concerns_anyone(told);
         let mut cut = Vec::new();
-        let mut send = |participant: &Participant, awake: &Awake| {
-            if let Err(why) = awake.send(Message::Tell(Arc::clone(told))) {
+        let mut send = |participant: &Participant, awake: &ActiveInbox| {
+            if let Err(why) = awake.send(InboxMessage::Tell(Arc::clone(told))) {
                 awake.cut(why);
                 cut.push(participant.clone());
             }
@@ -303,11 +303,11 @@ impl Inboxes {
     }
 
     /// Tells this feed how far the hub has looked, behind all that it was told before.
-    pub fn mark(&self, outlet: &Arc<Outlet>, looked: u64) {
+    pub fn mark(&self, outlet: &Arc<Subscriber>, looked: u64) {
         let registry = self.registry();
         if let Some(awake) = registry.awake.get(&outlet.subscription.participant) {
             // It is no loss: a feed that is told much needs no mark.
-            let _ = awake.send(Message::Mark(Arc::clone(outlet), looked));
+            let _ = awake.send(InboxMessage::Mark(Arc::clone(outlet), looked));
         }
     }
 
@@ -322,7 +322,7 @@ impl Inboxes {
     }
 }
 
-impl Registry {
+impl InboxRegistry {
     fn sleep(&mut self, participant: &Participant) {
         if let Some(awake) = self.awake.remove(participant) {
             let _ = awake.actor.drain();
@@ -333,12 +333,12 @@ impl Registry {
 
 /// Supervises the inbox actors: one that fails is forgotten and its listeners are cut; they resume
 /// from their cursors and miss nothing.
-struct Supervisor;
+struct InboxSupervisor;
 
-impl Actor for Supervisor {
+impl Actor for InboxSupervisor {
     type Msg = ();
-    type State = Arc<Mutex<Registry>>;
-    type Arguments = Arc<Mutex<Registry>>;
+    type State = Arc<Mutex<InboxRegistry>>;
+    type Arguments = Arc<Mutex<InboxRegistry>>;
 
     async fn pre_start(
         &self,
@@ -368,7 +368,7 @@ impl Actor for Supervisor {
             let same = registry.awake.get(&participant).is_some_and(|it| it.actor.get_id() == id);
             if same {
                 if let Some(awake) = registry.awake.get(&participant) {
-                    awake.cut(Close::Failed);
+                    awake.cut(CloseReason::Failed);
                 }
                 registry.sleep(&participant);
             }
@@ -379,7 +379,7 @@ impl Actor for Supervisor {
 
 /// The participants whose directed turn an act may change, as inboxes are found: each due one,
 /// and the bare line of it.
-fn directed(told: &Told) -> impl Iterator<Item = Participant> {
+fn directed(told: &Publication) -> impl Iterator<Item = Participant> {
     let act = told.act();
     let now = act.awaiting.as_ref().filter(|_| act.awaiting_set);
     let both = [now, act.awaiting_was.as_ref()];
@@ -397,7 +397,7 @@ fn directed(told: &Told) -> impl Iterator<Item = Participant> {
 }
 
 /// Whether an act puts a question to anyone, or settles one.
-fn concerns_anyone(told: &Told) -> bool {
+fn concerns_anyone(told: &Publication) -> bool {
     let act = told.act();
     let set = act.awaiting_set.then_some(act.awaiting.as_ref()).flatten();
     let both = [set, act.awaiting_was.as_ref()];

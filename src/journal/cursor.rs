@@ -12,7 +12,7 @@ use parley_protocol::entry::Position;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use siphasher::sip::SipHasher24;
 
-use super::archive::Meta;
+use super::archive::ArchiveMeta;
 use super::view::Views;
 
 /// Characters of the longest cursor: three numbers, the tag, the dots.
@@ -23,11 +23,11 @@ const CURSOR: u8 = 0;
 const LIST: u8 = 1;
 
 /// The texts of cursors, without a word on whether they are still good.
-pub(super) struct Tags {
+pub(super) struct CursorTags {
     key: [u8; 16],
 }
 
-impl Tags {
+impl CursorTags {
     pub(super) fn new(key: [u8; 16]) -> Self {
         Self { key }
     }
@@ -90,7 +90,7 @@ fn joined(numbers: &[u64], tag: u64) -> String {
 
 /// Gives cursors and reads them back.
 pub struct Cursors {
-    tags: Tags,
+    tags: CursorTags,
     era: u64,
     past: Vec<(u64, Position)>,
     views: Arc<Views>,
@@ -104,8 +104,13 @@ impl fmt::Debug for Cursors {
 
 impl Cursors {
     /// Cursors with the key and the eras of `meta`; `views` says what can be read now.
-    pub fn new(meta: &Meta, views: Arc<Views>) -> Self {
-        Self { tags: Tags::new(meta.cursor_key), era: meta.era, past: meta.past.clone(), views }
+    pub fn new(meta: &ArchiveMeta, views: Arc<Views>) -> Self {
+        Self {
+            tags: CursorTags::new(meta.cursor_key),
+            era: meta.era,
+            past: meta.past.clone(),
+            views,
+        }
     }
 
     /// The cursor of `position`, good in an inbox, a thread, events and a feed.

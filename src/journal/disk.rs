@@ -48,9 +48,9 @@ pub trait Disk: Debug + Send + Sync + 'static {
 
 /// A file as [`Disk`] gives it, as the database takes it.
 #[derive(Debug)]
-pub struct Boxed(pub Box<dyn StorageBackend>);
+pub struct BoxedFile(pub Box<dyn StorageBackend>);
 
-impl StorageBackend for Boxed {
+impl StorageBackend for BoxedFile {
     fn len(&self) -> io::Result<u64> {
         self.0.len()
     }

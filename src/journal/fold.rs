@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parley_protocol::thread::Thread;
 
-use super::archive::{Archive, Sync, damaged};
+use super::archive::{Archive, SyncMode, damaged};
 use super::error::StoreError;
 use super::view::Views;
 use crate::clock::{Clock, Stopwatch};
@@ -37,7 +37,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 const CLOSING_ATTEMPTS: u32 = 3;
 
 /// What the folder needs from outside.
-pub struct Around {
+pub struct ArchiverDeps {
     /// Where the views are kept.
     pub views: Arc<Views>,
     /// The clock that ages the outcomes remembered.
@@ -54,8 +54,8 @@ pub struct Around {
 }
 
 /// Folds the tail into the archive.
-pub struct Folder {
-    around: Around,
+pub struct Archiver {
+    around: ArchiverDeps,
     /// `None` while it cannot be opened.
     archive: Option<Archive>,
     /// What is read meanwhile, and never folded into.
@@ -66,9 +66,9 @@ pub struct Folder {
     since_sync: Stopwatch,
 }
 
-impl Folder {
+impl Archiver {
     /// A folder that goes on from what `archive` holds.
-    pub fn new(around: Around, archive: Archive) -> Self {
+    pub fn new(around: ArchiverDeps, archive: Archive) -> Self {
         let since_sync = around.clock.stopwatch();
         Self {
             around,
@@ -100,7 +100,7 @@ impl Folder {
     /// Folds everything and makes it durable.
     ///
     /// # Errors
-    /// As [`Folder::step`].
+    /// As [`Archiver::step`].
     pub fn finish(&mut self) -> Result<(), StoreError> {
         while self.step_with(true)? {}
         Ok(())
@@ -169,7 +169,7 @@ impl Folder {
         let backlog = views.backlog();
         let last = all && slice.len() == backlog.waiting;
         let is_durable = last || self.is_sync_due(slice.len() + backlog.unsynced);
-        let sync = if is_durable { Sync::Durable } else { Sync::Later };
+        let sync = if is_durable { SyncMode::Durable } else { SyncMode::Later };
         let upto = slice.last().map_or(backlog.archived_upto, |committed| committed.number);
         let snapshots = self.take_snapshots(upto, backlog.last);
         let has_to_sync = is_durable && backlog.unsynced > 0;
@@ -221,8 +221,8 @@ impl Folder {
     }
 
     /// Fits the next slice to the work that this one was.
-    fn adapt(&mut self, seconds: f64, is_full: bool, sync: Sync) {
-        if sync == Sync::Durable {
+    fn adapt(&mut self, seconds: f64, is_full: bool, sync: SyncMode) {
+        if sync == SyncMode::Durable {
             return;
         }
         if seconds > SLICE_SECONDS {

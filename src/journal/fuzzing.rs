@@ -3,8 +3,8 @@
 
 use std::io::Cursor;
 
-use super::backup::frames::{Reader, Writer};
-use super::cursor::Tags;
+use super::backup::frames::{FrameReader, FrameWriter};
+use super::cursor::CursorTags;
 use super::error::StoreError;
 use super::log::chunk::{ChunkReader, ChunkWriter};
 
@@ -53,22 +53,22 @@ pub fn write_log_row(row: &LogRow) -> (u64, Vec<u8>) {
 
 /// The numbers of a cursor's text, if it is one under this key: position and era.
 pub fn read_cursor(key: [u8; 16], text: &str) -> Option<[u64; 2]> {
-    Tags::new(key).read(text)
+    CursorTags::new(key).read(text)
 }
 
 /// The text of a cursor with these numbers.
 pub fn write_cursor(key: [u8; 16], numbers: [u64; 2]) -> String {
-    Tags::new(key).write(numbers)
+    CursorTags::new(key).write(numbers)
 }
 
 /// The numbers of the cursor of a list: place, position and era.
 pub fn read_list_cursor(key: [u8; 16], kind: &str, text: &str) -> Option<[u64; 3]> {
-    Tags::new(key).read_list(kind, text)
+    CursorTags::new(key).read_list(kind, text)
 }
 
 /// The text of the cursor of a list with these numbers.
 pub fn write_list_cursor(key: [u8; 16], kind: &str, numbers: [u64; 3]) -> String {
-    Tags::new(key).write_list(kind, numbers)
+    CursorTags::new(key).write_list(kind, numbers)
 }
 
 /// A row of a copy: its section, its key and its value.
@@ -79,7 +79,7 @@ pub type CopyRow = (String, Vec<u8>, Vec<u8>);
 /// # Errors
 /// What `restore` says of it.
 pub fn read_copy(bytes: &[u8]) -> Result<Vec<CopyRow>, StoreError> {
-    let mut reader = Reader::of("copy".to_owned(), Box::new(Cursor::new(bytes.to_vec())))?;
+    let mut reader = FrameReader::of("copy".to_owned(), Box::new(Cursor::new(bytes.to_vec())))?;
     let mut rows = Vec::new();
     while let Some(section) = reader.section()?.map(str::to_owned) {
         while let Some((key, value)) = reader.row_of(&section)? {
@@ -91,7 +91,7 @@ pub fn read_copy(bytes: &[u8]) -> Result<Vec<CopyRow>, StoreError> {
 
 /// A copy of `frames` as they are, under the right digest.
 pub fn seal_copy(frames: &[u8]) -> Vec<u8> {
-    let mut writer = Writer::default();
+    let mut writer = FrameWriter::default();
     let mut bytes = writer.begin();
     bytes.extend_from_slice(writer.sealed(frames));
     bytes.extend(writer.end());
@@ -100,7 +100,7 @@ pub fn seal_copy(frames: &[u8]) -> Vec<u8> {
 
 /// The copy of these rows.
 pub fn write_copy(rows: &[CopyRow]) -> Vec<u8> {
-    let mut writer = Writer::default();
+    let mut writer = FrameWriter::default();
     let mut bytes = writer.begin();
     for rows in rows.chunk_by(|one, other| one.0 == other.0) {
         let mut next = rows.iter();

@@ -11,7 +11,7 @@ use super::Lease;
 
 /// A lease as its giver remembers it.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldLease {
     epoch: u64,
     /// `None` until the first act under it.
     next_seq: Option<u64>,
@@ -21,7 +21,7 @@ struct Held {
 #[derive(Debug, Default)]
 pub struct Leases {
     last_epoch: u64,
-    held: HashMap<ThreadId, Held>,
+    held: HashMap<ThreadId, HeldLease>,
 }
 
 impl Leases {
@@ -29,7 +29,7 @@ impl Leases {
     pub fn acquire(&mut self, thread: ThreadId) -> Lease {
         self.last_epoch += 1;
         let epoch = self.last_epoch;
-        self.held.insert(thread, Held { epoch, next_seq: None });
+        self.held.insert(thread, HeldLease { epoch, next_seq: None });
         Lease { thread, epoch }
     }
 

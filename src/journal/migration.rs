@@ -9,7 +9,7 @@ use redb::{Builder, Database, ReadableDatabase, WriteTransaction};
 
 use super::archive;
 use super::calm::{calmly, open_database};
-use super::disk::{Boxed, Disk};
+use super::disk::{BoxedFile, Disk};
 use super::error::StoreError;
 use super::log::backend::Overlay;
 use super::log::{self, parse_name};
@@ -23,44 +23,44 @@ const CACHE_BYTES: usize = 16 << 20;
 
 /// What makes the next format out of one: everything but the version itself, which is written
 /// after the last step.
-pub type Step = fn(&WriteTransaction) -> Result<(), StoreError>;
+pub type MigrationStep = fn(&WriteTransaction) -> Result<(), StoreError>;
 
 /// The steps of one kind of file, each from one format to the next.
 #[derive(Clone, Copy, Debug)]
-pub struct Steps {
+pub struct MigrationSteps {
     /// The format that the first step begins with.
     pub from: u32,
     /// The steps, in order; the last one ends with the present format.
-    pub steps: &'static [Step],
+    pub steps: &'static [MigrationStep],
 }
 
 /// The steps of all kinds of files.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {
     /// Of the archive.
-    pub archive: Steps,
+    pub archive: MigrationSteps,
     /// Of each segment of the log.
-    pub log: Steps,
+    pub log: MigrationSteps,
     /// Of the tokens.
-    pub tokens: Steps,
+    pub tokens: MigrationSteps,
 }
 
 /// What this version migrates: nothing yet, there is one format of each kind so far.
 pub const SHIPPED: Migrations = Migrations {
-    archive: Steps { from: archive::FORMAT, steps: &[] },
-    log: Steps { from: log::LOG_FORMAT, steps: &[] },
-    tokens: Steps { from: tokens::FORMAT, steps: &[] },
+    archive: MigrationSteps { from: archive::FORMAT, steps: &[] },
+    log: MigrationSteps { from: log::LOG_FORMAT, steps: &[] },
+    tokens: MigrationSteps { from: tokens::FORMAT, steps: &[] },
 };
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Archive,
     Log,
     Tokens,
 }
 
-impl Kind {
+impl FileKind {
     /// The kind of the file `name`; `None` for one that holds no part of the store.
     pub(super) fn of(name: &str) -> Option<Self> {
         match name {
@@ -116,19 +116,19 @@ impl Kind {
 }
 
 impl Migrations {
-    fn of(&self, kind: Kind) -> &Steps {
+    fn of(&self, kind: FileKind) -> &MigrationSteps {
         match kind {
-            Kind::Archive => &self.archive,
-            Kind::Log => &self.log,
-            Kind::Tokens => &self.tokens,
+            FileKind::Archive => &self.archive,
+            FileKind::Log => &self.log,
+            FileKind::Tokens => &self.tokens,
         }
     }
 }
 
 /// A file to be migrated.
-struct Old {
+struct OutdatedFile {
     name: String,
-    kind: Kind,
+    kind: FileKind,
     format: u32,
 }
 
@@ -147,8 +147,8 @@ pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, 
     names.sort();
     let mut old = Vec::new();
     for name in &names {
-        let Some(kind) = Kind::of(name) else { continue };
-        let Steps { from, steps } = migrations.of(kind);
+        let Some(kind) = FileKind::of(name) else { continue };
+        let MigrationSteps { from, steps } = migrations.of(kind);
         // Where nothing older can be, nothing is opened.
         if steps.is_empty() {
             continue;
@@ -159,10 +159,10 @@ pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, 
             return Err(StoreError::damaged(name, detail));
         }
         if ((format - from) as usize) < steps.len() {
-            old.push(Old { name: name.clone(), kind, format });
+            old.push(OutdatedFile { name: name.clone(), kind, format });
         }
     }
-    for Old { name, format, .. } in &old {
+    for OutdatedFile { name, format, .. } in &old {
         let kept = kept_name(name, *format);
         if !names.contains(&kept) {
             let draft = copy(disk, name)?;
@@ -178,7 +178,7 @@ pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, 
     Ok(old.into_iter().map(|old| old.name).collect())
 }
 
-fn format_of(disk: &dyn Disk, name: &str, kind: Kind) -> Result<u32, StoreError> {
+fn format_of(disk: &dyn Disk, name: &str, kind: FileKind) -> Result<u32, StoreError> {
     let error = |error| StoreError::io(name, error);
     let file = Overlay::new(disk.open(name).map_err(error)?).map_err(error)?;
     let format = kind.stated(&open_database(name, &builder(), file)?)?;
@@ -217,11 +217,11 @@ fn copy(disk: &dyn Disk, name: &str) -> Result<String, StoreError> {
     Ok(draft)
 }
 
-fn run(disk: &dyn Disk, old: &Old, steps: &Steps) -> Result<(), StoreError> {
-    let Old { name, kind, format } = old;
+fn run(disk: &dyn Disk, old: &OutdatedFile, steps: &MigrationSteps) -> Result<(), StoreError> {
+    let OutdatedFile { name, kind, format } = old;
     let draft = copy(disk, name)?;
     let error = |error| StoreError::io(&draft, error);
-    let database = open_database(&draft, &builder(), Boxed(disk.open(&draft).map_err(error)?))?;
+    let database = open_database(&draft, &builder(), BoxedFile(disk.open(&draft).map_err(error)?))?;
     let mut writing = database.begin_write()?;
     writing.set_two_phase_commit(true);
     for step in &steps.steps[(format - steps.from) as usize..] {

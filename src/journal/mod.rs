@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Entry, Position};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread::Thread;
@@ -42,10 +42,10 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::interference::{Flaw, Interference, plants};
 
 pub use numbers::JournalNumbers;
-pub use publisher::{Batch, Listening, Publisher};
-pub use queue::Refused;
-pub use recovery::Opened;
-pub use writer::{Step, Writer};
+pub use publisher::{BatchStream, CommittedBatch, Publisher};
+pub use queue::AppendRefused;
+pub use recovery::OpenedJournal;
+pub use writer::{Writer, WriterStep};
 
 /// An entry that is on disk, with what it made of its thread.
 #[derive(Debug)]
@@ -55,26 +55,26 @@ pub struct Committed {
     /// What happened.
     pub entry: Entry,
     /// The head of the thread after it, stamped; `None` if the entry is no act.
-    pub head: Option<Arc<Head>>,
+    pub head: Option<Arc<ThreadSummary>>,
     /// The claims that it changed, as they stand after it, in the order of `Act::claims`.
     pub claims: Vec<Arc<Claim>>,
 }
 
 /// What a reply brings once everything it depends on is on disk.
 #[derive(Clone, Debug)]
-pub enum Done {
+pub enum WriteOutcome {
     /// The entry of this very call.
     Committed(Arc<Committed>),
     /// Nothing had to change: the head that the answer shows.
-    Unchanged(Arc<Head>),
+    Unchanged(Arc<ThreadSummary>),
 }
 
 /// Where an answer goes. The permits of the call travel in it: they are free again when the call
 /// has its answer, not when its caller goes away.
 #[derive(Debug)]
-pub struct Reply {
+pub struct ReplyPort {
     /// The waiting call; a caller that has gone away is no error.
-    pub sender: oneshot::Sender<Result<Done>>,
+    pub sender: oneshot::Sender<Result<WriteOutcome>>,
     /// The permits taken at the door.
     pub permit: Option<OwnedSemaphorePermit>,
 }
@@ -84,7 +84,7 @@ pub struct Reply {
 pub struct Lease {
     /// The thread.
     pub thread: ThreadId,
-    /// Given by [`Item::Acquire`]; a later one makes it stale.
+    /// Given by [`QueueItem::Acquire`]; a later one makes it stale.
     pub epoch: u64,
 }
 
@@ -98,16 +98,16 @@ pub struct Append {
     /// What happened.
     pub entry: Entry,
     /// The head after it, stamped with the number that the append was given.
-    pub head: Option<Arc<Head>>,
+    pub head: Option<Arc<ThreadSummary>>,
     /// The claims changed, as they stand after it.
     pub claims: Vec<Arc<Claim>>,
     /// Where the answer goes.
-    pub reply: Reply,
+    pub reply: ReplyPort,
 }
 
 /// What stands in the journal's queue beside appends.
 #[derive(Debug)]
-pub enum Item {
+pub enum QueueItem {
     /// An act, an artifact or a remembered outcome to be stored, and its number.
     Append(u64, Box<Append>),
     /// An answer that depends on entries of this generation that are still in flight: it leaves
@@ -118,9 +118,9 @@ pub enum Item {
         /// The lease of the actor that computed it: if it is stale, so is the answer.
         lease: Option<Lease>,
         /// The answer.
-        outcome: Result<Done>,
+        outcome: Result<WriteOutcome>,
         /// Where it goes.
-        reply: Reply,
+        reply: ReplyPort,
     },
     /// Takes the lease of a thread; answered once every append before it is committed.
     Acquire {
@@ -135,11 +135,11 @@ pub enum Item {
 
 /// The door. Whoever holds it may append and read; one writer does the rest.
 pub struct Journal {
-    queue: Arc<queue::Queue>,
+    queue: Arc<queue::JournalQueue>,
     counters: numbers::Counters,
     views: Arc<view::Views>,
     log: Arc<log::Log>,
-    listeners: Arc<publisher::Listeners>,
+    listeners: Arc<publisher::BatchListeners>,
     cursors: cursor::Cursors,
     /// Tests only.
     interference: Option<Arc<dyn Interference>>,
@@ -150,10 +150,10 @@ impl Journal {
     /// must not wait, and not come back here.
     ///
     /// # Errors
-    /// [`Refused`] if it is in no queue; its caller has the refusal already (503
+    /// [`AppendRefused`] if it is in no queue; its caller has the refusal already (503
     /// `storage_unavailable`, `overloaded` or `shutting_down`). An actor that has applied the act
     /// must drop its state then; [`Journal::refuses`] asked before `admit` spares it that.
-    pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, Refused> {
+    pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, AppendRefused> {
         self.queue.append(make)
     }
 
@@ -165,7 +165,7 @@ impl Journal {
     pub fn open_thread(
         &self,
         make: impl FnOnce(u64, ThreadId) -> Append,
-    ) -> Result<(u64, ThreadId), Refused> {
+    ) -> Result<(u64, ThreadId), AppendRefused> {
         self.queue.open_thread(make)
     }
 
@@ -180,10 +180,10 @@ impl Journal {
         &self,
         lease: Option<Lease>,
         generation: u64,
-        outcome: Result<Done>,
-        reply: Reply,
+        outcome: Result<WriteOutcome>,
+        reply: ReplyPort,
     ) {
-        self.queue.submit(Item::Barrier { generation, lease, outcome, reply });
+        self.queue.submit(QueueItem::Barrier { generation, lease, outcome, reply });
     }
 
     /// Takes the lease of a thread. It comes once everything queued before is committed and in
@@ -191,13 +191,13 @@ impl Journal {
     /// `overloaded` or `shutting_down`, not because the disk fails: reading goes on.
     pub fn acquire(&self, thread: ThreadId) -> oneshot::Receiver<Result<Lease>> {
         let (reply, receiver) = oneshot::channel();
-        self.queue.submit(Item::Acquire { thread, reply });
+        self.queue.submit(QueueItem::Acquire { thread, reply });
         receiver
     }
 
     /// Gives a lease back.
     pub fn release(&self, lease: Lease) {
-        self.queue.submit(Item::Release(lease));
+        self.queue.submit(QueueItem::Release(lease));
     }
 
     /// How often the store has failed, from 1. State read or computed under an older one may hold
@@ -250,7 +250,7 @@ impl Journal {
     }
 
     /// Every batch from now on, in order, without gaps; `batches_max` may wait for the listener.
-    pub fn listen(&self, batches_max: usize) -> Listening {
+    pub fn listen(&self, batches_max: usize) -> BatchStream {
         self.listeners.listen(batches_max)
     }
 

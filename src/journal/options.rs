@@ -3,7 +3,7 @@
 
 /// How the journal works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct JournalOptions {
     /// Entries that one commit takes at most.
     pub batch_entries_max: u64,
     /// Microseconds that a commit waits at most for more entries, and only while others are under
@@ -23,7 +23,7 @@ pub struct Options {
     pub replay_max: u64,
 }
 
-impl Default for Options {
+impl Default for JournalOptions {
     fn default() -> Self {
         Self {
             batch_entries_max: 1_024,

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use parley_protocol::refusal::Result;
 use tokio::sync::{mpsc, oneshot};
 
-use super::queue::Queue;
-use super::{Committed, Done, Item, Lease, Reply};
+use super::queue::JournalQueue;
+use super::{Committed, Lease, QueueItem, ReplyPort, WriteOutcome};
 
 /// What one commit brought.
 #[derive(Debug)]
-pub struct Batch {
+pub struct CommittedBatch {
     /// The entries, in order; never empty.
     pub committed: Vec<Arc<Committed>>,
 }
 
-impl Batch {
+impl CommittedBatch {
     /// The number of its last entry.
     pub fn upto(&self) -> u64 {
         self.committed.last().map_or(0, |committed| committed.number)
@@ -25,19 +25,19 @@ impl Batch {
 
 /// An answer that may leave now.
 #[derive(Debug)]
-pub(super) enum Answer {
-    Reply(Reply, Result<Done>),
+pub(super) enum ReadyReply {
+    Reply(ReplyPort, Result<WriteOutcome>),
     Lease(oneshot::Sender<Result<Lease>>, Lease),
 }
 
-impl Answer {
-    fn send(self, queue: &Queue) {
+impl ReadyReply {
+    fn send(self, queue: &JournalQueue) {
         match self {
             Self::Reply(reply, result) => reply.send(result),
             // An actor that went away meanwhile must not leave its lease behind.
             Self::Lease(sender, lease) => {
                 if sender.send(Ok(lease)).is_err() {
-                    queue.submit(Item::Release(lease));
+                    queue.submit(QueueItem::Release(lease));
                 }
             }
         }
@@ -46,49 +46,49 @@ impl Answer {
 
 /// What the writer hands on.
 #[derive(Debug)]
-pub(super) struct Outgoing {
-    pub batch: Option<Arc<Batch>>,
-    pub answers: Vec<Answer>,
+pub(super) struct OutgoingBatch {
+    pub batch: Option<Arc<CommittedBatch>>,
+    pub answers: Vec<ReadyReply>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct BatchListenersState {
     published: u64,
-    senders: Vec<mpsc::Sender<Arc<Batch>>>,
+    senders: Vec<mpsc::Sender<Arc<CommittedBatch>>>,
     /// Whether the publisher is done.
     has_ended: bool,
 }
 
 /// Who is told of every batch.
 #[derive(Debug)]
-pub(super) struct Listeners(Mutex<Inner>);
+pub(super) struct BatchListeners(Mutex<BatchListenersState>);
 
 /// Every batch from a place in the order on, in order, without gaps.
 #[derive(Debug)]
-pub struct Listening {
+pub struct BatchStream {
     /// Batches begin with the entry after this one.
     pub after: u64,
     /// The batches. Whoever takes them must not wait for a client meanwhile: once the queue is
     /// full, the journal waits too.
-    pub batches: mpsc::Receiver<Arc<Batch>>,
+    pub batches: mpsc::Receiver<Arc<CommittedBatch>>,
 }
 
-impl Listeners {
+impl BatchListeners {
     pub fn new(published: u64) -> Self {
-        Self(Mutex::new(Inner { published, senders: Vec::new(), has_ended: false }))
+        Self(Mutex::new(BatchListenersState { published, senders: Vec::new(), has_ended: false }))
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, BatchListenersState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn listen(&self, batches_max: usize) -> Listening {
+    pub fn listen(&self, batches_max: usize) -> BatchStream {
         let (sender, batches) = mpsc::channel(batches_max);
         let mut inner = self.inner();
         if !inner.has_ended {
             inner.senders.push(sender);
         }
-        Listening { after: inner.published, batches }
+        BatchStream { after: inner.published, batches }
     }
 
     /// Ends the listening of all: nothing will come any more.
@@ -99,7 +99,7 @@ impl Listeners {
     }
 
     /// Whoever must be told of the batch that ends with `upto`.
-    fn of(&self, upto: u64) -> Vec<mpsc::Sender<Arc<Batch>>> {
+    fn of(&self, upto: u64) -> Vec<mpsc::Sender<Arc<CommittedBatch>>> {
         let mut inner = self.inner();
         inner.published = upto;
         inner.senders.retain(|sender| !sender.is_closed());
@@ -109,9 +109,9 @@ impl Listeners {
 
 /// The publisher; ends when the writer has.
 pub struct Publisher {
-    pub(super) inbox: mpsc::Receiver<Outgoing>,
-    pub(super) listeners: Arc<Listeners>,
-    pub(super) queue: Arc<Queue>,
+    pub(super) inbox: mpsc::Receiver<OutgoingBatch>,
+    pub(super) listeners: Arc<BatchListeners>,
+    pub(super) queue: Arc<JournalQueue>,
 }
 
 impl Publisher {
@@ -137,7 +137,7 @@ impl Publisher {
         }
     }
 
-    async fn publish(&self, outgoing: Outgoing) {
+    async fn publish(&self, outgoing: OutgoingBatch) {
         for answer in outgoing.answers {
             answer.send(&self.queue);
         }

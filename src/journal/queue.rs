@@ -9,13 +9,13 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal};
 
 use super::options::STALL_MS;
-use super::{Append, Item, Reply};
+use super::{Append, QueueItem, ReplyPort};
 use crate::clock::Clock;
 
 /// The append is not in the queue, and its caller has its refusal. Whoever applied the act already
 /// runs ahead of the journal: that state must be dropped and read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused;
+pub struct AppendRefused;
 
 /// Milliseconds after which a refused caller may try again.
 const RETRY_AFTER_MS: u64 = 1_000;
@@ -48,7 +48,7 @@ pub fn shutting_down() -> Refusal {
 
 /// Where the numbers of the next entry and thread stand at the start.
 #[derive(Clone, Copy, Debug)]
-pub struct Start {
+pub struct FirstNumbers {
     /// The last entry number ever given.
     pub entry: u64,
     /// The last thread number ever given.
@@ -56,9 +56,9 @@ pub struct Start {
 }
 
 #[derive(Debug)]
-struct State {
-    items: VecDeque<Item>,
-    last: Start,
+struct QueueState {
+    items: VecDeque<QueueItem>,
+    last: FirstNumbers,
     writable: bool,
     /// No appends any more: the server shuts down.
     closing: bool,
@@ -71,8 +71,8 @@ struct State {
 }
 
 /// What the journal's door and its writer share.
-pub struct Queue {
-    state: Mutex<State>,
+pub struct JournalQueue {
+    state: Mutex<QueueState>,
     moved: Condvar,
     max: usize,
     /// Rises with every failure; written under the lock only.
@@ -85,10 +85,10 @@ pub struct Queue {
     clock: Arc<dyn Clock>,
 }
 
-impl Queue {
+impl JournalQueue {
     /// An empty queue that holds `max` items at most.
-    pub fn new(max: usize, start: Start, clock: Arc<dyn Clock>) -> Self {
-        let state = State {
+    pub fn new(max: usize, start: FirstNumbers, clock: Arc<dyn Clock>) -> Self {
+        let state = QueueState {
             items: VecDeque::new(),
             last: start,
             writable: true,
@@ -109,7 +109,7 @@ impl Queue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -157,7 +157,7 @@ impl Queue {
         self.refuses_in(&self.state())
     }
 
-    fn refuses_in(&self, state: &State) -> Option<Refusal> {
+    fn refuses_in(&self, state: &QueueState) -> Option<Refusal> {
         if state.closing || state.ended {
             return Some(shutting_down());
         }
@@ -168,7 +168,7 @@ impl Queue {
         full.then(overloaded)
     }
 
-    fn push(&self, state: &mut State, item: Item) {
+    fn push(&self, state: &mut QueueState, item: QueueItem) {
         state.items.push_back(item);
         if state.wanted > 0 && state.items.len() >= state.wanted {
             state.wanted = 0;
@@ -177,17 +177,17 @@ impl Queue {
     }
 
     /// Gives an append its number and its place, or its caller a refusal.
-    pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, Refused> {
+    pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, AppendRefused> {
         let mut state = self.state();
         let number = state.last.entry + 1;
         let append = make(number);
         if let Some(refusal) = self.refuses_in(&state) {
             drop(state);
             append.reply.send(Err(refusal));
-            return Err(Refused);
+            return Err(AppendRefused);
         }
         state.last.entry = number;
-        self.push(&mut state, Item::Append(number, Box::new(append)));
+        self.push(&mut state, QueueItem::Append(number, Box::new(append)));
         Ok(number)
     }
 
@@ -195,23 +195,23 @@ impl Queue {
     pub fn open_thread(
         &self,
         make: impl FnOnce(u64, ThreadId) -> Append,
-    ) -> Result<(u64, ThreadId), Refused> {
+    ) -> Result<(u64, ThreadId), AppendRefused> {
         let mut state = self.state();
         let (number, thread) = (state.last.entry + 1, state.last.thread + 1);
         let append = make(number, ThreadId(thread));
         if let Some(refusal) = self.refuses_in(&state) {
             drop(state);
             append.reply.send(Err(refusal));
-            return Err(Refused);
+            return Err(AppendRefused);
         }
-        state.last = Start { entry: number, thread };
-        self.push(&mut state, Item::Append(number, Box::new(append)));
+        state.last = FirstNumbers { entry: number, thread };
+        self.push(&mut state, QueueItem::Append(number, Box::new(append)));
         Ok((number, ThreadId(thread)))
     }
 
     /// Puts in what appends nothing. A refusal goes to whoever waits for it; what nobody waits for
     /// is never refused, it is bounded by the leases given.
-    pub fn submit(&self, item: Item) {
+    pub fn submit(&self, item: QueueItem) {
         let mut state = self.state();
         let refusal = if state.ended {
             Some(shutting_down())
@@ -221,7 +221,7 @@ impl Queue {
             (state.items.len() >= self.max).then(overloaded)
         };
         match (refusal, item) {
-            (None, item) | (Some(_), item @ Item::Release(_)) => self.push(&mut state, item),
+            (None, item) | (Some(_), item @ QueueItem::Release(_)) => self.push(&mut state, item),
             (Some(refusal), item) => {
                 drop(state);
                 refuse(item, refusal);
@@ -230,15 +230,15 @@ impl Queue {
     }
 
     /// Takes up to `max` items into `into`.
-    pub fn take(&self, max: usize, into: &mut Vec<Item>) {
+    pub fn take(&self, max: usize, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         let count = state.items.len().min(max);
         into.extend(state.items.drain(..count));
     }
 
-    /// Takes everything, lets nothing be appended until [`Queue::resume`], and begins a new
+    /// Takes everything, lets nothing be appended until [`JournalQueue::resume`], and begins a new
     /// generation: all in one, so that nothing of the old one comes after.
-    pub fn fail(&self, into: &mut Vec<Item>) {
+    pub fn fail(&self, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         into.extend(state.items.drain(..));
         state.writable = false;
@@ -289,7 +289,7 @@ impl Queue {
         let mut state = self.state();
         state.wanted = count;
         let pending =
-            |state: &mut State| state.items.len() < count && !state.closing && !state.nudged;
+            |state: &mut QueueState| state.items.len() < count && !state.closing && !state.nudged;
         state = match timeout {
             Some(timeout) => {
                 let woken = self.moved.wait_timeout_while(state, timeout, pending);
@@ -316,18 +316,18 @@ impl Queue {
 }
 
 /// Tells whoever waits for `item` that it is refused.
-pub fn refuse(item: Item, refusal: Refusal) {
+pub fn refuse(item: QueueItem, refusal: Refusal) {
     match item {
-        Item::Append(_, append) => append.reply.send(Err(refusal)),
-        Item::Barrier { reply, .. } => reply.send(Err(refusal)),
-        Item::Acquire { reply, .. } => drop(reply.send(Err(refusal))),
-        Item::Release(_) => {}
+        QueueItem::Append(_, append) => append.reply.send(Err(refusal)),
+        QueueItem::Barrier { reply, .. } => reply.send(Err(refusal)),
+        QueueItem::Acquire { reply, .. } => drop(reply.send(Err(refusal))),
+        QueueItem::Release(_) => {}
     }
 }
 
-impl Reply {
+impl ReplyPort {
     /// Answers, and frees the permits. A caller that went away is no error.
-    pub fn send(self, result: parley_protocol::refusal::Result<super::Done>) {
+    pub fn send(self, result: parley_protocol::refusal::Result<super::WriteOutcome>) {
         drop(self.sender.send(result));
         drop(self.permit);
     }

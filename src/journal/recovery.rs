@@ -6,23 +6,23 @@ use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread::Thread;
 use tokio::sync::mpsc;
 
-use super::archive::{Archive, Maxima, Meta};
+use super::archive::{Archive, ArchiveMeta, HighestNumbers};
 use super::calm::calmly;
 use super::cursor::Cursors;
 use super::disk::{self, Disk};
 use super::error::StoreError;
-use super::fold::{Around, Folder};
+use super::fold::{Archiver, ArchiverDeps};
 use super::log::backend::Overlay;
 use super::numbers::Counters;
-use super::options::{ACTIVE_CACHE_BYTES, Options, PUBLISH_QUEUE};
-use super::publisher::{Listeners, Publisher};
-use super::queue::{Queue, Start};
-use super::room::Room;
+use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
+use super::publisher::{BatchListeners, Publisher};
+use super::queue::{FirstNumbers, JournalQueue};
+use super::room::FreeSpace;
 use super::view::{TailMax, Views};
 use super::writer::Writer;
 use super::{Committed, Journal, log, migration};
@@ -33,7 +33,7 @@ use crate::interference::Interference;
 pub const ARCHIVE_NAME: &str = "archive.redb";
 
 /// A journal, and what must run for it to work.
-pub struct Opened {
+pub struct OpenedJournal {
     /// The door.
     pub journal: Arc<Journal>,
     /// To be run on a thread of its own.
@@ -41,9 +41,9 @@ pub struct Opened {
     /// To be run as a task.
     pub publisher: Publisher,
     /// To be run on a thread of its own; ends after the writer.
-    pub folder: Folder,
+    pub folder: Archiver,
     /// What never changes while the forum runs.
-    pub meta: Meta,
+    pub meta: ArchiveMeta,
 }
 
 impl Journal {
@@ -52,10 +52,10 @@ impl Journal {
     /// # Errors
     /// [`StoreError::NewerFormat`], [`StoreError::Damaged`], or what the disk says.
     pub fn open(
-        options: Options,
+        options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Opened, StoreError> {
+    ) -> Result<OpenedJournal, StoreError> {
         Self::open_with(options, disk, clock, None)
     }
 
@@ -64,11 +64,11 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub fn open_with(
-        options: Options,
+        options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         interference: Option<Arc<dyn Interference>>,
-    ) -> Result<Opened, StoreError> {
+    ) -> Result<OpenedJournal, StoreError> {
         calmly(ARCHIVE_NAME, || {
             migration::migrate(&*disk, &migration::SHIPPED)?;
             Self::open_current(options, disk, clock, interference)
@@ -77,11 +77,11 @@ impl Journal {
 
     /// Opens what is of the present format.
     fn open_current(
-        options: Options,
+        options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
         interference: Option<Arc<dyn Interference>>,
-    ) -> Result<Opened, StoreError> {
+    ) -> Result<OpenedJournal, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
         disk::make(&*disk, ARCHIVE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
@@ -97,10 +97,10 @@ impl Journal {
         let last = log.last();
         log.log().show(last);
 
-        let start = Start { entry: maxima.entry.max(last), thread: maxima.thread };
+        let start = FirstNumbers { entry: maxima.entry.max(last), thread: maxima.thread };
         let queue_max = options.queue_max as usize;
-        let queue = Arc::new(Queue::new(queue_max, start, Arc::clone(&clock)));
-        let listeners = Arc::new(Listeners::new(last));
+        let queue = Arc::new(JournalQueue::new(queue_max, start, Arc::clone(&clock)));
+        let listeners = Arc::new(BatchListeners::new(last));
         let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
         let meta = archive.meta().clone();
         let journal = Arc::new(Journal {
@@ -113,10 +113,10 @@ impl Journal {
             interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
-        let room = Room::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let room = FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
         let mut folder_room = room.clone();
         let rescued = Arc::clone(&disk);
-        let around = Around {
+        let around = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
@@ -124,10 +124,10 @@ impl Journal {
             room: Box::new(move || folder_room.look()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
-        let folder = Folder::new(around, archive);
+        let folder = Archiver::new(around, archive);
         let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
         writer.interference = interference;
-        Ok(Opened { journal, writer, publisher, folder, meta })
+        Ok(OpenedJournal { journal, writer, publisher, folder, meta })
     }
 }
 
@@ -153,8 +153,8 @@ fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreErr
 fn replay(
     views: &Views,
     entries: Vec<(u64, Entry)>,
-    maxima: Maxima,
-) -> Result<(Vec<Arc<Committed>>, Maxima), StoreError> {
+    maxima: HighestNumbers,
+) -> Result<(Vec<Arc<Committed>>, HighestNumbers), StoreError> {
     let base = views.view();
     let mut threads = HashMap::new();
     let mut maxima = maxima;
@@ -169,7 +169,7 @@ fn replay(
             Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
         };
         let committed = Arc::new(Committed { number, entry, head, claims });
-        maxima = maxima.max(Maxima::of(number, &committed.entry));
+        maxima = maxima.max(HighestNumbers::of(number, &committed.entry));
         replayed.push(committed);
     }
     Ok((replayed, maxima))
@@ -180,7 +180,7 @@ fn replay_act(
     stored: impl FnOnce() -> Result<Option<Thread>, StoreError>,
     number: u64,
     act: &Act,
-) -> Result<(Arc<Head>, Vec<Arc<Claim>>), StoreError> {
+) -> Result<(Arc<ThreadSummary>, Vec<Arc<Claim>>), StoreError> {
     let id = act.thread;
     if !threads.contains_key(&id)
         && let Some(thread) = stored()?

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 
 /// Looks whether there is room to write, at most once in [`FREE_LOOK_MS`] while there is.
 #[derive(Clone)]
-pub struct Room {
+pub struct FreeSpace {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
     free_bytes_min: u64,
@@ -19,7 +19,7 @@ pub struct Room {
     looked_at: Option<Millis>,
 }
 
-impl Room {
+impl FreeSpace {
     /// A look at `disk`, where `free_bytes_min` must stay free; 0 never looks.
     pub fn new(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, free_bytes_min: u64) -> Self {
         Self { disk, clock, free_bytes_min, looked_at: None }

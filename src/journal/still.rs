@@ -16,7 +16,7 @@ use super::recovery::ARCHIVE_NAME;
 
 /// A disk beneath a memory that takes what is written.
 #[derive(Debug)]
-pub struct StillDisk {
+pub struct ReadOnlyDisk {
     below: Arc<dyn Disk>,
     /// Files made here; they stand before those below.
     made: MemoryDisk,
@@ -24,7 +24,7 @@ pub struct StillDisk {
     gone: Mutex<BTreeSet<String>>,
 }
 
-impl StillDisk {
+impl ReadOnlyDisk {
     /// The store on the disk `below`, which lies in `folder`.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl StillDisk {
     }
 }
 
-impl Disk for StillDisk {
+impl Disk for ReadOnlyDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         if self.has_made(name)? {
             return self.made.open(name);
@@ -101,13 +101,13 @@ impl Disk for StillDisk {
 
 /// A folder whose files are opened for reading only, and which no server can take meanwhile.
 #[derive(Debug)]
-pub struct ReadFolder {
+pub struct ReadOnlyFolder {
     path: PathBuf,
     /// Locked as long as it is open; there may be none.
     _lock: Option<File>,
 }
 
-impl ReadFolder {
+impl ReadOnlyFolder {
     /// The folder at `path`, in which nothing is changed, the lock neither.
     ///
     /// # Errors
@@ -125,9 +125,9 @@ fn refused<T>() -> io::Result<T> {
     Err(io::ErrorKind::PermissionDenied.into())
 }
 
-impl Disk for ReadFolder {
+impl Disk for ReadOnlyFolder {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        Ok(Box::new(ReadFile(File::open(self.path.join(name))?)))
+        Ok(Box::new(ReadOnlyFile(File::open(self.path.join(name))?)))
     }
 
     fn create(&self, _: &str) -> io::Result<Box<dyn StorageBackend>> {
@@ -163,9 +163,9 @@ impl Disk for ReadFolder {
 
 /// A file that is open for reading only.
 #[derive(Debug)]
-struct ReadFile(File);
+struct ReadOnlyFile(File);
 
-impl StorageBackend for ReadFile {
+impl StorageBackend for ReadOnlyFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
     }

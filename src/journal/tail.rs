@@ -11,7 +11,7 @@ use std::sync::Arc;
 use imbl::{HashMap, OrdMap, Vector};
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Due, Entry, Published};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::who::Identity;
 
@@ -22,7 +22,7 @@ use super::archive::{self, Retraction};
 #[derive(Clone, Debug)]
 pub(super) struct TailThread {
     /// As it stands.
-    pub head: Arc<Head>,
+    pub head: Arc<ThreadSummary>,
     /// Its acts, in order.
     pub acts: Vector<Arc<Committed>>,
     /// Its claims that were made or changed, with the entry of the last change.
@@ -106,7 +106,7 @@ impl Tail {
     }
 
     /// Lists the question of `head` that stands, if any.
-    fn list(&mut self, head: &Head) {
+    fn list(&mut self, head: &ThreadSummary) {
         match head.awaiting.as_ref().map(|awaiting| &awaiting.due) {
             Some(Due::Anyone) => {
                 self.board.insert(head.awaiting_entry, head.id);
@@ -119,7 +119,7 @@ impl Tail {
         }
     }
 
-    fn unlist(&mut self, head: &Head) {
+    fn unlist(&mut self, head: &ThreadSummary) {
         match head.awaiting.as_ref().map(|awaiting| &awaiting.due) {
             Some(Due::Anyone) => {
                 self.board.remove(&head.awaiting_entry);
@@ -164,7 +164,7 @@ impl TailThread {
 }
 
 /// The entry that set the question which stands, if one does.
-fn standing(head: &Head) -> Option<u64> {
+fn standing(head: &ThreadSummary) -> Option<u64> {
     head.awaiting.as_ref().map(|_| head.awaiting_entry)
 }
 

@@ -11,12 +11,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::error::StoreError;
 use super::lease::Leases;
 use super::log::LogWriter;
-use super::options::{Options, RETRY_MS, STALL_MS};
-use super::publisher::{Answer, Batch, Outgoing};
-use super::queue::{Queue, unavailable, uncertain};
-use super::room::Room;
+use super::options::{JournalOptions, RETRY_MS, STALL_MS};
+use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
+use super::queue::{JournalQueue, unavailable, uncertain};
+use super::room::FreeSpace;
 use super::view::Views;
-use super::{Append, Committed, Done, Item};
+use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::interference::{Flaw, Interference, plants};
 
@@ -25,7 +25,7 @@ const FULL_PAUSE: Duration = Duration::from_millis(2);
 
 /// What a step did, and so what to wait for before the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WriterStep {
     /// Something; more may be there.
     Worked,
     /// Nothing: the queue is empty.
@@ -41,7 +41,7 @@ pub enum Step {
 }
 
 /// The metrics of operations.md §4, their handles taken once.
-struct Gauges {
+struct WriterMetrics {
     batch_size: metrics::Histogram,
     commit_seconds: metrics::Histogram,
     queue: metrics::Gauge,
@@ -49,31 +49,31 @@ struct Gauges {
 
 /// The writer.
 pub struct Writer {
-    pub(super) queue: Arc<Queue>,
+    pub(super) queue: Arc<JournalQueue>,
     pub(super) log: LogWriter,
     pub(super) views: Arc<Views>,
-    pub(super) room: Room,
+    pub(super) room: FreeSpace,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) options: Options,
-    pub(super) outbox: mpsc::Sender<Outgoing>,
+    pub(super) options: JournalOptions,
+    pub(super) outbox: mpsc::Sender<OutgoingBatch>,
     /// Tests only.
     pub(super) interference: Option<Arc<dyn Interference>>,
-    state: State,
+    state: WriterState,
 }
 
 /// What only the writer knows.
-struct State {
+struct WriterState {
     leases: Leases,
     /// What the publisher had no room for.
-    pending: Option<Outgoing>,
+    pending: Option<OutgoingBatch>,
     /// When writing failed or was tried again last; `None` while the disk takes writes.
     down_since: Option<Millis>,
     /// Since when the fold has been behind; `None` while it is not.
     full_since: Option<Millis>,
-    items: Vec<Item>,
+    items: Vec<QueueItem>,
     /// Items that the last batch had.
     last_batch: usize,
-    gauges: Gauges,
+    gauges: WriterMetrics,
 }
 
 impl Drop for Writer {
@@ -85,27 +85,27 @@ impl Drop for Writer {
 
 /// A batch that is being put together.
 #[derive(Default)]
-struct Draft {
+struct BatchDraft {
     committed: Vec<Arc<Committed>>,
-    answers: Vec<Answer>,
+    answers: Vec<ReadyReply>,
 }
 
 impl Writer {
     pub(super) fn new(
-        queue: Arc<Queue>,
+        queue: Arc<JournalQueue>,
         log: LogWriter,
         views: Arc<Views>,
-        room: Room,
+        room: FreeSpace,
         clock: Arc<dyn Clock>,
-        options: Options,
-        outbox: mpsc::Sender<Outgoing>,
+        options: JournalOptions,
+        outbox: mpsc::Sender<OutgoingBatch>,
     ) -> Self {
-        let gauges = Gauges {
+        let gauges = WriterMetrics {
             batch_size: metrics::histogram!("parley_journal_batch_size"),
             commit_seconds: metrics::histogram!("parley_journal_commit_seconds"),
             queue: metrics::gauge!("parley_journal_queue"),
         };
-        let state = State {
+        let state = WriterState {
             leases: Leases::default(),
             pending: None,
             down_since: None,
@@ -124,11 +124,11 @@ impl Writer {
         let retry = Duration::from_millis(RETRY_MS);
         loop {
             match self.step() {
-                Step::Worked => self.gather(delay),
-                Step::Idle => self.queue.wait(None),
-                Step::Down => self.queue.wait(Some(retry)),
-                Step::Full => self.queue.wait_for_nudge(FULL_PAUSE),
-                Step::Behind => {
+                WriterStep::Worked => self.gather(delay),
+                WriterStep::Idle => self.queue.wait(None),
+                WriterStep::Down => self.queue.wait(Some(retry)),
+                WriterStep::Full => self.queue.wait_for_nudge(FULL_PAUSE),
+                WriterStep::Behind => {
                     let pending = self.state.pending.take();
                     if let Some(pending) = pending
                         && self.outbox.blocking_send(pending).is_err()
@@ -136,7 +136,7 @@ impl Writer {
                         break;
                     }
                 }
-                Step::Done => break,
+                WriterStep::Done => break,
             }
         }
         self.finish();
@@ -165,44 +165,44 @@ impl Writer {
     }
 
     /// Does one thing without ever waiting for anything but the disk.
-    pub fn step(&mut self) -> Step {
+    pub fn step(&mut self) -> WriterStep {
         self.step_of(self.options.batch_entries_max as usize)
     }
 
     /// The same, committing `entries_max` of what is queued at most.
-    pub fn step_of(&mut self, entries_max: usize) -> Step {
+    pub fn step_of(&mut self, entries_max: usize) -> WriterStep {
         if let Some(pending) = self.state.pending.take()
             && !self.hand_on(pending)
         {
-            return Step::Behind;
+            return WriterStep::Behind;
         }
         if let Some(since) = self.state.down_since
             && self.clock.now().0.abs_diff(since.0) >= RETRY_MS
         {
             self.try_again();
-            return Step::Worked;
+            return WriterStep::Worked;
         }
         if self.is_full() {
-            return Step::Full;
+            return WriterStep::Full;
         }
         let mut items = std::mem::take(&mut self.state.items);
         self.queue.take(entries_max, &mut items);
         if items.is_empty() {
             self.state.items = items;
             return match (self.queue.is_done(), self.state.down_since) {
-                (true, _) => Step::Done,
-                (false, Some(_)) => Step::Down,
-                (false, None) => Step::Idle,
+                (true, _) => WriterStep::Done,
+                (false, Some(_)) => WriterStep::Down,
+                (false, None) => WriterStep::Idle,
             };
         }
         self.state.last_batch = items.len();
-        let mut draft = Draft::default();
+        let mut draft = BatchDraft::default();
         for item in items.drain(..) {
             self.sort(item, &mut draft);
         }
         self.state.items = items;
         self.commit(draft);
-        Step::Worked
+        WriterStep::Worked
     }
 
     /// Whether to wait for the fold. If it does not come forward, the disk of the archive takes no
@@ -228,31 +228,33 @@ impl Writer {
     }
 
     /// Puts `item` where it belongs in the batch.
-    fn sort(&mut self, item: Item, draft: &mut Draft) {
+    fn sort(&mut self, item: QueueItem, draft: &mut BatchDraft) {
         match item {
-            Item::Append(number, append) => {
+            QueueItem::Append(number, append) => {
                 let append = *append;
                 if self.may(&append) {
                     let Append { entry, head, claims, reply, .. } = append;
                     let committed = Arc::new(Committed { number, entry, head, claims });
                     draft.committed.push(Arc::clone(&committed));
-                    draft.answers.push(Answer::Reply(reply, Ok(Done::Committed(committed))));
+                    draft
+                        .answers
+                        .push(ReadyReply::Reply(reply, Ok(WriteOutcome::Committed(committed))));
                 } else {
                     tracing::info!(number, "an append under a stale lease was refused");
-                    draft.answers.push(Answer::Reply(append.reply, Err(unavailable())));
+                    draft.answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
                 }
             }
-            Item::Barrier { generation, lease, outcome, reply } => {
+            QueueItem::Barrier { generation, lease, outcome, reply } => {
                 let stale = generation != self.queue.generation()
                     || lease.is_some_and(|lease| !self.state.leases.holds(lease));
                 let outcome = if stale { Err(unavailable()) } else { outcome };
-                draft.answers.push(Answer::Reply(reply, outcome));
+                draft.answers.push(ReadyReply::Reply(reply, outcome));
             }
-            Item::Acquire { thread, reply } => {
+            QueueItem::Acquire { thread, reply } => {
                 let lease = self.state.leases.acquire(thread);
-                draft.answers.push(Answer::Lease(reply, lease));
+                draft.answers.push(ReadyReply::Lease(reply, lease));
             }
-            Item::Release(lease) => self.state.leases.release(lease),
+            QueueItem::Release(lease) => self.state.leases.release(lease),
         }
     }
 
@@ -267,10 +269,10 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, draft: Draft) {
-        let Draft { committed, mut answers } = draft;
+    fn commit(&mut self, draft: BatchDraft) {
+        let BatchDraft { committed, mut answers } = draft;
         if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
-            self.hand_on(Outgoing { batch: None, answers: std::mem::take(&mut answers) });
+            self.hand_on(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
         }
         let mut batch = None;
         if !committed.is_empty() {
@@ -281,9 +283,9 @@ impl Writer {
             }
             self.views.push(&committed);
             self.log.log().show(self.log.last());
-            batch = Some(Arc::new(Batch { committed }));
+            batch = Some(Arc::new(CommittedBatch { committed }));
         }
-        self.hand_on(Outgoing { batch, answers });
+        self.hand_on(OutgoingBatch { batch, answers });
         self.drop_segments();
     }
 
@@ -302,7 +304,7 @@ impl Writer {
 
     /// After a failed commit: what was in it and what is queued may depend on what is not stored.
     /// All of it is refused, all leases are void, and a new generation begins.
-    fn fail(&mut self, failed: Vec<Answer>) {
+    fn fail(&mut self, failed: Vec<ReadyReply>) {
         let mut items = std::mem::take(&mut self.state.items);
         self.queue.fail(&mut items);
         self.state.leases.void();
@@ -310,28 +312,28 @@ impl Writer {
         let mut answers: Vec<_> = failed
             .into_iter()
             .map(|answer| match answer {
-                Answer::Reply(reply, _) => Answer::Reply(reply, Err(uncertain())),
-                Answer::Lease(sender, lease) => {
-                    Answer::Lease(sender, self.state.leases.acquire(lease.thread))
+                ReadyReply::Reply(reply, _) => ReadyReply::Reply(reply, Err(uncertain())),
+                ReadyReply::Lease(sender, lease) => {
+                    ReadyReply::Lease(sender, self.state.leases.acquire(lease.thread))
                 }
             })
             .collect();
         for item in items.drain(..) {
             match item {
-                Item::Append(_, append) => {
-                    answers.push(Answer::Reply(append.reply, Err(unavailable())));
+                QueueItem::Append(_, append) => {
+                    answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
                 }
-                Item::Barrier { reply, .. } => {
-                    answers.push(Answer::Reply(reply, Err(unavailable())));
+                QueueItem::Barrier { reply, .. } => {
+                    answers.push(ReadyReply::Reply(reply, Err(unavailable())));
                 }
-                Item::Acquire { thread, reply } => {
-                    answers.push(Answer::Lease(reply, self.state.leases.acquire(thread)));
+                QueueItem::Acquire { thread, reply } => {
+                    answers.push(ReadyReply::Lease(reply, self.state.leases.acquire(thread)));
                 }
-                Item::Release(_) => {}
+                QueueItem::Release(_) => {}
             }
         }
         self.state.items = items;
-        self.hand_on(Outgoing { batch: None, answers });
+        self.hand_on(OutgoingBatch { batch: None, answers });
     }
 
     /// Tries whether the disk takes writes again.
@@ -372,7 +374,7 @@ impl Writer {
     }
 
     /// Gives `outgoing` to the publisher; `false` if that has no room for it now.
-    fn hand_on(&mut self, outgoing: Outgoing) -> bool {
+    fn hand_on(&mut self, outgoing: OutgoingBatch) -> bool {
         match self.outbox.try_send(outgoing) {
             Ok(()) | Err(TrySendError::Closed(_)) => true,
             Err(TrySendError::Full(outgoing)) => {

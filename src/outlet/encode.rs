@@ -5,15 +5,15 @@ use std::sync::Arc;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use parley_protocol::who::Participant;
-use parley_protocol::wire::{self, Out, frame};
+use parley_protocol::wire::{self, JsonBuffer, frame};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::told::Told;
+use super::told::Publication;
 use crate::journal::{Committed, Journal};
 
 /// Bytes that a frame usually needs.
@@ -21,7 +21,7 @@ const FRAME_BYTES: usize = 1_536;
 
 /// When a frame is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum FrameMoment {
     /// At the moment of the act: nothing can have happened to its message since.
     Live,
     /// In a replay: the message may have been retracted since.
@@ -35,13 +35,13 @@ pub struct Encoder {
 }
 
 /// What a frame is made of.
-struct Shown<'a> {
+struct FrameSource<'a> {
     number: u64,
     act: &'a Act,
-    head: &'a Head,
+    head: &'a ThreadSummary,
     claims: &'a [Arc<Claim>],
     now: Millis,
-    when: When,
+    when: FrameMoment,
 }
 
 impl Encoder {
@@ -57,12 +57,18 @@ impl Encoder {
 
     /// The frame of a committed act; claims show at `now` whether they have expired. A message
     /// shows with `when` whether it was retracted since.
-    pub fn frame(&self, committed: &Committed, which: Frame, now: Millis, when: When) -> Utf8Bytes {
+    pub fn frame(
+        &self,
+        committed: &Committed,
+        which: Frame,
+        now: Millis,
+        when: FrameMoment,
+    ) -> Utf8Bytes {
         let Some((act, head)) = committed.entry.act().zip(committed.head.as_deref()) else {
             return Utf8Bytes::default();
         };
         let (number, claims) = (committed.number, &*committed.claims);
-        self.put(which, &Shown { number, act, head, claims, now, when })
+        self.put(which, &FrameSource { number, act, head, claims, now, when })
     }
 
     /// The frame of an act of the past, its objects as they stand now.
@@ -79,7 +85,8 @@ impl Encoder {
             }
         }
         let (head, claims) = (&*head, &*claims);
-        Ok(self.put(which, &Shown { number, act, head, claims, now, when: When::Later }))
+        Ok(self
+            .put(which, &FrameSource { number, act, head, claims, now, when: FrameMoment::Later }))
     }
 
     /// The same of an act that was told lately, whose frame may be there already: where nothing
@@ -87,7 +94,7 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Encoder::replayed`].
-    pub fn retold(&self, told: &Told, which: Frame, now: Millis) -> Result<Utf8Bytes> {
+    pub fn retold(&self, told: &Publication, which: Frame, now: Millis) -> Result<Utf8Bytes> {
         let timeless = !matches!(which, Frame::Claim(_));
         if timeless {
             let then = told.committed().head.as_ref().map(|head| head.position);
@@ -99,8 +106,8 @@ impl Encoder {
         self.replayed(told.number(), told.act(), which, now)
     }
 
-    fn put(&self, which: Frame, shown: &Shown<'_>) -> Utf8Bytes {
-        let mut out = Out::with_capacity(FRAME_BYTES);
+    fn put(&self, which: Frame, shown: &FrameSource<'_>) -> Utf8Bytes {
+        let mut out = JsonBuffer::with_capacity(FRAME_BYTES);
         let cursor = self.cursor(which.position(shown.number));
         match which {
             Frame::Message => {
@@ -108,12 +115,12 @@ impl Encoder {
                 frame::message(&mut out, &cursor, &message, &self.thread(shown.head));
             }
             Frame::Event => {
-                let mut event = Out::new();
+                let mut event = JsonBuffer::new();
                 wire::event(&mut event, shown.act);
                 frame::event(&mut out, &cursor, &event, &self.thread(shown.head));
             }
             Frame::Claim(place) => {
-                let mut claim = Out::new();
+                let mut claim = JsonBuffer::new();
                 match shown.claims.get(place) {
                     Some(changed) => wire::claim(&mut claim, changed, shown.now),
                     None => wire::raw(&mut claim, "null"),
@@ -130,31 +137,31 @@ impl Encoder {
     }
 
     /// The Thread as it stands in `head`.
-    pub fn thread(&self, head: &Head) -> Out {
-        let mut out = Out::with_capacity(FRAME_BYTES / 2);
+    pub fn thread(&self, head: &ThreadSummary) -> JsonBuffer {
+        let mut out = JsonBuffer::with_capacity(FRAME_BYTES / 2);
         wire::thread(&mut out, head, &self.cursor(head.position));
         out
     }
 
-    fn message(&self, act: &Act, when: When) -> Out {
+    fn message(&self, act: &Act, when: FrameMoment) -> JsonBuffer {
         let retraction = match (when, act.message()) {
-            (When::Later, Some(message)) => {
+            (FrameMoment::Later, Some(message)) => {
                 self.journal.view().retraction(act.thread, message.id).ok().flatten()
             }
             _ => None,
         };
-        let mut out = Out::with_capacity(FRAME_BYTES / 2);
+        let mut out = JsonBuffer::with_capacity(FRAME_BYTES / 2);
         wire::message(&mut out, act, retraction.as_ref());
         out
     }
 
     /// The message that waits: the act's own, or an earlier one that waits again.
-    fn awaited(&self, act: &Act, when: When) -> Out {
+    fn awaited(&self, act: &Act, when: FrameMoment) -> JsonBuffer {
         if act.awaited_entry == 0 {
             return self.message(act, when);
         }
         match self.journal.view().act_at(act.thread, act.awaited_entry) {
-            Ok(Some(placed)) => self.message(placed.act(), When::Later),
+            Ok(Some(placed)) => self.message(placed.act(), FrameMoment::Later),
             // The archive cannot be read just now: the thread in the frame still says what waits.
             _ => b"null".to_vec(),
         }
@@ -169,7 +176,7 @@ impl Encoder {
         heartbeat_seconds: u64,
         resumed: bool,
     ) -> Utf8Bytes {
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         let cursor = self.cursor(looked);
         frame::hello(&mut out, &cursor, participant, scope, heartbeat_seconds, resumed);
         text(out)
@@ -177,26 +184,26 @@ impl Encoder {
 
     /// `caught_up`.
     pub fn caught_up(&self, looked: Position) -> Utf8Bytes {
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         frame::caught_up(&mut out, &self.cursor(looked));
         text(out)
     }
 
     /// `subscribed`.
     pub fn subscribed(&self, looked: Position, threads: &[ThreadId]) -> Utf8Bytes {
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         frame::subscribed(&mut out, &self.cursor(looked), threads.iter().copied());
         text(out)
     }
 
     /// `notice`.
     pub fn notice(&self, looked: Position, refusal: &Refusal) -> Utf8Bytes {
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         frame::notice(&mut out, &self.cursor(looked), refusal.reason, &refusal.detail);
         text(out)
     }
 }
 
-fn text(out: Out) -> Utf8Bytes {
+fn text(out: JsonBuffer) -> Utf8Bytes {
     String::from_utf8(out).expect("JSON is UTF-8").into()
 }

@@ -17,7 +17,7 @@ use parley_protocol::time::Millis;
 use parley_protocol::who::Participant;
 use tokio::sync::Notify;
 
-use told::Told;
+use told::Publication;
 
 /// Items above which an empty queue gives its memory back.
 const KEPT_ITEMS: usize = 16;
@@ -39,7 +39,7 @@ pub struct Subscription {
 
 /// Why a feed ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Close {
+pub enum CloseReason {
     /// The listener does not take what is sent: 4008.
     SlowConsumer,
     /// The token is revoked or has expired: 4001.
@@ -53,9 +53,9 @@ pub enum Close {
 
 /// What comes out of a queue.
 #[derive(Clone)]
-pub enum Item {
+pub enum FeedItem {
     /// A frame of an act.
-    Frame(Frame, Arc<Told>),
+    Frame(Frame, Arc<Publication>),
     /// The hub has looked up to the entry with this number; nothing before it is still to come.
     Looked(u64),
     /// The threads followed have changed, after the entry with this number.
@@ -67,31 +67,31 @@ pub enum Item {
 /// What a listener takes from its queue.
 pub enum Taken {
     /// What was queued, in order.
-    Items(Vec<Item>),
+    Items(Vec<FeedItem>),
     /// All that was queued is taken, and what came after it found no room.
     Behind,
 }
 
 #[derive(Default)]
-struct Queue {
-    items: VecDeque<Item>,
-    close: Option<Close>,
-    /// Something found no room: nothing is taken in until [`Outlet::catch_up`].
+struct SubscriberQueue {
+    items: VecDeque<FeedItem>,
+    close: Option<CloseReason>,
+    /// Something found no room: nothing is taken in until [`Subscriber::catch_up`].
     behind: bool,
 }
 
 /// A listener's queue.
-pub struct Outlet {
+pub struct Subscriber {
     /// What it follows.
     pub subscription: Subscription,
-    queue: Mutex<Queue>,
+    queue: Mutex<SubscriberQueue>,
     filled: Notify,
     bound: usize,
     told: AtomicU64,
     seat: OnceLock<u64>,
 }
 
-impl Outlet {
+impl Subscriber {
     /// An empty queue of at most `bound` live frames.
     pub fn new(subscription: Subscription, bound: usize) -> Arc<Self> {
         let (queue, filled) = (Mutex::default(), Notify::new());
@@ -111,28 +111,28 @@ impl Outlet {
         self.seat.get().copied()
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, SubscriberQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues the frames of an act that the listener is told.
-    pub fn tell(&self, told: &Arc<Told>, frames: impl IntoIterator<Item = Frame>) {
-        let frames = frames.into_iter().map(|frame| Item::Frame(frame, Arc::clone(told)));
+    pub fn tell(&self, told: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
+        let frames = frames.into_iter().map(|frame| FeedItem::Frame(frame, Arc::clone(told)));
         self.push(told.number(), frames);
     }
 
     /// Queues that the hub has looked up to the entry `number`.
     pub fn mark(&self, number: u64) {
-        self.push(number, [Item::Looked(number)]);
+        self.push(number, [FeedItem::Looked(number)]);
     }
 
     /// Queues an answer to a change of the threads followed.
     pub fn following(&self, number: u64) {
-        self.push(number, [Item::Following(number)]);
+        self.push(number, [FeedItem::Following(number)]);
     }
 
     /// Queues items of one entry; from the first that finds no room on, the listener is behind.
-    fn push(&self, number: u64, items: impl IntoIterator<Item = Item>) {
+    fn push(&self, number: u64, items: impl IntoIterator<Item = FeedItem>) {
         let mut items = items.into_iter().peekable();
         if items.peek().is_none() {
             return;
@@ -161,11 +161,11 @@ impl Outlet {
 
     /// Ends the feed, for the first reason given. What stands in the queue is given up, unless
     /// the server stops.
-    pub fn close(&self, why: Close) {
+    pub fn close(&self, why: CloseReason) {
         {
             let mut queue = self.queue();
             let first = *queue.close.get_or_insert(why);
-            if first != Close::ShuttingDown {
+            if first != CloseReason::ShuttingDown {
                 queue.items = VecDeque::new();
             }
         }
@@ -173,12 +173,12 @@ impl Outlet {
     }
 
     /// Why the feed is to end, if it is.
-    pub fn closing(&self) -> Option<Close> {
+    pub fn closing(&self) -> Option<CloseReason> {
         self.queue().close
     }
 
-    /// Waits until the feed is to end. One wait at a time, and not beside [`Outlet::take`].
-    pub async fn closed(&self) -> Close {
+    /// Waits until the feed is to end. One wait at a time, and not beside [`Subscriber::take`].
+    pub async fn closed(&self) -> CloseReason {
         loop {
             if let Some(close) = self.closing() {
                 return close;
@@ -194,7 +194,7 @@ impl Outlet {
 
     /// Takes things in from the entry after `number` on, for the first time or again, behind the
     /// little that was `missed`. For the hub, which knows under its lock what that is.
-    pub(super) fn catch_up(&self, missed: impl IntoIterator<Item = Item>, number: u64) {
+    pub(super) fn catch_up(&self, missed: impl IntoIterator<Item = FeedItem>, number: u64) {
         {
             let mut queue = self.queue();
             if queue.close.is_none() {
@@ -210,7 +210,7 @@ impl Outlet {
     ///
     /// # Errors
     /// Why the feed ends, after what was queued before.
-    pub async fn take(&self, max: usize) -> Result<Taken, Close> {
+    pub async fn take(&self, max: usize) -> Result<Taken, CloseReason> {
         loop {
             {
                 let mut queue = self.queue();
@@ -238,7 +238,7 @@ impl Outlet {
 mod tests {
     use super::*;
 
-    fn outlet(bound: usize) -> Arc<Outlet> {
+    fn outlet(bound: usize) -> Arc<Subscriber> {
         let subscription = Subscription {
             participant: Participant { identity: "local:ada".into(), extension: None },
             scope: Scope::Inbox,
@@ -246,10 +246,10 @@ mod tests {
             token: TokenId(1),
             expires_at: None,
         };
-        Outlet::new(subscription, bound)
+        Subscriber::new(subscription, bound)
     }
 
-    async fn taken(outlet: &Outlet, max: usize) -> Vec<u64> {
+    async fn taken(outlet: &Subscriber, max: usize) -> Vec<u64> {
         match outlet.take(max).await {
             Ok(Taken::Items(items)) => items.iter().map(number).collect(),
             Ok(Taken::Behind) => vec![u64::MAX],
@@ -257,10 +257,12 @@ mod tests {
         }
     }
 
-    fn number(item: &Item) -> u64 {
+    fn number(item: &FeedItem) -> u64 {
         match item {
-            Item::Frame(_, told) => told.number(),
-            Item::Looked(number) | Item::Following(number) | Item::CaughtUp(number) => *number,
+            FeedItem::Frame(_, told) => told.number(),
+            FeedItem::Looked(number) | FeedItem::Following(number) | FeedItem::CaughtUp(number) => {
+                *number
+            }
         }
     }
 
@@ -287,15 +289,17 @@ mod tests {
     #[tokio::test]
     async fn closing() {
         let (stopped, revoked) = (outlet(2), outlet(2));
-        for (outlet, why) in [(&stopped, Close::ShuttingDown), (&revoked, Close::Revoked)] {
+        for (outlet, why) in
+            [(&stopped, CloseReason::ShuttingDown), (&revoked, CloseReason::Revoked)]
+        {
             outlet.mark(1);
             outlet.close(why);
-            outlet.close(Close::Failed);
+            outlet.close(CloseReason::Failed);
             outlet.mark(2);
         }
-        assert_eq!(revoked.take(8).await.err(), Some(Close::Revoked));
-        assert_eq!(stopped.closed().await, Close::ShuttingDown);
+        assert_eq!(revoked.take(8).await.err(), Some(CloseReason::Revoked));
+        assert_eq!(stopped.closed().await, CloseReason::ShuttingDown);
         assert_eq!(taken(&stopped, 8).await, [1]);
-        assert_eq!(stopped.take(8).await.err(), Some(Close::ShuttingDown));
+        assert_eq!(stopped.take(8).await.err(), Some(CloseReason::ShuttingDown));
     }
 }

@@ -7,21 +7,21 @@ use parley_protocol::feed::Frame;
 use parley_protocol::time::Millis;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::encode::{Encoder, When};
+use super::encode::{Encoder, FrameMoment};
 use crate::journal::Committed;
 
 /// Frames of one act: message, event, up to nine claims, awaiting, settled.
 const FRAMES: usize = 13;
 
 /// An act that is on disk and the frames made of it so far.
-pub struct Told {
+pub struct Publication {
     committed: Arc<Committed>,
     /// When it was told, for `expired` of claims.
     at: Millis,
     frames: [OnceLock<Utf8Bytes>; FRAMES],
 }
 
-impl Told {
+impl Publication {
     /// Of a committed act; `None` of anything else, of which no feed tells.
     pub fn of(committed: &Arc<Committed>, at: Millis) -> Option<Arc<Self>> {
         committed.entry.act()?;
@@ -36,7 +36,7 @@ impl Told {
     /// The act.
     ///
     /// # Panics
-    /// Never: [`Told::of`] takes acts only.
+    /// Never: [`Publication::of`] takes acts only.
     pub fn act(&self) -> &Act {
         self.committed.entry.act().expect("only acts are told")
     }
@@ -50,7 +50,7 @@ impl Told {
     pub fn text(&self, frame: Frame, encoder: &Encoder) -> Utf8Bytes {
         let slot = usize::try_from(frame.position(0).0).unwrap_or_default();
         self.frames[slot]
-            .get_or_init(|| encoder.frame(&self.committed, frame, self.at, When::Live))
+            .get_or_init(|| encoder.frame(&self.committed, frame, self.at, FrameMoment::Live))
             .clone()
     }
 }

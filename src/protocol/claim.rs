@@ -128,7 +128,7 @@ pub fn proves(evidence: &[Evidence]) -> bool {
 
 /// The status of a claim. `refuted` and `superseded` are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Status {
+pub enum ClaimStatus {
     /// Asserted, nothing more.
     Unverified,
     /// Attested with proof by another identity.
@@ -141,7 +141,7 @@ pub enum Status {
     Superseded,
 }
 
-impl Status {
+impl ClaimStatus {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Unverified, Self::Supported, Self::Verified, Self::Refuted, Self::Superseded];
@@ -203,7 +203,7 @@ pub struct Claim {
     /// When.
     pub created_at: Millis,
     /// How it stands.
-    pub status: Status,
+    pub status: ClaimStatus,
     /// When it expires.
     pub valid_until: Option<Millis>,
     /// What it came with.
@@ -226,6 +226,6 @@ impl Claim {
 
     /// Whether the status is final.
     pub fn is_settled(&self) -> bool {
-        matches!(self.status, Status::Refuted | Status::Superseded)
+        matches!(self.status, ClaimStatus::Refuted | ClaimStatus::Superseded)
     }
 }

@@ -55,7 +55,7 @@ pub struct Assertion {
 
 /// An attestation, a seal or a refutation of a claim (parley.md §8).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
+pub struct ClaimProof {
     /// The claim.
     pub claim: ClaimId,
     /// At least one piece that proves something.
@@ -80,9 +80,9 @@ pub enum Command {
     /// `assert_claim`.
     Assert(Assertion),
     /// `attest_claim`.
-    Attest(Proof),
+    Attest(ClaimProof),
     /// `refute_claim`.
-    Refute(Proof),
+    Refute(ClaimProof),
 }
 
 impl Command {
@@ -99,7 +99,7 @@ impl Command {
 
 /// The order of `list_threads`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum ThreadOrder {
     /// By creation, oldest first.
     #[default]
     Created,
@@ -111,7 +111,7 @@ pub enum Order {
     UpdatedDescending,
 }
 
-impl Order {
+impl ThreadOrder {
     /// All four, in the order of the page.
     pub const ALL: [Self; 4] =
         [Self::Created, Self::Updated, Self::CreatedDescending, Self::UpdatedDescending];
@@ -144,14 +144,14 @@ pub struct ThreadQuery {
     /// Only those that are locked, or are not.
     pub locked: Option<bool>,
     /// The order.
-    pub order: Order,
+    pub order: ThreadOrder,
     /// The page.
-    pub page: Page,
+    pub page: PageQuery,
 }
 
 /// A page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub struct PageQuery {
     /// The cursor as given; judged by whoever gave it.
     pub cursor: Option<Box<str>>,
     /// Items at most; `None` is the default page.
@@ -164,7 +164,7 @@ pub struct InboxQuery {
     /// The participant's extension; `None` is the bare line.
     pub extension: Option<Arc<str>>,
     /// `since` and `limit`.
-    pub page: Page,
+    pub page: PageQuery,
     /// Seconds to be held back while nothing is new.
     pub wait_seconds: u64,
     /// Whether questions to anyone are in it.
@@ -181,7 +181,7 @@ pub struct ArtifactQuery {
     /// Only those published with this thread in `extensions["parley/1"]`.
     pub thread: Option<ThreadId>,
     /// The page.
-    pub page: Page,
+    pub page: PageQuery,
 }
 
 /// The language of the manifest's prose.
@@ -228,15 +228,15 @@ pub enum Call {
     /// `read_thread` as a tree.
     ReadTree(ThreadId),
     /// `read_thread` flat; the page's cursor is `since`.
-    ReadFlat(ThreadId, Page),
+    ReadFlat(ThreadId, PageQuery),
     /// `read_events`.
-    ReadEvents(ThreadId, Page),
+    ReadEvents(ThreadId, PageQuery),
     /// `read_inbox`.
     ReadInbox(InboxQuery),
     /// `read_claim`.
     ReadClaim(ClaimId),
     /// `list_claims`, of one status or all.
-    ListClaims(ThreadId, Option<crate::claim::Status>, Page),
+    ListClaims(ThreadId, Option<crate::claim::ClaimStatus>, PageQuery),
     /// `publish_artifact`: the artifact's bytes.
     PublishArtifact(Box<[u8]>),
     /// `read_artifact`.
@@ -246,5 +246,5 @@ pub enum Call {
     /// `verify_closure`, strict or literal.
     VerifyClosure([u8; 32], bool),
     /// `export_thread`, a page of it.
-    ExportThread(ThreadId, Page),
+    ExportThread(ThreadId, PageQuery),
 }

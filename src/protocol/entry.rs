@@ -109,7 +109,7 @@ pub struct Message {
 
 /// What an act does in its thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deed {
+pub enum Change {
     /// A speech act.
     Message(Message),
     /// A mark, confirmation or reopening: the act's event says which.
@@ -136,7 +136,7 @@ pub struct Act {
     /// Human or model.
     pub author_kind: AuthorKind,
     /// What.
-    pub deed: Deed,
+    pub deed: Change,
     /// The change of state that it caused.
     pub event: Option<Event>,
     /// `awaiting` as it left it behind.
@@ -156,7 +156,7 @@ impl Act {
     /// The message, if the act is one.
     pub fn message(&self) -> Option<&Message> {
         match &self.deed {
-            Deed::Message(message) => Some(message),
+            Change::Message(message) => Some(message),
             _ => None,
         }
     }
@@ -164,9 +164,9 @@ impl Act {
     /// The claims changed: the one made, attested or refuted first, then those superseded.
     pub fn claims(&self) -> impl Iterator<Item = ClaimId> + '_ {
         let (one, more): (Option<ClaimId>, &[ClaimId]) = match &self.deed {
-            Deed::Assert(claim) => (Some(claim.id), &claim.supersedes),
-            Deed::Attest(claim, _) | Deed::Refute(claim, _) => (Some(*claim), &[]),
-            Deed::Message(_) | Deed::Mark => (None, &[]),
+            Change::Assert(claim) => (Some(claim.id), &claim.supersedes),
+            Change::Attest(claim, _) | Change::Refute(claim, _) => (Some(*claim), &[]),
+            Change::Message(_) | Change::Mark => (None, &[]),
         };
         one.into_iter().chain(more.iter().copied())
     }
@@ -198,7 +198,7 @@ pub struct KeyUse {
 
 /// The outcome of a write that changed nothing and came under an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum StoredOutcome {
     /// A mark or confirmation that found the state set already; the thread.
     Unchanged(ThreadId),
     /// The same artifact was there already; its identifier and what it answered.
@@ -234,7 +234,7 @@ pub enum Entry {
     /// An artifact.
     Artifact(Box<Published>),
     /// Nothing but what must be answered again.
-    Outcome(Millis, KeyUse, Outcome),
+    Outcome(Millis, KeyUse, StoredOutcome),
 }
 
 impl Entry {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{Act, Awaiting, Deed, Due, Position};
+use crate::entry::{Act, Awaiting, Change, Due, Position};
 use crate::ids::ThreadId;
 use crate::limits::SUBJECT_MAX;
 use crate::state::{Origin, State};
@@ -13,7 +13,7 @@ use crate::who::{AuthorKind, Participant};
 
 /// The head of a thread: what its acts have made of it so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct ThreadSummary {
     /// The thread.
     pub id: ThreadId,
     /// When it was opened.
@@ -46,11 +46,11 @@ pub struct Head {
     pub claim_count: u64,
     /// Acts applied: the `seq` of the next one.
     pub seq: u64,
-    /// The position of the last change; 0 until [`Head::stamp`].
+    /// The position of the last change; 0 until [`ThreadSummary::stamp`].
     pub position: Position,
 }
 
-impl Head {
+impl ThreadSummary {
     /// The head that the opening act makes; `None` if `act` is no opening.
     pub fn open(act: &Act) -> Option<Self> {
         let (message, event) = (act.message()?, act.event.as_ref()?);
@@ -86,9 +86,9 @@ impl Head {
         self.seq = act.seq + 1;
         self.updated_at = act.at;
         match &act.deed {
-            Deed::Message(_) => self.message_count += 1,
-            Deed::Assert(_) => self.claim_count += 1,
-            Deed::Mark | Deed::Attest(..) | Deed::Refute(..) => {}
+            Change::Message(_) => self.message_count += 1,
+            Change::Assert(_) => self.claim_count += 1,
+            Change::Mark | Change::Attest(..) | Change::Refute(..) => {}
         }
         if let Some(event) = &act.event {
             self.state = event.to;

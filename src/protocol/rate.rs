@@ -11,12 +11,12 @@ const MINUTE_MS: u64 = 60_000;
 /// Counted in parts, so that no rounding loses or gives anything: a write costs 60 000 of them, and
 /// each millisecond brings `writes_per_minute`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
+pub struct RateBucket {
     parts: u64,
     at_ms: u64,
 }
 
-impl Bucket {
+impl RateBucket {
     /// A full bucket at `now_ms`, a time that never runs backwards; earlier ones count as none
     /// passed.
     pub fn full(limits: &Limits, now_ms: u64) -> Self {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn burst_then_rate() {
         let limits = limits(600, 3);
-        let mut bucket = Bucket::full(&limits, 1_000);
+        let mut bucket = RateBucket::full(&limits, 1_000);
         for _ in 0..3 {
             assert_eq!(bucket.take(&limits, 1_000), Ok(()));
         }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn nothing_is_lost() {
         let limits = limits(77, 1);
-        let mut bucket = Bucket::full(&limits, 0);
+        let mut bucket = RateBucket::full(&limits, 0);
         let taken = (1..=60_000 / 7).filter(|step| bucket.take(&limits, step * 7).is_ok());
         assert_eq!(taken.count(), 77);
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn off() {
         let limits = limits(0, 1);
-        let mut bucket = Bucket::full(&limits, 0);
+        let mut bucket = RateBucket::full(&limits, 0);
         assert!((0..1_000).all(|_| bucket.take(&limits, 0).is_ok()));
     }
 }

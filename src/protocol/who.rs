@@ -129,7 +129,7 @@ impl FromIterator<Right> for Rights {
 
 /// Who calls: what the server knows from the token alone.
 #[derive(Clone, Debug)]
-pub struct Caller {
+pub struct Principal {
     /// The token that spoke.
     pub token: TokenId,
     /// The line.
@@ -142,7 +142,7 @@ pub struct Caller {
     pub label: Option<Arc<str>>,
 }
 
-impl Caller {
+impl Principal {
     /// The participant that acts under `extension`.
     pub fn participant(&self, extension: Option<&Arc<str>>) -> Participant {
         Participant { identity: Arc::clone(&self.identity), extension: extension.cloned() }

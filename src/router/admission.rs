@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use parley_protocol::limits::Limits;
-use parley_protocol::rate::Bucket;
+use parley_protocol::rate::RateBucket;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
 use parley_protocol::who::Identity;
@@ -16,7 +16,7 @@ const SHARDS: usize = 16;
 
 /// How much work may wait.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct AdmissionBounds {
     /// Writes under way or waiting for their commit.
     pub writes_max: usize,
     /// Reads under way.
@@ -27,7 +27,7 @@ pub struct Bounds {
 
 /// What is asked for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum PermitClass {
     /// Answered from a view.
     Read,
     /// Goes through the journal.
@@ -41,12 +41,12 @@ pub struct Admission {
     wait: Duration,
     limits: Arc<Limits>,
     /// One bucket for each identity that wrote lately: as many as there are tokens at most.
-    buckets: [Mutex<HashMap<Identity, Bucket>>; SHARDS],
+    buckets: [Mutex<HashMap<Identity, RateBucket>>; SHARDS],
 }
 
 impl Admission {
     /// A door with these bounds.
-    pub fn new(bounds: Bounds, limits: Arc<Limits>) -> Self {
+    pub fn new(bounds: AdmissionBounds, limits: Arc<Limits>) -> Self {
         Self {
             writes: Arc::new(Semaphore::new(bounds.writes_max)),
             reads: Arc::new(Semaphore::new(bounds.reads_max)),
@@ -65,7 +65,7 @@ impl Admission {
         let mut shard = self.buckets[shard % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
         let limits = &self.limits;
         let bucket =
-            shard.entry(Arc::clone(identity)).or_insert_with(|| Bucket::full(limits, now.0));
+            shard.entry(Arc::clone(identity)).or_insert_with(|| RateBucket::full(limits, now.0));
         bucket.take(limits, now.0).map_err(|retry_after_ms| {
             let detail = "This identity writes faster than the instance allows. Wait as long as \
                           `retry_after_ms` says; read meanwhile.";
@@ -73,25 +73,25 @@ impl Admission {
         })
     }
 
-    fn semaphore(&self, class: Class) -> &Arc<Semaphore> {
+    fn semaphore(&self, class: PermitClass) -> &Arc<Semaphore> {
         match class {
-            Class::Read => &self.reads,
-            Class::Write => &self.writes,
+            PermitClass::Read => &self.reads,
+            PermitClass::Write => &self.writes,
         }
     }
 
     /// How many permits nobody holds.
-    pub fn free(&self, class: Class) -> usize {
+    pub fn free(&self, class: PermitClass) -> usize {
         self.semaphore(class).available_permits()
     }
 
     /// Takes a permit out of use for good: a fault that a test plants.
-    pub(super) fn lose(&self, class: Class) {
+    pub(super) fn lose(&self, class: PermitClass) {
         self.semaphore(class).forget_permits(1);
     }
 
     /// A permit, or 503 `overloaded` if none comes free in time.
-    pub async fn permit(&self, class: Class) -> Result<OwnedSemaphorePermit> {
+    pub async fn permit(&self, class: PermitClass) -> Result<OwnedSemaphorePermit> {
         let semaphore = self.semaphore(class);
         if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
             return Ok(permit);

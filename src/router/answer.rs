@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Outcome};
-use parley_protocol::head::Head;
+use parley_protocol::entry::{Act, StoredOutcome};
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
-use parley_protocol::wire::{self, Out};
+use parley_protocol::wire::{self, JsonBuffer};
 
 use super::Forum;
-use crate::journal::Done;
-use crate::journal::archive::{First, Remembered};
+use crate::journal::WriteOutcome;
+use crate::journal::archive::{FirstOutcome, RememberedOutcome};
 use crate::journal::view::View;
 
 /// Bytes that an answer of a write usually needs: one allocation for most.
@@ -62,7 +62,7 @@ impl Answer {
 
 /// What a write is answered with: known before its command goes to the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum AnswerKind {
     /// The message and its thread.
     Message,
     /// The thread and the event, if there was one.
@@ -74,7 +74,7 @@ pub(super) enum Shape {
     },
 }
 
-impl Shape {
+impl AnswerKind {
     /// That of `command`.
     pub(super) fn of(command: &Command) -> Self {
         match command {
@@ -88,21 +88,21 @@ impl Shape {
 
 impl Forum {
     /// The answer of a write that was carried out just now.
-    pub(super) fn write_answer(&self, shape: Shape, done: &Done) -> Result<Answer> {
+    pub(super) fn write_answer(&self, shape: AnswerKind, done: &WriteOutcome) -> Result<Answer> {
         match done {
-            Done::Unchanged(head) => Ok(self.marked(head, None)),
-            Done::Committed(committed) => {
+            WriteOutcome::Unchanged(head) => Ok(self.marked(head, None)),
+            WriteOutcome::Committed(committed) => {
                 let act = committed.entry.act().ok_or_else(Refusal::internal)?;
                 match shape {
-                    Shape::Message => {
+                    AnswerKind::Message => {
                         let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.posted(act, head))
                     }
-                    Shape::State => {
+                    AnswerKind::State => {
                         let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.marked(head, Some(act)))
                     }
-                    Shape::Claim { made } => {
+                    AnswerKind::Claim { made } => {
                         let claim = committed.claims.first().ok_or_else(Refusal::internal)?;
                         Ok(self.claim_changed(made, claim))
                     }
@@ -116,40 +116,42 @@ impl Forum {
     pub(super) fn answer_again(
         &self,
         view: &View,
-        remembered: Remembered,
-        shape: Option<Shape>,
+        remembered: RememberedOutcome,
+        shape: Option<AnswerKind>,
     ) -> Result<Answer> {
         match (remembered.outcome, shape) {
-            (First::Act { thread, entry }, Some(Shape::Message)) => {
+            (FirstOutcome::Act { thread, entry }, Some(AnswerKind::Message)) => {
                 let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
                 let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.posted(act.act(), &head).again())
             }
-            (First::Act { thread, entry }, _) => {
+            (FirstOutcome::Act { thread, entry }, _) => {
                 let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
                 let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, Some(act.act())).again())
             }
-            (First::Claim { claim, .. }, Some(Shape::Claim { made })) => {
+            (FirstOutcome::Claim { claim, .. }, Some(AnswerKind::Claim { made })) => {
                 Ok(self.claim_changed(made, &claim).again())
             }
-            (First::Claim { .. }, _) => Err(Refusal::internal()),
-            (First::Published(answer), _) => {
+            (FirstOutcome::Claim { .. }, _) => Err(Refusal::internal()),
+            (FirstOutcome::Published(answer), _) => {
                 Ok(Answer::ok(answer.into_vec()).with_status(201).again())
             }
-            (First::Other(Outcome::Unchanged(thread)), _) => {
+            (FirstOutcome::Other(StoredOutcome::Unchanged(thread)), _) => {
                 let head = view.head(thread)?.ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, None).again())
             }
-            (First::Other(Outcome::Published(answer)), _) => {
+            (FirstOutcome::Other(StoredOutcome::Published(answer)), _) => {
                 Ok(Answer::ok(answer.into_vec()).again())
             }
-            (First::Other(Outcome::Refused(refusal)), _) => Ok(Answer::refused(refusal)),
+            (FirstOutcome::Other(StoredOutcome::Refused(refusal)), _) => {
+                Ok(Answer::refused(refusal))
+            }
         }
     }
 
-    fn posted(&self, act: &Act, head: &Head) -> Answer {
-        let mut body = Out::with_capacity(ANSWER_BYTES);
+    fn posted(&self, act: &Act, head: &ThreadSummary) -> Answer {
+        let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
         wire::raw(&mut body, "{\"message\":");
         wire::message(&mut body, act, None);
         wire::raw(&mut body, ",\"thread\":");
@@ -158,8 +160,8 @@ impl Forum {
         Answer { location: Some(act.thread), ..Answer::ok(body).with_status(201) }
     }
 
-    fn marked(&self, head: &Head, act: Option<&Act>) -> Answer {
-        let mut body = Out::with_capacity(ANSWER_BYTES);
+    fn marked(&self, head: &ThreadSummary, act: Option<&Act>) -> Answer {
+        let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
         wire::raw(&mut body, "{\"thread\":");
         wire::thread(&mut body, head, &self.cursor(head.position));
         wire::raw(&mut body, ",\"event\":");
@@ -172,7 +174,7 @@ impl Forum {
     }
 
     fn claim_changed(&self, made: bool, claim: &parley_protocol::claim::Claim) -> Answer {
-        let mut body = Out::with_capacity(ANSWER_BYTES);
+        let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
         wire::raw(&mut body, "{\"claim\":");
         wire::claim(&mut body, claim, self.now());
         wire::raw(&mut body, "}");

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use parley_protocol::arguments::{content_digest_of_artifact, key_digest};
-use parley_protocol::artifact::closure::{Candidate, Options, Store, verify};
+use parley_protocol::artifact::closure::{ArtifactStore, Candidate, VerifyOptions, verify};
 use parley_protocol::artifact::{
-    ArtifactType, CLOSURE_ARTIFACTS_REMOTE_MAX, Identifier, Report, TerminationState, Valid,
+    ArtifactType, CLOSURE_ARTIFACTS_REMOTE_MAX, ClosureReport, Identifier, TerminationState, Valid,
     canonicalize, identity, validate,
 };
 use parley_protocol::command::{ArtifactQuery, Call};
-use parley_protocol::entry::{Entry, KeyUse, Outcome, Published};
+use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::ids::ThreadId;
-use parley_protocol::json::Value;
+use parley_protocol::json::JsonValue;
 use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
-use parley_protocol::who::Caller;
-use parley_protocol::wire::{self, List, Out};
+use parley_protocol::who::Principal;
+use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -30,7 +30,7 @@ const NAMED_MAX: usize = 255;
 impl Forum {
     pub(super) async fn publish(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         bytes: Box<[u8]>,
         key: Option<&str>,
     ) -> Result<Answer> {
@@ -50,9 +50,11 @@ impl Forum {
             }
             let result = forum.publish_once(&valid, Some(used), permit).await;
             let outcome = match &result {
-                Ok(answer) if answer.status == 200 => Outcome::Published(answer.body[..].into()),
+                Ok(answer) if answer.status == 200 => {
+                    StoredOutcome::Published(answer.body[..].into())
+                }
                 Err(refusal) if refusal.is_remembered() => {
-                    Outcome::Refused(StoredRefusal::from(refusal))
+                    StoredOutcome::Refused(StoredRefusal::from(refusal))
                 }
                 _ => return result,
             };
@@ -128,7 +130,7 @@ impl Forum {
         &self,
         view: &View,
         subject: Identifier,
-        report: &Report,
+        report: &ClosureReport,
     ) -> Result<Refusal> {
         let failure = failure_of(view, subject, report)?;
         let id = failure.id;
@@ -162,8 +164,8 @@ impl Forum {
             Call::VerifyClosure(id, strict) => {
                 view.artifact_entry(&id)?.ok_or_else(artifact_not_found)?;
                 let id = Identifier::from_digest(id);
-                let options = Options { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
-                let store = Stored(view.clone());
+                let options = VerifyOptions { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
+                let store = PublishedArtifacts(view.clone());
                 let report = tokio::task::spawn_blocking(move || verify(&store, &[id], options));
                 let report = report.await.map_err(|_| Refusal::internal())??;
                 Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| Refusal::internal())?))
@@ -177,8 +179,8 @@ impl Forum {
         let cursors = self.inner.around.journal.cursors();
         let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let scan = view.artifacts(query, after.transpose()?, self.page(&query.page))?;
-        let mut body = Out::new();
-        let mut list = List::begin(&mut body);
+        let mut body = JsonBuffer::new();
+        let mut list = ListWriter::begin(&mut body);
         for found in &scan.items {
             list.item().extend_from_slice(&found.published().bytes);
         }
@@ -188,9 +190,9 @@ impl Forum {
 }
 
 /// The published artifacts of one view, as a closure reads them.
-struct Stored(View);
+struct PublishedArtifacts(View);
 
-impl Store for Stored {
+impl ArtifactStore for PublishedArtifacts {
     type Error = StoreError;
 
     fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, StoreError> {
@@ -209,10 +211,10 @@ impl Store for Stored {
 }
 
 /// Verifies the strict closure of an artifact that is not stored yet, off the runtime's threads.
-async fn verify_candidate(view: View, id: Identifier, bytes: Vec<u8>) -> Result<Report> {
-    let options = Options { strict: true, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
+async fn verify_candidate(view: View, id: Identifier, bytes: Vec<u8>) -> Result<ClosureReport> {
+    let options = VerifyOptions { strict: true, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
     let report = tokio::task::spawn_blocking(move || {
-        let store = Stored(view);
+        let store = PublishedArtifacts(view);
         verify(&Candidate { store: &store, id, bytes: &bytes }, &[id], options)
     });
     Ok(report.await.map_err(|_| Refusal::internal())??)
@@ -233,20 +235,20 @@ fn is_gated(valid: &Valid) -> bool {
 
 /// `extensions["parley/1"].thread`, if a well-formed identifier stands there.
 fn thread_of(valid: &Valid) -> Option<ThreadId> {
-    let Value::Object(extensions) = valid.canonical.body().get("extensions")? else {
+    let JsonValue::Object(extensions) = valid.canonical.body().get("extensions")? else {
         return None;
     };
-    let Value::Object(parley) = extensions.get("parley/1")? else {
+    let JsonValue::Object(parley) = extensions.get("parley/1")? else {
         return None;
     };
     match parley.get("thread")? {
-        Value::String(text) => ThreadId::parse(text),
+        JsonValue::String(text) => ThreadId::parse(text),
         _ => None,
     }
 }
 
 fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {
-    let mut out = Out::new();
+    let mut out = JsonBuffer::new();
     wire::raw(&mut out, "{\"artifact_id\":");
     wire::text(&mut out, &id.to_string());
     wire::raw(&mut out, ",\"unresolved\":");
@@ -258,7 +260,7 @@ fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {
 }
 
 /// The `FAILURE` that stands for a refused closure.
-fn failure_of(view: &View, subject: Identifier, report: &Report) -> Result<Valid> {
+fn failure_of(view: &View, subject: Identifier, report: &ClosureReport) -> Result<Valid> {
     let mut classes: Vec<&str> = report.failures.iter().map(|one| one.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();

@@ -7,7 +7,7 @@ use futures_util::{Stream, stream};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 
 use super::Forum;
-use crate::journal::backup::Copying;
+use crate::journal::backup::BackupCopy;
 use crate::journal::error::StoreError;
 use crate::journal::tokens::Tokens;
 
@@ -17,7 +17,7 @@ pub(super) const BACKUPS_MAX: usize = 1;
 const RETRY_AFTER_MS: u64 = 10_000;
 
 /// A copy on its way.
-pub struct Backup<S> {
+pub struct BackupStream<S> {
     /// The text of its cursor.
     pub cursor: String,
     /// Its bytes; an error cuts it short, so that nobody takes it for the whole.
@@ -33,14 +33,15 @@ impl Forum {
     pub fn backup(
         &self,
         tokens: &Tokens,
-    ) -> Result<Backup<impl Stream<Item = std::result::Result<Bytes, StoreError>> + Send + use<>>>
-    {
+    ) -> Result<
+        BackupStream<impl Stream<Item = std::result::Result<Bytes, StoreError>> + Send + use<>>,
+    > {
         let permit = Arc::clone(&self.inner.backups).try_acquire_owned();
         let permit = permit.map_err(|_| {
             let detail = "Another copy is being taken. Wait until it is complete.";
             Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
         })?;
-        let copying = Copying::begin(&self.inner.around.journal, tokens, self.now());
+        let copying = BackupCopy::begin(&self.inner.around.journal, tokens, self.now());
         let cursor = copying.cursor().to_owned();
         let pieces = stream::unfold(Some((copying, permit)), |state| async move {
             let (mut copying, permit) = state?;
@@ -55,6 +56,6 @@ impl Forum {
             }
             Some((piece.map(Bytes::from), copying))
         });
-        Ok(Backup { cursor, pieces })
+        Ok(BackupStream { cursor, pieces })
     }
 }

@@ -7,14 +7,14 @@
 use bytes::Bytes;
 use futures_util::Stream;
 use parley_protocol::artifact::export::{Export, Exported, Survey};
-use parley_protocol::command::Page;
+use parley_protocol::command::PageQuery;
 use parley_protocol::entry::Act;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::wire::{List, Out};
+use parley_protocol::wire::{JsonBuffer, ListWriter};
 
 use super::answer::Answer;
-use super::{Class, Forum};
+use super::{Forum, PermitClass};
 use crate::journal::error::StoreError;
 use crate::journal::view::View;
 
@@ -29,7 +29,7 @@ impl Forum {
         &self,
         view: &View,
         thread: ThreadId,
-        page: &Page,
+        page: &PageQuery,
     ) -> Result<Answer> {
         let head = view.head(thread)?;
         // No cursor was given for a thread that is not there, so this is decided first.
@@ -45,8 +45,8 @@ impl Forum {
         let (items, count) = taken.await.map_err(|_| Refusal::internal())??;
         let end = start + items.len() as u64;
         let bytes = items.iter().map(|item| item.bytes.len() + 1).sum::<usize>();
-        let mut body = Out::with_capacity(bytes + 128);
-        let mut list = List::begin(&mut body);
+        let mut body = JsonBuffer::with_capacity(bytes + 128);
+        let mut list = ListWriter::begin(&mut body);
         for item in &items {
             list.item().extend_from_slice(&item.bytes);
         }
@@ -62,13 +62,14 @@ impl Forum {
         &self,
         thread: ThreadId,
     ) -> Result<impl Stream<Item = Result<Bytes, StoreError>> + Send + use<>> {
-        let _permit = self.inner.admission.permit(Class::Read).await?;
+        let _permit = self.inner.admission.permit(PermitClass::Read).await?;
         let view = self.view();
         let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let last = head.position.entry();
         let surveyed = tokio::task::spawn_blocking(move || survey(&view, thread, last));
         let export = surveyed.await.map_err(|_| Refusal::internal())??;
-        let lines = Lines { forum: self.clone(), thread, last, after: 0, export: Some(export) };
+        let lines =
+            ExportStream { forum: self.clone(), thread, last, after: 0, export: Some(export) };
         Ok(futures_util::stream::unfold(lines, |mut lines| async move {
             let piece = lines.piece().transpose()?;
             if piece.is_err() {
@@ -81,7 +82,7 @@ impl Forum {
 }
 
 /// An export on its way.
-struct Lines {
+struct ExportStream {
     forum: Forum,
     thread: ThreadId,
     last: u64,
@@ -90,7 +91,7 @@ struct Lines {
     export: Option<Export>,
 }
 
-impl Lines {
+impl ExportStream {
     /// The next piece; `None` at the end.
     fn piece(&mut self) -> Result<Option<Bytes>, StoreError> {
         let mut piece = Vec::new();
@@ -101,7 +102,7 @@ impl Lines {
         };
         let Some(export) = &mut self.export else { return Ok(None) };
         let view = self.forum.view();
-        let mut acts = Acts::after(&view, self.thread, self.after, self.last);
+        let mut acts = ActScan::after(&view, self.thread, self.after, self.last);
         let mut full = false;
         while !full
             && acts.next(|act| export.act(act).into_iter().for_each(|it| full |= put(it)))?
@@ -116,16 +117,16 @@ impl Lines {
 }
 
 /// The acts of a thread up to the entry `last`, read some at a time.
-struct Acts<'v> {
+struct ActScan<'v> {
     view: &'v View,
     thread: ThreadId,
-    read: std::vec::IntoIter<crate::journal::view::Placed>,
+    read: std::vec::IntoIter<crate::journal::view::PlacedAct>,
     /// The entry of the act given last.
     after: u64,
     last: u64,
 }
 
-impl<'v> Acts<'v> {
+impl<'v> ActScan<'v> {
     fn after(view: &'v View, thread: ThreadId, after: u64, last: u64) -> Self {
         Self { view, thread, read: Vec::new().into_iter(), after, last }
     }
@@ -150,7 +151,7 @@ impl<'v> Acts<'v> {
 /// The first pass.
 fn survey(view: &View, thread: ThreadId, last: u64) -> Result<Export, StoreError> {
     let mut survey = Survey::default();
-    let mut acts = Acts::after(view, thread, 0, last);
+    let mut acts = ActScan::after(view, thread, 0, last);
     while acts.next(|act| survey.see(act))? {}
     Ok(Export::new(survey))
 }
@@ -176,7 +177,7 @@ fn take(
         place
     };
     let mut made = 0;
-    let mut acts = Acts::after(view, thread, 0, last);
+    let mut acts = ActScan::after(view, thread, 0, last);
     while made < end
         && acts.next(|act| export.act(act).into_iter().for_each(|item| made = put(item)))?
     {}

@@ -5,26 +5,26 @@ use std::time::Duration;
 
 use parley_protocol::command::InboxQuery;
 use parley_protocol::refusal::Result;
-use parley_protocol::who::{Caller, Participant};
+use parley_protocol::who::{Participant, Principal};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::{Class, Forum};
-use crate::inbox::{Inboxes, Listener};
+use super::{Forum, PermitClass};
+use crate::inbox::{InboxListener, Inboxes};
 
 /// A held read's place among the listeners of an inbox, given back when dropped.
-struct Held<'a> {
+struct HeldRead<'a> {
     inboxes: &'a Inboxes,
     participant: &'a Participant,
-    listener: Listener,
+    listener: InboxListener,
     notify: Arc<Notify>,
 }
 
-impl<'a> Held<'a> {
+impl<'a> HeldRead<'a> {
     fn new(inboxes: &'a Inboxes, participant: &'a Participant, anyone: bool) -> Self {
         let notify = Arc::new(Notify::new());
-        let listener = Listener::Held { notify: Arc::clone(&notify), anyone };
+        let listener = InboxListener::Held { notify: Arc::clone(&notify), anyone };
         inboxes.listen(participant, listener.clone());
         Self { inboxes, participant, listener, notify }
     }
@@ -35,24 +35,24 @@ impl<'a> Held<'a> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldRead<'_> {
     fn drop(&mut self) {
         self.inboxes.forget(self.participant, &self.listener);
     }
 }
 
 impl Forum {
-    pub(super) async fn read_inbox(&self, caller: &Caller, query: InboxQuery) -> Result<Answer> {
+    pub(super) async fn read_inbox(&self, caller: &Principal, query: InboxQuery) -> Result<Answer> {
         let participant = caller.participant(query.extension.as_ref());
         let since = self.position(query.page.cursor.as_deref())?;
         let limit = self.limit(query.page.limit);
         let end = Instant::now() + Duration::from_secs(query.wait_seconds);
         // Listening begins before the first look, so that nothing is slept through.
         let held = (query.wait_seconds > 0)
-            .then(|| Held::new(&self.inner.inboxes, &participant, query.anyone));
+            .then(|| HeldRead::new(&self.inner.inboxes, &participant, query.anyone));
         loop {
             let page = {
-                let _permit = self.inner.admission.permit(Class::Read).await?;
+                let _permit = self.inner.admission.permit(PermitClass::Read).await?;
                 self.inbox_page(&participant, query.anyone, since, limit)?
             };
             let Some(held) = &held else { return Ok(page.answer) };

@@ -8,33 +8,33 @@ use tokio::sync::Notify;
 
 const SHARDS: usize = 16;
 
-type Shard = HashMap<[u8; 16], Arc<Notify>>;
+type KeyShard = HashMap<[u8; 16], Arc<Notify>>;
 
 /// The keys of calls that have no outcome yet. Each holds a permit of the door, which bounds them.
 #[derive(Default)]
-pub struct Keys {
-    shards: [Mutex<Shard>; SHARDS],
+pub struct InFlightKeys {
+    shards: [Mutex<KeyShard>; SHARDS],
 }
 
 /// A key that is under way; free again, and its waiters woken, when this is dropped.
-pub struct UnderWay {
-    keys: Arc<Keys>,
+pub struct InFlightKey {
+    keys: Arc<InFlightKeys>,
     key: [u8; 16],
 }
 
-impl Keys {
-    fn shard(&self, key: &[u8; 16]) -> MutexGuard<'_, Shard> {
+impl InFlightKeys {
+    fn shard(&self, key: &[u8; 16]) -> MutexGuard<'_, KeyShard> {
         let shard = &self.shards[usize::from(key[0]) % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until no other call is under way with `key`, then holds it.
-    pub async fn hold(self: &Arc<Self>, key: [u8; 16]) -> UnderWay {
+    pub async fn hold(self: &Arc<Self>, key: [u8; 16]) -> InFlightKey {
         loop {
             let first = match self.shard(&key).entry(key) {
                 Entry::Vacant(vacant) => {
                     vacant.insert(Arc::default());
-                    return UnderWay { keys: Arc::clone(self), key };
+                    return InFlightKey { keys: Arc::clone(self), key };
                 }
                 Entry::Occupied(occupied) => Arc::clone(occupied.get()),
             };
@@ -48,7 +48,7 @@ impl Keys {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlightKey {
     fn drop(&mut self) {
         if let Some(waiting) = self.keys.shard(&self.key).remove(&self.key) {
             waiting.notify_waiters();

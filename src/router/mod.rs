@@ -22,26 +22,26 @@ use std::time::Duration;
 use parley_protocol::command::Call;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 use ractor::{Actor, ActorRef};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::inbox::Inboxes;
-use crate::thread::Surroundings;
+use crate::thread::Deps;
 
-pub use admission::{Admission, Bounds, Class, overloaded};
+pub use admission::{Admission, AdmissionBounds, PermitClass, overloaded};
 pub use answer::Answer;
-pub use backup::Backup;
+pub use backup::BackupStream;
 
-use keys::Keys;
-use residents::{Residents, SHARDS};
+use keys::InFlightKeys;
+use residents::{ActiveThreads, SHARDS};
 use supervisor::{Route, Router};
 
 /// When threads leave memory (operations.md §2, `runtime.*`).
 #[derive(Clone, Copy, Debug)]
-pub struct Residence {
+pub struct PassivationOptions {
     /// Seconds without a request after which a thread's actor goes to sleep.
     pub idle_seconds: u64,
     /// Actors that may be awake; beyond, those used longest ago go to sleep.
@@ -53,17 +53,17 @@ pub struct Residence {
 /// The forum, as gateways see it. Cheap to clone.
 #[derive(Clone)]
 pub struct Forum {
-    inner: Arc<Inner>,
+    inner: Arc<ForumInner>,
 }
 
-struct Inner {
-    around: Arc<Surroundings>,
+struct ForumInner {
+    around: Arc<Deps>,
     admission: Admission,
-    residents: Arc<Residents>,
+    residents: Arc<ActiveThreads>,
     routers: Vec<ActorRef<Route>>,
-    keys: Arc<Keys>,
+    keys: Arc<InFlightKeys>,
     /// The artifacts that are being published.
-    publishing: Arc<Keys>,
+    publishing: Arc<InFlightKeys>,
     /// Held alone by what is judged by its closure.
     gate: Arc<tokio::sync::RwLock<()>>,
     /// The copies that may be taken now.
@@ -90,13 +90,13 @@ impl Forum {
     /// # Errors
     /// If an actor does not start.
     pub async fn start(
-        around: Arc<Surroundings>,
-        bounds: Bounds,
-        residence: Residence,
+        around: Arc<Deps>,
+        bounds: AdmissionBounds,
+        residence: PassivationOptions,
         manifest: Manifests,
         inboxes: Inboxes,
     ) -> std::result::Result<Self, ractor::SpawnErr> {
-        let residents = Arc::new(Residents::default());
+        let residents = Arc::new(ActiveThreads::default());
         let mut routers = Vec::with_capacity(SHARDS);
         for _ in 0..SHARDS {
             let args = (Arc::clone(&residents), Arc::clone(&around));
@@ -104,7 +104,7 @@ impl Forum {
         }
         let admission = Admission::new(bounds, Arc::clone(&around.limits));
         let forum = Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(ForumInner {
                 around,
                 admission,
                 residents,
@@ -129,7 +129,12 @@ impl Forum {
     /// # Errors
     /// Whatever refuses the call; nothing has changed then, but where the reason is `internal` or
     /// `storage_unavailable`, which leave it open.
-    pub async fn perform(&self, caller: &Caller, call: Call, key: Option<&str>) -> Result<Answer> {
+    pub async fn perform(
+        &self,
+        caller: &Principal,
+        call: Call,
+        key: Option<&str>,
+    ) -> Result<Answer> {
         match call {
             Call::Write(thread, command) => self.write(caller, thread, command, key).await,
             Call::PublishArtifact(bytes) => Box::pin(self.publish(caller, bytes, key)).await,
@@ -187,7 +192,7 @@ impl Forum {
         }
     }
 
-    async fn sweep(&self, residence: Residence) {
+    async fn sweep(&self, residence: PassivationOptions) {
         let mut looks = tokio::time::interval(Duration::from_millis(residence.sweep_ms));
         loop {
             tokio::select! {

@@ -1,19 +1,19 @@
 //! Reads, answered from one view: what is committed, never what is merely admitted.
 
 use bytes::Bytes;
-use parley_protocol::claim::Status;
-use parley_protocol::command::{Call, Language, Page, ThreadQuery};
+use parley_protocol::claim::ClaimStatus;
+use parley_protocol::command::{Call, Language, PageQuery, ThreadQuery};
 use parley_protocol::entry::{Position, slot};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
 use parley_protocol::who::Participant;
-use parley_protocol::wire::{self, List, Out, Shown};
+use parley_protocol::wire::{self, JsonBuffer, ListWriter, ShownMessage};
 
 use super::answer::Answer;
-use super::{Class, Forum};
-use crate::journal::view::{self, Placed, View};
+use super::{Forum, PermitClass};
+use crate::journal::view::{self, PlacedAct, View};
 
 /// Rows that one request looks at, at most; then its page ends early with `more`.
 pub const SCAN_ROWS_MAX: usize = 2_000;
@@ -36,7 +36,7 @@ impl Forum {
         if let Call::GetManifest(language) = call {
             return Ok(Answer::ok(self.manifest(language)));
         }
-        let _permit = self.inner.admission.permit(Class::Read).await?;
+        let _permit = self.inner.admission.permit(PermitClass::Read).await?;
         let view = self.view();
         match call {
             Call::ListThreads(query) => self.list_threads(&view, &query),
@@ -95,11 +95,11 @@ impl Forum {
         usize::try_from(limit).unwrap_or(usize::MAX)
     }
 
-    pub(super) fn page(&self, page: &Page) -> view::Page {
-        view::Page { limit: self.limit(page.limit), scan_max: SCAN_ROWS_MAX }
+    pub(super) fn page(&self, page: &PageQuery) -> view::ScanLimits {
+        view::ScanLimits { limit: self.limit(page.limit), scan_max: SCAN_ROWS_MAX }
     }
 
-    fn put_thread(&self, out: &mut Out, head: &Head) {
+    fn put_thread(&self, out: &mut JsonBuffer, head: &ThreadSummary) {
         wire::thread(out, head, &self.cursor(head.position));
     }
 
@@ -116,8 +116,8 @@ impl Forum {
         let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let after = after.transpose()?;
         let scan = view.threads(query, after, self.page(&query.page))?;
-        let mut body = Out::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
-        let mut list = List::begin(&mut body);
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
+        let mut list = ListWriter::begin(&mut body);
         for head in &scan.items {
             self.put_thread(list.item(), head);
         }
@@ -134,14 +134,14 @@ impl Forum {
         }
         let acts = view.acts(thread, 0, usize::MAX)?;
         let retractions = view.retractions(thread)?;
-        let messages: Vec<Shown<'_>> =
+        let messages: Vec<ShownMessage<'_>> =
             acts.iter().filter_map(|placed| shown(placed, &retractions)).collect();
-        let mut body = Out::with_capacity(ITEM_BYTES * (messages.len() + 1));
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (messages.len() + 1));
         wire::reading_tree(&mut body, &head, &self.cursor(head.position), &messages);
         Ok(Answer::ok(body))
     }
 
-    fn read_flat(&self, view: &View, thread: ThreadId, page: &Page) -> Result<Answer> {
+    fn read_flat(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
         let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
@@ -149,21 +149,21 @@ impl Forum {
             placed.act().message().is_some()
         })?;
         let retractions = view.retractions(thread)?;
-        let mut body = Out::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
         let messages = found.acts.iter().filter_map(|placed| shown(placed, &retractions));
         wire::reading_flat(&mut body, &head, &self.cursor(found.end), messages, found.more);
         Ok(Answer::ok(body))
     }
 
-    fn read_events(&self, view: &View, thread: ThreadId, page: &Page) -> Result<Answer> {
+    fn read_events(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
         view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::EVENT, limit, |placed| {
             placed.act().event.is_some()
         })?;
-        let mut body = Out::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
-        let mut list = List::begin(&mut body);
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
+        let mut list = ListWriter::begin(&mut body);
         for placed in &found.acts {
             wire::event(list.item(), placed.act());
         }
@@ -179,10 +179,10 @@ impl Forum {
         limit: usize,
     ) -> Result<InboxPage> {
         let view = self.view();
-        let page = view::Page { limit, scan_max: SCAN_ROWS_MAX };
+        let page = view::ScanLimits { limit, scan_max: SCAN_ROWS_MAX };
         let found = view.inbox(participant, anyone, since, page)?;
-        let mut body = Out::with_capacity(2 * ITEM_BYTES * (found.items.len() + 1));
-        let mut list = List::begin(&mut body);
+        let mut body = JsonBuffer::with_capacity(2 * ITEM_BYTES * (found.items.len() + 1));
+        let mut list = ListWriter::begin(&mut body);
         for head in &found.items {
             let Some(placed) = view.act_at(head.id, head.awaited_entry)? else {
                 continue;
@@ -207,7 +207,7 @@ impl Forum {
             let detail = format!("There is no claim {claim}. List a thread's claims and name one.");
             Refusal::new(Reason::ClaimNotFound, detail)
         })?;
-        let mut body = Out::with_capacity(ITEM_BYTES);
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES);
         wire::claim(&mut body, &found, self.now());
         Ok(Answer::ok(body))
     }
@@ -216,8 +216,8 @@ impl Forum {
         &self,
         view: &View,
         thread: ThreadId,
-        status: Option<Status>,
-        page: &Page,
+        status: Option<ClaimStatus>,
+        page: &PageQuery,
     ) -> Result<Answer> {
         let kind = format!("claims {thread} {status:?}");
         let cursors = self.inner.around.journal.cursors();
@@ -225,8 +225,8 @@ impl Forum {
         let after = after.transpose()?;
         view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let scan = view.claims(thread, status, after, self.page(page))?;
-        let mut body = Out::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
-        let mut list = List::begin(&mut body);
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
+        let mut list = ListWriter::begin(&mut body);
         for claim in &scan.items {
             wire::claim(list.item(), claim, self.now());
         }
@@ -242,7 +242,7 @@ fn acts_page(
     since: Position,
     slot: u64,
     limit: usize,
-    wanted: impl Fn(&Placed) -> bool,
+    wanted: impl Fn(&PlacedAct) -> bool,
 ) -> Result<ActsPage> {
     // An entry is passed if the place asked for in it is.
     let mut after = if since >= Position::of(since.entry(), slot) {
@@ -282,23 +282,23 @@ fn acts_page(
 
 /// A page of a thread's acts.
 struct ActsPage {
-    acts: Vec<Placed>,
+    acts: Vec<PlacedAct>,
     /// The page's end: after everything that its last act caused where there is more, else now.
     end: Position,
     more: bool,
 }
 
-fn end_of(acts: &[Placed], since: Position) -> Position {
+fn end_of(acts: &[PlacedAct], since: Position) -> Position {
     acts.last().map_or(since, |placed| Position::after(placed.entry))
 }
 
 fn shown<'a>(
-    placed: &'a Placed,
+    placed: &'a PlacedAct,
     retractions: &'a std::collections::BTreeMap<
         parley_protocol::ids::MessageId,
         parley_protocol::entry::Retraction,
     >,
-) -> Option<Shown<'a>> {
+) -> Option<ShownMessage<'a>> {
     let message = placed.act().message()?;
-    Some(Shown { act: placed.act(), retraction: retractions.get(&message.id) })
+    Some(ShownMessage { act: placed.act(), retraction: retractions.get(&message.id) })
 }

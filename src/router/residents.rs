@@ -8,24 +8,24 @@ use foldhash::fast::RandomState;
 use parley_protocol::ids::ThreadId;
 use ractor::{ActorId, ActorRef};
 
-use crate::thread::Request;
+use crate::thread::ThreadRequest;
 
 /// Shards, and so routers: a power of two.
 pub const SHARDS: usize = 16;
 
 /// A thread that is awake.
-struct Resident {
-    actor: ActorRef<Request>,
+struct ActiveThread {
+    actor: ActorRef<ThreadRequest>,
     /// The tick of its last request.
     used: u64,
 }
 
-type Shard = HashMap<ThreadId, Resident, RandomState>;
+type ThreadShard = HashMap<ThreadId, ActiveThread, RandomState>;
 
 /// All threads that are awake.
 #[derive(Default)]
-pub struct Residents {
-    shards: [Mutex<Shard>; SHARDS],
+pub struct ActiveThreads {
+    shards: [Mutex<ThreadShard>; SHARDS],
     count: AtomicUsize,
     /// Seconds since the start, counted by the sweeper: the only clock that idling needs.
     tick: AtomicU64,
@@ -36,8 +36,8 @@ pub fn shard_of(thread: ThreadId) -> usize {
     usize::try_from(thread.0).unwrap_or_default() % SHARDS
 }
 
-impl Residents {
-    fn shard(&self, shard: usize) -> MutexGuard<'_, Shard> {
+impl ActiveThreads {
+    fn shard(&self, shard: usize) -> MutexGuard<'_, ThreadShard> {
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -46,7 +46,7 @@ impl Residents {
     pub fn with<T>(
         &self,
         thread: ThreadId,
-        then: impl FnOnce(&ActorRef<Request>) -> T,
+        then: impl FnOnce(&ActorRef<ThreadRequest>) -> T,
     ) -> Option<T> {
         let mut shard = self.shard(shard_of(thread));
         let resident = shard.get_mut(&thread)?;
@@ -55,8 +55,8 @@ impl Residents {
     }
 
     /// Publishes the actor of `thread`.
-    pub fn insert(&self, thread: ThreadId, actor: ActorRef<Request>) {
-        let resident = Resident { actor, used: self.tick() };
+    pub fn insert(&self, thread: ThreadId, actor: ActorRef<ThreadRequest>) {
+        let resident = ActiveThread { actor, used: self.tick() };
         if self.shard(shard_of(thread)).insert(thread, resident).is_none() {
             self.count.fetch_add(1, Ordering::Relaxed);
         }
@@ -89,7 +89,7 @@ impl Residents {
     /// The actors to send to sleep: those idle for more than `idle_ticks`, and of the rest those
     /// used longest ago, until at most `resident_max` stay; in an order that depends on nothing
     /// but them.
-    pub fn sleepy(&self, idle_ticks: u64, resident_max: usize) -> Vec<ActorRef<Request>> {
+    pub fn sleepy(&self, idle_ticks: u64, resident_max: usize) -> Vec<ActorRef<ThreadRequest>> {
         let now = self.tick();
         let mut sleepy = Vec::new();
         let mut awake = Vec::new();

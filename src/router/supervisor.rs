@@ -15,9 +15,9 @@ use ractor::{
     Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent,
 };
 
-use super::residents::Residents;
+use super::residents::ActiveThreads;
 use crate::interference::Flaw;
-use crate::thread::{Request, Surroundings, ThreadActor};
+use crate::thread::{Deps, ThreadActor, ThreadRequest};
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
 pub const RESTARTS_MAX: usize = 5;
@@ -27,24 +27,24 @@ pub const RESTART_WINDOW_TICKS: u64 = 60;
 pub const RESTARTING_MAX: usize = 4_096;
 
 /// A request that found its thread asleep.
-pub struct Route(pub ThreadId, pub Request);
+pub struct Route(pub ThreadId, pub ThreadRequest);
 
 /// The router of one shard.
 pub struct Router;
 
 /// What a router works with.
 pub struct RouterState {
-    residents: Arc<Residents>,
-    around: Arc<Surroundings>,
+    residents: Arc<ActiveThreads>,
+    around: Arc<Deps>,
     children: HashMap<ActorId, ThreadId>,
     /// Requests for a thread whose actor is on its way to sleep; the permits they hold bound them.
-    parked: HashMap<ThreadId, VecDeque<Request>>,
+    parked: HashMap<ThreadId, VecDeque<ThreadRequest>>,
     /// The ticks of the last restarts.
     restarts: HashMap<ThreadId, VecDeque<u64>>,
 }
 
 impl RouterState {
-    async fn route(&mut self, myself: &ActorRef<Route>, thread: ThreadId, request: Request) {
+    async fn route(&mut self, myself: &ActorRef<Route>, thread: ThreadId, request: ThreadRequest) {
         if self.is_exhausted(thread) {
             return request.reply.send(Err(exhausted(thread)));
         }
@@ -77,7 +77,7 @@ impl RouterState {
         &mut self,
         myself: &ActorRef<Route>,
         thread: ThreadId,
-    ) -> Result<ActorRef<Request>, ractor::SpawnErr> {
+    ) -> Result<ActorRef<ThreadRequest>, ractor::SpawnErr> {
         let actor = ThreadActor::new(thread, Arc::clone(&self.around));
         // Starting loads nothing, so this does not wait for the disk.
         let (actor, _) = Actor::spawn_linked(None, actor, (), myself.get_cell()).await?;
@@ -135,7 +135,7 @@ impl RouterState {
 impl Actor for Router {
     type Msg = Route;
     type State = RouterState;
-    type Arguments = (Arc<Residents>, Arc<Surroundings>);
+    type Arguments = (Arc<ActiveThreads>, Arc<Deps>);
 
     async fn pre_start(
         &self,

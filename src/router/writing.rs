@@ -5,27 +5,27 @@ use std::sync::Arc;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::claim;
 use parley_protocol::command::{Call, Command};
-use parley_protocol::entry::{Entry, KeyUse, Outcome};
-use parley_protocol::head::Head;
+use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::{Caller, Right};
+use parley_protocol::who::{Principal, Right};
 use ractor::MessagingErr;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::answer::{Answer, Shape};
+use super::answer::{Answer, AnswerKind};
 use super::supervisor::Route;
-use super::{Class, Forum, shutting_down};
+use super::{Forum, PermitClass, shutting_down};
 use crate::interference::Flaw;
-use crate::journal::{Append, Done, Reply};
-use crate::thread::Request;
+use crate::journal::{Append, ReplyPort, WriteOutcome};
+use crate::thread::ThreadRequest;
 
 impl Forum {
     pub(super) async fn write(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         key: Option<&str>,
@@ -41,14 +41,14 @@ impl Forum {
             // Apart: each write would carry the room for it.
             return Box::pin(self.write_keyed(caller, thread, command, key, permit)).await;
         }
-        let shape = Shape::of(&command);
+        let shape = AnswerKind::of(&command);
         let done = self.act(caller, thread, command, None, permit).await?;
         self.write_answer(shape, &done)
     }
 
     async fn write_keyed(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         key: &str,
@@ -70,36 +70,36 @@ impl Forum {
     }
 
     /// Counts a write against its identity's rate and takes a permit for it.
-    pub(super) async fn admit_write(&self, caller: &Caller) -> Result<OwnedSemaphorePermit> {
+    pub(super) async fn admit_write(&self, caller: &Principal) -> Result<OwnedSemaphorePermit> {
         let now = self.inner.around.clock.now();
         self.inner.admission.count_write(&caller.identity, now)?;
-        let permit = self.inner.admission.permit(Class::Write).await?;
+        let permit = self.inner.admission.permit(PermitClass::Write).await?;
         if self.inner.around.plants(Flaw::LosePermit) {
-            self.inner.admission.lose(Class::Write);
+            self.inner.admission.lose(PermitClass::Write);
         }
         Ok(permit)
     }
 
     async fn write_once(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         used: KeyUse,
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer> {
-        let shape = Shape::of(&command);
+        let shape = AnswerKind::of(&command);
         let _under_way = self.inner.keys.hold(used.key).await;
         if let Some(again) = self.remembered(&used, Some(shape))? {
             return again;
         }
         let result = self.act(caller, thread, command, Some(used), permit).await;
         match &result {
-            Ok(Done::Unchanged(head)) => {
-                self.remember(used, Outcome::Unchanged(head.id)).await?;
+            Ok(WriteOutcome::Unchanged(head)) => {
+                self.remember(used, StoredOutcome::Unchanged(head.id)).await?;
             }
             Err(refusal) if refusal.is_remembered() => {
-                self.remember(used, Outcome::Refused(StoredRefusal::from(refusal))).await?;
+                self.remember(used, StoredOutcome::Refused(StoredRefusal::from(refusal))).await?;
             }
             _ => {}
         }
@@ -110,7 +110,7 @@ impl Forum {
     pub(super) fn remembered(
         &self,
         used: &KeyUse,
-        shape: Option<Shape>,
+        shape: Option<AnswerKind>,
     ) -> Result<Option<Result<Answer>>> {
         if self.inner.around.plants(Flaw::ForgetKey) {
             return Ok(None);
@@ -128,7 +128,7 @@ impl Forum {
     }
 
     /// Stores an outcome that changed nothing; durable once this returns.
-    pub(super) async fn remember(&self, used: KeyUse, outcome: Outcome) -> Result<()> {
+    pub(super) async fn remember(&self, used: KeyUse, outcome: StoredOutcome) -> Result<()> {
         let entry = Entry::Outcome(self.inner.around.clock.now(), used, outcome);
         self.store(entry, None).await.map(drop)
     }
@@ -138,9 +138,9 @@ impl Forum {
         &self,
         entry: Entry,
         permit: Option<OwnedSemaphorePermit>,
-    ) -> Result<Done> {
+    ) -> Result<WriteOutcome> {
         let (sender, receiver) = oneshot::channel();
-        let reply = Reply { sender, permit };
+        let reply = ReplyPort { sender, permit };
         // What is refused has its reply already.
         let _ = self.inner.around.journal.append(|_| Append {
             lease: None,
@@ -154,14 +154,14 @@ impl Forum {
 
     async fn act(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         key: Option<KeyUse>,
         permit: OwnedSemaphorePermit,
-    ) -> Result<Done> {
+    ) -> Result<WriteOutcome> {
         let (sender, receiver) = oneshot::channel();
-        let reply = Reply { sender, permit: Some(permit) };
+        let reply = ReplyPort { sender, permit: Some(permit) };
         let thread = match (thread, &command) {
             (Some(thread), _) => thread,
             (None, Command::Attest(proof) | Command::Refute(proof)) => self.home(proof.claim)?,
@@ -170,7 +170,7 @@ impl Forum {
                 return self.answered(receiver).await;
             }
         };
-        let request = Request { caller: caller.clone(), command, key, reply };
+        let request = ThreadRequest { caller: caller.clone(), command, key, reply };
         self.inner.around.give_way().await;
         self.send(thread, request)?;
         self.answered(receiver).await
@@ -188,7 +188,7 @@ impl Forum {
 
     /// Opens a thread. It has no actor yet: nobody knows it before its opening is on disk, and
     /// its first act wakes it.
-    fn open(&self, caller: &Caller, command: &Command, key: Option<KeyUse>, reply: Reply) {
+    fn open(&self, caller: &Principal, command: &Command, key: Option<KeyUse>, reply: ReplyPort) {
         let around = &self.inner.around;
         let mut numbers = around.journal.numbers();
         let mut ctx = Context {
@@ -201,7 +201,7 @@ impl Forum {
         // What is refused has its reply already.
         let _ = around.journal.open_thread(|number, thread| {
             let act = Thread::opening(&mut ctx, thread, command);
-            let head = Head::open(&act).map(|mut head| {
+            let head = ThreadSummary::open(&act).map(|mut head| {
                 head.stamp(&act, number);
                 Arc::new(head)
             });
@@ -216,7 +216,7 @@ impl Forum {
     }
 
     /// Brings a request into the mailbox of its thread's actor, waking it if need be.
-    fn send(&self, thread: ThreadId, request: Request) -> Result<()> {
+    fn send(&self, thread: ThreadId, request: ThreadRequest) -> Result<()> {
         let mut unsent = Some(request);
         let awake = self.inner.residents.with(thread, |actor| {
             // An actor that is ending takes nothing in; what else may be wrong drops the request,
@@ -234,7 +234,10 @@ impl Forum {
         self.router(thread).send_message(Route(thread, request)).map_err(|_| shutting_down())
     }
 
-    async fn answered(&self, receiver: oneshot::Receiver<Result<Done>>) -> Result<Done> {
+    async fn answered(
+        &self,
+        receiver: oneshot::Receiver<Result<WriteOutcome>>,
+    ) -> Result<WriteOutcome> {
         receiver.await.unwrap_or_else(|_| {
             let stopping = self.inner.stopping.is_cancelled();
             Err(if stopping { shutting_down() } else { Refusal::internal() })

@@ -13,12 +13,12 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::clock::Clock;
 use crate::interference::{Flaw, give_way, plants};
-use crate::journal::{Append, Done, Journal, Lease, Refused, Reply};
+use crate::journal::{Append, AppendRefused, Journal, Lease, ReplyPort, WriteOutcome};
 
 pub use crate::interference::Interference;
 
@@ -28,19 +28,19 @@ pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 
 /// What a thread's actor is asked.
 #[derive(Debug)]
-pub struct Request {
+pub struct ThreadRequest {
     /// Who asks.
-    pub caller: Caller,
+    pub caller: Principal,
     /// What.
     pub command: Command,
     /// The idempotency key that it came under.
     pub key: Option<KeyUse>,
     /// Where the answer goes.
-    pub reply: Reply,
+    pub reply: ReplyPort,
 }
 
 /// What every thread's actor works with.
-pub struct Surroundings {
+pub struct Deps {
     /// Where acts go.
     pub journal: Arc<Journal>,
     /// The limits in force.
@@ -51,7 +51,7 @@ pub struct Surroundings {
     pub interference: Option<Arc<dyn Interference>>,
 }
 
-impl Surroundings {
+impl Deps {
     /// Lets others go first, where a test asks for it.
     pub async fn give_way(&self) {
         give_way(self.interference.as_ref()).await;
@@ -66,16 +66,16 @@ impl Surroundings {
 /// The actor of one thread.
 pub struct ThreadActor {
     thread: ThreadId,
-    around: Arc<Surroundings>,
+    around: Arc<Deps>,
 }
 
 /// The state of one thread's actor: nothing until the first request loads it.
 #[derive(Default)]
 pub struct ThreadState {
-    loaded: Option<Loaded>,
+    loaded: Option<LoadedThread>,
 }
 
-struct Loaded {
+struct LoadedThread {
     thread: Thread,
     lease: Lease,
     /// The journal's generation that the state belongs to.
@@ -88,7 +88,7 @@ struct Loaded {
 
 impl ThreadActor {
     /// The actor of `thread`.
-    pub fn new(thread: ThreadId, around: Arc<Surroundings>) -> Self {
+    pub fn new(thread: ThreadId, around: Arc<Deps>) -> Self {
         Self { thread, around }
     }
 
@@ -112,15 +112,16 @@ impl ThreadActor {
                 return Err(Refusal::no_thread(self.thread));
             };
             let seq_at_start = thread.head().seq;
-            state.loaded = Some(Loaded { thread, lease, generation, appended: 0, seq_at_start });
+            state.loaded =
+                Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_start });
         }
     }
 
     /// Judges, applies, appends. There is no await in here: a kill lands at an await, and state
     /// must not stand between admitted and appended then.
-    fn act(&self, state: &mut ThreadState, request: Request) {
+    fn act(&self, state: &mut ThreadState, request: ThreadRequest) {
         let Some(loaded) = &mut state.loaded else { return };
-        let Request { mut caller, command, key, reply } = request;
+        let ThreadRequest { mut caller, command, key, reply } = request;
         let now = self.around.clock.now();
         if let Some(interference) = &self.around.interference {
             interference.before_judging(&mut loaded.thread, &mut caller, &command, now);
@@ -143,7 +144,7 @@ impl ThreadActor {
             }
             Ok(Ok(None)) => {
                 let head = Arc::new(loaded.thread.head().clone());
-                self.answer(loaded, Ok(Done::Unchanged(head)), reply);
+                self.answer(loaded, Ok(WriteOutcome::Unchanged(head)), reply);
             }
             Ok(Err(refusal)) => self.answer(loaded, Err(refusal), reply),
             Err(_) => {
@@ -153,8 +154,13 @@ impl ThreadActor {
         }
     }
 
-    fn append(&self, loaded: &mut Loaded, act: Act, reply: Reply) -> Result<(), Refused> {
-        let Loaded { thread, lease, appended, .. } = loaded;
+    fn append(
+        &self,
+        loaded: &mut LoadedThread,
+        act: Act,
+        reply: ReplyPort,
+    ) -> Result<(), AppendRefused> {
+        let LoadedThread { thread, lease, appended, .. } = loaded;
         thread.apply(&act);
         *appended = self.around.journal.append(|number| {
             thread.stamp(&act, number);
@@ -171,7 +177,12 @@ impl ThreadActor {
     }
 
     /// Answers at once if nothing is in flight, else behind what is.
-    fn answer(&self, loaded: &Loaded, outcome: Result<Done, Refusal>, reply: Reply) {
+    fn answer(
+        &self,
+        loaded: &LoadedThread,
+        outcome: Result<WriteOutcome, Refusal>,
+        reply: ReplyPort,
+    ) {
         let journal = &self.around.journal;
         let skips = self.around.interference.as_ref().is_some_and(|it| it.skips_barrier());
         // In this order: were the last append lost, the generation would be another one by the time
@@ -187,13 +198,13 @@ impl ThreadActor {
 }
 
 impl Actor for ThreadActor {
-    type Msg = Request;
+    type Msg = ThreadRequest;
     type State = ThreadState;
     type Arguments = ();
 
     async fn pre_start(
         &self,
-        _myself: ActorRef<Request>,
+        _myself: ActorRef<ThreadRequest>,
         (): (),
     ) -> Result<ThreadState, ActorProcessingErr> {
         Ok(ThreadState::default())
@@ -201,8 +212,8 @@ impl Actor for ThreadActor {
 
     async fn handle(
         &self,
-        _myself: ActorRef<Request>,
-        request: Request,
+        _myself: ActorRef<ThreadRequest>,
+        request: ThreadRequest,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
         if let Some(interference) = &self.around.interference {
@@ -227,7 +238,7 @@ impl Actor for ThreadActor {
 
     async fn post_stop(
         &self,
-        _myself: ActorRef<Request>,
+        _myself: ActorRef<ThreadRequest>,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
         self.around.give_way().await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use parley::journal::disk::MemoryDisk;
-use parley::router::Residence;
+use parley::router::PassivationOptions;
 use parley::telemetry;
 use parley::thread::Interference;
 use parley_protocol::command::Command;
@@ -73,7 +73,7 @@ async fn budget() {
     let poisoned = Arc::new(Poisoned::default());
     // Seconds are counted by the sweeper, so that this window is one of 6 s: far longer than a
     // handful of panics takes on any machine.
-    let residence = Residence { sweep_ms: 100, ..AWAKE };
+    let residence = PassivationOptions { sweep_ms: 100, ..AWAKE };
     let disk = MemoryDisk::default();
     let engine = start(&disk, residence, Some(Arc::clone(&poisoned) as _)).await;
     let ada = model("ada");

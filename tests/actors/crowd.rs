@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use parley::engine::Engine;
 use parley::journal::disk::{FolderDisk, MemoryDisk};
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Call, Page};
+use parley_protocol::command::{Call, PageQuery};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
     let (mut found, mut cursor) = (Vec::new(), None::<Box<str>>);
     loop {
         let was_done = done.load(Ordering::Acquire) == WRITERS;
-        let page = Page { cursor: cursor.clone(), limit: Some(7) };
+        let page = PageQuery { cursor: cursor.clone(), limit: Some(7) };
         let call = Call::ReadFlat(thread, page);
         let body = json(&engine.forum.perform(&model("reader"), call, None).await.unwrap());
         let messages = body["messages"].as_array().unwrap();

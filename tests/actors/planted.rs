@@ -7,9 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use parley::clock::SystemClock;
-use parley::journal::Reply;
+use parley::journal::ReplyPort;
 use parley::journal::disk::MemoryDisk;
-use parley::thread::{Interference, Request, Surroundings, ThreadActor};
+use parley::thread::{Deps, Interference, ThreadActor, ThreadRequest};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::ids::ThreadId;
@@ -32,7 +32,7 @@ async fn second_actor() {
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &ada, thread, "by the first").await.unwrap();
-    let around = Arc::new(Surroundings {
+    let around = Arc::new(Deps {
         journal: Arc::clone(&engine.journal),
         limits: Arc::new(generous()),
         clock: Arc::new(SystemClock),
@@ -41,11 +41,11 @@ async fn second_actor() {
     let (second, _) = Actor::spawn(None, ThreadActor::new(thread, around), ()).await.unwrap();
     for body in ["by the second", "by the second again"] {
         let (sender, receiver) = oneshot::channel();
-        let request = Request {
+        let request = ThreadRequest {
             caller: ada.clone(),
             command: post(Kind::Inform, Some(thread), body),
             key: None,
-            reply: Reply { sender, permit: None },
+            reply: ReplyPort { sender, permit: None },
         };
         second.send_message(request).unwrap();
         receiver.await.unwrap().unwrap();

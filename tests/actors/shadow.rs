@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use parley::journal::view::View;
 use parley::router::Answer;
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Deed};
+use parley_protocol::entry::{Act, Change};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 use parley_protocol::wire;
 
 use crate::numbers::{Given, Nowhere};
@@ -22,7 +22,7 @@ use crate::site::{Outcome, json};
 pub struct Told {
     /// The text that no other call has: body, reason or statement.
     pub text: String,
-    pub caller: Caller,
+    pub caller: Principal,
     /// `None` for an opening.
     pub thread: Option<ThreadId>,
     pub command: Command,
@@ -32,10 +32,10 @@ pub struct Told {
 /// The text of its own that an act carries.
 fn text_of(act: &Act) -> &str {
     match &act.deed {
-        Deed::Message(message) => &message.body,
-        Deed::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
-        Deed::Assert(claim) => &claim.statement,
-        Deed::Attest(..) | Deed::Refute(..) => "",
+        Change::Message(message) => &message.body,
+        Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
+        Change::Assert(claim) => &claim.statement,
+        Change::Attest(..) | Change::Refute(..) => "",
     }
 }
 
@@ -49,16 +49,16 @@ fn shows(answer: &Answer, act: &Act) -> bool {
     let body = json(answer);
     let mut out = Vec::new();
     let member = match &act.deed {
-        Deed::Message(_) => {
+        Change::Message(_) => {
             wire::message(&mut out, act, None);
             "message"
         }
-        Deed::Mark => {
+        Change::Mark => {
             wire::event(&mut out, act);
             "event"
         }
-        Deed::Assert(claim) => return body["claim"]["id"] == claim.id.to_string(),
-        Deed::Attest(..) | Deed::Refute(..) => return false,
+        Change::Assert(claim) => return body["claim"]["id"] == claim.id.to_string(),
+        Change::Attest(..) | Change::Refute(..) => return false,
     };
     let shown: serde_json::Value = serde_json::from_slice(&out).unwrap();
     body[member] == shown

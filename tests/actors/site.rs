@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use parley::clock::SystemClock;
 use parley::engine::{Engine, EngineOptions};
-use parley::feed::hub::Caps;
+use parley::feed::hub::FeedCaps;
 use parley::journal::disk::Disk;
-use parley::journal::options::Options;
-use parley::router::{Answer, Bounds, Manifests, Residence};
+use parley::journal::options::JournalOptions;
+use parley::router::{AdmissionBounds, Answer, Manifests, PassivationOptions};
 use parley::thread::Interference;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope, Mark};
@@ -17,15 +17,16 @@ use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::state::State;
-use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 use serde_json::Value;
 
 /// Actors that stay awake.
-pub const AWAKE: Residence =
-    Residence { idle_seconds: 3_600, resident_threads_max: 100_000, sweep_ms: 1_000 };
+pub const AWAKE: PassivationOptions =
+    PassivationOptions { idle_seconds: 3_600, resident_threads_max: 100_000, sweep_ms: 1_000 };
 
 /// Actors that go to sleep whenever they can.
-pub const SLEEPY: Residence = Residence { idle_seconds: 0, resident_threads_max: 4, sweep_ms: 1 };
+pub const SLEEPY: PassivationOptions =
+    PassivationOptions { idle_seconds: 0, resident_threads_max: 4, sweep_ms: 1 };
 
 /// Limits that hold nobody back.
 pub fn generous() -> Limits {
@@ -70,7 +71,7 @@ pub fn number(variable: &str, default: u64) -> u64 {
 /// Starts an engine.
 pub async fn start(
     disk: &(impl Disk + Clone),
-    residence: Residence,
+    residence: PassivationOptions,
     interference: Option<Arc<dyn Interference>>,
 ) -> Engine {
     start_on(Arc::new(disk.clone()), residence, interference).await
@@ -79,15 +80,15 @@ pub async fn start(
 /// Starts an engine on a disk that is shared.
 pub async fn start_on(
     disk: Arc<dyn Disk>,
-    residence: Residence,
+    residence: PassivationOptions,
     interference: Option<Arc<dyn Interference>>,
 ) -> Engine {
     let options = EngineOptions {
-        journal: Options { free_bytes_min: 0, ..Options::default() },
+        journal: JournalOptions { free_bytes_min: 0, ..JournalOptions::default() },
         limits: Arc::new(generous()),
-        bounds: Bounds { writes_max: 8_192, reads_max: 1_024, wait_ms: 250 },
+        bounds: AdmissionBounds { writes_max: 8_192, reads_max: 1_024, wait_ms: 250 },
         residence,
-        caps: Caps { connections_max: 16, per_identity_max: 16, buffer: 64 },
+        caps: FeedCaps { connections_max: 16, per_identity_max: 16, buffer: 64 },
         interference,
     };
     let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
@@ -95,8 +96,8 @@ pub async fn start_on(
 }
 
 /// A model that reads and writes.
-pub fn model(name: &str) -> Caller {
-    Caller {
+pub fn model(name: &str) -> Principal {
+    Principal {
         token: TokenId(1),
         identity: format!("local:{name}").into(),
         author_kind: AuthorKind::Llm,
@@ -106,8 +107,8 @@ pub fn model(name: &str) -> Caller {
 }
 
 /// A human, who may do anything in any thread.
-pub fn human(name: &str) -> Caller {
-    Caller {
+pub fn human(name: &str) -> Principal {
+    Principal {
         identity: format!("human:{name}").into(),
         author_kind: AuthorKind::Human,
         rights: Rights::HUMAN,
@@ -148,7 +149,7 @@ pub type Outcome = Result<Answer, Refusal>;
 /// Performs a write.
 pub async fn write(
     engine: &Engine,
-    caller: &Caller,
+    caller: &Principal,
     thread: Option<ThreadId>,
     command: Command,
     key: Option<&str>,
@@ -157,12 +158,12 @@ pub async fn write(
 }
 
 /// Says something in a thread.
-pub async fn say(engine: &Engine, caller: &Caller, thread: ThreadId, body: &str) -> Outcome {
+pub async fn say(engine: &Engine, caller: &Principal, thread: ThreadId, body: &str) -> Outcome {
     write(engine, caller, Some(thread), post(Kind::Inform, Some(thread), body), None).await
 }
 
 /// Opens a thread.
-pub async fn open(engine: &Engine, caller: &Caller, body: &str) -> ThreadId {
+pub async fn open(engine: &Engine, caller: &Principal, body: &str) -> ThreadId {
     let answer = write(engine, caller, None, post(Kind::Ask, None, body), None).await;
     answer.unwrap().location.unwrap()
 }

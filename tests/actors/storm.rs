@@ -11,7 +11,7 @@ use parley_protocol::command::{Assertion, Command};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 
 use crate::quiet_panics;
 use crate::shadow::{Told, audit};
@@ -131,7 +131,7 @@ fn choose(dice: &Dice, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
     Some(opened[usize::try_from(dice.below(count)).unwrap()])
 }
 
-fn command(dice: &Dice, caller: &Caller, thread: Option<ThreadId>, text: &str) -> Command {
+fn command(dice: &Dice, caller: &Principal, thread: Option<ThreadId>, text: &str) -> Command {
     if thread.is_none() {
         return post(Kind::Ask, None, text);
     }

@@ -1,6 +1,6 @@
 //! The canonical form, by table.
 
-use parley_protocol::artifact::{Fault, canonicalize, identity};
+use parley_protocol::artifact::{ArtifactFault, canonicalize, identity};
 
 use crate::{naive, table};
 
@@ -9,7 +9,7 @@ const TABLE: &str = include_str!("canonical.txt");
 /// What a row expects, and what was found, in one form.
 type Outcome = Result<String, (String, String)>;
 
-fn outcome<T>(result: Result<T, Fault>, text: impl Fn(T) -> String) -> Outcome {
+fn outcome<T>(result: Result<T, ArtifactFault>, text: impl Fn(T) -> String) -> Outcome {
     result.map(text).map_err(|fault| (fault.class.to_string(), fault.pointer))
 }
 

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use parley_protocol::artifact::closure::{self, Candidate, Options, Store};
+use parley_protocol::artifact::closure::{self, ArtifactStore, Candidate, VerifyOptions};
 use parley_protocol::artifact::collection::Collection;
-use parley_protocol::artifact::{Identifier, Report};
+use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::{Value, json};
 
 use crate::{naive, table};
@@ -22,7 +22,7 @@ struct Drawn {
     loads: RefCell<BTreeMap<Identifier, u32>>,
 }
 
-impl Store for Drawn {
+impl ArtifactStore for Drawn {
     type Error = Infallible;
 
     fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, Infallible> {
@@ -177,9 +177,14 @@ fn kind(kind: &str) -> (&'static str, Value, &'static str) {
     }
 }
 
-fn verify(drawing: &Drawing, mode: &str, is_reversed: bool, targets: &[Identifier]) -> Report {
+fn verify(
+    drawing: &Drawing,
+    mode: &str,
+    is_reversed: bool,
+    targets: &[Identifier],
+) -> ClosureReport {
     let store = drawing.store(mode == "ordered", is_reversed);
-    let options = if mode == "literal" { Options::LITERAL } else { Options::STRICT };
+    let options = if mode == "literal" { VerifyOptions::LITERAL } else { VerifyOptions::STRICT };
     let Ok(report) = closure::verify(&store, targets, options);
     assert!(store.loads.borrow().values().all(|loads| *loads == 1), "loaded more than once");
     report
@@ -298,7 +303,7 @@ fn candidates() {
         let artifact = drawing.artifacts.iter().find(|it| it.name == name).expect(name);
         let id: Identifier = drawing.ids[name].parse().expect("an identifier");
         let candidate = Candidate { store: &store, id, bytes: &artifact.bytes };
-        let Ok(report) = closure::verify(&candidate, &[id], Options::STRICT);
+        let Ok(report) = closure::verify(&candidate, &[id], VerifyOptions::STRICT);
         report.failures.iter().map(|failure| failure.class.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(classes("d"), ["hidden_objection"]);

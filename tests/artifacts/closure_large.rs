@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 
-use parley_protocol::artifact::closure::{self, Options};
+use parley_protocol::artifact::closure::{self, VerifyOptions};
 use parley_protocol::artifact::collection::Collection;
-use parley_protocol::artifact::{Identifier, Report};
+use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::json;
 
 use crate::naive;
@@ -22,8 +22,8 @@ fn claim(number: usize, references: &[Identifier]) -> Vec<u8> {
     artifact.to_string().into_bytes()
 }
 
-fn verify(collection: &Collection, target: Identifier, options: Options) -> Report {
-    let report: Result<Report, Infallible> = closure::verify(collection, &[target], options);
+fn verify(collection: &Collection, target: Identifier, options: VerifyOptions) -> ClosureReport {
+    let report: Result<ClosureReport, Infallible> = closure::verify(collection, &[target], options);
     let Ok(report) = report;
     report
 }
@@ -43,7 +43,7 @@ fn chain(length: usize) -> (Collection, Vec<Identifier>) {
 #[test]
 fn a_chain_of_4000() {
     let (collection, ids) = chain(4_000);
-    let report = verify(&collection, ids[3_999], Options::STRICT);
+    let report = verify(&collection, ids[3_999], VerifyOptions::STRICT);
     assert!(report.ok);
     assert_eq!((report.artifact_count, report.depth), (4_000, 3_999));
 }
@@ -53,7 +53,7 @@ fn a_chain_of_4000() {
 fn a_cycle_of_4000() {
     let (mut collection, ids) = chain(4_000);
     collection.add_under(ids[0], &claim(4_000, &ids[3_999..]));
-    let report = verify(&collection, ids[17], Options::STRICT);
+    let report = verify(&collection, ids[17], VerifyOptions::STRICT);
     let count =
         |class| report.failures.iter().filter(|failure| failure.class.as_str() == class).count();
     assert_eq!(count("reference_cycle"), 4_000);
@@ -70,9 +70,9 @@ fn a_fan_out_of_256() {
     let leaves: Vec<Identifier> = (0..257).map(|number| add(claim(number, &[]))).collect();
     let admitted = add(claim(257, &leaves[..256]));
     let refused = add(claim(258, &leaves));
-    let report = verify(&collection, admitted, Options::STRICT);
+    let report = verify(&collection, admitted, VerifyOptions::STRICT);
     assert_eq!((report.ok, report.artifact_count, report.depth), (true, 257, 1));
-    let report = verify(&collection, refused, Options::STRICT);
+    let report = verify(&collection, refused, VerifyOptions::STRICT);
     assert!(!report.ok);
     let failure = &report.failures[0];
     assert_eq!((failure.class.as_str(), failure.artifact_id), ("limit_exceeded", refused));
@@ -106,7 +106,7 @@ fn one_missing_among_10000() {
         number += layer.len();
     }
     assert_eq!(number, 10_000);
-    let report = verify(&collection, layer[0], Options::STRICT);
+    let report = verify(&collection, layer[0], VerifyOptions::STRICT);
     assert_eq!((report.ok, report.artifact_count), (false, 9_999));
     let [failure] = &report.failures[..] else { panic!("{} failures", report.failures.len()) };
     assert_eq!(failure.class.as_str(), "reference_unavailable");
@@ -118,7 +118,7 @@ fn one_missing_among_10000() {
 #[test]
 fn limits_are_explicit() {
     let (collection, ids) = chain(50);
-    let options = |artifacts_max| Options { strict: true, artifacts_max };
+    let options = |artifacts_max| VerifyOptions { strict: true, artifacts_max };
     assert!(verify(&collection, ids[49], options(50)).ok);
     let report = verify(&collection, ids[49], options(49));
     assert!(!report.ok);
@@ -165,7 +165,7 @@ fn more_decisions_than_bits() {
     let without = publish("TERMINATION", state(), &completed(&hiding));
     let with = publish("TERMINATION", state(), &completed(&[&hiding[..], &[naming]].concat()));
     let classes = |target| {
-        let report = verify(&collection, target, Options::LITERAL);
+        let report = verify(&collection, target, VerifyOptions::LITERAL);
         report.failures.iter().map(|it| it.class.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(classes(without), ["hidden_objection", "termination_without_decision"]);

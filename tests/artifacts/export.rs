@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use parley_protocol::act::Kind;
-use parley_protocol::artifact::closure::{Options, verify};
+use parley_protocol::artifact::closure::{VerifyOptions, verify};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::export::{Export, Exported, Survey, export};
 use parley_protocol::artifact::{ArtifactType, Valid, validate};
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::{Act, Entry};
 use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
@@ -82,7 +82,7 @@ fn example() -> Stage {
     let claim = play(s, "bob", &assertion("The tests pass.", log, Vec::new()));
     let claim = claim.claims().next().expect("a claim");
     let url = vec![piece(EvidenceKind::Url, "https://example.org/7", Some(" "))];
-    let proof = |claim, evidence| Proof { claim, evidence, seal: false, extension: None };
+    let proof = |claim, evidence| ClaimProof { claim, evidence, seal: false, extension: None };
     play(s, "vic", &Command::Attest(proof(claim, url)));
     let newer = play(s, "ada", &assertion("The tests pass on Linux.", Vec::new(), vec![claim]));
     let newer = newer.claims().next().expect("a claim");
@@ -192,7 +192,7 @@ pub fn check(acts: &[(u64, Act)], place: &str) -> Vec<Valid> {
     for valid in &read {
         let judged = [ArtifactType::Decision, ArtifactType::Termination];
         if valid.content.artifact_type.is_some_and(|it| judged.contains(&it)) {
-            let Ok(report) = verify(&collection, &[valid.id], Options::STRICT);
+            let Ok(report) = verify(&collection, &[valid.id], VerifyOptions::STRICT);
             assert!(report.ok, "{place}: {report:?}");
         }
     }

@@ -3,7 +3,7 @@
 
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::{ArtifactType, Identifier, TerminationState, Valid};
-use parley_protocol::entry::{Act, Deed, Message};
+use parley_protocol::entry::{Act, Change, Message};
 use parley_protocol::ids::MessageId;
 use parley_protocol::state::State;
 
@@ -33,8 +33,8 @@ fn is_resolved(acts: &[(u64, Act)], objection: MessageId, by: &Act) -> bool {
 /// What is to be said of the objection that an act makes; `None` if it makes none.
 fn word(acts: &[(u64, Act)], act: &Act) -> Option<&'static str> {
     match &act.deed {
-        Deed::Refute(..) => Some("unresolved"),
-        Deed::Message(one) if one.kind == Kind::Object => Some(if is_retracted(acts, one.id) {
+        Change::Refute(..) => Some("unresolved"),
+        Change::Message(one) if one.kind == Kind::Object => Some(if is_retracted(acts, one.id) {
             "withdrawn"
         } else if is_resolved(acts, one.id, act) {
             "resolved"

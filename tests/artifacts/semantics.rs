@@ -1,6 +1,6 @@
 //! What an artifact must say, by table.
 
-use parley_protocol::artifact::{Class, Verdict, validate};
+use parley_protocol::artifact::{ArtifactVerdict, ViolationClass, validate};
 use serde_json::{Value, json};
 
 use crate::fuzzed::publish;
@@ -114,7 +114,8 @@ fn table_of_semantics_by_the_second_implementation() {
 /// pointer and detail are those of the first violation: three texts compared.
 #[test]
 fn verdicts() {
-    let verdict = |bytes: &[u8]| serde_json::to_string(&Verdict::validate(bytes)).expect("JSON");
+    let verdict =
+        |bytes: &[u8]| serde_json::to_string(&ArtifactVerdict::validate(bytes)).expect("JSON");
     let bytes = artifact("CLAIM");
     let id = naive::identifier(&bytes).expect("canonical");
     let expected =
@@ -133,9 +134,9 @@ fn verdicts() {
     );
     assert_eq!(verdict(&bytes), expected);
 
-    let found = Verdict::validate(b"[");
+    let found = ArtifactVerdict::validate(b"[");
     assert_eq!((found.ok, found.artifact_id, found.violations.len()), (false, None, 1));
-    assert_eq!(found.class.map(Class::as_str), Some("malformed_input"));
+    assert_eq!(found.class.map(ViolationClass::as_str), Some("malformed_input"));
 }
 
 /// The identifier is verified before anything else: an artifact with both faults shows the

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use parley_protocol::artifact::{Fault, canonicalize, identity};
+use parley_protocol::artifact::{ArtifactFault, canonicalize, identity};
 use serde_json::Value;
 
 fn folder() -> Option<PathBuf> {
@@ -46,7 +46,7 @@ fn public_vectors() {
     for vector in &negative {
         let name = vector["name"].as_str().expect("a name");
         let bytes = read(&folder, &format!("negative/{name}.input.json"));
-        let verify = |bytes: &[u8]| -> Result<(), Fault> {
+        let verify = |bytes: &[u8]| -> Result<(), ArtifactFault> {
             let canonical = canonicalize(bytes)?;
             match vector["operation"].as_str() {
                 Some("calculate") => drop(identity::compute(&canonical)),

@@ -1,6 +1,6 @@
 //! Exporting a thread.
 
-use parley_protocol::artifact::closure::{Options, verify};
+use parley_protocol::artifact::closure::{VerifyOptions, verify};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ArtifactType, validate};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn every_way_the_same() {
     }
     assert_eq!(judged.len(), 2, "a decision and a termination");
     for id in judged {
-        let Ok(report) = verify(&collection, &[id], Options::STRICT);
+        let Ok(report) = verify(&collection, &[id], VerifyOptions::STRICT);
         assert!(report.ok, "{report:?}");
     }
     let last: Value = serde_json::from_str(all[all.len() - 1]).expect("JSON");

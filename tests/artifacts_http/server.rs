@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parley::clock::SystemClock;
-use parley::config::{Config, Sources};
+use parley::config::{Config, ConfigSources};
 use parley::server::{self, Running};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -107,7 +107,8 @@ fn run(runtime: &Runtime, folder: &Path) -> Running {
     // As many writes as come: the rate is no matter here.
     let rate = ("limits.writes_per_minute".to_owned(), "0".to_owned());
     let flags = [("data".to_owned(), data), rate].into_iter().collect();
-    let config = Config::load(&Sources { flags, ..Sources::default() }).expect("good settings");
+    let config =
+        Config::load(&ConfigSources { flags, ..ConfigSources::default() }).expect("good settings");
     runtime.block_on(async {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let listener = server::listen(any).expect("a port is free");

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
 use parley::journal::Journal;
-use parley::journal::backup::Copying;
-use parley::journal::disk::{Boxed, Disk};
+use parley::journal::backup::BackupCopy;
+use parley::journal::disk::{BoxedFile, Disk};
 use parley::journal::error::StoreError;
-use parley::journal::migration::{Migrations, Steps, kept_name, migrate};
-use parley::journal::options::Options;
-use parley::journal::tokens::{Name, NewToken, Tokens};
+use parley::journal::migration::{MigrationSteps, Migrations, kept_name, migrate};
+use parley::journal::options::JournalOptions;
+use parley::journal::tokens::{NewToken, TokenName, Tokens};
 use parley_protocol::time::Millis;
 use parley_protocol::who::{Right, Rights};
 use redb::{Builder, Database, TableDefinition};
@@ -33,16 +33,22 @@ const TOKENS_META: Table<'_, &str, u32> = Table::new("meta");
 
 /// From format 0, in which three tables had other names.
 const MIGRATIONS: Migrations = Migrations {
-    archive: Steps {
+    archive: MigrationSteps {
         from: 0,
         steps: &[|writing| Ok(writing.rename_table(CLAIMS_OF_OLD, CLAIM_THREADS)?)],
     },
-    log: Steps { from: 0, steps: &[|writing| Ok(writing.rename_table(ENTRIES_OF_OLD, ENTRIES)?)] },
-    tokens: Steps { from: 0, steps: &[|writing| Ok(writing.rename_table(TOKENS_OF_OLD, TOKENS)?)] },
+    log: MigrationSteps {
+        from: 0,
+        steps: &[|writing| Ok(writing.rename_table(ENTRIES_OF_OLD, ENTRIES)?)],
+    },
+    tokens: MigrationSteps {
+        from: 0,
+        steps: &[|writing| Ok(writing.rename_table(TOKENS_OF_OLD, TOKENS)?)],
+    },
 };
 
 fn database(disk: &FaultyDisk, name: &str) -> Database {
-    Builder::new().create_with_backend(Boxed(disk.open(name).unwrap())).unwrap()
+    Builder::new().create_with_backend(BoxedFile(disk.open(name).unwrap())).unwrap()
 }
 
 /// Makes what the older version would have written.
@@ -73,8 +79,8 @@ fn contents(disk: &FaultyDisk) -> Result<Vec<u8>, StoreError> {
     let (disk, clock): (Arc<dyn Disk>, Arc<dyn Clock>) =
         (Arc::new(disk.copy()), Arc::new(SystemClock));
     let tokens = Tokens::open(Arc::clone(&disk), "local", Arc::clone(&clock))?;
-    let opened = Journal::open(Options::default(), disk, clock)?;
-    let mut copying = Copying::begin(&opened.journal, &tokens, Millis(0));
+    let opened = Journal::open(JournalOptions::default(), disk, clock)?;
+    let mut copying = BackupCopy::begin(&opened.journal, &tokens, Millis(0));
     let mut bytes = Vec::new();
     while let Some(piece) = copying.piece()? {
         bytes.extend(piece);
@@ -147,7 +153,7 @@ fn too_old() {
     let older = store();
     let files = make_older(&older);
     let before: Vec<_> = files.iter().map(|name| older.bytes_of(name)).collect();
-    let steps = Steps { from: 1, steps: &[|_| Ok(())] };
+    let steps = MigrationSteps { from: 1, steps: &[|_| Ok(())] };
     let refused = migrate(&older, &Migrations { archive: steps, log: steps, tokens: steps });
     assert!(refused.unwrap_err().to_string().contains("older than any"));
     let after: Vec<_> = files.iter().map(|name| older.bytes_of(name)).collect();
@@ -163,7 +169,7 @@ fn tokens_go_on() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let tokens = Tokens::open(Arc::new(older.clone()), "local", clock).unwrap();
     let new = NewToken {
-        name: Name::Handle("eve".into()),
+        name: TokenName::Handle("eve".into()),
         rights: Rights::default().with(Right::Read),
         label: None,
         expires_at: None,

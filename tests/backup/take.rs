@@ -5,17 +5,17 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use parley::clock::SystemClock;
 use parley::engine::{Engine, EngineOptions};
-use parley::feed::hub::Caps;
+use parley::feed::hub::FeedCaps;
 use parley::journal::disk::MemoryDisk;
-use parley::journal::options::Options;
+use parley::journal::options::JournalOptions;
 use parley::journal::tokens::Tokens;
-use parley::router::{Bounds, Manifests, Residence};
+use parley::router::{AdmissionBounds, Manifests, PassivationOptions};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope};
 use parley_protocol::ids::TokenId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
-use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 use super::site::Folder;
 
@@ -26,16 +26,20 @@ const REPLAY_MAX: u64 = 100;
 
 async fn start(disk: &MemoryDisk) -> Engine {
     let options = EngineOptions {
-        journal: Options {
+        journal: JournalOptions {
             free_bytes_min: 0,
             segment_bytes: 64 << 10,
             replay_max: REPLAY_MAX,
-            ..Options::default()
+            ..JournalOptions::default()
         },
         limits: Arc::new(Limits { writes_per_minute: 0, ..Limits::default() }),
-        bounds: Bounds { writes_max: 1_024, reads_max: 1_024, wait_ms: 250 },
-        residence: Residence { idle_seconds: 3_600, resident_threads_max: 10_000, sweep_ms: 1_000 },
-        caps: Caps { connections_max: 1, per_identity_max: 1, buffer: 1 },
+        bounds: AdmissionBounds { writes_max: 1_024, reads_max: 1_024, wait_ms: 250 },
+        residence: PassivationOptions {
+            idle_seconds: 3_600,
+            resident_threads_max: 10_000,
+            sweep_ms: 1_000,
+        },
+        caps: FeedCaps { connections_max: 1, per_identity_max: 1, buffer: 1 },
         interference: None,
     };
     let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
@@ -43,7 +47,7 @@ async fn start(disk: &MemoryDisk) -> Engine {
 }
 
 async fn open_threads(engine: &Engine, count: usize) {
-    let caller = Caller {
+    let caller = Principal {
         token: TokenId(1),
         identity: "local:ada".into(),
         author_kind: AuthorKind::Llm,

@@ -6,9 +6,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use parley::journal::Step;
+use parley::journal::WriterStep;
 use parley::journal::disk::Disk;
-use parley::journal::options::{Options, RETRY_MS, STALL_MS};
+use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley_protocol::refusal::Reason;
 use redb::StorageBackend;
 
@@ -99,7 +99,7 @@ fn fault(of_syncs: bool, at: u64, n: usize) -> Faults {
 impl Before<'_> {
     /// Commits and folds with `faults`; then the disk is mended, one more act is stored, and the
     /// power goes. Gives whether the disk failed at all.
-    fn survives(&self, faults: Faults, options: &Options) -> bool {
+    fn survives(&self, faults: Faults, options: &JournalOptions) -> bool {
         let what = || format!("commit {}, {faults:?}", self.commit);
         let Mark { told, asked, .. } = self.mark;
         let disk = self.image.copy();
@@ -113,7 +113,7 @@ impl Before<'_> {
         let stored = waiting.iter_mut().map(|one| usize::from(self.is_stored(one))).sum::<usize>();
         let whole = stored == waiting.len();
         assert!(stored == 0 || whole, "{}: half a batch is acknowledged", what());
-        assert_eq!(step, if whole { Step::Idle } else { Step::Down }, "{}", what());
+        assert_eq!(step, if whole { WriterStep::Idle } else { WriterStep::Down }, "{}", what());
         drop(rig.folder.finish());
         let last = if whole { asked } else { told };
         let struck = disk.writes() >= faults.write && faults.write > 0
@@ -174,7 +174,7 @@ fn full() {
         assert!(said, "commit {}: a disk that says it is full is written", before.commit);
         let grown = before.image.bytes().unwrap() + (before.commit as u64 % 5) * 4_096;
         let unsaid = Faults { bytes_max: Some(grown), ..Faults::default() };
-        before.survives(unsaid, &Options { free_bytes_min: 0, ..options() });
+        before.survives(unsaid, &JournalOptions { free_bytes_min: 0, ..options() });
         1
     });
     println!("seed {}: {struck} commits on a full disk", extent.seed);
@@ -299,7 +299,7 @@ fn each_sync_stalls() {
             *count.lock().unwrap() += 1;
         };
         *disk.hook.lock().unwrap() = Some(Arc::new(looks));
-        assert_eq!(rig.work(), Step::Idle);
+        assert_eq!(rig.work(), WriterStep::Idle);
         *disk.hook.lock().unwrap() = None;
         assert!(waiting.iter_mut().all(|one| before.is_stored(one)));
         assert!(rig.journal.is_writable());

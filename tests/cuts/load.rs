@@ -1,8 +1,8 @@
 //! The load: random lives of threads, artifacts and remembered outcomes, through the journal as
 //! its writer, its publisher and its folder ship, on a disk that takes everything down.
 
-use parley::journal::options::Options;
-use parley::journal::{Append, Committed, Reply, Step};
+use parley::journal::options::JournalOptions;
+use parley::journal::{Append, Committed, ReplyPort, WriterStep};
 use parley_protocol::entry::Entry;
 use tokio::sync::oneshot;
 
@@ -17,8 +17,8 @@ pub const COMMITS: usize = 200;
 const ACTS: usize = 11;
 
 /// Small segments that are soon dropped, so that rotation and dropping are part of the load.
-pub fn options() -> Options {
-    Options { segment_bytes: 24_000, replay_max: 300, ..Options::default() }
+pub fn options() -> JournalOptions {
+    JournalOptions { segment_bytes: 24_000, replay_max: 300, ..JournalOptions::default() }
 }
 
 /// What can be there at a moment of the load.
@@ -53,7 +53,7 @@ impl Recording {
 /// Puts an entry that was judged and applied already into the journal's queue.
 pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
     let (sender, waiting) = oneshot::channel();
-    let reply = Reply { sender, permit: None };
+    let reply = ReplyPort { sender, permit: None };
     let append = Append {
         lease: None,
         entry: committed.entry.clone(),
@@ -93,7 +93,7 @@ pub fn record(seed: u64) -> Recording {
         let (told, asked) = (from as u64, world.entries.len() as u64);
         let began = disk.len();
         marks.push(Mark { at: began, told, asked });
-        assert_eq!(rig.work(), Step::Idle);
+        assert_eq!(rig.work(), WriterStep::Idle);
         assert!(waiting.iter_mut().all(|one| matches!(came(one), Came::Stored(_))));
         // Segments that are dropped are dropped after the answers have left.
         marks.push(Mark { at: disk.removal_after(began), told: asked, asked });

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use parley::clock::SystemClock;
-use parley::journal::Step;
+use parley::journal::WriterStep;
 use parley::journal::check::check_disk;
-use parley::journal::still::StillDisk;
+use parley::journal::still::ReadOnlyDisk;
 
 use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::load::{Recording, options, record};
@@ -98,7 +98,7 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
         return;
     }
     let mut next = rig.ask("local:ada", "goes on");
-    assert_eq!(rig.work(), Step::Idle, "{}", what());
+    assert_eq!(rig.work(), WriterStep::Idle, "{}", what());
     let Came::Stored(stored) = came(&mut next) else { panic!("{}: not stored", what()) };
     assert_eq!(stored.number, last + 1, "{}", what());
     left.cut(Cut::ForgetAll);
@@ -109,7 +109,7 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let head = rig.journal.view().head(thread).unwrap();
     assert_eq!(head, stored.head, "{}", what());
     drop(rig);
-    let checked = StillDisk::over(Arc::new(left), Path::new("the disk")).unwrap();
+    let checked = ReadOnlyDisk::over(Arc::new(left), Path::new("the disk")).unwrap();
     let report = check_disk(checked, Arc::new(SystemClock)).unwrap();
     // There are no tokens beside this journal, and nothing else is to be found.
     let found: Vec<_> = report.findings.iter().filter(|it| it.file != "tokens.redb").collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parley::journal::Committed;
-use parley::journal::archive::Remembered;
+use parley::journal::archive::RememberedOutcome;
 use parley::journal::view::View;
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
@@ -62,7 +62,7 @@ impl Shadow {
             }
             if let Some(key) = committed.entry.key() {
                 let found = view.outcome(&key.key).map_err(|error| error.to_string())?;
-                same("outcome", &found, &Remembered::of(committed))?;
+                same("outcome", &found, &RememberedOutcome::of(committed))?;
             }
         }
         Ok(())

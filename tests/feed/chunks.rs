@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use parley::feed::chunks::{CHUNK_ENTRIES, Chunks};
+use parley::feed::chunks::{CHUNK_ENTRIES, ReplayCache};
 use parley::journal::disk::MemoryDisk;
-use parley::journal::options::Options;
+use parley::journal::options::JournalOptions;
 use parley::outlet::Subscription;
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
@@ -24,7 +24,7 @@ fn listener(identity: &str, scope: Scope) -> Subscription {
 fn read_once() {
     const CHUNKS: u64 = 3;
     let last = CHUNKS * CHUNK_ENTRIES - 100;
-    let mut rig = Rig::open(&MemoryDisk::default(), Options::default()).unwrap();
+    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     for number in 1..=last {
         drop(rig.ask("local:ada", &format!("question {number}")));
         if number % 200 == 0 {
@@ -33,7 +33,7 @@ fn read_once() {
     }
     rig.work();
     assert_eq!(rig.journal.committed(), last);
-    let chunks = Arc::new(Chunks::new(Arc::clone(&rig.journal)));
+    let chunks = Arc::new(ReplayCache::new(Arc::clone(&rig.journal)));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
     let readers = (0..100).map(|reader| {
         let chunks = Arc::clone(&chunks);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use parley_protocol::entry::{Awaiting, Deed, Due, Entry};
+use parley_protocol::entry::{Awaiting, Change, Due, Entry};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 
@@ -95,16 +95,16 @@ impl Ear {
             };
             let thread = act.thread;
             if self.follows(thread) {
-                if let Deed::Message(message) = &act.deed {
+                if let Change::Message(message) = &act.deed {
                     add(0, "message", format!("{thread} {}", message.id));
                 }
                 if let Some(event) = &act.event {
                     add(1, "event", format!("{thread} {}", event.id));
                 }
                 let claims = match &act.deed {
-                    Deed::Assert(claim) => [&[claim.id], &*claim.supersedes].concat(),
-                    Deed::Attest(claim, _) | Deed::Refute(claim, _) => vec![*claim],
-                    Deed::Message(_) | Deed::Mark => Vec::new(),
+                    Change::Assert(claim) => [&[claim.id], &*claim.supersedes].concat(),
+                    Change::Attest(claim, _) | Change::Refute(claim, _) => vec![*claim],
+                    Change::Message(_) | Change::Mark => Vec::new(),
                 };
                 for (slot, claim) in (2..).zip(claims) {
                     add(slot, "claim", format!("{thread} {claim}"));

@@ -10,7 +10,7 @@ use parley::clock::{Clock, SystemClock};
 use parley::config::Config;
 use parley::journal::Journal;
 use parley::journal::disk::MemoryDisk;
-use parley::journal::options::Options;
+use parley::journal::options::JournalOptions;
 use parley::server::{self, Running};
 use parley_protocol::entry::Entry;
 use parley_protocol::time::Millis;
@@ -120,7 +120,8 @@ impl Forum {
     pub async fn entries(&mut self) -> Vec<(u64, Entry)> {
         self.stop().await;
         let clock = Arc::new(SystemClock);
-        let opened = Journal::open(Options::default(), Arc::new(self.disk.clone()), clock).unwrap();
+        let opened =
+            Journal::open(JournalOptions::default(), Arc::new(self.disk.clone()), clock).unwrap();
         let log = opened.journal.log();
         log.entries(0, usize::MAX, usize::MAX).unwrap().unwrap().entries
     }

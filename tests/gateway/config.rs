@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use parley::config::keys::{self, KEYS};
-use parley::config::{Config, Sources};
+use parley::config::{Config, ConfigSources};
 
 use super::wire::Folder;
 
@@ -27,7 +27,7 @@ fn example() {
     }
     let found = std::fs::read_to_string(&path).expect("the example is there");
     assert_eq!(found, wanted, "run the tests with UPDATE=1 to write it anew");
-    let sources = Sources { file: Some(path), ..Sources::default() };
+    let sources = ConfigSources { file: Some(path), ..ConfigSources::default() };
     assert_eq!(Config::load(&sources), Ok(Config::default()));
     for key in KEYS {
         let (section, name) = key.name.split_once('.').unwrap_or(("", key.name));
@@ -70,9 +70,9 @@ fn layers() {
     let folder = Folder::new();
     let file = folder.path().join("parley.toml");
     std::fs::write(&file, "realm = \"file\"\n[limits]\npage_max = 7\n").expect("a file");
-    let mut sources = Sources { file: Some(file.clone()), ..Sources::default() };
-    let load = |sources: &Sources| Config::load(sources).expect("good settings");
-    assert_eq!(load(&Sources::default()).realm, "local");
+    let mut sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
+    let load = |sources: &ConfigSources| Config::load(sources).expect("good settings");
+    assert_eq!(load(&ConfigSources::default()).realm, "local");
     let config = load(&sources);
     assert_eq!(
         (&*config.realm, config.limits.page_max, config.limits.tree_max),
@@ -97,11 +97,12 @@ fn layers() {
     assert_eq!((&*config.realm, config.limits.page_max), ("flag", 7));
     assert!(config.profiles.is_empty());
     let named = [("realm", Some("named".to_owned())), ("data", None)];
-    let of_process = Sources::of_process(None, &["realm=pair".into()], &named).expect("pairs");
+    let of_process =
+        ConfigSources::of_process(None, &["realm=pair".into()], &named).expect("pairs");
     assert_eq!(of_process.flags, pairs(&[("realm", "pair"), ("realm", "named")]));
-    let by_variable = Sources {
+    let by_variable = ConfigSources {
         environment: environment(&[("PARLEY_CONFIG", file.to_str().expect("a path of text"))]),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     assert_eq!(load(&by_variable).realm, "file");
 }
@@ -140,15 +141,15 @@ fn what_stops_a_start() {
         ("log.level", "loud"),
         ("log.format", "xml"),
     ] {
-        let flags = Sources { flags: pairs(&[(key, value)]), ..Sources::default() };
+        let flags = ConfigSources { flags: pairs(&[(key, value)]), ..ConfigSources::default() };
         refuses(&flags, key);
         let variable = keys::key(key).expect("a key").variable();
         let variables = environment(&[(&variable, value)]);
-        refuses(&Sources { environment: variables, ..Sources::default() }, key);
+        refuses(&ConfigSources { environment: variables, ..ConfigSources::default() }, key);
     }
     for (key, value) in [("limits", "1"), ("limits.body_max", "1"), ("Realm", "a"), ("a.b.c", "1")]
     {
-        refuses(&Sources { flags: pairs(&[(key, value)]), ..Sources::default() }, key);
+        refuses(&ConfigSources { flags: pairs(&[(key, value)]), ..ConfigSources::default() }, key);
     }
     for (variable, key) in [
         ("PARLEY_REALMS", "realms"),
@@ -159,7 +160,7 @@ fn what_stops_a_start() {
         ("PARLEY_", ""),
     ] {
         let environment = environment(&[(variable, "1")]);
-        refuses(&Sources { environment, ..Sources::default() }, key);
+        refuses(&ConfigSources { environment, ..ConfigSources::default() }, key);
     }
     refuses_pair("realm");
 }
@@ -185,21 +186,21 @@ fn what_stops_a_start_in_a_file() {
         ("realm = ", "line 1"),
     ] {
         std::fs::write(&file, text).expect("a file");
-        let sources = Sources { file: Some(file.clone()), ..Sources::default() };
+        let sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
         refuses(&sources, named);
     }
     std::fs::remove_file(&file).expect("it was there");
-    let sources = Sources { file: Some(file.clone()), ..Sources::default() };
+    let sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
     refuses(&sources, file.to_str().expect("a path of text"));
 }
 
-fn refuses(sources: &Sources, named: &str) {
+fn refuses(sources: &ConfigSources, named: &str) {
     let error = Config::load(sources).expect_err(named).to_string();
     assert!(error.contains(named), "{named}: {error}");
     assert!(!error.contains('\n'), "{error}");
 }
 
 fn refuses_pair(pair: &str) {
-    let error = Sources::of_process(None, &[pair.into()], &[]).expect_err(pair).to_string();
+    let error = ConfigSources::of_process(None, &[pair.into()], &[]).expect_err(pair).to_string();
     assert!(error.contains(pair), "{error}");
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parley::clock::SystemClock;
-use parley::config::{Config, Sources};
+use parley::config::{Config, ConfigSources};
 use parley::journal::disk::{Disk, FolderDisk};
 use parley::server::{self, Running};
 use serde_json::Value;
@@ -90,7 +90,7 @@ impl Server {
         let mut flags = vec![("data", folder.to_str().expect("a path of text"))];
         flags.extend(settings);
         let flags = flags.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let sources = Sources { flags: flags.collect(), ..Sources::default() };
+        let sources = ConfigSources { flags: flags.collect(), ..ConfigSources::default() };
         let config = Config::load(&sources).expect("good settings");
         let runtime = Runtime::new().expect("a runtime starts");
         let running = runtime.block_on(async {

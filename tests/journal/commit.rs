@@ -1,8 +1,8 @@
 //! What one healthy writer does.
 
-use parley::journal::Step;
+use parley::journal::WriterStep;
 use parley::journal::disk::MemoryDisk;
-use parley::journal::options::Options;
+use parley::journal::options::JournalOptions;
 use parley_protocol::act::Kind;
 use parley_protocol::refusal::Reason;
 
@@ -21,7 +21,7 @@ fn stored(came: Came) -> u64 {
 #[test]
 fn group_commit() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     rig.work();
     let mut waiting: Vec<_> = (0..100).map(|n| rig.ask("local:ada", &format!("ask {n}"))).collect();
     disk.mend();
@@ -36,10 +36,10 @@ fn group_commit() {
 /// Method: look at both after the append, after the commit, and after the publishing.
 #[test]
 fn view_moves_before_replies() {
-    let mut rig = Rig::open(&MemoryDisk::default(), Options::default()).unwrap();
+    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     let mut waiting = rig.ask("local:ada", "when?");
     assert!(rig.subjects().is_empty());
-    assert_eq!(rig.writer.step(), Step::Worked);
+    assert_eq!(rig.writer.step(), WriterStep::Worked);
     assert_eq!(rig.subjects(), ["when?"]);
     assert!(matches!(came(&mut waiting), Came::Nothing));
     rig.publish();
@@ -50,7 +50,7 @@ fn view_moves_before_replies() {
 /// act that is not committed yet.
 #[test]
 fn barrier() {
-    let mut rig = Rig::open(&MemoryDisk::default(), Options::default()).unwrap();
+    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     let thread = rig.opened("local:ada", "what?");
     let mut holder = rig.load(thread);
     let mut said = rig.say(&mut holder, "local:bob", Kind::Answer, "that");
@@ -65,7 +65,7 @@ fn barrier() {
 /// refused, what it says after that too, and what depends on it.
 #[test]
 fn second_actor() {
-    let mut rig = Rig::open(&MemoryDisk::default(), Options::default()).unwrap();
+    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     let thread = rig.opened("local:ada", "who?");
     let mut first = rig.load(thread);
     let mut second = rig.load(thread);
@@ -83,7 +83,7 @@ fn second_actor() {
 /// there is room again.
 #[test]
 fn overloaded() {
-    let options = Options { queue_max: 10, ..Options::default() };
+    let options = JournalOptions { queue_max: 10, ..JournalOptions::default() };
     let mut rig = Rig::open(&MemoryDisk::default(), options).unwrap();
     let mut waiting: Vec<_> = (0..11).map(|_| rig.ask("local:ada", "more")).collect();
     let mut last = waiting.pop().unwrap();
@@ -97,7 +97,7 @@ fn overloaded() {
 /// and compare with what was committed.
 #[test]
 fn listening() {
-    let mut rig = Rig::open(&MemoryDisk::default(), Options::default()).unwrap();
+    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     rig.opened("local:ada", "before");
     let mut listening = rig.journal.listen(8);
     assert_eq!(listening.after, 1);
@@ -117,11 +117,11 @@ fn listening() {
 /// between an append and its commit.
 #[test]
 fn closing() {
-    let mut rig = Rig::open(&MemoryDisk::default(), Options::default()).unwrap();
+    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     let mut before = rig.ask("local:ada", "before");
     rig.journal.close();
     let mut after = rig.ask("local:ada", "after");
-    assert_eq!(rig.work(), Step::Done);
+    assert_eq!(rig.work(), WriterStep::Done);
     assert!(matches!(came(&mut before), Came::Stored(_)));
     assert!(matches!(came(&mut after), Came::Refused(Reason::ShuttingDown)));
 }

@@ -1,8 +1,8 @@
 //! When the disk fails: nothing acknowledged is lost, nothing that failed is told, and writing
 //! goes on once the disk does.
 
-use parley::journal::Step;
-use parley::journal::options::{Options, RETRY_MS, STALL_MS};
+use parley::journal::WriterStep;
+use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
@@ -11,7 +11,7 @@ use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::rig::{Came, Rig, Waiting, came};
 
 fn open(disk: &FaultyDisk) -> Rig {
-    Rig::open(disk, Options::default()).unwrap()
+    Rig::open(disk, JournalOptions::default()).unwrap()
 }
 
 fn is_stored(waiting: &mut Waiting) -> bool {
@@ -50,7 +50,7 @@ fn ways() -> impl Iterator<Item = (&'static str, Faults)> {
 fn failed_commit() {
     for (way, faults) in ways() {
         let disk = FaultyDisk::default();
-        let options = Options { batch_entries_max: 4, ..Options::default() };
+        let options = JournalOptions { batch_entries_max: 4, ..JournalOptions::default() };
         let mut rig = Rig::open(&disk, options).unwrap();
         let thread = rig.opened("local:ada", "before");
         let mut holder = rig.load(thread);
@@ -63,7 +63,7 @@ fn failed_commit() {
         ];
         let generation = rig.journal.generation();
         disk.set(faults);
-        assert_eq!(rig.work(), Step::Down, "{way}");
+        assert_eq!(rig.work(), WriterStep::Down, "{way}");
         failing.push(rig.ask("local:ada", "while down"));
         retry(&mut rig);
         assert!(failing.iter_mut().all(|one| !is_stored(one)), "{way}");
@@ -160,11 +160,11 @@ fn full() {
     let disk = FaultyDisk::default();
     let mut rig = open(&disk);
     rig.opened("local:ada", "before");
-    let little = Options::default().free_bytes_min - 1;
+    let little = JournalOptions::default().free_bytes_min - 1;
     disk.set(Faults { free_bytes: Some(little), ..Faults::default() });
     rig.clock.pass(1_000);
     let mut refused = rig.ask("local:ada", "no room");
-    assert_eq!(rig.work(), Step::Down);
+    assert_eq!(rig.work(), WriterStep::Down);
     assert!(!is_stored(&mut refused));
     assert_eq!(disk.writes(), 0, "a full disk is kept away from the database");
     disk.mend();
@@ -177,7 +177,7 @@ fn full() {
 #[test]
 fn full_unsaid() {
     let disk = FaultyDisk::default();
-    let options = Options { free_bytes_min: 0, ..Options::default() };
+    let options = JournalOptions { free_bytes_min: 0, ..JournalOptions::default() };
     let mut rig = Rig::open(&disk, options).unwrap();
     let bytes_max = parley::journal::disk::Disk::bytes(&disk).unwrap();
     disk.set(Faults { bytes_max: Some(bytes_max), ..Faults::default() });
@@ -206,11 +206,12 @@ fn full_unsaid() {
 /// are refused too; once it is folded, writing goes on.
 #[test]
 fn fold_behind() {
-    let options = Options { tail_entries_max: 10, batch_entries_max: 10, ..Options::default() };
+    let options =
+        JournalOptions { tail_entries_max: 10, batch_entries_max: 10, ..JournalOptions::default() };
     let mut rig = Rig::open(&FaultyDisk::default(), options).unwrap();
     let mut taken: Vec<_> = (0..10).map(|_| rig.ask("local:ada", "taken")).collect();
     let mut waiting = rig.ask("local:ada", "waiting");
-    assert_eq!(rig.work(), Step::Full);
+    assert_eq!(rig.work(), WriterStep::Full);
     assert!(taken.iter_mut().all(is_stored));
     let mut refused = rig.ask("local:ada", "refused");
     assert!(matches!(came(&mut refused), Came::Refused(Reason::Overloaded)));
@@ -277,7 +278,8 @@ fn planted() {
 /// or is killed; then the power goes while the next fold is on its way, or after it.
 #[test]
 fn archive_lost_page() {
-    let options = Options { segment_bytes: 2_000, replay_max: 6, ..Options::default() };
+    let options =
+        JournalOptions { segment_bytes: 2_000, replay_max: 6, ..JournalOptions::default() };
     for n in 1..=4 {
         for (lasting, killed) in [(false, false), (false, true), (true, false), (true, true)] {
             let disk = FaultyDisk::default();
@@ -354,7 +356,8 @@ fn sweep() {
 
 fn swept(faults: Faults, cut: Cut) {
     let disk = FaultyDisk::default();
-    let options = Options { segment_bytes: 2_000, replay_max: 6, ..Options::default() };
+    let options =
+        JournalOptions { segment_bytes: 2_000, replay_max: 6, ..JournalOptions::default() };
     let mut rig = Rig::open(&disk, options.clone()).unwrap();
     disk.set(faults);
     let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());

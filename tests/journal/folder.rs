@@ -6,7 +6,7 @@ use parley::clock::SystemClock;
 use parley::journal::Journal;
 use parley::journal::disk::FolderDisk;
 use parley::journal::error::StoreError;
-use parley::journal::options::Options;
+use parley::journal::options::JournalOptions;
 use parley_protocol::ids::ThreadId;
 
 /// A folder of the test's own, gone with it.
@@ -47,7 +47,7 @@ async fn real() {
     let mut threads = Vec::new();
     for round in 0..2_u64 {
         let disk = Arc::new(FolderDisk::open(&folder.0).unwrap());
-        let opened = Journal::open(Options::default(), disk, Arc::new(SystemClock)).unwrap();
+        let opened = Journal::open(JournalOptions::default(), disk, Arc::new(SystemClock)).unwrap();
         let journal = opened.journal;
         let writer = std::thread::spawn(move || opened.writer.run());
         let publisher = tokio::spawn(opened.publisher.run());

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use parley::journal::disk::{Boxed, Disk, MemoryDisk};
+use parley::journal::disk::{BoxedFile, Disk, MemoryDisk};
 use parley::journal::error::StoreError;
 use parley::journal::log;
-use parley::journal::options::Options;
+use parley::journal::options::JournalOptions;
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 
@@ -25,7 +25,7 @@ fn segments(disk: &impl Disk) -> Vec<u64> {
 #[test]
 fn replay() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     let threads: Vec<_> = (0..4).map(|n| rig.opened("local:ada", &format!("ask {n}"))).collect();
     let mut holders: Vec<_> = threads.iter().map(|thread| rig.load(*thread)).collect();
     for round in 0..6 {
@@ -48,7 +48,7 @@ fn replay() {
     let (before, position) = (state(&rig), rig.journal.position());
     disk.cut(Cut::Kill);
     drop(rig);
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     assert!(state(&rig) == before);
     assert_eq!(rig.journal.position(), position);
     let mut holder = rig.load(threads[0]);
@@ -66,7 +66,8 @@ fn replay() {
 #[test]
 fn rotation() {
     let disk = MemoryDisk::default();
-    let options = Options { segment_bytes: 1_200, replay_max: 50, ..Options::default() };
+    let options =
+        JournalOptions { segment_bytes: 1_200, replay_max: 50, ..JournalOptions::default() };
     let mut rig = Rig::open(&disk, options.clone()).unwrap();
     for n in 0..100 {
         rig.opened("local:ada", &format!("ask {n}"));
@@ -105,16 +106,16 @@ fn numbers(from: u64, to: u64) -> Vec<u64> {
 #[test]
 fn good_order() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     rig.opened("local:ada", "one");
     rig.finish();
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     rig.opened("local:ada", "two");
     assert_eq!(segments(&disk), [1]);
     rig.folder.finish().unwrap();
     disk.cut(Cut::Kill);
     drop(rig);
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     assert_eq!(segments(&disk), [1, 3]);
     rig.opened("local:ada", "three");
     assert_eq!(rig.subjects(), ["one", "two", "three"]);
@@ -126,7 +127,7 @@ fn good_order() {
 /// make up for.
 #[test]
 fn missing() {
-    let options = Options { segment_bytes: 1_200, ..Options::default() };
+    let options = JournalOptions { segment_bytes: 1_200, ..JournalOptions::default() };
     let fill = |fold: bool| {
         let disk = MemoryDisk::default();
         let mut rig = Rig::open(&disk, options.clone()).unwrap();
@@ -164,14 +165,14 @@ fn newer() {
     let disk = MemoryDisk::default();
     log::begin(&disk, 1).unwrap();
     {
-        let backend = Boxed(disk.open(&log::name(1)).unwrap());
+        let backend = BoxedFile(disk.open(&log::name(1)).unwrap());
         let database = redb::Builder::new().create_with_backend(backend).unwrap();
         let writing = database.begin_write().unwrap();
         let meta = redb::TableDefinition::<&str, u64>::new("meta");
         writing.open_table(meta).unwrap().insert("format", 2).unwrap();
         writing.commit().unwrap();
     }
-    let opened = Rig::open(&disk, Options::default()).map(drop);
+    let opened = Rig::open(&disk, JournalOptions::default()).map(drop);
     assert!(
         matches!(&opened, Err(StoreError::NewerFormat { found: 2, known: 1, .. })),
         "{opened:?}"
@@ -183,7 +184,7 @@ fn newer() {
 #[test]
 fn flipped() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, Options::default()).unwrap();
+    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
     for n in 0..40 {
         rig.opened("local:ada", &format!("ask {n}"));
     }
@@ -196,7 +197,7 @@ fn flipped() {
     for byte in (0..len).step_by(997) {
         let disk = disk.copy();
         disk.flip(&name, byte);
-        match Rig::open(&disk, Options::default()) {
+        match Rig::open(&disk, JournalOptions::default()) {
             Ok(rig) => {
                 assert_eq!(rig.subjects(), want, "byte {byte}");
                 harmless += 1;
@@ -216,9 +217,9 @@ fn first_start() {
             for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)] {
                 let disk = FaultyDisk::default();
                 disk.set(Faults { write, sync, lasting: true, torn: true, ..Faults::default() });
-                drop(Rig::open(&disk, Options::default()));
+                drop(Rig::open(&disk, JournalOptions::default()));
                 disk.cut(cut);
-                let opened = Rig::open(&disk, Options::default());
+                let opened = Rig::open(&disk, JournalOptions::default());
                 let mut rig = opened
                     .unwrap_or_else(|error| panic!("write {write}, sync {sync}, {cut:?}: {error}"));
                 assert_eq!(rig.opened("local:ada", "first").0, 1);

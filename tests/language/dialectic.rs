@@ -1,7 +1,7 @@
 //! The profile `dialectic` as tables (parley.md §8).
 
-use parley_protocol::claim::{Claim, Evidence, EvidenceKind, Status, proves};
-use parley_protocol::entry::Deed;
+use parley_protocol::claim::{Claim, ClaimStatus, Evidence, EvidenceKind, proves};
+use parley_protocol::entry::Change;
 use parley_protocol::refusal::Refusal;
 
 use crate::scenario::{self, play, read};
@@ -31,7 +31,7 @@ fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) 
     assert_eq!(stage.opened().head().updated_at, made.at, "{place}: updated_at moves");
     let me = caller.participant(command.extension());
     match &made.deed {
-        Deed::Assert(_) => {
+        Change::Assert(_) => {
             let newest = new.last().expect("just made");
             assert_eq!((new.len(), &newest.author), (old.len() + 1, &me), "{place}");
             assert!(old.iter().all(|old| old.id < newest.id), "{place}: identifiers rise");
@@ -42,14 +42,14 @@ fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) 
                 assert_eq!(is.refutation, was.refutation, "{place}");
             }
         }
-        Deed::Attest(id, attestation) => {
+        Change::Attest(id, attestation) => {
             let changed = new.iter().find(|claim| claim.id == *id).expect("it is there");
             let last = changed.attestations.last();
             assert_eq!(last, Some(attestation), "{place}: added at the end");
             assert_eq!((&attestation.by, attestation.at), (&me, made.at), "{place}");
             assert_eq!(attestation.seal, act.contains("seal"), "{place}");
         }
-        Deed::Refute(id, refutation) => {
+        Change::Refute(id, refutation) => {
             let changed = new.iter().find(|claim| claim.id == *id).expect("it is there");
             assert_eq!(changed.refutation.as_ref(), Some(refutation), "{place}");
             assert_eq!((&refutation.by, refutation.at), (&me, made.at), "{place}");
@@ -171,7 +171,9 @@ fn reference_forms() {
 /// Goal: the five statuses by their words. Method: there and back.
 #[test]
 fn words() {
-    let words = Status::ALL.map(Status::word);
+    let words = ClaimStatus::ALL.map(ClaimStatus::word);
     assert_eq!(words, ["unverified", "supported", "verified", "refuted", "superseded"]);
-    assert!(Status::ALL.iter().all(|status| Status::parse(status.word()) == Some(*status)));
+    assert!(
+        ClaimStatus::ALL.iter().all(|status| ClaimStatus::parse(status.word()) == Some(*status))
+    );
 }

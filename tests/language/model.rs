@@ -3,11 +3,11 @@
 //! names of things. Written from parley.md; where core and model differ, one misread the page.
 
 use parley_protocol::act::Kind;
-use parley_protocol::claim::Status;
+use parley_protocol::claim::ClaimStatus;
 use parley_protocol::ids::{ClaimId, EventId, MessageId};
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Caller, Participant};
+use parley_protocol::who::{Participant, Principal};
 
 /// A message.
 pub struct Said {
@@ -121,7 +121,7 @@ pub fn expects(kind: Kind) -> bool {
 }
 
 /// §5.1: whose marks are confirmed ones.
-pub fn confirms(caller: &Caller) -> bool {
+pub fn confirms(caller: &Principal) -> bool {
     let lock = caller.rights.iter().any(|right| right.word() == "lock");
     caller.author_kind.word() == "human" || lock
 }
@@ -176,7 +176,7 @@ impl Model {
     }
 
     /// §6: the creator's identity, a lock holder, a human.
-    pub fn has_authority(&self, caller: &Caller) -> bool {
+    pub fn has_authority(&self, caller: &Principal) -> bool {
         confirms(caller) || caller.identity == self.creator().identity
     }
 
@@ -299,18 +299,18 @@ impl Model {
     }
 
     /// §8.
-    pub fn status(&self, id: ClaimId) -> Status {
+    pub fn status(&self, id: ClaimId) -> ClaimStatus {
         let any = |what| self.proved(id).any(|proof| proof.what == what);
         if self.superseded_by(id).is_some() {
-            Status::Superseded
+            ClaimStatus::Superseded
         } else if any(For::Refutation) {
-            Status::Refuted
+            ClaimStatus::Refuted
         } else if any(For::Seal) {
-            Status::Verified
+            ClaimStatus::Verified
         } else if any(For::Support) {
-            Status::Supported
+            ClaimStatus::Supported
         } else {
-            Status::Unverified
+            ClaimStatus::Unverified
         }
     }
 }

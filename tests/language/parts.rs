@@ -2,9 +2,9 @@
 
 use parley_protocol::act::{Kind, ParentRule};
 use parley_protocol::command::{Assertion, Command};
-use parley_protocol::entry::{Act, Awaiting, Due, Entry, Outcome, Position, slot};
+use parley_protocol::entry::{Act, Awaiting, Due, Entry, Position, StoredOutcome, slot};
 use parley_protocol::entry::{KeyUse, Published};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal, StoredRefusal};
 use parley_protocol::state::State;
@@ -140,9 +140,9 @@ fn entries() -> Vec<Entry> {
             thread: Some(ThreadId(4)),
             key: Some((key, b"{}".to_vec().into())),
         })),
-        Entry::Outcome(MORNING, key, Outcome::Unchanged(ThreadId(5))),
-        Entry::Outcome(MORNING, key, Outcome::Published(b"{}".to_vec().into())),
-        Entry::Outcome(MORNING, key, Outcome::Refused(StoredRefusal::from(&refused))),
+        Entry::Outcome(MORNING, key, StoredOutcome::Unchanged(ThreadId(5))),
+        Entry::Outcome(MORNING, key, StoredOutcome::Published(b"{}".to_vec().into())),
+        Entry::Outcome(MORNING, key, StoredOutcome::Refused(StoredRefusal::from(&refused))),
     ];
     for seed in 0..20 {
         let acts = generator::thread(seed, 60).acts;
@@ -208,7 +208,7 @@ fn subjects() {
 #[test]
 fn openings() {
     let (stage, act) = opening("Does it hold?");
-    let mut head = Head::open(&act).unwrap();
+    let mut head = ThreadSummary::open(&act).unwrap();
     assert_eq!((head.position, head.awaiting_entry, head.awaited_entry), (Position(0), 0, 0));
     head.stamp(&act, 12);
     assert_eq!((head.awaiting_entry, head.awaited_entry), (12, 12));
@@ -217,7 +217,7 @@ fn openings() {
     assert_eq!(head.creator, someone("a/x"));
     assert_eq!(stage.opened().head().state, State::Open);
     let later = play("a:ask b:inform b:claim a:mark=decided");
-    assert!(later.acts[1..].iter().all(|(_, act)| Head::open(act).is_none()));
+    assert!(later.acts[1..].iter().all(|(_, act)| ThreadSummary::open(act).is_none()));
 }
 
 /// Goal: what `awaiting` was set by, and where the awaited message lies, is known by entry also

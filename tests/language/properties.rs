@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Awaiting, Deed, Due, Entry, Position};
+use parley_protocol::entry::{Act, Awaiting, Change, Due, Entry, Position};
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
-use parley_protocol::who::{Caller, Participant};
+use parley_protocol::who::{Participant, Principal};
 
 use crate::generator::Generator;
 use crate::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
@@ -17,29 +17,29 @@ use crate::stage::Stage;
 use crate::verdict::{Verdict, judge};
 
 /// Enters what happened, as the page's verdict says, under the numbers that the core gave.
-fn record(model: &mut Model, caller: &Caller, act: &Act, entry: u64, verdict: &Verdict) {
+fn record(model: &mut Model, caller: &Principal, act: &Act, entry: u64, verdict: &Verdict) {
     let Verdict::Done { parent, to } = verdict else { panic!("only what is done is recorded") };
     let (at, by) = (act.at, act.by.clone());
     let from = (!model.facts.is_empty()).then(|| model.state());
     let mut message = None;
     match &act.deed {
-        Deed::Message(one) => {
+        Change::Message(one) => {
             message = Some(one.id);
             let human = caller.author_kind.word() == "human";
             let (id, kind, parent) = (one.id, one.kind, *parent);
             let by = by.clone();
             model.facts.push(Fact::Said(Said { id, at, entry, by, human, kind, parent }));
         }
-        Deed::Mark => {}
-        Deed::Assert(claim) => {
+        Change::Mark => {}
+        Change::Assert(claim) => {
             let (id, until, older) = (claim.id, claim.valid_until, claim.supersedes.clone());
             model.facts.push(Fact::Held(Held { id, at, by: by.clone(), until, older }));
         }
-        Deed::Attest(claim, attestation) => {
+        Change::Attest(claim, attestation) => {
             let what = if attestation.seal { For::Seal } else { For::Support };
             model.facts.push(Fact::Proved(Proved { claim: *claim, at, by: by.clone(), what }));
         }
-        Deed::Refute(claim, _) => {
+        Change::Refute(claim, _) => {
             let what = For::Refutation;
             model.facts.push(Fact::Proved(Proved { claim: *claim, at, by: by.clone(), what }));
         }
@@ -165,7 +165,7 @@ fn check_act(model: &Model, before: Option<&Awaiting>, act: &Act, stage: &Stage,
         assert_ne!(due(&awaiting.due).as_ref(), Some(&awaiting.asker), "{place}: due on its own");
         assert!(!model.retracted(awaiting.message), "{place}: a retracted one is awaited");
     }
-    if let (Some(event), Deed::Message(message)) = (&act.event, &act.deed)
+    if let (Some(event), Change::Message(message)) = (&act.event, &act.deed)
         && event.from.is_some()
     {
         let moves = matches!(message.kind, Kind::Answer | Kind::Decide);
@@ -184,7 +184,7 @@ fn check_order(acts: &[(u64, Act)], place: &str) {
     assert!(rises(acts().filter_map(Act::message).map(|one| one.id.0).collect()), "{place}");
     assert!(rises(acts().filter_map(|act| act.event.as_ref()).map(|one| one.id.0).collect()));
     let made = acts().filter_map(|act| match &act.deed {
-        Deed::Assert(claim) => Some(claim.id.0),
+        Change::Assert(claim) => Some(claim.id.0),
         _ => None,
     });
     assert!(rises(made.collect()), "{place}");

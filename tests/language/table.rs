@@ -27,7 +27,7 @@ fn check_always(before: &Stage, after: &Stage, act: Option<&Act>, place: &str) {
     };
     let Some(opened) = &before.thread else { return };
     let (old, new) = (opened.head(), after.opened().head());
-    let standing = |head: &parley_protocol::head::Head| {
+    let standing = |head: &parley_protocol::head::ThreadSummary| {
         (head.state, head.origin, head.confirmed_at, head.label.clone())
     };
     assert_eq!(act.event.is_some(), standing(old) != standing(new), "{place}: event");

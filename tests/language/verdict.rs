@@ -1,13 +1,13 @@
 //! What the page says to a command: the refusal, in the order of its checks, or what happens.
 
 use parley_protocol::act::Kind;
-use parley_protocol::claim::Status;
-use parley_protocol::command::{Assertion, Command, Envelope, Proof};
+use parley_protocol::claim::ClaimStatus;
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope};
 use parley_protocol::ids::MessageId;
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 
 use crate::model::{For, Model, Said, confirms, expects, place, side};
 
@@ -36,7 +36,7 @@ fn transition(from: State, to: State) -> String {
 /// Judges `command` of `caller` on the thread that `model` is.
 pub fn judge(
     model: &Model,
-    caller: &Caller,
+    caller: &Principal,
     command: &Command,
     limits: &Limits,
     now: Millis,
@@ -54,7 +54,12 @@ pub fn judge(
     verdict.unwrap_or_else(Verdict::Refused)
 }
 
-fn post(model: &Model, caller: &Caller, envelope: &Envelope, limits: &Limits) -> Checked<Verdict> {
+fn post(
+    model: &Model,
+    caller: &Principal,
+    envelope: &Envelope,
+    limits: &Limits,
+) -> Checked<Verdict> {
     let kind = envelope.kind;
     let found = |id| model.message(id);
     check(envelope.parent.is_none_or(|id| found(id).is_some()), "message_not_found parent")?;
@@ -100,7 +105,7 @@ fn marks(kind: Kind, on: Option<&Said>) -> Option<State> {
 /// The 409s of a message, in the order of §10.
 fn rest(
     model: &Model,
-    caller: &Caller,
+    caller: &Principal,
     envelope: &Envelope,
     on: Option<&Said>,
     limits: &Limits,
@@ -126,14 +131,14 @@ fn rest(
 }
 
 /// Setting the state that the thread has already.
-fn again(model: &Model, caller: &Caller) -> Verdict {
+fn again(model: &Model, caller: &Principal) -> Verdict {
     if confirms(caller) && !model.last_move().confirmed {
         return Verdict::Done { parent: None, to: Some(model.state()) };
     }
     Verdict::Nothing
 }
 
-fn mark(model: &Model, caller: &Caller, to: State) -> Checked<Verdict> {
+fn mark(model: &Model, caller: &Principal, to: State) -> Checked<Verdict> {
     check(!model.locked(), "thread_closed")?;
     check(model.has_authority(caller), "thread_authority_missing")?;
     let from = model.state();
@@ -147,7 +152,7 @@ fn mark(model: &Model, caller: &Caller, to: State) -> Checked<Verdict> {
     Ok(Verdict::Done { parent: None, to: Some(to) })
 }
 
-fn confirm(model: &Model, caller: &Caller, named: State) -> Checked<Verdict> {
+fn confirm(model: &Model, caller: &Principal, named: State) -> Checked<Verdict> {
     check(confirms(caller), "token_right_missing lock")?;
     check(!model.locked(), "thread_closed")?;
     let state = model.state();
@@ -156,7 +161,7 @@ fn confirm(model: &Model, caller: &Caller, named: State) -> Checked<Verdict> {
     Ok(again(model, caller))
 }
 
-fn reopen(model: &Model, caller: &Caller) -> Checked<Verdict> {
+fn reopen(model: &Model, caller: &Principal) -> Checked<Verdict> {
     let state = model.state();
     let may = if side(state) { confirms(caller) } else { model.has_authority(caller) };
     check(may, "thread_authority_missing")?;
@@ -168,7 +173,7 @@ const DONE: Verdict = Verdict::Done { parent: None, to: None };
 
 fn assert_claim(
     model: &Model,
-    caller: &Caller,
+    caller: &Principal,
     assertion: &Assertion,
     limits: &Limits,
 ) -> Checked<Verdict> {
@@ -183,15 +188,15 @@ fn assert_claim(
     check(own || model.has_authority(caller), "thread_authority_missing")?;
     let count = model.held().count() as u64;
     check(count < limits.claims_per_thread_max, "thread_full")?;
-    let gone = older.iter().any(|id| model.status(*id) == Status::Superseded);
+    let gone = older.iter().any(|id| model.status(*id) == ClaimStatus::Superseded);
     check(!gone, "claim_settled")?;
     Ok(DONE)
 }
 
 fn attest(
     model: &Model,
-    caller: &Caller,
-    proof: &Proof,
+    caller: &Principal,
+    proof: &ClaimProof,
     limits: &Limits,
     now: Millis,
 ) -> Checked<Verdict> {
@@ -203,7 +208,7 @@ fn attest(
     check(room, "thread_full")?;
     check(held.by.identity != caller.identity, "self_attest")?;
     let status = model.status(id);
-    let settled = matches!(status, Status::Refuted | Status::Superseded);
+    let settled = matches!(status, ClaimStatus::Refuted | ClaimStatus::Superseded);
     let expired = held.until.is_some_and(|until| now >= until);
     check(!settled && !expired, "claim_settled")?;
     let mine =
@@ -211,7 +216,7 @@ fn attest(
     let already = mine(For::Seal) || (!proof.seal && mine(For::Support));
     check(!already, "already_attested")?;
     if proof.seal {
-        let standing = matches!(status, Status::Supported | Status::Verified);
+        let standing = matches!(status, ClaimStatus::Supported | ClaimStatus::Verified);
         let by_another = model
             .proved(id)
             .any(|one| one.what != For::Refutation && one.by.identity != caller.identity);
@@ -220,10 +225,11 @@ fn attest(
     Ok(DONE)
 }
 
-fn refute(model: &Model, proof: &Proof) -> Checked<Verdict> {
+fn refute(model: &Model, proof: &ClaimProof) -> Checked<Verdict> {
     check(model.claim(proof.claim).is_some(), "claim_not_found")?;
     check(!model.locked(), "thread_closed")?;
-    let settled = matches!(model.status(proof.claim), Status::Refuted | Status::Superseded);
+    let settled =
+        matches!(model.status(proof.claim), ClaimStatus::Refuted | ClaimStatus::Superseded);
     check(!settled, "claim_settled")?;
     Ok(DONE)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parley_protocol::operation::{Operation, Place};
+use parley_protocol::operation::{FieldPlace, Operation};
 use parley_protocol::refusal::Reason;
 use serde_json::{Map, Value, json};
 
@@ -53,14 +53,14 @@ fn over_http(server: &Server, token: &str, step: &Step) -> Said {
     for (name, value) in step.arguments.as_object().expect("an object") {
         match operation.field(name).map(|field| field.place) {
             _ if name == "idempotency_key" => key = Some(text_of(value)),
-            Some(Place::Path) => {
+            Some(FieldPlace::Path) => {
                 path = path.replace(&format!("{{{name}}}"), &encoded(&text_of(value)));
             }
-            Some(Place::Body) => drop(body.insert(name.clone(), value.clone())),
+            Some(FieldPlace::Body) => drop(body.insert(name.clone(), value.clone())),
             None if operation.has_body() => drop(body.insert(name.clone(), value.clone())),
             // Null is how a query does not name something.
-            Some(Place::Query) if value.is_null() => {}
-            Some(Place::Query) | None => {
+            Some(FieldPlace::Query) if value.is_null() => {}
+            Some(FieldPlace::Query) | None => {
                 query.push(format!("{name}={}", encoded(&text_of(value))));
             }
         }

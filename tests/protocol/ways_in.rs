@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parley_protocol::arguments::{read_http, read_mcp};
 use parley_protocol::command::Call;
 use parley_protocol::limits::Limits;
-use parley_protocol::operation::{Field, Operation, Place, Shape};
+use parley_protocol::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 use proptest::prelude::*;
@@ -90,10 +90,10 @@ const IN_BODY: &[&str] = &[
 
 /// The text of a query's value as an argument would be: a number or a truth value where the field
 /// is one, else a string.
-fn as_argument(field: &Field, text: &str) -> String {
+fn as_argument(field: &FieldSpec, text: &str) -> String {
     let typed = match field.shape {
-        Shape::Bool => text == "true" || text == "false",
-        Shape::Integer { .. } => text == "0" || text.parse::<u64>().is_ok_and(|n| n > 0),
+        FieldType::Bool => text == "true" || text == "false",
+        FieldType::Integer { .. } => text == "0" || text.parse::<u64>().is_ok_and(|n| n > 0),
         _ => false,
     };
     if typed { text.to_owned() } else { serde_json::to_string(text).expect("a string") }
@@ -118,14 +118,14 @@ fn both(
     for field in operation.row().fields {
         let Some(value) = given.get(field.name) else { continue };
         let argument = match field.place {
-            Place::Body => value.clone(),
+            FieldPlace::Body => value.clone(),
             _ => as_argument(field, value),
         };
         arguments.push(format!("\"{}\":{argument}", field.name));
         match field.place {
-            Place::Path => path = Some((field.name, value.as_str())),
-            Place::Query => query.push(format!("{}={}", field.name, encoded(value))),
-            Place::Body => body.push(format!("\"{}\":{value}", field.name)),
+            FieldPlace::Path => path = Some((field.name, value.as_str())),
+            FieldPlace::Query => query.push(format!("{}={}", field.name, encoded(value))),
+            FieldPlace::Body => body.push(format!("\"{}\":{value}", field.name)),
         }
     }
     let limits = Limits::default();
@@ -155,8 +155,8 @@ proptest! {
     ) {
         let mut given = BTreeMap::new();
         for (field, (there, index)) in operation.row().fields.iter().zip(choices) {
-            let values = if field.place == Place::Body { IN_BODY } else { IN_URL };
-            if there || field.place == Place::Path {
+            let values = if field.place == FieldPlace::Body { IN_BODY } else { IN_URL };
+            if there || field.place == FieldPlace::Path {
                 given.insert(field.name, (*index.get(values)).to_owned());
             }
         }
@@ -182,7 +182,7 @@ fn every_operation_can_succeed() {
     for operation in Operation::all().filter(|one| *one != Operation::PublishArtifact) {
         let mut given = BTreeMap::new();
         for field in operation.row().fields.iter().filter(|field| field.required) {
-            let values = if field.place == Place::Body { IN_BODY } else { IN_URL };
+            let values = if field.place == FieldPlace::Body { IN_BODY } else { IN_URL };
             let good = values.iter().find(|value| {
                 let mut one = given.clone();
                 one.insert(field.name, (**value).to_owned());

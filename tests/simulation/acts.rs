@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::state::State;
 use parley_protocol::thread::Thread;
@@ -137,7 +137,7 @@ fn claim(
     let evidence = vec![Evidence { kind: EvidenceKind::Log, reference: text.into(), note: None }];
     let refutes = chance.percent(15);
     let seal = !refutes && seals && chance.percent(50);
-    let proof = Proof { claim, evidence, seal, extension };
+    let proof = ClaimProof { claim, evidence, seal, extension };
     let command = if refutes { Command::Refute(proof) } else { Command::Attest(proof) };
     Wish { thread: None, home: Some(thread), command }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley::journal::tokens::{Name, NewToken, Tokens};
+use parley::journal::tokens::{NewToken, TokenName, Tokens};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
@@ -44,7 +44,7 @@ pub fn cast() -> Vec<Member> {
         Member {
             identity: format!("{realm}:{name}"),
             new: NewToken {
-                name: if *human { Name::Human(known) } else { Name::Handle(known) },
+                name: if *human { TokenName::Human(known) } else { TokenName::Handle(known) },
                 rights,
                 label: (*more == Some(Right::Lock)).then(|| "Kim".into()),
                 expires_at: None,

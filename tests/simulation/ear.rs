@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use parley_protocol::entry::{Awaiting, Deed, Due};
+use parley_protocol::entry::{Awaiting, Change, Due};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::wire::frame::Type;
+use parley_protocol::wire::frame::FrameType;
 
 use crate::shadow::Seen;
 
@@ -24,7 +24,7 @@ pub struct Ear {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     pub position: u64,
-    pub kind: Type,
+    pub kind: FrameType,
     pub thread: ThreadId,
     /// The number of the message, event or claim; 0 where it is about none.
     pub about: u64,
@@ -60,19 +60,19 @@ impl Ear {
             Scope::Inbox => false,
         };
         if follows {
-            if let Deed::Message(message) = &act.deed {
-                add(0, Type::Message, message.id.0);
+            if let Change::Message(message) = &act.deed {
+                add(0, FrameType::Message, message.id.0);
             }
             if let Some(event) = &act.event {
-                add(1, Type::Event, event.id.0);
+                add(1, FrameType::Event, event.id.0);
             }
             let claims = match &act.deed {
-                Deed::Assert(claim) => [&[claim.id], &*claim.supersedes].concat(),
-                Deed::Attest(claim, _) | Deed::Refute(claim, _) => vec![*claim],
-                Deed::Message(_) | Deed::Mark => Vec::new(),
+                Change::Assert(claim) => [&[claim.id], &*claim.supersedes].concat(),
+                Change::Attest(claim, _) | Change::Refute(claim, _) => vec![*claim],
+                Change::Message(_) | Change::Mark => Vec::new(),
             };
             for (slot, claim) in (2..).zip(claims) {
-                add(slot, Type::Claim, claim.0);
+                add(slot, FrameType::Claim, claim.0);
             }
         }
         if self.scope == Scope::Threads {
@@ -81,9 +81,9 @@ impl Ear {
         let turn = |one: Option<&Awaiting>| one.map(|it| (it.message, it.due.clone()));
         let (was, is) = (before.as_ref(), act.awaiting.as_ref());
         if waits(self, is) && turn(was) != turn(is) {
-            add(11, Type::Awaiting, is.map_or(0, |it| it.message.0));
+            add(11, FrameType::Awaiting, is.map_or(0, |it| it.message.0));
         } else if waits(self, was) && !waits(self, is) {
-            add(12, Type::Settled, 0);
+            add(12, FrameType::Settled, 0);
         }
     }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use parley::router::Answer;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::{Call, Command};
-use parley_protocol::entry::{Act, Deed, KeyUse};
+use parley_protocol::entry::{Act, Change, KeyUse};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal};
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 use parley_protocol::wire;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::shadow::{Shadow, Verdict};
 pub struct Intent {
     /// The text that no other has.
     pub text: String,
-    pub caller: Caller,
+    pub caller: Principal,
     /// As the call names it.
     pub thread: Option<ThreadId>,
     /// Where it is judged; `None` for an opening.
@@ -103,7 +103,7 @@ impl Ledger {
     pub fn want(
         &mut self,
         text: String,
-        caller: &Caller,
+        caller: &Principal,
         thread: Option<ThreadId>,
         home: Option<ThreadId>,
         command: Command,
@@ -396,9 +396,9 @@ impl Excuses {
 pub fn shown(act: &Act, shadow: &Shadow) -> Value {
     let mut out = Vec::new();
     match &act.deed {
-        Deed::Message(_) => wire::message(&mut out, act, None),
-        Deed::Mark => wire::event(&mut out, act),
-        Deed::Assert(_) | Deed::Attest(..) | Deed::Refute(..) => {
+        Change::Message(_) => wire::message(&mut out, act, None),
+        Change::Mark => wire::event(&mut out, act),
+        Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {
             let claim = act.claims().next();
             let thread = shadow.threads.get(&act.thread);
             match claim.and_then(|claim| thread.and_then(|thread| thread.claim(claim))) {

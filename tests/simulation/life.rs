@@ -4,21 +4,21 @@
 use std::sync::Arc;
 
 use parley::clock::Clock;
-use parley::engine::{Drive, Engine, EngineOptions};
-use parley::feed::chunks::Reading;
-use parley::feed::hub::Caps;
+use parley::engine::{Engine, EngineOptions, JournalTasks};
+use parley::feed::chunks::ReadMode;
+use parley::feed::hub::FeedCaps;
 use parley::interference::Interference;
-use parley::journal::fold::Folder;
-use parley::journal::options::Options;
+use parley::journal::fold::Archiver;
+use parley::journal::options::JournalOptions;
 use parley::journal::tokens::Tokens;
-use parley::journal::{Step, Writer};
-use parley::router::{Answer, Bounds, Manifests, Residence};
+use parley::journal::{Writer, WriterStep};
+use parley::router::{AdmissionBounds, Answer, Manifests, PassivationOptions};
 use parley_protocol::command::Call;
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Caller, Right};
+use parley_protocol::who::{Principal, Right};
 
 use crate::clock::{HandClock, elapse};
 use crate::disk::FaultyDisk;
@@ -30,9 +30,9 @@ pub struct Ground {
     pub clock: Arc<HandClock>,
     pub meddler: Arc<Meddler>,
     pub limits: Limits,
-    pub journal: Options,
-    pub bounds: Bounds,
-    pub residence: Residence,
+    pub journal: JournalOptions,
+    pub bounds: AdmissionBounds,
+    pub residence: PassivationOptions,
     pub buffer: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct Door {
 pub struct Life {
     pub door: Door,
     pub writer: Writer,
-    pub folder: Folder,
+    pub folder: Archiver,
 }
 
 impl Life {
@@ -68,14 +68,14 @@ impl Life {
             limits: Arc::new(ground.limits.clone()),
             bounds: ground.bounds,
             residence: ground.residence,
-            caps: Caps { connections_max: 64, per_identity_max: 64, buffer: ground.buffer },
+            caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: ground.buffer },
             interference: Some(interference),
         };
         let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
-        let assembled = Engine::assemble(options, disk, clock, none, Reading::Here).await;
+        let assembled = Engine::assemble(options, disk, clock, none, ReadMode::Here).await;
         let assembled =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
-        let (engine, Drive { writer, mut publisher, folder }) = assembled;
+        let (engine, JournalTasks { writer, mut publisher, folder }) = assembled;
         let meddler = Arc::clone(&ground.meddler);
         tokio::spawn(async move {
             while publisher.step().await {
@@ -99,7 +99,7 @@ impl Life {
         let mut stopping = tokio::spawn(engine.stop());
         let mut done = false;
         for _ in 0..ROUNDS {
-            done = done || self.writer.step() == Step::Done;
+            done = done || self.writer.step() == WriterStep::Done;
             if done {
                 break;
             }
@@ -130,7 +130,7 @@ impl Door {
     ///
     /// # Errors
     /// 401 `token_unknown`, 403 `token_right_missing`.
-    pub fn caller(&self, secret: &str, call: &Call) -> Result<Arc<Caller>, Refusal> {
+    pub fn caller(&self, secret: &str, call: &Call) -> Result<Arc<Principal>, Refusal> {
         let caller = self.tokens.find(secret, self.clock.now());
         let caller = caller.ok_or_else(|| Refusal::new(Reason::TokenUnknown, "Unknown."))?;
         let rights = Operation::of(call).rights().iter().copied();
@@ -147,7 +147,7 @@ impl Door {
     /// Whatever refuses it.
     pub async fn perform(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer, Refusal> {

@@ -13,7 +13,7 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 use crate::chance::Chance;
 use crate::clock::elapse;
@@ -140,13 +140,16 @@ impl Interference for Meddler {
     fn before_judging(
         &self,
         thread: &mut Thread,
-        caller: &mut Caller,
+        caller: &mut Principal,
         command: &Command,
         now: Millis,
     ) {
         if self.happens(Fault::ApplyBeforeAdmit, 8) {
-            let anybody =
-                Caller { author_kind: AuthorKind::Human, rights: Rights::HUMAN, ..caller.clone() };
+            let anybody = Principal {
+                author_kind: AuthorKind::Human,
+                rights: Rights::HUMAN,
+                ..caller.clone()
+            };
             let mut ctx = Context {
                 now,
                 caller: &anybody,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parley::feed::listener::Feed;
 use parley::outlet::Subscription;
-use parley_protocol::command::{Call, InboxQuery, Page};
+use parley_protocol::command::{Call, InboxQuery, PageQuery};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::who::Participant;
@@ -55,7 +55,7 @@ impl World {
     fn query(ear: &Ear, since: Option<Box<str>>, wait_seconds: u64) -> Call {
         Call::ReadInbox(InboxQuery {
             extension: ear.extension.as_deref().map(Arc::from),
-            page: Page { cursor: since, limit: None },
+            page: PageQuery { cursor: since, limit: None },
             wait_seconds,
             anyone: ear.anyone,
         })
@@ -99,7 +99,7 @@ impl World {
         }
         let (thread, since) = (self.chance.pick(&threads), self.cursor(30));
         let after = since.as_deref().map_or(0, position);
-        let call = Call::ReadFlat(thread, Page { cursor: since, limit: Some(PAGE) });
+        let call = Call::ReadFlat(thread, PageQuery { cursor: since, limit: Some(PAGE) });
         let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
         let outcome = life.door.perform(&caller, call, None).await;
         self.record().thread_read(thread, after, &outcome, &life.door.engine.journal);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parley::journal::Journal;
 use parley::journal::view::View;
-use parley::outlet::Close;
+use parley::outlet::CloseReason;
 use parley::router::Answer;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::ids::{MessageId, ThreadId};
@@ -13,7 +13,7 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::thread::Thread;
 use serde_json::Value;
 
-use parley::feed::replay::Sent;
+use parley::feed::replay::OutgoingFrame;
 
 use crate::ear::Ear;
 use crate::ledger::{Excuses, Ledger, Told, shown};
@@ -359,7 +359,7 @@ impl Record {
     }
 
     /// A listener was told something.
-    pub fn heard(&mut self, session: usize, sent: &Sent, journal: &Journal) {
+    pub fn heard(&mut self, session: usize, sent: &OutgoingFrame, journal: &Journal) {
         self.catch_up(journal);
         self.frames += 1;
         self.trace.note(sent.kind.word(), &[session as u64, sent.cursor.0]);
@@ -368,7 +368,7 @@ impl Record {
     }
 
     /// A feed has ended.
-    pub fn ended(&mut self, session: usize, why: Close, revoked: bool, panics: u64) {
+    pub fn ended(&mut self, session: usize, why: CloseReason, revoked: bool, panics: u64) {
         self.trace.note("closed", &[session as u64]);
         let excuse = Excuse { revoked, stopping: self.stopping, panics };
         let found = self.sessions[session].end(why, &excuse);

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use parley::feed::replay::Sent;
-use parley::outlet::Close;
+use parley::feed::replay::OutgoingFrame;
+use parley::outlet::CloseReason;
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
-use parley_protocol::wire::frame::Type;
+use parley_protocol::wire::frame::FrameType;
 use serde_json::Value;
 
 use crate::ear::{Ear, Expected};
@@ -40,7 +40,13 @@ pub fn position(cursor: &str) -> u64 {
 
 impl Session {
     /// A feed that begins after the position of `hello`.
-    pub fn new(ear: Ear, token: TokenId, hello: &Sent, resumed: bool, panics: u64) -> Self {
+    pub fn new(
+        ear: Ear,
+        token: TokenId,
+        hello: &OutgoingFrame,
+        resumed: bool,
+        panics: u64,
+    ) -> Self {
         let body: Value = serde_json::from_str(&hello.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
         Self {
@@ -72,7 +78,7 @@ impl Session {
     ///
     /// # Errors
     /// If it is not the one that is to come.
-    pub fn hear(&mut self, sent: &Sent, seen: &[Seen]) -> Result<(), String> {
+    pub fn hear(&mut self, sent: &OutgoingFrame, seen: &[Seen]) -> Result<(), String> {
         let body: Value = serde_json::from_str(&sent.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
         if position(cursor) != sent.cursor.0 || body["type"] != sent.kind.word() {
@@ -80,7 +86,7 @@ impl Session {
         }
         self.look(seen);
         let next = self.pending.front();
-        if sent.kind == Type::CaughtUp {
+        if sent.kind == FrameType::CaughtUp {
             let lacks = next.is_some_and(|next| next.position <= sent.cursor.0);
             if lacks || self.caught_up || !self.resumed || sent.cursor.0 < self.last {
                 return Err(format!("{:?}: caught up at {cursor}, lacks {next:?}", self.ear));
@@ -93,9 +99,11 @@ impl Session {
                 number.unwrap_or_default()
             };
             let (thread, about) = match sent.kind {
-                Type::Message | Type::Awaiting => (about("thread"), number(about("message"))),
-                Type::Event => (about("thread"), number(about("event"))),
-                Type::Claim => {
+                FrameType::Message | FrameType::Awaiting => {
+                    (about("thread"), number(about("message")))
+                }
+                FrameType::Event => (about("thread"), number(about("event"))),
+                FrameType::Claim => {
                     (body["claim"]["thread"].as_str().map(str::to_owned), number(about("claim")))
                 }
                 _ => (body["thread"].as_str().map(str::to_owned), 0),
@@ -132,13 +140,13 @@ impl Session {
     ///
     /// # Errors
     /// If there was no reason for it.
-    pub fn end(&mut self, why: Close, excuse: &Excuse) -> Result<(), String> {
+    pub fn end(&mut self, why: CloseReason, excuse: &Excuse) -> Result<(), String> {
         self.alive = false;
         let good = match why {
-            Close::Revoked => excuse.revoked,
-            Close::ShuttingDown => excuse.stopping,
-            Close::Failed => self.ear.scope == Scope::Inbox && excuse.panics > self.panics,
-            Close::SlowConsumer => false,
+            CloseReason::Revoked => excuse.revoked,
+            CloseReason::ShuttingDown => excuse.stopping,
+            CloseReason::Failed => self.ear.scope == Scope::Inbox && excuse.panics > self.panics,
+            CloseReason::SlowConsumer => false,
         };
         if good { Ok(()) } else { Err(format!("{:?} was closed: {why:?}", self.ear)) }
     }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Awaiting, Deed, KeyUse};
+use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 
 use crate::ear::{Ear, waits};
 use crate::numbers::{Given, Nowhere};
@@ -60,13 +60,13 @@ pub fn text_of(act: &Act) -> &str {
         (!evidence.is_empty()).then_some(0)
     };
     match &act.deed {
-        Deed::Message(message) => &message.body,
-        Deed::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
-        Deed::Assert(claim) => &claim.statement,
-        Deed::Attest(_, proof) => {
+        Change::Message(message) => &message.body,
+        Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
+        Change::Assert(claim) => &claim.statement,
+        Change::Attest(_, proof) => {
             first(&proof.evidence).map_or("", |at| &proof.evidence[at].reference)
         }
-        Deed::Refute(_, proof) => {
+        Change::Refute(_, proof) => {
             first(&proof.evidence).map_or("", |at| &proof.evidence[at].reference)
         }
     }
@@ -74,7 +74,7 @@ pub fn text_of(act: &Act) -> &str {
 
 impl Shadow {
     /// What the language says to `command` on the thread as it stands now.
-    pub fn verdict(&self, caller: &Caller, thread: ThreadId, command: &Command) -> Verdict {
+    pub fn verdict(&self, caller: &Principal, thread: ThreadId, command: &Command) -> Verdict {
         let Some(thread) = self.threads.get(&thread) else {
             return Verdict::Refused(Reason::ThreadNotFound);
         };
@@ -95,7 +95,7 @@ impl Shadow {
         &mut self,
         number: u64,
         act: &Act,
-        caller: &Caller,
+        caller: &Principal,
         command: &Command,
         key: Option<KeyUse>,
     ) -> Result<(), String> {
@@ -129,7 +129,7 @@ impl Shadow {
         if let Some(message) = act.message() {
             self.messages.entry(act.thread).or_default().push((message.id, message.kind));
         }
-        if let Deed::Assert(claim) = &act.deed {
+        if let Change::Assert(claim) = &act.deed {
             self.claims.insert(claim.id, act.thread);
         }
         self.seen.push(Seen { number, act: act.clone(), before });
@@ -165,7 +165,7 @@ impl Ids {
             good &= it.id.0 > event && self.events.insert(it.id);
             event = it.id.0;
         }
-        if let Deed::Assert(it) = &act.deed {
+        if let Change::Assert(it) = &act.deed {
             good &= it.id.0 > claim && self.claims.insert(it.id);
             claim = it.id.0;
         }

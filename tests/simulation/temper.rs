@@ -1,7 +1,7 @@
 //! What a world is like: its bounds, its pace, how much goes wrong. The seed decides.
 
-use parley::journal::options::Options;
-use parley::router::{Bounds, Residence};
+use parley::journal::options::JournalOptions;
+use parley::router::{AdmissionBounds, PassivationOptions};
 use parley_protocol::limits::Limits;
 
 use crate::chance::Chance;
@@ -33,9 +33,9 @@ pub struct Temper {
     /// The weight of clock jumps.
     pub jumps: u64,
     pub limits: Limits,
-    pub journal: Options,
-    pub bounds: Bounds,
-    pub residence: Residence,
+    pub journal: JournalOptions,
+    pub bounds: AdmissionBounds,
+    pub residence: PassivationOptions,
     /// Live frames that a listener's queue holds.
     pub buffer: usize,
 }
@@ -65,18 +65,18 @@ impl Temper {
             crashes: chance.pick(&[0, 1, 2]),
             troubles: chance.pick(&[0, 1, 2]),
             jumps: chance.pick(&[0, 1, 3]),
-            journal: Options {
+            journal: JournalOptions {
                 free_bytes_min: 1,
                 segment_bytes: chance.pick(&[2 << 10, 16 << 10, 64 << 20]),
                 tail_entries_max: chance.pick(&[64, 1_000, 200_000]),
-                ..Options::default()
+                ..JournalOptions::default()
             },
-            bounds: Bounds {
+            bounds: AdmissionBounds {
                 writes_max: chance.pick(&[2, calls, 64]),
                 reads_max: 64,
                 wait_ms: chance.pick(&[20, 250]),
             },
-            residence: Residence {
+            residence: PassivationOptions {
                 idle_seconds: chance.below(3),
                 resident_threads_max: chance.pick(&[1, 2, 100]),
                 sweep_ms: chance.pick(&[1, 5, 20]),

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use parley::journal::Step;
-use parley::router::Class;
+use parley::journal::WriterStep;
+use parley::router::PermitClass;
 use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
@@ -289,9 +289,9 @@ impl World {
     }
 
     /// The writer takes a step, with so many entries at most.
-    pub fn write(&mut self, life: &mut Life, entries_max: usize) -> Step {
+    pub fn write(&mut self, life: &mut Life, entries_max: usize) -> WriterStep {
         let step = life.writer.step_of(entries_max);
-        self.full = step == Step::Full;
+        self.full = step == WriterStep::Full;
         self.excuse(life);
         step
     }
@@ -326,7 +326,7 @@ impl World {
             self.ground.clock.pass(3);
             self.inspect(life)?;
             let told = self.record().all_told();
-            let idle = step == Step::Idle && self.record().ledger.under_way.is_empty();
+            let idle = step == WriterStep::Idle && self.record().ledger.under_way.is_empty();
             quiet = if idle && told { quiet + 1 } else { 0 };
             if quiet > 4 + 4 * self.temper.delay_ms {
                 break;
@@ -350,7 +350,7 @@ impl World {
             return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
         }
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
-        let free = forum.admission().free(Class::Write);
+        let free = forum.admission().free(PermitClass::Write);
         if free != self.temper.bounds.writes_max {
             return Err(format!("{free} of {} permits are left", self.temper.bounds.writes_max));
         }

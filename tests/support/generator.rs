@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::Provenance;
 use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 
 use crate::stage::{Stage, THREAD, token};
 
@@ -76,7 +76,7 @@ pub struct Generator {
     /// Where chance comes from.
     pub chance: Chance,
     /// The identities that take part.
-    cast: Vec<Caller>,
+    cast: Vec<Principal>,
     /// How willing this play is to claim, in percent; the rest are messages and marks.
     claims: u64,
     /// How willing it is to mark, confirm and reopen, in percent.
@@ -129,7 +129,7 @@ impl Generator {
     }
 
     /// The next command, and whose it is.
-    pub fn next(&mut self, stage: &Stage) -> (Caller, Command) {
+    pub fn next(&mut self, stage: &Stage) -> (Principal, Command) {
         let extension = self.extension();
         if stage.thread.is_none() {
             let caller = self.chance.pick(&self.cast).clone();
@@ -170,9 +170,9 @@ impl Generator {
     fn knot(
         &mut self,
         stage: &Stage,
-        caller: &Caller,
+        caller: &Principal,
         extension: Option<Arc<str>>,
-    ) -> Option<(Caller, Command)> {
+    ) -> Option<(Principal, Command)> {
         let messages = || stage.acts.iter().filter_map(|(_, act)| act.message());
         let awaited = stage.opened().head().awaiting.as_ref()?.message;
         let clarify = messages().find(|one| one.id == awaited && one.kind == Kind::Clarify)?;
@@ -196,7 +196,7 @@ impl Generator {
         Some((caller, Command::Post(envelope)))
     }
 
-    fn caller(&mut self) -> Caller {
+    fn caller(&mut self) -> Principal {
         let few = if self.chance.percent(self.pairs) { 2 } else { self.cast.len() };
         self.chance.pick(&self.cast[..few]).clone()
     }
@@ -282,9 +282,9 @@ impl Generator {
     fn claim(
         &mut self,
         stage: &Stage,
-        caller: Caller,
+        caller: Principal,
         extension: Option<Arc<str>>,
-    ) -> (Caller, Command) {
+    ) -> (Principal, Command) {
         let made = stage.opened().head().claim_count;
         if made == 0 || self.chance.percent(35) {
             let assertion = self.assertion(stage, extension);
@@ -293,10 +293,11 @@ impl Generator {
         let claim = self.some_claim(stage);
         let evidence = self.evidence(true);
         if self.chance.percent(12) {
-            let proof = Proof { claim, evidence, seal: false, extension };
+            let proof = ClaimProof { claim, evidence, seal: false, extension };
             return (caller, Command::Refute(proof));
         }
-        let verifies = |caller: &Caller| caller.rights.iter().any(|right| right.word() == "verify");
+        let verifies =
+            |caller: &Principal| caller.rights.iter().any(|right| right.word() == "verify");
         let mut seal = self.chance.percent(40);
         let mut caller = caller;
         if seal && !verifies(&caller) {
@@ -304,7 +305,7 @@ impl Generator {
             seal = !verifiers.is_empty();
             caller = if seal { self.chance.pick(&verifiers).clone() } else { caller };
         }
-        (caller, Command::Attest(Proof { claim, evidence, seal, extension }))
+        (caller, Command::Attest(ClaimProof { claim, evidence, seal, extension }))
     }
 
     fn assertion(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Assertion {

@@ -6,21 +6,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parley::clock::Clock;
 use parley::journal::disk::Disk;
 use parley::journal::error::StoreError;
-use parley::journal::fold::Folder;
-use parley::journal::options::Options;
+use parley::journal::fold::Archiver;
+use parley::journal::options::JournalOptions;
 use parley::journal::{
-    Append, Committed, Done, Journal, Lease, Publisher, Refused, Reply, Step, Writer,
+    Append, AppendRefused, Committed, Journal, Lease, Publisher, ReplyPort, WriteOutcome, Writer,
+    WriterStep,
 };
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Entry;
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 use tokio::sync::oneshot;
 
 /// A clock that stands still until it is moved.
@@ -47,7 +48,7 @@ impl HandClock {
 }
 
 /// A call that waits for its answer.
-pub type Waiting = oneshot::Receiver<Result<Done, Refusal>>;
+pub type Waiting = oneshot::Receiver<Result<WriteOutcome, Refusal>>;
 
 /// What has come of a call so far.
 #[derive(Debug)]
@@ -66,8 +67,8 @@ pub enum Came {
 pub fn came(waiting: &mut Waiting) -> Came {
     match waiting.try_recv() {
         Err(_) => Came::Nothing,
-        Ok(Ok(Done::Committed(committed))) => Came::Stored(committed),
-        Ok(Ok(Done::Unchanged(_))) => Came::Unchanged,
+        Ok(Ok(WriteOutcome::Committed(committed))) => Came::Stored(committed),
+        Ok(Ok(WriteOutcome::Unchanged(_))) => Came::Unchanged,
         Ok(Err(refusal)) => Came::Refused(refusal.reason),
     }
 }
@@ -81,15 +82,15 @@ pub struct Rig {
     /// The publisher.
     pub publisher: Publisher,
     /// The folder.
-    pub folder: Folder,
+    pub folder: Archiver,
     /// The clock of all of them.
     pub clock: Arc<HandClock>,
     runtime: tokio::runtime::Runtime,
 }
 
 /// Somebody who may write.
-pub fn caller(identity: &str) -> Caller {
-    Caller {
+pub fn caller(identity: &str) -> Principal {
+    Principal {
         token: TokenId(1),
         identity: identity.into(),
         author_kind: AuthorKind::Llm,
@@ -110,14 +111,14 @@ pub fn post(kind: Kind, thread: Option<ThreadId>, body: &str) -> Command {
     })
 }
 
-fn reply() -> (Reply, Waiting) {
+fn reply() -> (ReplyPort, Waiting) {
     let (sender, receiver) = oneshot::channel();
-    (Reply { sender, permit: None }, receiver)
+    (ReplyPort { sender, permit: None }, receiver)
 }
 
 impl Rig {
     /// Opens what lies on `disk`.
-    pub fn open(disk: &(impl Disk + Clone), options: Options) -> Result<Self, StoreError> {
+    pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(HandClock(AtomicU64::new(1_000_000)));
         let opened = Journal::open(options, Arc::new(disk.clone()), clock.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -132,11 +133,11 @@ impl Rig {
     }
 
     /// Steps until there is nothing more to do now; gives the last step.
-    pub fn work(&mut self) -> Step {
+    pub fn work(&mut self) -> WriterStep {
         loop {
             let step = self.writer.step();
             self.runtime.block_on(self.publisher.drain());
-            if !matches!(step, Step::Worked | Step::Behind) {
+            if !matches!(step, WriterStep::Worked | WriterStep::Behind) {
                 return step;
             }
         }
@@ -200,7 +201,7 @@ impl Rig {
         let command = post(kind, Some(thread.head().id), body);
         let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
         thread.apply(&act);
-        let appended: Result<u64, Refused> = self.journal.append(|number| {
+        let appended: Result<u64, AppendRefused> = self.journal.append(|number| {
             thread.stamp(&act, number);
             let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
             Append {
@@ -219,7 +220,7 @@ impl Rig {
     pub fn behind(&self, holder: &Holder) -> Waiting {
         let (reply, waiting) = reply();
         let head = Arc::new(holder.thread.head().clone());
-        let outcome = Ok(Done::Unchanged(head));
+        let outcome = Ok(WriteOutcome::Unchanged(head));
         self.journal.barrier(Some(holder.lease), holder.generation, outcome, reply);
         waiting
     }
@@ -249,7 +250,7 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
     };
     let opened = journal.open_thread(|number, thread| {
         let act = Thread::opening(&mut ctx, thread, &post(Kind::Ask, None, body));
-        let head = Head::open(&act).map(|mut head| {
+        let head = ThreadSummary::open(&act).map(|mut head| {
             head.stamp(&act, number);
             Arc::new(head)
         });
@@ -263,7 +264,7 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
 /// Opens a thread and waits until it is stored.
 pub async fn opening(journal: &Journal, body: &str) -> ThreadId {
     match ask(journal, Millis(1), "local:ada", body).await {
-        Ok(Ok(Done::Committed(committed))) => committed.entry.act().unwrap().thread,
+        Ok(Ok(WriteOutcome::Committed(committed))) => committed.entry.act().unwrap().thread,
         other => panic!("{other:?}"),
     }
 }

@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::{Act, Awaiting, Due};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Caller, Participant};
+use parley_protocol::who::{Participant, Principal};
 
 use crate::stage::{Stage, THREAD, token};
 
@@ -67,7 +67,7 @@ fn direct(stage: &mut Stage, word: &str) -> bool {
 }
 
 /// Who does what by the word `who:deed`, on this stage.
-pub fn read(stage: &Stage, word: &str) -> (Caller, Command) {
+pub fn read(stage: &Stage, word: &str) -> (Principal, Command) {
     let (who, deed) = word.split_once(':').unwrap_or_else(|| panic!("no word of a play: {word}"));
     let (name, extension) = match who.split_once('/') {
         Some((name, extension)) => (name, Some(Arc::from(extension))),
@@ -84,7 +84,7 @@ fn command(stage: &Stage, verb: &str, rest: &str, extension: Option<Arc<str>>) -
     let state = || State::parse(&rest[1..]).unwrap_or_else(|| panic!("no state: {rest}"));
     let evidence =
         vec![Evidence { kind: EvidenceKind::Commit, reference: "0123abc".into(), note: None }];
-    let proof = |seal| Proof {
+    let proof = |seal| ClaimProof {
         claim: claim(stage, rank()),
         evidence: evidence.clone(),
         seal,
@@ -162,7 +162,7 @@ pub fn awaiting(stage: &Stage, awaiting: Option<&Awaiting>) -> String {
 
 /// The state with its origin and confirmation: `open?` a model's proposal, `open!` confirmed by
 /// virtue of `lock`, `open*` a human's. Panics where origin, confirmation and label do not fit.
-pub fn state(head: &Head) -> String {
+pub fn state(head: &ThreadSummary) -> String {
     let label = head.label.as_deref();
     let mark = match (head.origin, head.confirmed_at.is_some(), label) {
         (Origin::Llm, false, None) => '?',

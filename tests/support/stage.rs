@@ -10,7 +10,7 @@ use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 /// When a play begins.
 pub const MORNING: Millis = Millis(1_796_000_000_000);
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     /// Judges `command` and, if it is admitted, applies it and places it in the order.
-    pub fn act(&mut self, caller: &Caller, command: &Command) -> Result<Option<Act>, Refusal> {
+    pub fn act(&mut self, caller: &Principal, command: &Command) -> Result<Option<Act>, Refusal> {
         let numbers = &mut self.numbers;
         let (now, limits) = (self.now, &self.limits);
         let mut ctx = Context { now, caller, limits, numbers, key: None };
@@ -95,7 +95,7 @@ impl Stage {
 /// The token of someone in the cast. The first letter says what it is: `h` and `i` are humans,
 /// `k` a lock holder whose label is `Kim`, `l` one without a label, `v` and `w` verifiers, every
 /// other letter a model that may read and write.
-pub fn token(name: &str) -> Caller {
+pub fn token(name: &str) -> Principal {
     let first = name.chars().next().unwrap_or('a');
     let human = matches!(first, 'h' | 'i');
     let base = [Right::Read, Right::Write];
@@ -106,7 +106,7 @@ pub fn token(name: &str) -> Caller {
     };
     let rights = if human { Rights::HUMAN } else { base.into_iter().chain(more).collect() };
     let realm = if human { "human" } else { "local" };
-    Caller {
+    Principal {
         token: TokenId(u64::from(first)),
         identity: format!("{realm}:{name}").into(),
         author_kind: if human { AuthorKind::Human } else { AuthorKind::Llm },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley::journal::archive::{Archive, Maxima, Meta};
+use parley::journal::archive::{Archive, ArchiveMeta, HighestNumbers};
 use parley::journal::cursor::Cursors;
 use parley::journal::view::TailMax;
 use parley_protocol::entry::Position;
@@ -13,11 +13,11 @@ use crate::backend::Disk;
 use crate::world::World;
 use crate::{CACHE_BYTES, Rig};
 
-fn cursors(rig: &Rig, meta: &Meta) -> Cursors {
+fn cursors(rig: &Rig, meta: &ArchiveMeta) -> Cursors {
     Cursors::new(meta, Arc::clone(&rig.views))
 }
 
-fn archive_meta(disk: &Disk) -> Meta {
+fn archive_meta(disk: &Disk) -> ArchiveMeta {
     Archive::open(Box::new(disk.clone()), CACHE_BYTES).unwrap().meta().clone()
 }
 
@@ -63,7 +63,7 @@ fn forms() {
     }
     let ahead = ours.text(Position(now.0 + 1));
     assert!(ours.read(&ahead, now).is_err());
-    let other_key = Meta { cursor_key: [9; 16], ..meta };
+    let other_key = ArchiveMeta { cursor_key: [9; 16], ..meta };
     assert!(cursors(&rig, &other_key).read(&ours.text(now), now).is_err());
 }
 
@@ -112,7 +112,9 @@ fn a_new_era() {
 
     let mut archive = Archive::open(Box::new(copy.clone()), CACHE_BYTES).unwrap();
     let used = archive.read().unwrap().progress().maxima;
-    archive.begin_era(Millis(1_900_000_000_000), copied.entry(), Maxima::default()).unwrap();
+    archive
+        .begin_era(Millis(1_900_000_000_000), copied.entry(), HighestNumbers::default())
+        .unwrap();
     assert_eq!(archive.meta().era, 1_900_000_000);
     let ahead = archive.read().unwrap().progress().maxima;
     assert_eq!(ahead.entry, used.entry);

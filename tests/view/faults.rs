@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parley::journal::Committed;
-use parley::journal::archive::{Archive, Sync};
+use parley::journal::archive::{Archive, SyncMode};
 use parley::journal::error::StoreError;
 use parley::journal::view::{TailMax, Views};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
-use parley_protocol::entry::{Entry, KeyUse, Outcome};
+use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::time::Millis;
 
@@ -33,7 +33,7 @@ fn a_lost_row_is_caught() {
         let archive = Archive::open(Box::new(Disk::default()), CACHE_BYTES).unwrap();
         let views = Views::new(archive.read().unwrap(), TailMax::default());
         views.push(&world.entries);
-        archive.fold(&slice, &[], world.now, Sync::Durable).unwrap();
+        archive.fold(&slice, &[], world.now, SyncMode::Durable).unwrap();
         views.show(archive.read().unwrap());
         let found = Model(&world.entries).compare(&views.view(), &mut world.dice);
         assert!(found.is_err(), "seed {seed}: the loss of {:?} went unseen", world.entries[lost]);
@@ -115,7 +115,7 @@ fn outcomes_age() {
     let hour = 3_600_000;
     let outcome = |number: u64, at: Millis| {
         let key = KeyUse { key: [u8::try_from(number).unwrap(); 16], content: [1; 16] };
-        let entry = Entry::Outcome(at, key, Outcome::Unchanged(ThreadId(1)));
+        let entry = Entry::Outcome(at, key, StoredOutcome::Unchanged(ThreadId(1)));
         Arc::new(Committed { number, entry, head: None, claims: Vec::new() })
     };
     let began = Millis(1_800_000_000_000);

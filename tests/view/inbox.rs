@@ -1,6 +1,6 @@
 //! The inbox, a row a case (parley.md §7).
 
-use parley::journal::view::{Page, TailMax};
+use parley::journal::view::{ScanLimits, TailMax};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Position;
@@ -10,7 +10,7 @@ use crate::Rig;
 use crate::backend::Disk;
 use crate::world::{World, caller, participant};
 
-const ALL: Page = Page { limit: 100, scan_max: 100 };
+const ALL: ScanLimits = ScanLimits { limit: 100, scan_max: 100 };
 
 fn split(who: &str) -> (&str, Option<&str>) {
     who.split_once('/').map_or((who, None), |(identity, extension)| (identity, Some(extension)))
@@ -113,13 +113,13 @@ fn since_and_cursor() {
         assert_eq!(shown(&rig, "local:bob", false, since), want, "{since:?}");
     }
     let bob = participant("local:bob", None);
-    let page = Page { limit: 1, scan_max: 100 };
+    let page = ScanLimits { limit: 1, scan_max: 100 };
     let first = rig.view().inbox(&bob, true, Position::default(), page).unwrap();
     assert!(first.more);
     assert_eq!(first.next, Position::after(world.entries[0].number));
     let rest = rig.view().inbox(&bob, true, first.next, ALL).unwrap();
     assert_eq!((rest.items.len(), rest.next, rest.more), (2, now, false));
-    let bound = Page { limit: 10, scan_max: 1 };
+    let bound = ScanLimits { limit: 10, scan_max: 1 };
     let bounded = rig.view().inbox(&participant("local:ada", None), true, now, bound).unwrap();
     assert_eq!((bounded.items.len(), bounded.next, bounded.more), (0, now, false));
     // Answered, it waits no more, whatever the cursor.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parley::clock::{Clock, Stopwatch};
 use parley::journal::Committed;
 use parley::journal::archive::Archive;
-use parley::journal::fold::{Around, Folder};
+use parley::journal::fold::{Archiver, ArchiverDeps};
 use parley::journal::view::{TailMax, View, Views};
 use parley_protocol::time::Millis;
 
@@ -49,7 +49,7 @@ impl Clock for Hands {
 struct Rig {
     disk: Disk,
     views: Arc<Views>,
-    folder: Folder,
+    folder: Archiver,
     clock: Arc<Hands>,
 }
 
@@ -58,7 +58,7 @@ impl Rig {
         let archive = Archive::open(Box::new(disk.clone()), CACHE_BYTES).unwrap();
         let views = Arc::new(Views::new(archive.read().unwrap(), max));
         let clock = Arc::new(Hands::default());
-        let around = Around {
+        let around = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             reopen: {
@@ -72,7 +72,7 @@ impl Rig {
             room: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
         };
-        let folder = Folder::new(around, archive);
+        let folder = Archiver::new(around, archive);
         Self { disk, views, folder, clock }
     }
 

@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use parley::journal::Committed;
-use parley::journal::archive::{First, Retraction};
-use parley::journal::view::{Page, Placed, Scan, View};
+use parley::journal::archive::{FirstOutcome, Retraction};
+use parley::journal::view::{PlacedAct, Scan, ScanLimits, View};
 use parley_protocol::act::Kind;
-use parley_protocol::claim::{Claim, Status};
-use parley_protocol::command::{ArtifactQuery, Order, ThreadQuery};
+use parley_protocol::claim::{Claim, ClaimStatus};
+use parley_protocol::command::{ArtifactQuery, ThreadOrder, ThreadQuery};
 use parley_protocol::entry::{Act, Due, Entry, Position, Published};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::state::State;
 use parley_protocol::thread::Thread;
@@ -41,7 +41,7 @@ impl Model<'_> {
         self.0.iter().filter_map(|committed| Some((committed.number, committed.entry.act()?)))
     }
 
-    fn heads(&self) -> BTreeMap<ThreadId, Arc<Head>> {
+    fn heads(&self) -> BTreeMap<ThreadId, Arc<ThreadSummary>> {
         let heads = self.0.iter().filter_map(|committed| committed.head.clone());
         heads.map(|head| (head.id, head)).collect()
     }
@@ -77,7 +77,7 @@ impl Model<'_> {
     }
 
     /// Threads that wait for `who`, by the entry that set it, from its rule alone.
-    fn inbox(&self, who: &Participant, anyone: bool, since: Position) -> Vec<Arc<Head>> {
+    fn inbox(&self, who: &Participant, anyone: bool, since: Position) -> Vec<Arc<ThreadSummary>> {
         let mut waiting: Vec<_> = self.heads().into_values().collect();
         waiting.retain(|head| {
             let Some(awaiting) = &head.awaiting else { return false };
@@ -132,7 +132,7 @@ impl Model<'_> {
             }
             for (number, act) in acts {
                 let got = read(number, view.act_at(id, *number))?;
-                same((id, "act", number), &got.as_ref().map(Placed::act), &Some(act))?;
+                same((id, "act", number), &got.as_ref().map(PlacedAct::act), &Some(act))?;
             }
             let retractions = self.retractions(id);
             same((id, "retractions"), &read(id, view.retractions(id))?, &retractions)?;
@@ -147,9 +147,12 @@ impl Model<'_> {
     }
 
     fn compare_lists(&self, view: &View, dice: &mut Dice) -> Found {
-        for order in
-            [Order::Created, Order::Updated, Order::CreatedDescending, Order::UpdatedDescending]
-        {
+        for order in [
+            ThreadOrder::Created,
+            ThreadOrder::Updated,
+            ThreadOrder::CreatedDescending,
+            ThreadOrder::UpdatedDescending,
+        ] {
             let state = dice.once_in(2).then(|| *dice.pick(&State::ALL));
             let creator = dice.once_in(3).then(|| (*dice.pick(&IDENTITIES)).into());
             let awaiting = dice.once_in(3).then(|| dice.once_in(2));
@@ -165,10 +168,13 @@ impl Model<'_> {
                         && query.locked.is_none_or(|it| head.locked() == it)
                 });
                 match order {
-                    Order::Created | Order::CreatedDescending => want.sort_by_key(|head| head.id),
+                    ThreadOrder::Created | ThreadOrder::CreatedDescending => {
+                        want.sort_by_key(|head| head.id)
+                    }
                     _ => want.sort_by_key(|head| head.position),
                 }
-                if matches!(order, Order::CreatedDescending | Order::UpdatedDescending) {
+                if matches!(order, ThreadOrder::CreatedDescending | ThreadOrder::UpdatedDescending)
+                {
                     want.reverse();
                 }
                 let got = paged(dice, |after, page| view.threads(&query, after, page))?;
@@ -220,7 +226,7 @@ impl Model<'_> {
         }
         same("unknown", &read("", view.claim(ClaimId(1 << 40)))?, &None)?;
         for thread in self.heads().into_keys() {
-            for status in [None, Some(*dice.pick(&Status::ALL))] {
+            for status in [None, Some(*dice.pick(&ClaimStatus::ALL))] {
                 let mut want: Vec<_> = claims.values().cloned().collect();
                 want.retain(|claim| {
                     claim.thread == thread && status.is_none_or(|status| claim.status == status)
@@ -240,11 +246,13 @@ impl Model<'_> {
             same("content", &got.content, &key.content)?;
             let want = match &committed.entry {
                 Entry::Act(act) => match committed.claims.first() {
-                    Some(claim) => First::Claim { entry: committed.number, claim: claim.clone() },
-                    None => First::Act { thread: act.thread, entry: committed.number },
+                    Some(claim) => {
+                        FirstOutcome::Claim { entry: committed.number, claim: claim.clone() }
+                    }
+                    None => FirstOutcome::Act { thread: act.thread, entry: committed.number },
                 },
-                Entry::Artifact(_) => First::Published(Box::from(&b"{}"[..])),
-                Entry::Outcome(.., outcome) => First::Other(outcome.clone()),
+                Entry::Artifact(_) => FirstOutcome::Published(Box::from(&b"{}"[..])),
+                Entry::Outcome(.., outcome) => FirstOutcome::Other(outcome.clone()),
             };
             same((committed.number, "outcome"), &got.outcome, &want)?;
         }
@@ -293,15 +301,15 @@ impl Model<'_> {
     }
 }
 
-fn random_page(dice: &mut Dice) -> Page {
+fn random_page(dice: &mut Dice) -> ScanLimits {
     let scan_max = *dice.pick(&[1, 2, 5, 1_000]);
-    Page { limit: *dice.pick(&[1, 2, 3, 1_000]), scan_max }
+    ScanLimits { limit: *dice.pick(&[1, 2, 3, 1_000]), scan_max }
 }
 
 /// Every item of a list, taken in pages of random sizes.
 fn paged<T>(
     dice: &mut Dice,
-    list: impl Fn(Option<u64>, Page) -> Result<Scan<T>, parley::journal::error::StoreError>,
+    list: impl Fn(Option<u64>, ScanLimits) -> Result<Scan<T>, parley::journal::error::StoreError>,
 ) -> Result<Vec<T>, String> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parley::journal::view::{Page, TailMax, View};
-use parley_protocol::command::{Order, ThreadQuery};
+use parley::journal::view::{ScanLimits, TailMax, View};
+use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::entry::Position;
 use parley_protocol::ids::ThreadId;
 
@@ -27,11 +27,11 @@ fn read_acts(views: &[View]) {
 
 fn read_lists(view: &View) {
     let last = view.position();
-    for order in [Order::Created, Order::Updated] {
+    for order in [ThreadOrder::Created, ThreadOrder::Updated] {
         let query = ThreadQuery { order, ..ThreadQuery::default() };
         let (mut after, mut seen) = (None, BTreeSet::new());
         loop {
-            let page = Page { limit: 11, scan_max: 50 };
+            let page = ScanLimits { limit: 11, scan_max: 50 };
             let scan = view.threads(&query, after, page).unwrap();
             for head in &scan.items {
                 assert!(seen.insert(head.id), "{} came twice", head.id);
@@ -45,7 +45,7 @@ fn read_lists(view: &View) {
         let newest = seen.last().map_or(0, |id| id.0);
         assert_eq!(seen.len() as u64, newest, "a thread is missing");
     }
-    let page = Page { limit: 1_000, scan_max: 100_000 };
+    let page = ScanLimits { limit: 1_000, scan_max: 100_000 };
     let who = participant("local:nobody", None);
     let inbox = view.inbox(&who, true, Position::default(), page).unwrap();
     for head in inbox.items {

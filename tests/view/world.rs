@@ -8,15 +8,15 @@ use parley::journal::Committed;
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
-use parley_protocol::entry::{Act, Entry, KeyUse, Outcome, Published};
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
+use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Refusal, StoredRefusal};
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Caller, Participant, Right, Rights};
+use parley_protocol::who::{AuthorKind, Participant, Principal, Right, Rights};
 
 /// A small generator of numbers: the seed gives the run again.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// Opens a thread as `caller` with `extension`.
-    pub fn open_by(&mut self, caller: &Caller, extension: Option<Arc<str>>) -> Arc<Committed> {
+    pub fn open_by(&mut self, caller: &Principal, extension: Option<Arc<str>>) -> Arc<Committed> {
         let id = ThreadId(self.threads.len() as u64 + 1);
         let command = Command::Post(Envelope {
             kind: Kind::Ask,
@@ -178,7 +178,7 @@ impl World {
     pub fn command_on(
         &mut self,
         id: ThreadId,
-        caller: &Caller,
+        caller: &Principal,
         command: &Command,
     ) -> Option<Arc<Committed>> {
         let key = self.key();
@@ -195,17 +195,17 @@ impl World {
                 thread.apply(&act);
                 Some(self.commit(act))
             }
-            (Ok(None), Some(key)) => Some(self.remember(key, Outcome::Unchanged(id))),
+            (Ok(None), Some(key)) => Some(self.remember(key, StoredOutcome::Unchanged(id))),
             (Err(refusal), Some(key)) => Some(self.refused(key, &refusal)),
             (_, None) => None,
         }
     }
 
     fn refused(&mut self, key: KeyUse, refusal: &Refusal) -> Arc<Committed> {
-        self.remember(key, Outcome::Refused(StoredRefusal::from(refusal)))
+        self.remember(key, StoredOutcome::Refused(StoredRefusal::from(refusal)))
     }
 
-    fn remember(&mut self, key: KeyUse, outcome: Outcome) -> Arc<Committed> {
+    fn remember(&mut self, key: KeyUse, outcome: StoredOutcome) -> Arc<Committed> {
         self.place(Entry::Outcome(self.now, key, outcome))
     }
 
@@ -276,7 +276,7 @@ impl World {
         })
     }
 
-    fn caller(&mut self) -> Caller {
+    fn caller(&mut self) -> Principal {
         caller(self.dice.pick::<&str>(&IDENTITIES))
     }
 
@@ -335,9 +335,9 @@ impl World {
         })
     }
 
-    fn proof(&mut self, id: ThreadId) -> Proof {
+    fn proof(&mut self, id: ThreadId) -> ClaimProof {
         let reference = "https://example.org/".into();
-        Proof {
+        ClaimProof {
             claim: self.claim_of(id).unwrap_or(ClaimId(1)),
             evidence: vec![Evidence { kind: EvidenceKind::Url, reference, note: None }],
             seal: false,
@@ -347,10 +347,10 @@ impl World {
 }
 
 /// Who calls with a token of `identity`.
-pub fn caller(identity: &str) -> Caller {
+pub fn caller(identity: &str) -> Principal {
     let human = identity.starts_with("human:");
     let rights: Rights = [Right::Read, Right::Write].into_iter().collect();
-    Caller {
+    Principal {
         token: TokenId(1),
         identity: identity.into(),
         author_kind: if human { AuthorKind::Human } else { AuthorKind::Llm },

@@ -2,14 +2,14 @@
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, Command, Envelope, Mark, Proof};
+use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::Act as Entry;
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State as ServerState;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Caller, Right};
+use parley_protocol::who::{AuthorKind, Principal, Right};
 use parley_protocol::wire;
 
 use super::*;
@@ -73,8 +73,12 @@ fn command(conversation: &Conversation, cast: &Cast) -> Command {
     };
     let url = EvidenceKind::Url;
     let piece = Evidence { kind: url, reference: "https://example.org/run/1".into(), note: None };
-    let proof =
-        |seal| Proof { claim, evidence: vec![piece.clone()], seal, extension: extension.clone() };
+    let proof = |seal| ClaimProof {
+        claim,
+        evidence: vec![piece.clone()],
+        seal,
+        extension: extension.clone(),
+    };
     match conversation.step().unwrap() {
         Step::Say(_, act, to) | Step::Refused(_, act, to, _) => Command::Post(Envelope {
             kind: Kind::parse(act.word()).unwrap(),
@@ -102,7 +106,7 @@ fn command(conversation: &Conversation, cast: &Cast) -> Command {
 
 impl Forum {
     /// Does it; the answer's JSON, or the reason of the refusal.
-    fn act(&mut self, caller: &Caller, command: &Command) -> Result<Vec<u8>, String> {
+    fn act(&mut self, caller: &Principal, command: &Command) -> Result<Vec<u8>, String> {
         self.now += 1;
         let limits = Limits::default();
         let mut context = Context {
@@ -157,7 +161,7 @@ impl Forum {
     }
 }
 
-fn caller(cast: &Cast, place: usize) -> Caller {
+fn caller(cast: &Cast, place: usize) -> Principal {
     let member = &cast.members[place];
     let mut rights = vec![Right::Read, Right::Write];
     if member.lock {
@@ -166,7 +170,7 @@ fn caller(cast: &Cast, place: usize) -> Caller {
     if place == 7 {
         rights.push(Right::Verify);
     }
-    Caller {
+    Principal {
         token: TokenId(1),
         identity: member.identity.as_str().into(),
         author_kind: AuthorKind::Llm,

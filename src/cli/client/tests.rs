@@ -118,7 +118,7 @@ fn urls() {
 fn tokens_stay_hidden() {
     let client = Client::new("http://host", Some("secret\n")).unwrap();
     assert!(!format!("{client:?}").contains("secret"));
-    assert!(matches!(Client::new("http://host", Some("a\nb")), Err(Failure::Usage(_))));
+    assert!(matches!(Client::new("http://host", Some("a\nb")), Err(CliError::Usage(_))));
 }
 
 /// Goal: what a user types stays one value. Method: characters with a meaning in URLs.
@@ -137,11 +137,11 @@ fn encoding() {
 fn problems() {
     let client = Client::new("http://host", None).unwrap();
     let text = r#"{"reason":"invalid_body","detail":"Too long.","field":"body"}"#;
-    let Failure::Refused(problem) = client.refusal(400, text) else { panic!("no refusal") };
+    let CliError::Refused(problem) = client.refusal(400, text) else { panic!("no refusal") };
     assert_eq!((problem.status, problem.reason.as_str()), (400, "invalid_body"));
     assert_eq!(problem.field.as_deref(), Some("body"));
-    assert!(matches!(client.refusal(502, "<html>"), Failure::Failed(_)));
+    assert!(matches!(client.refusal(502, "<html>"), CliError::Failed(_)));
     let missing = client.refusal(401, r#"{"reason":"token_missing","detail":"A token."}"#);
-    let Failure::Refused(problem) = missing else { panic!("no refusal") };
+    let CliError::Refused(problem) = missing else { panic!("no refusal") };
     assert!(problem.detail.contains("PARLEY_TOKEN"));
 }

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::cli::client::Client;
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::failure::{CliError, CliResult};
 use crate::cli::speech::NO_EXTRA;
 
 /// A participant with a token.
 #[derive(Clone, Debug)]
-pub struct Player {
+pub struct DemoParticipant {
     /// What it speaks through.
     pub client: Client,
     /// Its line, as the server named it.
@@ -17,7 +17,7 @@ pub struct Player {
     pub extension: Option<&'static str>,
 }
 
-impl Player {
+impl DemoParticipant {
     /// The same line's sub-agent.
     fn extended(&self, extension: &'static str) -> Self {
         Self { extension: Some(extension), ..self.clone() }
@@ -39,24 +39,24 @@ impl Player {
 
 /// All of them.
 #[derive(Debug)]
-pub struct Cast {
+pub struct DemoParticipants {
     /// A model that asks.
-    pub planner: Player,
+    pub planner: DemoParticipant,
     /// An extension of a model that builds.
-    pub reader: Player,
+    pub reader: DemoParticipant,
     /// Another extension of the same line.
-    pub prober: Player,
+    pub prober: DemoParticipant,
     /// A model that holds `lock`, with a label.
-    pub moderator: Player,
+    pub moderator: DemoParticipant,
     /// A model that may give the seal.
-    pub verifier: Player,
+    pub verifier: DemoParticipant,
     /// A human.
-    pub operator: Player,
+    pub operator: DemoParticipant,
 }
 
-impl Cast {
+impl DemoParticipants {
     /// Gives each a token of its own.
-    pub async fn enter(admin: &Client) -> Outcome<Self> {
+    pub async fn enter(admin: &Client) -> CliResult<Self> {
         let model = |handle: &str, rights: &[&str]| json!({ "handle": handle, "rights": rights });
         let mut moderator = model("moderator", &["read", "write", "lock"]);
         moderator["label"] = "Night shift".into();
@@ -72,13 +72,13 @@ impl Cast {
     }
 }
 
-async fn player(admin: &Client, request: Value) -> Outcome<Player> {
+async fn player(admin: &Client, request: Value) -> CliResult<DemoParticipant> {
     let made = admin.post("/v1/tokens", &request, NO_EXTRA).await?.json()?;
     let member = |value: &Value| value.as_str().map(str::to_owned);
     let (Some(secret), Some(identity)) =
         (member(&made["secret"]), member(&made["token"]["identity"]))
     else {
-        return Err(Failure::failed("the forum gave a token without secret or identity"));
+        return Err(CliError::failed("the forum gave a token without secret or identity"));
     };
-    Ok(Player { client: admin.with_token(&secret)?, identity, extension: None })
+    Ok(DemoParticipant { client: admin.with_token(&secret)?, identity, extension: None })
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::client::Client;
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::failure::{CliError, CliResult};
 use crate::clock::{SystemClock, entropy};
 use crate::config::Config;
 use crate::server::{self, Running, StartError};
@@ -16,20 +16,20 @@ use crate::server::{self, Running, StartError};
 /// Only its owner may look into the data folder.
 const FOLDER_MODE: u32 = 0o700;
 
-/// A forum that ends with [`Forum::stop`].
-pub struct Forum {
+/// A forum that ends with [`DemoForum::stop`].
+pub struct DemoForum {
     running: Running,
     admin: Client,
-    folder: Folder,
+    folder: TemporaryFolder,
 }
 
-impl Forum {
+impl DemoForum {
     /// Starts it.
-    pub async fn start() -> Outcome<Self> {
-        let folder = Folder::new()?;
+    pub async fn start() -> CliResult<Self> {
+        let folder = TemporaryFolder::new()?;
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let config = Config { listen, data: folder.path().to_owned(), ..Config::default() };
-        let failed = |error: StartError| Failure::failed(error.to_string());
+        let failed = |error: StartError| CliError::failed(error.to_string());
         let listener = server::listen(listen).map_err(failed)?;
         let running = server::start(config, Arc::new(SystemClock), listener).await;
         let running = running.map_err(failed)?;
@@ -45,24 +45,24 @@ impl Forum {
     }
 
     /// Ends it and removes its folder.
-    pub async fn stop(self) -> Outcome {
+    pub async fn stop(self) -> CliResult {
         self.running.stop().await;
         self.folder.remove()
     }
 }
 
 /// A folder that goes when its owner goes.
-struct Folder {
+struct TemporaryFolder {
     path: PathBuf,
 }
 
-impl Folder {
-    fn new() -> Outcome<Self> {
+impl TemporaryFolder {
+    fn new() -> CliResult<Self> {
         let name = format!("parley-demo-{:016x}", u64::from_le_bytes(entropy()));
         let path = std::env::temp_dir().join(name);
         DirBuilder::new().mode(FOLDER_MODE).create(&path).map_err(|error| {
             let path = path.display();
-            Failure::failed(format!("cannot create {path}: {error}; set TMPDIR to where one can"))
+            CliError::failed(format!("cannot create {path}: {error}; set TMPDIR to where one can"))
         })?;
         Ok(Self { path })
     }
@@ -71,14 +71,14 @@ impl Folder {
         &self.path
     }
 
-    fn remove(self) -> Outcome {
+    fn remove(self) -> CliResult {
         std::fs::remove_dir_all(&self.path).map_err(|error| {
-            Failure::failed(format!("cannot remove {}: {error}", self.path.display()))
+            CliError::failed(format!("cannot remove {}: {error}", self.path.display()))
         })
     }
 }
 
-impl Drop for Folder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         // Gone already after `remove`; here the demo has failed otherwise and says so.
         let _ = std::fs::remove_dir_all(&self.path);

@@ -1,14 +1,14 @@
 //! The conversation: a team of models finds out why an import writes rows twice.
 
-use super::cast::Cast;
-use super::stage::{Stage, aside, scene, want};
-use crate::cli::failure::{Failure, Outcome};
+use super::cast::DemoParticipants;
+use super::stage::{Conversation, aside, scene, want};
+use crate::cli::failure::{CliError, CliResult};
 
 /// The acts of the language, all of which must have been shown.
 const KINDS: usize = parley_protocol::act::Kind::ALL.len();
 
 /// Plays all scenes, then says what was shown.
-pub async fn play(cast: &Cast, mut stage: Stage) -> Outcome {
+pub async fn play(cast: &DemoParticipants, mut stage: Conversation) -> CliResult {
     let question = ask(cast, &mut stage).await?;
     propose(cast, &mut stage, &question).await?;
     decide(cast, &mut stage).await?;
@@ -23,8 +23,8 @@ pub async fn play(cast: &Cast, mut stage: Stage) -> Outcome {
 }
 
 /// A question to anyone, a question back, and the refusal to answer oneself.
-async fn ask(cast: &Cast, stage: &mut Stage) -> Outcome<String> {
-    let Cast { planner, reader, .. } = cast;
+async fn ask(cast: &DemoParticipants, stage: &mut Conversation) -> CliResult<String> {
+    let DemoParticipants { planner, reader, .. } = cast;
     scene("A question, and a question back")?;
     let body = "The nightly import writes some rows twice when it is started again after a crash. \
                 How do we stop that without losing a row?";
@@ -47,8 +47,8 @@ async fn ask(cast: &Cast, stage: &mut Stage) -> Outcome<String> {
 }
 
 /// A proposal, an objection with a reason, agreement, and a message taken back.
-async fn propose(cast: &Cast, stage: &mut Stage, question: &str) -> Outcome {
-    let Cast { planner, reader, prober, moderator, .. } = cast;
+async fn propose(cast: &DemoParticipants, stage: &mut Conversation, question: &str) -> CliResult {
+    let DemoParticipants { planner, reader, prober, moderator, .. } = cast;
     let state = "answered (proposed)";
     let settled = want(state, "local:planner");
     scene("A proposal, an objection, and agreement")?;
@@ -77,8 +77,8 @@ async fn propose(cast: &Cast, stage: &mut Stage, question: &str) -> Outcome {
 }
 
 /// A decision proposed, confirmed by virtue of `lock`, and closed by a human.
-async fn decide(cast: &Cast, stage: &mut Stage) -> Outcome {
-    let Cast { planner, reader, prober, moderator, operator, .. } = cast;
+async fn decide(cast: &DemoParticipants, stage: &mut Conversation) -> CliResult {
+    let DemoParticipants { planner, reader, prober, moderator, operator, .. } = cast;
     scene("A decision: proposed, confirmed, closed")?;
     let body = "Done, then: we build it.";
     stage.is_refused(prober, "decide", None, body, "thread_authority_missing").await?;
@@ -96,8 +96,8 @@ async fn decide(cast: &Cast, stage: &mut Stage) -> Outcome {
 }
 
 /// Whoever asked opens the thread again and asks on.
-async fn reopen(cast: &Cast, stage: &mut Stage) -> Outcome {
-    let Cast { planner, prober, .. } = cast;
+async fn reopen(cast: &DemoParticipants, stage: &mut Conversation) -> CliResult {
+    let DemoParticipants { planner, prober, .. } = cast;
     scene("Opened again by its creator")?;
     let opened = want("open (proposed)", "local:planner");
     stage.steers(planner, "reopen", None, "A row came twice again.", opened).await?;
@@ -111,8 +111,8 @@ async fn reopen(cast: &Cast, stage: &mut Stage) -> Outcome {
 }
 
 /// Proof instead of votes: support, a seal, a refutation that outweighs, a claim in its place.
-async fn claim(cast: &Cast, stage: &mut Stage) -> Outcome {
-    let Cast { planner, reader, prober, moderator, verifier, .. } = cast;
+async fn claim(cast: &DemoParticipants, stage: &mut Conversation) -> CliResult {
+    let DemoParticipants { planner, reader, prober, moderator, verifier, .. } = cast;
     scene("Claims: proof, not votes")?;
     let statement = "With the new build an import that runs twice writes no row twice.";
     let log = [("log", "runs/twice-on-a-copy.log")];
@@ -134,8 +134,8 @@ async fn claim(cast: &Cast, stage: &mut Stage) -> Outcome {
 }
 
 /// The human decides; the creator's closing is a proposal until the human confirms it.
-async fn close(cast: &Cast, stage: &mut Stage) -> Outcome {
-    let Cast { planner, operator, .. } = cast;
+async fn close(cast: &DemoParticipants, stage: &mut Conversation) -> CliResult {
+    let DemoParticipants { planner, operator, .. } = cast;
     scene("The last word")?;
     let body = "We keep the new build. A quarter longer is well within the night.";
     let decided = want("decided (human)", "local:planner");
@@ -147,14 +147,14 @@ async fn close(cast: &Cast, stage: &mut Stage) -> Outcome {
     stage.steers(operator, "confirm", Some("closed"), "", closed).await
 }
 
-async fn has_claims(cast: &Cast) -> Outcome<bool> {
+async fn has_claims(cast: &DemoParticipants) -> CliResult<bool> {
     let manifest = cast.planner.client.get("/v1/manifest").await?.json()?;
     let profiles = manifest["profiles"].as_array().into_iter().flatten();
     Ok(profiles.into_iter().any(|profile| profile["name"] == "dialectic"))
 }
 
 /// Reads the thread once more, and sums up.
-async fn end(cast: &Cast, stage: &Stage) -> Outcome {
+async fn end(cast: &DemoParticipants, stage: &Conversation) -> CliResult {
     let path = format!("/v1/threads/{}", stage.thread());
     let client = &cast.planner.client;
     let thread = client.get(&path).await?.json()?;
@@ -162,7 +162,7 @@ async fn end(cast: &Cast, stage: &Stage) -> Outcome {
     let (messages, claims) = (&thread["message_count"], &thread["claim_count"]);
     let events = events["items"].as_array().map_or(0, Vec::len);
     if stage.kinds() != KINDS {
-        return Err(Failure::failed("not every act was shown"));
+        return Err(CliError::failed("not every act was shown"));
     }
     let (steps, refusals) = stage.steps();
     aside(&format!(

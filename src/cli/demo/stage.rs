@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::cast::Player;
-use crate::cli::client::Answer;
-use crate::cli::failure::{Failure, Outcome};
+use super::cast::DemoParticipant;
+use crate::cli::client::ApiResponse;
+use crate::cli::failure::{CliError, CliResult};
 use crate::cli::speech::{NO_EXTRA, object};
 use crate::cli::text::{WIDTH, push_block};
 use crate::cli::{output, render};
@@ -19,18 +19,18 @@ const RESULT: &str = "      └ ";
 
 /// What should be true of the thread after a step.
 #[derive(Clone, Copy, Debug)]
-pub struct Want<'a> {
+pub struct ExpectedThread<'a> {
     state: &'a str,
     turn: &'a str,
     on: Option<&'a str>,
 }
 
 /// The thread should be in `state`, as it is shown, and the turn with `turn`, nothing awaited.
-pub fn want<'a>(state: &'a str, turn: &'a str) -> Want<'a> {
-    Want { state, turn, on: None }
+pub fn want<'a>(state: &'a str, turn: &'a str) -> ExpectedThread<'a> {
+    ExpectedThread { state, turn, on: None }
 }
 
-impl<'a> Want<'a> {
+impl<'a> ExpectedThread<'a> {
     /// The message awaited.
     pub fn on(self, message: &'a str) -> Self {
         Self { on: Some(message), ..self }
@@ -47,14 +47,14 @@ const ITSELF: &str = "";
 
 /// Where the conversation takes place, and what has happened.
 #[derive(Debug, Default)]
-pub struct Stage {
+pub struct Conversation {
     thread: String,
     steps: u32,
     refusals: u32,
     kinds: BTreeSet<String>,
 }
 
-impl Stage {
+impl Conversation {
     /// The thread.
     pub fn thread(&self) -> &str {
         &self.thread
@@ -73,12 +73,12 @@ impl Stage {
     /// `player` says something; gives the message's identifier. Without a thread it opens one.
     pub async fn says(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         kind: &str,
         parent: Option<&str>,
         body: &str,
-        want: Want<'_>,
-    ) -> Outcome<String> {
+        want: ExpectedThread<'_>,
+    ) -> CliResult<String> {
         let step = self.begin(player, &verb(kind), parent, body);
         let answer = self.post(player, kind, parent, body).await?;
         let status = answer.status;
@@ -98,26 +98,26 @@ impl Stage {
         }
         self.kinds.insert(kind.to_owned());
         let on = want.on.map(|on| if on == ITSELF { id.as_str() } else { on });
-        self.hold_thread(&answer["thread"], Want { on, ..want })?;
+        self.hold_thread(&answer["thread"], ExpectedThread { on, ..want })?;
         Ok(id)
     }
 
     /// `player` tries to say something that must be refused with `reason`.
     pub async fn is_refused(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         kind: &str,
         parent: Option<&str>,
         body: &str,
         reason: &str,
-    ) -> Outcome {
+    ) -> CliResult {
         let step = self.begin(player, &verb(kind), parent, body);
         let outcome = self.post(player, kind, parent, body).await;
         self.hold_refusal(&step, outcome, reason)
     }
 
     /// `player` reads its inbox and must find the thread in it, waiting on `message`.
-    pub async fn finds(&mut self, player: &Player, message: &str) -> Outcome {
+    pub async fn finds(&mut self, player: &DemoParticipant, message: &str) -> CliResult {
         let step = self.begin(player, "reads its inbox", None, "");
         let parameters = [("extension", player.extension.map(str::to_owned))];
         let path = crate::cli::client::with_query("/v1/inbox", &parameters);
@@ -132,12 +132,12 @@ impl Stage {
     /// `player` marks, confirms (`state` given) or reopens the thread.
     pub async fn steers(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         operation: &str,
         state: Option<&str>,
         reason: &str,
-        want: Want<'_>,
-    ) -> Outcome {
+        want: ExpectedThread<'_>,
+    ) -> CliResult {
         let what = match state {
             Some(state) => format!("{} {state}", verb(operation)),
             None => verb(operation),
@@ -161,11 +161,11 @@ impl Stage {
     /// `player` asserts a claim, which supersedes another or none; gives its identifier.
     pub async fn asserts(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         statement: &str,
         evidence: &[(&str, &str)],
         supersedes: Option<&str>,
-    ) -> Outcome<String> {
+    ) -> CliResult<String> {
         let step = self.begin(player, "asserts", supersedes, statement);
         let body = object([
             ("statement", Some(statement.into())),
@@ -186,12 +186,12 @@ impl Stage {
     /// `player` attests, seals or refutes a claim, which leads to `status`.
     pub async fn proves(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         what: &str,
         claim: &str,
         evidence: (&str, &str),
         status: &str,
-    ) -> Outcome {
+    ) -> CliResult {
         let step = self.begin_proof(player, what, claim, evidence);
         let answer = self.proof(player, what, claim, evidence).await?.json()?;
         self.hold_claim(&step, &answer["claim"], status)
@@ -200,35 +200,35 @@ impl Stage {
     /// `player` tries to attest, seal or refute and must be refused with `reason`.
     pub async fn proves_in_vain(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         what: &str,
         claim: &str,
         evidence: (&str, &str),
         reason: &str,
-    ) -> Outcome {
+    ) -> CliResult {
         let step = self.begin_proof(player, what, claim, evidence);
         let outcome = self.proof(player, what, claim, evidence).await;
         self.hold_refusal(&step, outcome, reason)
     }
 
     /// Holds what was got against what should be; a difference ends the demo.
-    pub fn hold(&self, what: &str, got: &str, want: &str) -> Outcome {
+    pub fn hold(&self, what: &str, got: &str, want: &str) -> CliResult {
         if got == want {
             return Ok(());
         }
         let step = self.steps;
-        Err(Failure::failed(format!(
+        Err(CliError::failed(format!(
             "step {step} did not go as it should: its {what} is {got:?}, not {want:?}"
         )))
     }
 
     async fn post(
         &self,
-        player: &Player,
+        player: &DemoParticipant,
         kind: &str,
         parent: Option<&str>,
         body: &str,
-    ) -> Outcome<Answer> {
+    ) -> CliResult<ApiResponse> {
         let thread = (!self.thread.is_empty()).then(|| self.thread.as_str().into());
         let envelope = object([
             ("kind", Some(kind.into())),
@@ -242,11 +242,11 @@ impl Stage {
 
     async fn proof(
         &self,
-        player: &Player,
+        player: &DemoParticipant,
         what: &str,
         claim: &str,
         evidence: (&str, &str),
-    ) -> Outcome<Answer> {
+    ) -> CliResult<ApiResponse> {
         let operation = if what == "seal" { "attest" } else { what };
         let body = object([
             ("evidence", Some(pieces(&[evidence]))),
@@ -258,7 +258,13 @@ impl Stage {
     }
 
     /// The head of a step, to be printed with what comes of it.
-    fn begin(&mut self, player: &Player, what: &str, about: Option<&str>, text: &str) -> String {
+    fn begin(
+        &mut self,
+        player: &DemoParticipant,
+        what: &str,
+        about: Option<&str>,
+        text: &str,
+    ) -> String {
         self.steps += 1;
         let about = about.map(|about| format!(" {about}")).unwrap_or_default();
         let mut step = format!("\n{:>4}  {} {what}{about}\n", self.steps, player.name());
@@ -270,7 +276,7 @@ impl Stage {
 
     fn begin_proof(
         &mut self,
-        player: &Player,
+        player: &DemoParticipant,
         what: &str,
         claim: &str,
         (kind, reference): (&str, &str),
@@ -278,23 +284,28 @@ impl Stage {
         self.begin(player, &verb(what), Some(claim), &format!("{kind}: {reference}"))
     }
 
-    fn hold_thread(&self, thread: &Value, want: Want<'_>) -> Outcome {
+    fn hold_thread(&self, thread: &Value, want: ExpectedThread<'_>) -> CliResult {
         self.hold("state", &render::state(thread), want.state)?;
         self.hold("turn", &render::due(&thread["turn"]), want.turn)?;
         let awaited = render::word(thread, "/awaiting/message");
         self.hold("awaited message", &awaited, want.on.unwrap_or_default())
     }
 
-    fn hold_claim(&self, step: &str, claim: &Value, status: &str) -> Outcome {
+    fn hold_claim(&self, step: &str, claim: &Value, status: &str) -> CliResult {
         let got = render::word(claim, "/status");
         tell(step, &format!("{}: {got}", render::word(claim, "/id")))?;
         self.hold("claim's status", &got, status)
     }
 
-    fn hold_refusal(&mut self, step: &str, outcome: Outcome<Answer>, reason: &str) -> Outcome {
+    fn hold_refusal(
+        &mut self,
+        step: &str,
+        outcome: CliResult<ApiResponse>,
+        reason: &str,
+    ) -> CliResult {
         self.refusals += 1;
         match outcome {
-            Err(Failure::Refused(problem)) => {
+            Err(CliError::Refused(problem)) => {
                 let mut text = step.to_owned();
                 let _ = writeln!(text, "{RESULT}refused: {} {}", problem.status, problem.reason);
                 push_block(&mut text, "        ", &problem.detail);
@@ -308,20 +319,20 @@ impl Stage {
 }
 
 /// Begins a scene.
-pub fn scene(title: &str) -> Outcome {
+pub fn scene(title: &str) -> CliResult {
     let rule = "─".repeat(WIDTH.saturating_sub(title.chars().count() + 4));
     output::text(&format!("\n── {title} {rule}\n"))
 }
 
 /// Says something in passing.
-pub fn aside(text: &str) -> Outcome {
+pub fn aside(text: &str) -> CliResult {
     let mut block = String::new();
     push_block(&mut block, "  ", text);
     output::text(&block)
 }
 
 /// Prints a step with what came of it.
-fn tell(step: &str, result: &str) -> Outcome {
+fn tell(step: &str, result: &str) -> CliResult {
     let mut text = step.to_owned();
     let _ = writeln!(text, "{RESULT}{result}");
     output::text(&text)

@@ -13,10 +13,10 @@ use crate::cli::client::{answering, whole};
 #[derive(Parser)]
 struct Line {
     #[command(flatten)]
-    options: Options,
+    options: WatchArgs,
 }
 
-fn options(line: &str) -> Options {
+fn options(line: &str) -> WatchArgs {
     Line::try_parse_from(line.split_whitespace()).unwrap().options
 }
 
@@ -60,7 +60,7 @@ async fn a_broken_feed_is_taken_up_again() {
     let options = options("watch --extension w --anyone=false --json");
     let client = Client::new(&url, Some("secret")).unwrap();
     let ended = follow(&client, &options).await;
-    let Err(Failure::Failed(line)) = ended else { panic!("{ended:?}") };
+    let Err(CliError::Failed(line)) = ended else { panic!("{ended:?}") };
     assert!(line.starts_with("token_unknown 32.0.b: "), "{line}");
     server.await.unwrap();
 }
@@ -71,7 +71,7 @@ async fn a_refused_feed_says_why() {
     let refused = r#"{"reason":"invalid_cursor","detail":"Begin anew."}"#;
     let (client, _) = answering(whole("400 Bad Request", refused)).await;
     let ended = follow(&client, &options("watch --since nonsense")).await;
-    let Err(Failure::Refused(problem)) = ended else { panic!("{ended:?}") };
+    let Err(CliError::Refused(problem)) = ended else { panic!("{ended:?}") };
     assert_eq!(problem.reason, "invalid_cursor");
 }
 
@@ -120,7 +120,7 @@ fn frames() {
 fn close_codes() {
     for (code, is_final) in [(1001, false), (4008, false), (4001, true), (1009, false)] {
         let close = CloseFrame { code: code.into(), reason: "why 1.0.ab".into() };
-        assert_eq!(matches!(closed(Some(&close)), Ended::For(_)), is_final, "{code}");
+        assert_eq!(matches!(closed(Some(&close)), WatchEnd::For(_)), is_final, "{code}");
     }
-    assert!(matches!(closed(None), Ended::Again(_)));
+    assert!(matches!(closed(None), WatchEnd::Again(_)));
 }

@@ -6,9 +6,9 @@ use parley_protocol::arguments::Query;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::who::Right;
 
-use super::super::answer::{self, Reply};
-use super::super::{Asked, Gateway, accept};
-use crate::router::Backup;
+use super::super::answer::{self, HttpResponse};
+use super::super::{Gateway, RequestContext, accept};
+use crate::router::BackupStream;
 
 /// The header that names the cursor of a copy.
 const CURSOR: HeaderName = HeaderName::from_static("x-parley-cursor");
@@ -16,13 +16,13 @@ const BYTES: &str = "application/octet-stream";
 
 impl Gateway {
     /// Streams a copy of everything.
-    pub(super) fn backup(&self, asked: &Asked<'_>) -> Result<Reply> {
+    pub(super) fn backup(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         self.caller_with(asked, &[Right::Admin])?;
         accept::negotiate(&asked.head.headers, &[BYTES])?;
         if let Some(name) = Query::parse(asked.head.uri.query().unwrap_or_default())?.rest() {
             return Err(Refusal::parameter(name, "A copy takes no parameters: it is of all."));
         }
-        let Backup { cursor, pieces } = self.parts.forum.backup(&self.parts.tokens)?;
+        let BackupStream { cursor, pieces } = self.parts.forum.backup(&self.parts.tokens)?;
         let mut reply = answer::stream(HeaderValue::from_static(BYTES), pieces);
         let headers = reply.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -3,25 +3,25 @@
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 
-use super::super::answer::{self, Reply};
-use super::super::{Asked, Gateway, accept};
+use super::super::answer::{self, HttpResponse};
+use super::super::{Gateway, RequestContext, accept};
 use crate::telemetry;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
 /// The process lives.
-pub(super) fn alive() -> Reply {
+pub(super) fn alive() -> HttpResponse {
     answer::json("{\"status\":\"ok\"}")
 }
 
 /// The metrics as Prometheus reads them.
-pub(super) fn metrics(headers: &HeaderMap) -> Result<Reply> {
+pub(super) fn metrics(headers: &HeaderMap) -> Result<HttpResponse> {
     accept::negotiate(headers, &["text/plain", "application/openmetrics-text"])?;
     Ok(answer::bytes(StatusCode::OK, TEXT, telemetry::metrics().render().into()))
 }
 
 /// What `metrics_listen` answers: metrics, to whoever reaches it by whatever name.
-pub fn metrics_only<B>(request: &Request<B>) -> Reply {
+pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
     let answered = match (request.uri().path(), request.method()) {
         ("/metrics", &Method::GET | &Method::HEAD) => metrics(request.headers()),
         ("/metrics", _) => {
@@ -41,7 +41,7 @@ pub fn metrics_only<B>(request: &Request<B>) -> Reply {
 
 impl Gateway {
     /// 200 while the server serves and its store takes writes.
-    pub(super) fn ready(&self, asked: &Asked<'_>) -> Result<Reply> {
+    pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         if asked.connection.life.stop.is_cancelled() {
             return Err(crate::router::shutting_down());
         }

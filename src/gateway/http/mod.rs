@@ -13,12 +13,12 @@ use std::borrow::Cow;
 
 use axum::http::Method;
 use parley_protocol::ids::TokenId;
-use parley_protocol::operation::{Found, Operation, Profile, find};
+use parley_protocol::operation::{Operation, PathMatch, Profile, find};
 use parley_protocol::refusal::Result;
-use parley_protocol::who::{AuthorKind, Caller, Right, Rights};
+use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
-use super::{Asked, Gateway, Next, decoded};
-use crate::telemetry::Label;
+use super::{Gateway, NextStep, RequestContext, decoded};
+use crate::telemetry::RequestLabel;
 
 /// What stands at a path.
 #[derive(Debug)]
@@ -26,14 +26,14 @@ pub(super) enum Endpoint<'p> {
     /// An operation of the table, with the value in its path.
     Operation(Operation, Option<(&'static str, Cow<'p, str>)>),
     /// One of [`FIXED`].
-    Fixed(Fixed),
+    Fixed(FixedResource),
     /// `DELETE /v1/tokens/{id}`.
     Token(Cow<'p, str>),
 }
 
 /// A resource that is no operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fixed {
+pub(super) enum FixedResource {
     Page,
     Health,
     Ready,
@@ -49,18 +49,18 @@ pub(super) enum Fixed {
 const READ: &[&str] = &["GET", "HEAD"];
 
 /// The resources that are no operations, with their methods.
-const FIXED: &[(&str, &[&str], Fixed)] = &[
-    ("/", READ, Fixed::Page),
-    ("/healthz", READ, Fixed::Health),
-    ("/readyz", READ, Fixed::Ready),
-    ("/metrics", READ, Fixed::Metrics),
-    ("/openapi.json", READ, Fixed::OpenApi),
-    ("/v1/tokens", &["GET", "HEAD", "POST"], Fixed::Tokens),
-    ("/v1/backup", READ, Fixed::Backup),
-    ("/mcp", &["POST"], Fixed::Mcp),
-    ("/mcp/", &["POST"], Fixed::Mcp),
-    ("/v1/feed", READ, Fixed::Feed),
-    ("/v1/feed/tickets", &["POST"], Fixed::Tickets),
+const FIXED: &[(&str, &[&str], FixedResource)] = &[
+    ("/", READ, FixedResource::Page),
+    ("/healthz", READ, FixedResource::Health),
+    ("/readyz", READ, FixedResource::Ready),
+    ("/metrics", READ, FixedResource::Metrics),
+    ("/openapi.json", READ, FixedResource::OpenApi),
+    ("/v1/tokens", &["GET", "HEAD", "POST"], FixedResource::Tokens),
+    ("/v1/backup", READ, FixedResource::Backup),
+    ("/mcp", &["POST"], FixedResource::Mcp),
+    ("/mcp/", &["POST"], FixedResource::Mcp),
+    ("/v1/feed", READ, FixedResource::Feed),
+    ("/v1/feed/tickets", &["POST"], FixedResource::Tickets),
 ];
 
 /// Whether those who ask for `path` come by any name.
@@ -69,8 +69,8 @@ pub(super) fn is_health(path: &str) -> bool {
 }
 
 /// The caller of what needs no token, without one.
-pub(super) fn nobody() -> Caller {
-    Caller {
+pub(super) fn nobody() -> Principal {
+    Principal {
         token: TokenId(0),
         identity: "".into(),
         author_kind: AuthorKind::Llm,
@@ -90,23 +90,23 @@ impl Gateway {
         if let Some((methods, fixed)) = self.fixed(path) {
             return methods.contains(&method).then_some(Endpoint::Fixed(fixed));
         }
-        if let Found::Operation(operation, value) = find(method, path, self.profiles) {
+        if let PathMatch::Operation(operation, value) = find(method, path, self.profiles) {
             return Some(Endpoint::Operation(operation, value));
         }
         token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
     }
 
     /// What stands at `path` and is no operation, with its methods, as far as profiles let it.
-    fn fixed(&self, path: &str) -> Option<(&'static [&'static str], Fixed)> {
+    fn fixed(&self, path: &str) -> Option<(&'static [&'static str], FixedResource)> {
         let (_, methods, fixed) = FIXED.iter().find(|(own, ..)| *own == path)?;
-        let is_feed = matches!(fixed, Fixed::Feed | Fixed::Tickets);
+        let is_feed = matches!(fixed, FixedResource::Feed | FixedResource::Tickets);
         (!is_feed || self.profiles.has(Profile::Feed)).then_some((*methods, *fixed))
     }
 
     /// The methods that `path` answers to.
     pub(super) fn methods(&self, path: &str) -> Vec<&'static str> {
         // No operation has an empty method, so all that stand there are other ones.
-        if let Found::OtherMethod(methods) = find("", path, self.profiles) {
+        if let PathMatch::OtherMethod(methods) = find("", path, self.profiles) {
             return methods;
         }
         if let Some((methods, _)) = self.fixed(path) {
@@ -117,50 +117,50 @@ impl Gateway {
 
     pub(super) async fn dispatch(
         &self,
-        asked: &mut Asked<'_>,
+        asked: &mut RequestContext<'_>,
         endpoint: Endpoint<'_>,
-    ) -> Result<Next> {
+    ) -> Result<NextStep> {
         let reply = match endpoint {
             Endpoint::Operation(operation, value) => {
-                asked.label = Label::Operation(operation);
+                asked.label = RequestLabel::Operation(operation);
                 return self.operation(asked, operation, value).await;
             }
             Endpoint::Token(id) => {
-                asked.label = Label::Tokens;
+                asked.label = RequestLabel::Tokens;
                 self.revoke_token(asked, &id).await
             }
             Endpoint::Fixed(fixed) => match fixed {
-                Fixed::Page => page::page(asked),
-                Fixed::Health => Ok(health::alive()),
-                Fixed::Ready => self.ready(asked),
-                Fixed::Metrics => {
+                FixedResource::Page => page::page(asked),
+                FixedResource::Health => Ok(health::alive()),
+                FixedResource::Ready => self.ready(asked),
+                FixedResource::Metrics => {
                     self.caller_with(asked, &[Right::Admin])?;
                     health::metrics(&asked.head.headers)
                 }
-                Fixed::OpenApi => self.openapi(asked),
-                Fixed::Mcp => Box::pin(self.mcp(asked)).await,
-                Fixed::Tokens => {
-                    asked.label = Label::Tokens;
+                FixedResource::OpenApi => self.openapi(asked),
+                FixedResource::Mcp => Box::pin(self.mcp(asked)).await,
+                FixedResource::Tokens => {
+                    asked.label = RequestLabel::Tokens;
                     if asked.head.method == Method::POST {
                         self.create_token(asked).await
                     } else {
                         self.list_tokens(asked)
                     }
                 }
-                Fixed::Backup => {
-                    asked.label = Label::Backup;
+                FixedResource::Backup => {
+                    asked.label = RequestLabel::Backup;
                     self.backup(asked)
                 }
-                Fixed::Feed => {
-                    asked.label = Label::Feed;
+                FixedResource::Feed => {
+                    asked.label = RequestLabel::Feed;
                     self.feed(asked)
                 }
-                Fixed::Tickets => {
-                    asked.label = Label::Feed;
+                FixedResource::Tickets => {
+                    asked.label = RequestLabel::Feed;
                     self.ticket(asked).await
                 }
             },
         };
-        reply.map(Next::Reply)
+        reply.map(NextStep::Reply)
     }
 }

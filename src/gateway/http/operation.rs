@@ -11,10 +11,10 @@ use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
-use parley_protocol::who::Caller;
+use parley_protocol::who::Principal;
 
-use super::super::answer::{self, IDEMPOTENCY_KEY, Reply};
-use super::super::{Asked, Gateway, Next, Write, accept, caller};
+use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
+use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept, caller};
 use crate::router::Answer;
 
 /// The types in which operations answer.
@@ -33,10 +33,10 @@ impl Gateway {
     /// Token, right, size, type, `Accept`, parameters, envelope; then the forum.
     pub(super) async fn operation(
         &self,
-        asked: &mut Asked<'_>,
+        asked: &mut RequestContext<'_>,
         operation: Operation,
         value: Option<(&'static str, Cow<'_, str>)>,
-    ) -> Result<Next> {
+    ) -> Result<NextStep> {
         let head = asked.head;
         let rights = operation.rights();
         let known = if rights.is_empty() {
@@ -69,16 +69,16 @@ impl Gateway {
         match &mut call {
             Call::Write(..) => {
                 let caller = known.unwrap_or_else(|| Arc::clone(&self.nobody));
-                return Ok(Next::Write(Write { caller, call, key: key.map(Box::from) }));
+                return Ok(NextStep::Write(PendingWrite { caller, call, key: key.map(Box::from) }));
             }
             Call::GetManifest(language) => {
                 let language = *language;
-                return Box::pin(self.manifest(asked, caller, language)).await.map(Next::Reply);
+                return Box::pin(self.manifest(asked, caller, language)).await.map(NextStep::Reply);
             }
             Call::ExportThread(thread, _) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(*thread).await?;
                 let kind = HeaderValue::from_static(JSON_LINES);
-                return Ok(Next::Reply(answer::stream(kind, lines)));
+                return Ok(NextStep::Reply(answer::stream(kind, lines)));
             }
             Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
             _ => {}
@@ -86,14 +86,14 @@ impl Gateway {
         // Apart, like other answers that take long or come seldom: each request would move the room
         // for them.
         let answered = Box::pin(self.perform_held(asked, caller, call, key)).await;
-        answered.map(answer::of_forum).map(Next::Reply)
+        answered.map(answer::of_forum).map(NextStep::Reply)
     }
 
     /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.
     pub(in super::super) async fn perform_held(
         &self,
-        asked: &mut Asked<'_>,
-        caller: &Caller,
+        asked: &mut RequestContext<'_>,
+        caller: &Principal,
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer> {
@@ -110,10 +110,10 @@ impl Gateway {
 
     async fn manifest(
         &self,
-        asked: &Asked<'_>,
-        caller: &Caller,
+        asked: &RequestContext<'_>,
+        caller: &Principal,
         language: Language,
-    ) -> Result<Reply> {
+    ) -> Result<HttpResponse> {
         let answer = self.parts.forum.perform(caller, Call::GetManifest(language), None).await?;
         // It does not change while the server runs.
         let tag = self.manifest_tags[language as usize]
@@ -122,7 +122,7 @@ impl Gateway {
     }
 
     /// The description of the HTTP binding; it does not change while the server runs.
-    pub(super) fn openapi(&self, asked: &Asked<'_>) -> Result<Reply> {
+    pub(super) fn openapi(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         self.caller(asked)?;
         accept::negotiate(&asked.head.headers, ANSWERS)?;
         let (text, tag) = self.openapi.get_or_init(|| {
@@ -140,7 +140,7 @@ impl Gateway {
 }
 
 /// The key of a write, if it came with one.
-fn idempotency_key<'a>(asked: &Asked<'a>) -> Result<Option<&'a str>> {
+fn idempotency_key<'a>(asked: &RequestContext<'a>) -> Result<Option<&'a str>> {
     let mut given = asked.head.headers.get_all(&IDEMPOTENCY_KEY).iter();
     match (given.next(), given.next()) {
         (None, _) => Ok(None),
@@ -157,7 +157,7 @@ fn idempotency_key<'a>(asked: &Asked<'a>) -> Result<Option<&'a str>> {
 }
 
 /// Refuses a key where none is taken.
-pub(in crate::gateway) fn no_idempotency_key(asked: &Asked<'_>) -> Result<()> {
+pub(in crate::gateway) fn no_idempotency_key(asked: &RequestContext<'_>) -> Result<()> {
     if asked.head.headers.contains_key(&IDEMPOTENCY_KEY) {
         let detail = "This is not done again under a key; send it without `Idempotency-Key`.";
         return Err(Refusal::parameter("Idempotency-Key", detail));

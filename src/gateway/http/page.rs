@@ -6,8 +6,8 @@ use axum::http::header::{
 };
 use parley_protocol::refusal::Result;
 
-use super::super::answer::{self, Reply};
-use super::super::{Asked, accept};
+use super::super::answer::{self, HttpResponse};
+use super::super::{RequestContext, accept};
 use crate::clock::entropy;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -16,7 +16,7 @@ const PAGE: &str = include_str!("../page/index.html");
 const NONCE: &str = "{nonce}";
 
 /// The page, under a policy that lets it fetch from this server and nothing else.
-pub(super) fn page(asked: &Asked<'_>) -> Result<Reply> {
+pub(super) fn page(asked: &RequestContext<'_>) -> Result<HttpResponse> {
     accept::negotiate(&asked.head.headers, &["text/html"])?;
     let nonce = format!("{:032x}", u128::from_le_bytes(entropy()));
     let page = PAGE.replace(NONCE, &nonce);

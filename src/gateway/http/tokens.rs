@@ -8,18 +8,21 @@ use parley_protocol::arguments::Query;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::who::Right;
-use parley_protocol::wire::{self, List, Out};
+use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
-use super::super::answer::{self, JSON, Reply};
-use super::super::{Asked, Gateway, accept};
+use super::super::answer::{self, HttpResponse, JSON};
+use super::super::{Gateway, RequestContext, accept};
 use super::operation::no_idempotency_key;
-use crate::journal::tokens::{NewToken, Record};
+use crate::journal::tokens::{NewToken, TokenRecord};
 
 /// What the cursors of the list are good for.
 const LIST: &str = "tokens";
 
 impl Gateway {
-    pub(super) async fn create_token(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+    pub(super) async fn create_token(
+        &self,
+        asked: &mut RequestContext<'_>,
+    ) -> Result<HttpResponse> {
         self.caller_with(asked, &[Right::Admin])?;
         let body = self.body(asked).await?;
         accept::check_content_type(&asked.head.headers, &["application/json"])?;
@@ -30,12 +33,12 @@ impl Gateway {
         let new = NewToken::read(&body, now)?;
         let tokens = self.parts.tokens.clone();
         let (record, secret) = blocking(move || tokens.create(&new, now)).await?;
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         wire::token_created(&mut out, &record.shown(), &secret);
         Ok(answer::bytes(StatusCode::CREATED, JSON, out.into()))
     }
 
-    pub(super) fn list_tokens(&self, asked: &Asked<'_>) -> Result<Reply> {
+    pub(super) fn list_tokens(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         self.caller_with(asked, &[Right::Admin])?;
         accept::negotiate(&asked.head.headers, &["application/json"])?;
         let mut query = query(asked)?;
@@ -56,16 +59,20 @@ impl Gateway {
             _ => (false, &page[..]),
         };
         let end = page.last().map_or(after, |last| last.id.0);
-        let mut out = Out::new();
-        let mut list = List::begin(&mut out);
+        let mut out = JsonBuffer::new();
+        let mut list = ListWriter::begin(&mut out);
         for record in page {
-            wire::token(list.item(), &Record::shown(record));
+            wire::token(list.item(), &TokenRecord::shown(record));
         }
         list.end(&self.parts.forum.list_cursor(LIST, end), more);
         Ok(answer::json(Bytes::from(out)))
     }
 
-    pub(super) async fn revoke_token(&self, asked: &Asked<'_>, id: &str) -> Result<Reply> {
+    pub(super) async fn revoke_token(
+        &self,
+        asked: &RequestContext<'_>,
+        id: &str,
+    ) -> Result<HttpResponse> {
         self.caller_with(asked, &[Right::Admin])?;
         no_idempotency_key(asked)?;
         end(&query(asked)?)?;
@@ -96,7 +103,7 @@ impl Gateway {
     }
 }
 
-fn query<'a>(asked: &Asked<'a>) -> Result<Query<'a>> {
+fn query<'a>(asked: &RequestContext<'a>) -> Result<Query<'a>> {
     Query::parse(asked.head.uri.query().unwrap_or_default())
 }
 

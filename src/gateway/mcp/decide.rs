@@ -2,50 +2,50 @@
 
 use serde_json::value::RawValue;
 
-use super::envelope::{self, Body, Id, Message, Params, Request};
-use super::era::{self, Era, Revision};
-use super::failure::Failure;
-use super::headers::{self, Headers};
+use super::envelope::{self, Params, RpcBody, RpcId, RpcMessage, RpcRequest};
+use super::era::{self, ProtocolFamily, Revision};
+use super::failure::RpcError;
+use super::headers::{self, McpHeaders};
 
 /// Entries of a batch at most.
 pub const BATCH_MAX: usize = 50;
 
 /// What a body comes down to.
 #[derive(Debug)]
-pub enum Decision<'b> {
+pub enum Dispatch<'b> {
     /// One message.
-    One(Step<'b>),
+    One(MessageStep<'b>),
     /// Several, to be judged one by one and answered together.
-    Batch(Vec<Step<'b>>),
+    Batch(Vec<MessageStep<'b>>),
 }
 
 /// What one message comes down to.
 #[derive(Debug)]
-pub enum Step<'b> {
+pub enum MessageStep<'b> {
     /// Nothing is said to it.
     Silent,
     /// It fails, answered to the id if it had one.
-    Fail(Option<Id>, Failure),
+    Fail(Option<RpcId>, RpcError),
     /// It is to be carried out.
-    Do(Task<'b>),
+    Do(McpTask<'b>),
 }
 
 /// A request that may be carried out.
 #[derive(Debug)]
-pub struct Task<'b> {
+pub struct McpTask<'b> {
     /// What the answer names.
-    pub id: Id,
+    pub id: RpcId,
     /// The era, which forms the answer.
-    pub era: Era,
+    pub era: ProtocolFamily,
     /// What is asked for.
-    pub method: Method,
+    pub method: McpMethod,
     /// With what.
     pub params: Params<'b>,
 }
 
 /// The methods served, in one era or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum McpMethod {
     /// `initialize`.
     Initialize,
     /// `server/discover`.
@@ -72,91 +72,94 @@ pub enum Method {
     Listen,
 }
 
-const METHODS: [(&str, Method, bool, bool); 12] = [
+const METHODS: [(&str, McpMethod, bool, bool); 12] = [
     // Name, method, in legacy revisions, in modern ones.
-    ("initialize", Method::Initialize, true, false),
-    ("server/discover", Method::Discover, false, true),
-    ("ping", Method::Ping, true, false),
-    ("logging/setLevel", Method::SetLevel, true, false),
-    ("tools/list", Method::ListTools, true, true),
-    ("tools/call", Method::CallTool, true, true),
-    ("resources/list", Method::ListResources, true, true),
-    ("resources/templates/list", Method::ListTemplates, true, true),
-    ("resources/read", Method::ReadResource, true, true),
-    ("prompts/list", Method::ListPrompts, true, true),
-    ("prompts/get", Method::GetPrompt, true, true),
-    ("subscriptions/listen", Method::Listen, false, true),
+    ("initialize", McpMethod::Initialize, true, false),
+    ("server/discover", McpMethod::Discover, false, true),
+    ("ping", McpMethod::Ping, true, false),
+    ("logging/setLevel", McpMethod::SetLevel, true, false),
+    ("tools/list", McpMethod::ListTools, true, true),
+    ("tools/call", McpMethod::CallTool, true, true),
+    ("resources/list", McpMethod::ListResources, true, true),
+    ("resources/templates/list", McpMethod::ListTemplates, true, true),
+    ("resources/read", McpMethod::ReadResource, true, true),
+    ("prompts/list", McpMethod::ListPrompts, true, true),
+    ("prompts/get", McpMethod::GetPrompt, true, true),
+    ("subscriptions/listen", McpMethod::Listen, false, true),
 ];
 
-impl Method {
+impl McpMethod {
     /// The method of a name, if the era has it.
-    pub fn parse(name: &str, era: Era) -> Option<Self> {
+    pub fn parse(name: &str, era: ProtocolFamily) -> Option<Self> {
         let (_, method, legacy, modern) = METHODS.into_iter().find(|(known, ..)| *known == name)?;
-        let there = if era == Era::Modern { modern } else { legacy };
+        let there = if era == ProtocolFamily::Modern { modern } else { legacy };
         there.then_some(method)
     }
 }
 
 /// Decides about a body.
-pub fn decide<'b>(headers: &Headers<'_>, bytes: &'b [u8]) -> Decision<'b> {
-    match Body::read(bytes) {
-        Err(failure) => Decision::One(Step::Fail(None, failure)),
-        Ok(Body::One(text)) => Decision::One(step(headers, text)),
-        Ok(Body::Batch(entries)) => batch(headers, &entries),
+pub fn decide<'b>(headers: &McpHeaders<'_>, bytes: &'b [u8]) -> Dispatch<'b> {
+    match RpcBody::read(bytes) {
+        Err(failure) => Dispatch::One(MessageStep::Fail(None, failure)),
+        Ok(RpcBody::One(text)) => Dispatch::One(step(headers, text)),
+        Ok(RpcBody::Batch(entries)) => batch(headers, &entries),
     }
 }
 
-fn step<'b>(headers: &Headers<'_>, text: &'b str) -> Step<'b> {
+fn step<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
     match envelope::read(text) {
-        Ok(Message::Silent) => Step::Silent,
-        Ok(Message::Request(request)) => {
+        Ok(RpcMessage::Silent) => MessageStep::Silent,
+        Ok(RpcMessage::Request(request)) => {
             let id = request.id.clone();
-            task(headers, request).map_or_else(|failure| Step::Fail(Some(id), failure), Step::Do)
+            task(headers, request)
+                .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Do)
         }
-        Err((id, failure)) => Step::Fail(id, failure),
+        Err((id, failure)) => MessageStep::Fail(id, failure),
     }
 }
 
-fn task<'b>(headers: &Headers<'_>, request: Request<'b>) -> Result<Task<'b>, Failure> {
+fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask<'b>, RpcError> {
     let era = era::judge(&request, headers)?;
-    if era == Era::Modern
+    if era == ProtocolFamily::Modern
         && let Ok(params) = &request.params
     {
         headers::check(&request, params, headers)?;
     }
-    let Request { id, method: name, params } = request;
-    let params = params.map_err(Failure::params)?;
-    let status = if era == Era::Modern { 404 } else { 200 };
-    match Method::parse(&name, era) {
-        Some(method) => Ok(Task { id, era, method, params }),
-        None => Err(Failure::no_method(status, &name)),
+    let RpcRequest { id, method: name, params } = request;
+    let params = params.map_err(RpcError::params)?;
+    let status = if era == ProtocolFamily::Modern { 404 } else { 200 };
+    match McpMethod::parse(&name, era) {
+        Some(method) => Ok(McpTask { id, era, method, params }),
+        None => Err(RpcError::no_method(status, &name)),
     }
 }
 
 /// A batch exists in the first revision only.
-fn batch<'b>(headers: &Headers<'_>, entries: &[&'b RawValue]) -> Decision<'b> {
-    let whole =
-        |message: &'static str| Decision::One(Step::Fail(None, Failure::no_request(message)));
+fn batch<'b>(headers: &McpHeaders<'_>, entries: &[&'b RawValue]) -> Dispatch<'b> {
+    let whole = |message: &'static str| {
+        Dispatch::One(MessageStep::Fail(None, RpcError::no_request(message)))
+    };
     if era::legacy_of(headers.version) != Ok(Revision::March2025) {
         return whole("Batches exist in revision 2025-03-26 only. Send one message at a time.");
     }
     if entries.is_empty() || entries.len() > BATCH_MAX {
         return whole("A batch has 1 to 50 entries.");
     }
-    Decision::Batch(entries.iter().map(|entry| entry_of_batch(headers, entry.get())).collect())
+    Dispatch::Batch(entries.iter().map(|entry| entry_of_batch(headers, entry.get())).collect())
 }
 
-fn entry_of_batch<'b>(headers: &Headers<'_>, text: &'b str) -> Step<'b> {
+fn entry_of_batch<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
     let request = match envelope::read(text) {
-        Ok(Message::Silent) => return Step::Silent,
-        Ok(Message::Request(request)) => request,
-        Err((id, failure)) => return Step::Fail(id, failure),
+        Ok(RpcMessage::Silent) => return MessageStep::Silent,
+        Ok(RpcMessage::Request(request)) => request,
+        Err((id, failure)) => return MessageStep::Fail(id, failure),
     };
     let id = request.id.clone();
     let modern = request.params.as_ref().is_ok_and(|params| params.meta(era::VERSION).is_some());
     if modern || request.method == "initialize" {
         let message = "This cannot stand in a batch. Send it alone.";
-        return Step::Fail(Some(id), Failure::no_request(message));
+        return MessageStep::Fail(Some(id), RpcError::no_request(message));
     }
-    task(headers, request).map_or_else(|failure| Step::Fail(Some(id), failure), Step::Do)
+    task(headers, request)
+        .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Do)
 }

@@ -4,16 +4,16 @@ use bytes::Bytes;
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Profiles;
 use parley_protocol::schema;
-use parley_protocol::wire::{Out, raw, text};
+use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::decide::Method;
+use super::decide::McpMethod;
 use super::envelope::Params;
 use super::era::{Revision, SERVED};
-use super::failure::Failure;
+use super::failure::RpcError;
 use super::resources::{RESOURCES, TEMPLATES};
-use super::result::{Done, Keeping};
-use super::tools::Known;
+use super::result::{CacheHint, ResultMembers};
+use super::tools::ManifestResults;
 use super::words::{INSTRUCTIONS, PROMPTS};
 
 /// The lists and what the server says of itself, as members of results.
@@ -25,7 +25,7 @@ pub struct Documents {
     prompts: Bytes,
     server: Box<str>,
     /// What `get_manifest` was answered with.
-    pub manifests: Known,
+    pub manifests: ManifestResults,
 }
 
 impl Documents {
@@ -54,7 +54,7 @@ impl Documents {
             ),
             prompts: list("prompts", prompts),
             server: server.to_string().into(),
-            manifests: Known::default(),
+            manifests: ManifestResults::default(),
         }
     }
 
@@ -67,79 +67,79 @@ impl Documents {
     ///
     /// # Errors
     /// -32602 for a cursor: none was given.
-    pub fn list(&self, method: Method, params: &Params<'_>) -> Result<Done, Failure> {
+    pub fn list(&self, method: McpMethod, params: &Params<'_>) -> Result<ResultMembers, RpcError> {
         if params.get("cursor").is_some() {
             let message = "This list has one page and gives no cursor. Leave `cursor` out.";
-            return Err(Failure::params(message));
+            return Err(RpcError::params(message));
         }
         let members = match method {
-            Method::ListTools => &self.tools,
-            Method::ListResources => &self.resources,
-            Method::ListTemplates => &self.templates,
+            McpMethod::ListTools => &self.tools,
+            McpMethod::ListResources => &self.resources,
+            McpMethod::ListTemplates => &self.templates,
             _ => &self.prompts,
         };
-        Ok(Done::kept(members.clone(), Keeping::Steady))
+        Ok(ResultMembers::kept(members.clone(), CacheHint::Steady))
     }
 
     /// The answer to `initialize`.
-    pub fn initialize(&self, revision: Revision) -> Done {
-        let mut out = Out::new();
+    pub fn initialize(&self, revision: Revision) -> ResultMembers {
+        let mut out = JsonBuffer::new();
         raw(&mut out, "\"protocolVersion\":");
         text(&mut out, revision.word());
         raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{},\"prompts\":{}}");
         raw(&mut out, ",\"serverInfo\":");
         raw(&mut out, &self.server);
         instructions(&mut out);
-        Done::new(out)
+        ResultMembers::new(out)
     }
 
     /// The answer to `server/discover`.
-    pub fn discover() -> Done {
-        let mut out = Out::new();
+    pub fn discover() -> ResultMembers {
+        let mut out = JsonBuffer::new();
         raw(&mut out, "\"supportedVersions\":");
         raw(&mut out, &json!(SERVED).to_string());
         raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true},");
         raw(&mut out, "\"prompts\":{}}");
         instructions(&mut out);
-        Done::kept(out, Keeping::Steady)
+        ResultMembers::kept(out, CacheHint::Steady)
     }
 
     /// The answer to `prompts/get`.
     ///
     /// # Errors
     /// -32602.
-    pub fn prompt(params: &Params<'_>) -> Result<Done, Failure> {
+    pub fn prompt(params: &Params<'_>) -> Result<ResultMembers, RpcError> {
         let Some(name) = params.text("name") else {
-            return Err(Failure::params("`name` must be the name of a prompt."));
+            return Err(RpcError::params("`name` must be the name of a prompt."));
         };
         if params.get("arguments").is_some_and(|raw| !raw.get().starts_with('{')) {
-            return Err(Failure::params("`arguments` must be an object."));
+            return Err(RpcError::params("`arguments` must be an object."));
         }
         let Some(prompt) = PROMPTS.iter().find(|prompt| prompt.name == name) else {
             let names: Vec<_> = PROMPTS.iter().map(|prompt| prompt.name).collect();
             let message = format!("There is no such prompt. There are: {}.", names.join(", "));
-            return Err(Failure::params(message));
+            return Err(RpcError::params(message));
         };
         let messages = json!([{
             "role": "user",
             "content": { "type": "text", "text": prompt.text },
         }]);
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         raw(&mut out, "\"description\":");
         text(&mut out, prompt.description);
         raw(&mut out, ",\"messages\":");
         raw(&mut out, &messages.to_string());
-        Ok(Done::new(out))
+        Ok(ResultMembers::new(out))
     }
 }
 
-fn instructions(out: &mut Out) {
+fn instructions(out: &mut JsonBuffer) {
     raw(out, ",\"instructions\":");
     text(out, INSTRUCTIONS);
 }
 
 fn list(name: &str, items: impl Iterator<Item = Value>) -> Bytes {
-    let mut out = Out::new();
+    let mut out = JsonBuffer::new();
     text(&mut out, name);
     raw(&mut out, ":");
     raw(&mut out, &Value::Array(items.collect()).to_string());

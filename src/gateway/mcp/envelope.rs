@@ -7,17 +7,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use parley_protocol::json::{self, Member, NESTING_CEILING, Value};
+use parley_protocol::json::{self, JsonMember, JsonValue, NESTING_CEILING};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::failure::{Failure, PARSE_ERROR};
+use super::failure::{PARSE_ERROR, RpcError};
 
 /// The `id` of a request, as it was written: a string, or an integer within 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Id(Box<str>);
+pub struct RpcId(Box<str>);
 
-impl Id {
+impl RpcId {
     /// The JSON text.
     pub fn text(&self) -> &str {
         &self.0
@@ -29,8 +29,8 @@ impl Id {
         let is_small = (1..=18).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         let good = is_small
             || match json::parse(text.as_bytes(), 1) {
-                Ok(Value::String(_)) => true,
-                Ok(Value::Number(number)) => number.as_i64().is_some(),
+                Ok(JsonValue::String(_)) => true,
+                Ok(JsonValue::Number(number)) => number.as_i64().is_some(),
                 _ => false,
             };
         good.then(|| Self(text.into()))
@@ -39,18 +39,18 @@ impl Id {
 
 /// A message that can be answered, or needs not.
 #[derive(Debug)]
-pub enum Message<'b> {
+pub enum RpcMessage<'b> {
     /// Wants an answer.
-    Request(Request<'b>),
+    Request(RpcRequest<'b>),
     /// A notification or a response.
     Silent,
 }
 
 /// A request.
 #[derive(Debug)]
-pub struct Request<'b> {
+pub struct RpcRequest<'b> {
     /// What the answer names.
-    pub id: Id,
+    pub id: RpcId,
     /// What is asked for.
     pub method: Cow<'b, str>,
     /// `params`, or why they are none.
@@ -58,13 +58,13 @@ pub struct Request<'b> {
 }
 
 /// Names and texts of members, in their order.
-type Named<'b> = Vec<(Cow<'b, str>, &'b RawValue)>;
+type NamedMembers<'b> = Vec<(Cow<'b, str>, &'b RawValue)>;
 
 /// `params`, member by member.
 #[derive(Debug, Default)]
 pub struct Params<'b> {
-    members: Named<'b>,
-    meta: Named<'b>,
+    members: NamedMembers<'b>,
+    meta: NamedMembers<'b>,
 }
 
 impl<'b> Params<'b> {
@@ -101,27 +101,27 @@ impl<'b> Params<'b> {
 }
 
 /// A message that is none, and the id that it had all the same.
-pub type NoMessage = (Option<Id>, Failure);
+pub type InvalidMessage = (Option<RpcId>, RpcError);
 
 /// The text of a body.
 #[derive(Debug)]
-pub enum Body<'b> {
+pub enum RpcBody<'b> {
     /// One message.
     One(&'b str),
     /// An array.
     Batch(Vec<&'b RawValue>),
 }
 
-impl<'b> Body<'b> {
+impl<'b> RpcBody<'b> {
     /// Takes the bytes apart as far as it shows whether there is one message or several.
     ///
     /// # Errors
     /// 400, -32700.
-    pub fn read(bytes: &'b [u8]) -> Result<Self, Failure> {
+    pub fn read(bytes: &'b [u8]) -> Result<Self, RpcError> {
         let broken = || {
             let message =
                 "Parse error: the body is not JSON (RFC 8259, UTF-8, no byte-order mark).";
-            Failure::new(400, PARSE_ERROR, message)
+            RpcError::new(400, PARSE_ERROR, message)
         };
         let text = std::str::from_utf8(bytes).map_err(|_| broken())?;
         let start = text.trim_start_matches([' ', '\t', '\n', '\r']);
@@ -140,18 +140,18 @@ impl<'b> Body<'b> {
 ///
 /// # Errors
 /// 400 with -32700 or -32600.
-pub fn read(text: &str) -> Result<Message<'_>, NoMessage> {
+pub fn read(text: &str) -> Result<RpcMessage<'_>, InvalidMessage> {
     let Some(members) = members(text) else {
         let failure = match serde_json::from_str::<&RawValue>(text) {
-            Err(_) => Failure::new(400, PARSE_ERROR, "Parse error: the body is not JSON."),
-            Ok(_) => Failure::no_request("A message is one JSON object, each member given once."),
+            Err(_) => RpcError::new(400, PARSE_ERROR, "Parse error: the body is not JSON."),
+            Ok(_) => RpcError::no_request("A message is one JSON object, each member given once."),
         };
         return Err((None, failure));
     };
     let get = |name: &str| named(&members, name);
     let written = get("id");
-    let id = written.and_then(Id::read);
-    let refuse = |message: &'static str| Err((id.clone(), Failure::no_request(message)));
+    let id = written.and_then(RpcId::read);
+    let refuse = |message: &'static str| Err((id.clone(), RpcError::no_request(message)));
     if written.is_some() && id.is_none() {
         return refuse("`id` must be a string, or an integer within 64 bits.");
     }
@@ -161,16 +161,16 @@ pub fn read(text: &str) -> Result<Message<'_>, NoMessage> {
     let Some(method) = get("method") else {
         let answers = [get("result"), get("error")].iter().flatten().count();
         if answers == 1 && (id.is_some() || get("error").is_some()) {
-            return Ok(Message::Silent);
+            return Ok(RpcMessage::Silent);
         }
         return refuse("A request names its `method`.");
     };
     let Some(method) = string(method) else {
         return refuse("`method` must be a string.");
     };
-    let Some(id) = id else { return Ok(Message::Silent) };
+    let Some(id) = id else { return Ok(RpcMessage::Silent) };
     let params = get("params").map_or(Ok(Params::default()), Params::read);
-    Ok(Message::Request(Request { id, method, params }))
+    Ok(RpcMessage::Request(RpcRequest { id, method, params }))
 }
 
 /// The string that the text is, copied only if it has escapes.
@@ -182,7 +182,7 @@ pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-fn named<'b>(members: &Named<'b>, name: &str) -> Option<&'b RawValue> {
+fn named<'b>(members: &NamedMembers<'b>, name: &str) -> Option<&'b RawValue> {
     members.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw)
 }
 
@@ -190,8 +190,8 @@ fn named<'b>(members: &Named<'b>, name: &str) -> Option<&'b RawValue> {
 const PAIRWISE_MAX: usize = 8;
 
 /// The members of an object in their order, none of them twice; `None` for whatever else.
-fn members(text: &str) -> Option<Named<'_>> {
-    let Members(members) = serde_json::from_str(text).ok()?;
+fn members(text: &str) -> Option<NamedMembers<'_>> {
+    let RawMembers(members) = serde_json::from_str(text).ok()?;
     let is_once = if members.len() <= PAIRWISE_MAX {
         let before = |at: usize| members[..at].iter().map(|(name, _)| name);
         members.iter().enumerate().all(|(at, (name, _))| before(at).all(|known| known != name))
@@ -205,7 +205,7 @@ fn members(text: &str) -> Option<Named<'_>> {
 
 /// The members of `_meta`. What clients tell of themselves may hold anything but a member twice,
 /// at any depth up to the deepest there is.
-fn meta_members(text: &str) -> Option<Named<'_>> {
+fn meta_members(text: &str) -> Option<NamedMembers<'_>> {
     if let Some(members) = members(text)
         && members.iter().all(|(_, raw)| is_once(raw))
     {
@@ -213,8 +213,8 @@ fn meta_members(text: &str) -> Option<Named<'_>> {
     }
     // A name that is no text is left.
     match json::parse_keeping_surrogates(text.as_bytes(), NESTING_CEILING) {
-        Ok(Value::Object(meta)) => {
-            let raw = |member: &Member| serde_json::from_str(&text[member.span.clone()]).ok();
+        Ok(JsonValue::Object(meta)) => {
+            let raw = |member: &JsonMember| serde_json::from_str(&text[member.span.clone()]).ok();
             let members = meta.members().iter();
             members.map(|member| Some((member.name.clone().into(), raw(member)?))).collect()
         }
@@ -233,13 +233,13 @@ fn is_once(raw: &RawValue) -> bool {
     }
 }
 
-struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
+struct RawMembers<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for RawMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
+        struct RawMembersVisitor;
+        impl<'de> Visitor<'de> for RawMembersVisitor {
+            type Value = RawMembers<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("an object")
@@ -247,37 +247,37 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::with_capacity(4);
-                while let Some((Name(name), raw)) = map.next_entry()? {
+                while let Some((MemberName(name), raw)) = map.next_entry()? {
                     members.push((name, raw));
                 }
-                Ok(Members(members))
+                Ok(RawMembers(members))
             }
         }
-        deserializer.deserialize_map(Collect)
+        deserializer.deserialize_map(RawMembersVisitor)
     }
 }
 
 /// A member's name, copied only if it has escapes.
-struct Name<'b>(Cow<'b, str>);
+struct MemberName<'b>(Cow<'b, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
+impl<'de> Deserialize<'de> for MemberName<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Take;
-        impl<'de> Visitor<'de> for Take {
-            type Value = Name<'de>;
+        struct MemberNameVisitor;
+        impl<'de> Visitor<'de> for MemberNameVisitor {
+            type Value = MemberName<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a name")
             }
 
             fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
+                Ok(MemberName(Cow::Borrowed(name)))
             }
 
             fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
+                Ok(MemberName(Cow::Owned(name.to_owned())))
             }
         }
-        deserializer.deserialize_str(Take)
+        deserializer.deserialize_str(MemberNameVisitor)
     }
 }

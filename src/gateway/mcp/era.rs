@@ -1,8 +1,8 @@
 //! Which era a request belongs to (mcp.md §1).
 
-use super::envelope::{self, Request};
-use super::failure::Failure;
-use super::headers::{Given, Headers};
+use super::envelope::{self, RpcRequest};
+use super::failure::RpcError;
+use super::headers::{McpHeaders, SingleHeader};
 
 /// A revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The era of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
+pub enum ProtocolFamily {
     /// With `initialize`; of `initialize` itself, the revision to answer with.
     Legacy(Revision),
     /// With `_meta` on each request. The version that it names stands there, served or not.
@@ -72,21 +72,24 @@ pub enum Era {
 ///
 /// # Errors
 /// 400 with -32602, or -32600 for a header that names no revision.
-pub fn judge(request: &Request<'_>, headers: &Headers<'_>) -> Result<Era, Failure> {
+pub fn judge(
+    request: &RpcRequest<'_>,
+    headers: &McpHeaders<'_>,
+) -> Result<ProtocolFamily, RpcError> {
     let params = request.params.as_ref().ok();
     match params.and_then(|params| params.meta(VERSION)).map(envelope::string) {
         None if request.method == "initialize" => {
             let asked = params.and_then(|params| params.text("protocolVersion"));
             let known = asked.as_deref().and_then(Revision::legacy);
-            Ok(Era::Legacy(known.unwrap_or(Revision::November2025)))
+            Ok(ProtocolFamily::Legacy(known.unwrap_or(Revision::November2025)))
         }
-        Some(Some(version)) if Revision::legacy(&version).is_none() => Ok(Era::Modern),
+        Some(Some(version)) if Revision::legacy(&version).is_none() => Ok(ProtocolFamily::Modern),
         Some(_) => {
             let message = format!(
                 "`_meta[\"{VERSION}\"]` names revisions from 2026-07-28 on. For an earlier one \
                  leave it out and begin with `initialize`."
             );
-            Err(Failure::meta(message))
+            Err(RpcError::meta(message))
         }
         None if headers.version.text().is_some_and(is_modern_date)
             || request.method == "server/discover" =>
@@ -95,21 +98,21 @@ pub fn judge(request: &Request<'_>, headers: &Headers<'_>) -> Result<Era, Failur
                 "From revision 2026-07-28 on every request carries `params._meta[\"{VERSION}\"]` \
                  and `params._meta[\"io.modelcontextprotocol/clientCapabilities\"]`."
             );
-            Err(Failure::meta(message))
+            Err(RpcError::meta(message))
         }
-        None => legacy_of(headers.version).map(Era::Legacy),
+        None => legacy_of(headers.version).map(ProtocolFamily::Legacy),
     }
 }
 
 /// The legacy revision that the header names; without one it is the first.
-pub fn legacy_of(header: Given<'_>) -> Result<Revision, Failure> {
+pub fn legacy_of(header: SingleHeader<'_>) -> Result<Revision, RpcError> {
     let named = match header {
-        Given::None => Some(Revision::March2025),
-        Given::One(_) | Given::Several => header.text().and_then(Revision::legacy),
+        SingleHeader::None => Some(Revision::March2025),
+        SingleHeader::One(_) | SingleHeader::Several => header.text().and_then(Revision::legacy),
     };
     named.ok_or_else(|| {
         let served = SERVED.join(", ");
-        Failure::no_request(format!("`MCP-Protocol-Version` names none of {served}."))
+        RpcError::no_request(format!("`MCP-Protocol-Version` names none of {served}."))
     })
 }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use parley_protocol::refusal::{Reason, Refusal};
-use parley_protocol::wire::{Out, raw, text};
+use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::envelope::Id;
+use super::envelope::RpcId;
 use super::era::SERVED;
 
 /// No JSON.
@@ -26,7 +26,7 @@ pub const RESOURCE_NOT_FOUND: i32 = -32_002;
 
 /// Why a message gets no result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
+pub struct RpcError {
     /// The HTTP status.
     pub status: u16,
     /// The JSON-RPC code.
@@ -39,7 +39,7 @@ pub struct Failure {
     pub refusal: Option<Box<Refusal>>,
 }
 
-impl Failure {
+impl RpcError {
     /// An error without data.
     pub fn new(status: u16, code: i32, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, message: message.into(), data: None, refusal: None }
@@ -87,7 +87,7 @@ impl Failure {
     }
 
     /// Appends the error response to the request `id`, if one could be read.
-    pub fn put(&self, out: &mut Out, id: Option<&Id>) {
+    pub fn put(&self, out: &mut JsonBuffer, id: Option<&RpcId>) {
         raw(out, "{\"jsonrpc\":\"2.0\"");
         if let Some(id) = id {
             raw(out, ",\"id\":");
@@ -120,7 +120,7 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for RpcError {
     /// Code and status are those of the reason, and the data is the problem object.
     fn from(refusal: Refusal) -> Self {
         let status = refusal.reason.status();

@@ -8,18 +8,18 @@ use parley_protocol::limits::Limits;
 use parley_protocol::operation::Profiles;
 use parley_protocol::refusal::Result;
 use parley_protocol::time::Millis;
-use parley_protocol::wire::Out;
+use parley_protocol::wire::JsonBuffer;
 
-use super::decide::{Decision, Method, Step, Task, decide};
-use super::envelope::Id;
-use super::failure::Failure;
-use super::headers::Headers;
-use super::resources::Address;
+use super::decide::{Dispatch, McpMethod, McpTask, MessageStep, decide};
+use super::envelope::RpcId;
+use super::failure::RpcError;
+use super::headers::McpHeaders;
+use super::resources::ResourceUri;
 use super::tools::ToolCall;
 
 /// What one message of a body comes down to.
 #[derive(Debug)]
-pub enum Judged {
+pub enum MessageOutcome {
     /// Nothing is said to it.
     Silent,
     /// It fails: status, code, and the answer.
@@ -31,41 +31,46 @@ pub enum Judged {
 }
 
 /// Judges a body: one message, or those of a batch.
-pub fn judged(headers: &HeaderMap, body: &[u8], limits: &Limits, now: Millis) -> Vec<Judged> {
-    let judge = |step: &Step<'_>| match step {
-        Step::Silent => Judged::Silent,
-        Step::Fail(id, failure) => failed(failure, id.as_ref()),
-        Step::Do(task) => carried_out(task, limits, now),
+pub fn judged(
+    headers: &HeaderMap,
+    body: &[u8],
+    limits: &Limits,
+    now: Millis,
+) -> Vec<MessageOutcome> {
+    let judge = |step: &MessageStep<'_>| match step {
+        MessageStep::Silent => MessageOutcome::Silent,
+        MessageStep::Fail(id, failure) => failed(failure, id.as_ref()),
+        MessageStep::Do(task) => carried_out(task, limits, now),
     };
-    match decide(&Headers::of(headers), body) {
-        Decision::One(step) => vec![judge(&step)],
-        Decision::Batch(steps) => steps.iter().map(judge).collect(),
+    match decide(&McpHeaders::of(headers), body) {
+        Dispatch::One(step) => vec![judge(&step)],
+        Dispatch::Batch(steps) => steps.iter().map(judge).collect(),
     }
 }
 
-fn failed(failure: &Failure, id: Option<&Id>) -> Judged {
-    let mut out = Out::new();
+fn failed(failure: &RpcError, id: Option<&RpcId>) -> MessageOutcome {
+    let mut out = JsonBuffer::new();
     failure.put(&mut out, id);
-    Judged::Failed(failure.status, failure.code, out)
+    MessageOutcome::Failed(failure.status, failure.code, out)
 }
 
-fn carried_out(task: &Task<'_>, limits: &Limits, now: Millis) -> Judged {
+fn carried_out(task: &McpTask<'_>, limits: &Limits, now: Millis) -> MessageOutcome {
     let read = |operation, arguments: &str| {
         let read = arguments::read_mcp(operation, arguments.as_bytes(), limits, now);
-        Judged::Call(Box::new(read.map(|(call, _)| call)))
+        MessageOutcome::Call(Box::new(read.map(|(call, _)| call)))
     };
     match task.method {
-        Method::CallTool => match ToolCall::read(&task.params, Profiles::ALL) {
+        McpMethod::CallTool => match ToolCall::read(&task.params, Profiles::ALL) {
             Ok(call) => read(call.operation, call.arguments),
             Err(failure) => failed(&failure, Some(&task.id)),
         },
-        Method::ReadResource => {
+        McpMethod::ReadResource => {
             let uri = task.params.text("uri").unwrap_or_default();
-            match Address::parse(&uri) {
+            match ResourceUri::parse(&uri) {
                 Some(address) => read(address.operation(), &address.arguments()),
-                None => Judged::Other,
+                None => MessageOutcome::Other,
             }
         }
-        _ => Judged::Other,
+        _ => MessageOutcome::Other,
     }
 }

@@ -2,15 +2,15 @@
 
 use axum::http::HeaderMap;
 
-use super::envelope::{self, Params, Request};
+use super::envelope::{self, Params, RpcRequest};
 use super::era::{Revision, VERSION};
-use super::failure::Failure;
+use super::failure::RpcError;
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A header that should be there once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Given<'h> {
+pub enum SingleHeader<'h> {
     /// Not there.
     #[default]
     None,
@@ -20,7 +20,7 @@ pub enum Given<'h> {
     Several,
 }
 
-impl<'h> Given<'h> {
+impl<'h> SingleHeader<'h> {
     fn of(headers: &'h HeaderMap, name: &str) -> Self {
         let mut values = headers.get_all(name).iter();
         match (values.next(), values.next()) {
@@ -45,22 +45,22 @@ impl<'h> Given<'h> {
 
 /// What a request says in its headers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Headers<'h> {
+pub struct McpHeaders<'h> {
     /// `MCP-Protocol-Version`.
-    pub version: Given<'h>,
+    pub version: SingleHeader<'h>,
     /// `Mcp-Method`.
-    pub method: Given<'h>,
+    pub method: SingleHeader<'h>,
     /// `Mcp-Name`.
-    pub name: Given<'h>,
+    pub name: SingleHeader<'h>,
 }
 
-impl<'h> Headers<'h> {
+impl<'h> McpHeaders<'h> {
     /// Out of all headers.
     pub fn of(headers: &'h HeaderMap) -> Self {
         Self {
-            version: Given::of(headers, "mcp-protocol-version"),
-            method: Given::of(headers, "mcp-method"),
-            name: Given::of(headers, "mcp-name"),
+            version: SingleHeader::of(headers, "mcp-protocol-version"),
+            method: SingleHeader::of(headers, "mcp-method"),
+            name: SingleHeader::of(headers, "mcp-name"),
         }
     }
 }
@@ -70,21 +70,21 @@ impl<'h> Headers<'h> {
 /// # Errors
 /// 400 with -32020, -32022 or -32602, in the order of mcp.md §3.
 pub fn check(
-    request: &Request<'_>,
+    request: &RpcRequest<'_>,
     params: &Params<'_>,
-    headers: &Headers<'_>,
-) -> Result<(), Failure> {
+    headers: &McpHeaders<'_>,
+) -> Result<(), RpcError> {
     let version = params.meta(VERSION).and_then(envelope::string).unwrap_or_default();
     if !headers.version.says(&version) {
         let message =
             "`MCP-Protocol-Version` must say the same as the protocol version in `_meta`.";
-        return Err(Failure::header(message));
+        return Err(RpcError::header(message));
     }
     if Revision::parse(&version).is_none() {
-        return Err(Failure::version(&version));
+        return Err(RpcError::version(&version));
     }
     if !headers.method.says(&request.method) {
-        return Err(Failure::header("`Mcp-Method` must say the same as `method`."));
+        return Err(RpcError::header("`Mcp-Method` must say the same as `method`."));
     }
     let mirrored = match &*request.method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -98,20 +98,20 @@ pub fn check(
                 "`Mcp-Name` must say the same as `params.{member}`, as `=?base64?…?=` where that \
                  is not plain ASCII."
             );
-            return Err(Failure::header(message));
+            return Err(RpcError::header(message));
         }
     }
     if !params.meta(CAPABILITIES).is_some_and(|raw| raw.get().starts_with('{')) {
         let message = format!("`_meta[\"{CAPABILITIES}\"]` must be an object; `{{}}` will do.");
-        return Err(Failure::meta(message));
+        return Err(RpcError::meta(message));
     }
     Ok(())
 }
 
 /// Whether the header names `name`, plainly or in base64. What is encoded wrongly differs from
 /// what is encoded rightly, so nothing needs to be decoded.
-fn is_named(header: Given<'_>, name: &str) -> bool {
-    let Given::One(value) = header else { return false };
+fn is_named(header: SingleHeader<'_>, name: &str) -> bool {
+    let SingleHeader::One(value) = header else { return false };
     let encoded = value.strip_prefix(b"=?base64?").and_then(|rest| rest.strip_suffix(b"?="));
     match encoded {
         Some(encoded) => encoded == base64(name.as_bytes()),

@@ -10,26 +10,26 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::select_all;
-use parley_protocol::command::{Call, Page};
+use parley_protocol::command::{Call, PageQuery};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::json::{self, NESTING_CEILING, Value};
+use parley_protocol::json::{self, JsonValue, NESTING_CEILING};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
-use parley_protocol::who::{Caller, Right};
-use parley_protocol::wire::{Out, raw, text};
+use parley_protocol::who::{Principal, Right};
+use parley_protocol::wire::{JsonBuffer, raw, text};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use super::super::answer::Reply;
-use super::super::{Asked, Gateway};
-use super::decide::Task;
-use super::envelope::{Id, Params};
-use super::failure::Failure;
-use super::resources::Address;
+use super::super::answer::HttpResponse;
+use super::super::{Gateway, RequestContext};
+use super::decide::McpTask;
+use super::envelope::{Params, RpcId};
+use super::failure::RpcError;
+use super::resources::ResourceUri;
 use super::result::event;
 use crate::feed::hub::Hub;
-use crate::outlet::{Close, Item, Outlet, Subscription, Taken};
+use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 
 /// Threads that one stream follows at most, as a feed does.
 const THREADS_MAX: usize = 1_000;
@@ -45,18 +45,18 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// What a client asked to be told of, as far as it is: addresses as it wrote them.
 #[derive(Debug, Default, PartialEq)]
-struct Wanted {
+struct RequestedResources {
     threads: BTreeMap<ThreadId, Vec<String>>,
     inboxes: Vec<(Option<Arc<str>>, String)>,
 }
 
-impl Wanted {
+impl RequestedResources {
     /// Those of the addresses that name something which can change.
     fn of(addresses: &[String]) -> Self {
         let mut wanted = Self::default();
         for uri in addresses {
-            match Address::parse(uri) {
-                Some(Address::Thread(thread)) => {
+            match ResourceUri::parse(uri) {
+                Some(ResourceUri::Thread(thread)) => {
                     let Some(thread) = ThreadId::parse(&thread) else { continue };
                     let room = wanted.threads.len() < THREADS_MAX;
                     if room || wanted.threads.contains_key(&thread) {
@@ -66,7 +66,7 @@ impl Wanted {
                         }
                     }
                 }
-                Some(Address::Inbox(extension)) => {
+                Some(ResourceUri::Inbox(extension)) => {
                     let good = extension.as_deref().is_none_or(is_handle);
                     let known = wanted.inboxes.iter().any(|(_, known)| known == uri);
                     if good && !known && wanted.inboxes.len() < INBOXES_MAX {
@@ -74,7 +74,7 @@ impl Wanted {
                     }
                 }
                 // The manifest does not change while the server runs.
-                Some(Address::Manifest) | None => {}
+                Some(ResourceUri::Manifest) | None => {}
             }
         }
         wanted
@@ -96,18 +96,18 @@ impl Wanted {
 }
 
 /// `params.notifications.resourceSubscriptions`; `None` if it is not there.
-fn addresses(params: &Params<'_>) -> Result<Option<Vec<String>>, Failure> {
+fn addresses(params: &Params<'_>) -> Result<Option<Vec<String>>, RpcError> {
     let wrong = || {
         let message = "`notifications` must be an object, and its `resourceSubscriptions` a list \
                        of addresses.";
-        Failure::params(message)
+        RpcError::params(message)
     };
     let filter = params.get("notifications").ok_or_else(wrong)?;
     let filter = json::parse_keeping_surrogates(filter.get().as_bytes(), NESTING_CEILING);
-    let Ok(Value::Object(filter)) = filter else { return Err(wrong()) };
+    let Ok(JsonValue::Object(filter)) = filter else { return Err(wrong()) };
     match filter.get("resourceSubscriptions") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Array(items)) => {
+        None | Some(JsonValue::Null) => Ok(None),
+        Some(JsonValue::Array(items)) => {
             let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
             texts.collect::<Option<Vec<String>>>().map(Some).ok_or_else(wrong)
         }
@@ -116,15 +116,15 @@ fn addresses(params: &Params<'_>) -> Result<Option<Vec<String>>, Failure> {
 }
 
 /// One queue that the stream is filled from, and the addresses that it stands for.
-struct Followed {
+struct FollowedQueue {
     hub: Arc<Hub>,
-    outlet: Arc<Outlet>,
+    outlet: Arc<Subscriber>,
     threads: Vec<ThreadId>,
     /// Of an inbox its address; none for threads.
     inbox: Option<String>,
 }
 
-impl Followed {
+impl FollowedQueue {
     /// Takes a seat and begins now.
     fn join(
         hub: &Arc<Hub>,
@@ -132,34 +132,34 @@ impl Followed {
         threads: Vec<ThreadId>,
         inbox: Option<String>,
     ) -> Result<Self> {
-        let outlet = Outlet::new(subscription, hub.caps.buffer);
+        let outlet = Subscriber::new(subscription, hub.caps.buffer);
         hub.seat(&outlet)?;
         hub.join(&outlet, &threads);
         Ok(Self { hub: Arc::clone(hub), outlet, threads, inbox })
     }
 }
 
-impl Drop for Followed {
+impl Drop for FollowedQueue {
     fn drop(&mut self) {
         self.hub.leave(&self.outlet, &self.threads);
     }
 }
 
 /// A stream on its way.
-struct Stream {
+struct ListenStream {
     /// The first message, until it is sent.
-    first: Option<Out>,
-    id: Id,
+    first: Option<JsonBuffer>,
+    id: RpcId,
     server: Box<str>,
     threads: BTreeMap<ThreadId, Vec<String>>,
-    followed: Vec<Followed>,
+    followed: Vec<FollowedQueue>,
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     stop: CancellationToken,
     comments: Interval,
     over: bool,
 }
 
-impl Stream {
+impl ListenStream {
     /// What is sent next; `None` once the stream has ended.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
@@ -177,7 +177,7 @@ impl Stream {
                             return Some(changed.into());
                         }
                     }
-                    Err(Close::ShuttingDown) => return Some(self.last()),
+                    Err(CloseReason::ShuttingDown) => return Some(self.last()),
                     // The client listens anew, and reads what it follows first.
                     Ok(Taken::Behind) | Err(_) => return None,
                 },
@@ -190,7 +190,7 @@ impl Stream {
     /// The response to the request, which ends the stream at a shutdown.
     fn last(&mut self) -> Bytes {
         self.over = true;
-        let mut out = Out::new();
+        let mut out = JsonBuffer::new();
         raw(&mut out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(&mut out, self.id.text());
         raw(&mut out, ",\"result\":{\"resultType\":\"complete\",\"_meta\":{");
@@ -203,10 +203,10 @@ impl Stream {
     }
 
     /// A notification for each address that these items change, each named once.
-    fn changed(&self, index: usize, items: &[Item]) -> Vec<u8> {
+    fn changed(&self, index: usize, items: &[FeedItem]) -> Vec<u8> {
         let mut changed: Vec<&str> = Vec::new();
         for item in items {
-            let Item::Frame(_, told) = item else { continue };
+            let FeedItem::Frame(_, told) = item else { continue };
             let uris = match &self.followed[index].inbox {
                 Some(uri) => std::slice::from_ref(uri),
                 None => self.threads.get(&told.act().thread).map_or(&[][..], Vec::as_slice),
@@ -229,7 +229,7 @@ impl Stream {
 }
 
 /// What the first queue that has something gives.
-async fn any(followed: &[Followed]) -> (usize, Result<Taken, Close>) {
+async fn any(followed: &[FollowedQueue]) -> (usize, Result<Taken, CloseReason>) {
     if followed.is_empty() {
         return pending().await;
     }
@@ -239,8 +239,8 @@ async fn any(followed: &[Followed]) -> (usize, Result<Taken, Close>) {
 }
 
 /// A notification up to and with its tag.
-fn notification(method: &str, id: &Id) -> Out {
-    let mut out = Out::new();
+fn notification(method: &str, id: &RpcId) -> JsonBuffer {
+    let mut out = JsonBuffer::new();
     raw(&mut out, "{\"jsonrpc\":\"2.0\",\"method\":");
     text(&mut out, method);
     raw(&mut out, ",\"params\":{\"_meta\":{");
@@ -249,13 +249,13 @@ fn notification(method: &str, id: &Id) -> Out {
     out
 }
 
-fn tag(out: &mut Out, id: &Id) {
+fn tag(out: &mut JsonBuffer, id: &RpcId) {
     text(out, SUBSCRIPTION);
     raw(out, ":");
     raw(out, id.text());
 }
 
-fn acknowledged(id: &Id, wanted: &Wanted, asked: Option<&[String]>) -> Out {
+fn acknowledged(id: &RpcId, wanted: &RequestedResources, asked: Option<&[String]>) -> JsonBuffer {
     let mut out = notification("notifications/subscriptions/acknowledged", id);
     raw(&mut out, ",\"notifications\":{");
     if let Some(asked) = asked {
@@ -270,18 +270,18 @@ impl Gateway {
     /// Opens the stream. What changes after the acknowledgement is told; nothing before it.
     pub(super) async fn listen(
         &self,
-        asked: &Asked<'_>,
-        caller: &Arc<Caller>,
-        task: &Task<'_>,
-    ) -> Result<Reply, Failure> {
+        asked: &RequestContext<'_>,
+        caller: &Arc<Principal>,
+        task: &McpTask<'_>,
+    ) -> Result<HttpResponse, RpcError> {
         if let Some(right) = caller.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right).into());
         }
         let asked_for = addresses(&task.params)?;
-        let mut wanted = Wanted::of(asked_for.as_deref().unwrap_or_default());
+        let mut wanted = RequestedResources::of(asked_for.as_deref().unwrap_or_default());
         let mut unknown = Vec::new();
         for thread in wanted.threads.keys() {
-            let first = Page { cursor: None, limit: Some(1) };
+            let first = PageQuery { cursor: None, limit: Some(1) };
             let read = self.parts.forum.perform(caller, Call::ReadFlat(*thread, first), None).await;
             match read {
                 Ok(_) => {}
@@ -297,7 +297,7 @@ impl Gateway {
         comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
         comments.reset();
         let (tokens, token) = (Arc::clone(&self.parts.tokens), caller.token);
-        let stream = Stream {
+        let stream = ListenStream {
             first: Some(acknowledged(&task.id, &wanted, asked_for.as_deref())),
             id: task.id.clone(),
             server: self.documents.server().into(),
@@ -315,7 +315,11 @@ impl Gateway {
         Ok(super::events(Body::from_stream(frames)))
     }
 
-    fn follow(&self, caller: &Caller, wanted: &Wanted) -> Result<Vec<Followed>, Failure> {
+    fn follow(
+        &self,
+        caller: &Principal,
+        wanted: &RequestedResources,
+    ) -> Result<Vec<FollowedQueue>, RpcError> {
         let subscription = |scope, extension| Subscription {
             participant: caller.participant(extension),
             scope,
@@ -328,12 +332,22 @@ impl Gateway {
         if !wanted.threads.is_empty() {
             let threads = wanted.threads.keys().copied().collect();
             let subscription = subscription(Scope::Threads, None);
-            followed.push(Followed::join(&self.parts.sources.hub, subscription, threads, None)?);
+            followed.push(FollowedQueue::join(
+                &self.parts.sources.hub,
+                subscription,
+                threads,
+                None,
+            )?);
         }
         for (extension, uri) in &wanted.inboxes {
             let subscription = subscription(Scope::Inbox, extension.as_ref());
             let uri = Some(uri.clone());
-            followed.push(Followed::join(&self.parts.sources.hub, subscription, Vec::new(), uri)?);
+            followed.push(FollowedQueue::join(
+                &self.parts.sources.hub,
+                subscription,
+                Vec::new(),
+                uri,
+            )?);
         }
         Ok(followed)
     }

@@ -27,24 +27,24 @@ use parley_protocol::command::Call;
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::Caller;
-use parley_protocol::wire::{Out, raw};
+use parley_protocol::who::Principal;
+use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
 pub(super) use result::wants_event;
 
-use decide::{Decision, Method, Step, Task, decide};
-use era::Era;
-use failure::Failure;
-use headers::Headers;
-use resources::Address;
-use result::Done;
+use decide::{Dispatch, McpMethod, McpTask, MessageStep, decide};
+use era::ProtocolFamily;
+use failure::RpcError;
+use headers::McpHeaders;
+use resources::ResourceUri;
+use result::ResultMembers;
 use tools::ToolCall;
 
-use super::answer::{self, JSON, Reply};
-use super::{Asked, Gateway, accept, body, caller};
+use super::answer::{self, HttpResponse, JSON};
+use super::{Gateway, RequestContext, accept, body, caller};
 use crate::router::Answer;
-use crate::telemetry::Label;
+use crate::telemetry::RequestLabel;
 
 /// Bytes that a message may have beyond what a body over HTTP may (mcp.md §2).
 const MESSAGE_BYTES_EXTRA: u64 = 16_384;
@@ -52,10 +52,10 @@ const MESSAGE_BYTES_EXTRA: u64 = 16_384;
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// What a task came to.
-enum Outcome {
-    Done(Done),
+enum TaskOutcome {
+    Done(ResultMembers),
     /// A stream, which is its own answer.
-    Stream(Reply),
+    Stream(HttpResponse),
 }
 
 /// Whether the binding answers at `path`.
@@ -64,12 +64,12 @@ pub(super) fn is_at(path: &str) -> bool {
 }
 
 /// A refusal that came before a message was read.
-pub(super) fn refused(refusal: &Refusal) -> Reply {
-    failed(&Failure::from(refusal.clone()), None)
+pub(super) fn refused(refusal: &Refusal) -> HttpResponse {
+    failed(&RpcError::from(refusal.clone()), None)
 }
 
-fn failed(failure: &Failure, id: Option<&envelope::Id>) -> Reply {
-    let mut out = Out::new();
+fn failed(failure: &RpcError, id: Option<&envelope::RpcId>) -> HttpResponse {
+    let mut out = JsonBuffer::new();
     failure.put(&mut out, id);
     let mut reply = match &failure.refusal {
         // Its headers come from where HTTP's do.
@@ -86,7 +86,7 @@ fn status(number: u16) -> StatusCode {
 }
 
 /// An event stream of `body`.
-fn events(body: axum::body::Body) -> Reply {
+fn events(body: axum::body::Body) -> HttpResponse {
     let mut reply = answer::empty(StatusCode::OK).map(|_| body);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
@@ -98,62 +98,64 @@ fn events(body: axum::body::Body) -> Reply {
 
 impl Gateway {
     /// Answers one POST: size, token, type, then what is in it.
-    pub(super) async fn mcp(&self, asked: &mut Asked<'_>) -> Result<Reply> {
+    pub(super) async fn mcp(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
         let body = self.body_up_to(asked, bytes_max).await?;
         let caller = self.caller(asked)?;
         let caller = caller.as_ref();
         accept::check_content_type(&asked.head.headers, &["application/json"])?;
         let streamed = result::wants_event(&asked.head.headers);
-        let headers = Headers::of(&asked.head.headers);
+        let headers = McpHeaders::of(&asked.head.headers);
         match decide(&headers, &body) {
-            Decision::One(Step::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
-            Decision::One(Step::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
-            Decision::One(Step::Do(task)) => Ok(match self.carry_out(asked, caller, &task).await {
-                Ok(Outcome::Done(done)) if streamed => {
-                    let mut out = Out::new();
-                    done.put(&mut out, &task.id, task.era, self.documents.server());
-                    reasoned(events(result::event(&out).into()), done.reason)
-                }
-                Ok(Outcome::Done(done)) => {
-                    let reason = done.reason;
-                    let pieces = done.pieces(&task.id, task.era, self.documents.server());
-                    reasoned(answer::pieces(StatusCode::OK, JSON, pieces), reason)
-                }
-                Ok(Outcome::Stream(reply)) => reply,
-                Err(failure) => failed(&failure, Some(&task.id)),
-            }),
-            Decision::Batch(steps) => Ok(self.batch(asked, caller, &steps, streamed).await),
+            Dispatch::One(MessageStep::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
+            Dispatch::One(MessageStep::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
+            Dispatch::One(MessageStep::Do(task)) => {
+                Ok(match self.carry_out(asked, caller, &task).await {
+                    Ok(TaskOutcome::Done(done)) if streamed => {
+                        let mut out = JsonBuffer::new();
+                        done.put(&mut out, &task.id, task.era, self.documents.server());
+                        reasoned(events(result::event(&out).into()), done.reason)
+                    }
+                    Ok(TaskOutcome::Done(done)) => {
+                        let reason = done.reason;
+                        let pieces = done.pieces(&task.id, task.era, self.documents.server());
+                        reasoned(answer::pieces(StatusCode::OK, JSON, pieces), reason)
+                    }
+                    Ok(TaskOutcome::Stream(reply)) => reply,
+                    Err(failure) => failed(&failure, Some(&task.id)),
+                })
+            }
+            Dispatch::Batch(steps) => Ok(self.batch(asked, caller, &steps, streamed).await),
         }
     }
 
     /// Judges the entries one by one; their answers come in their order.
     async fn batch(
         &self,
-        asked: &mut Asked<'_>,
-        caller: Option<&Arc<Caller>>,
-        steps: &[Step<'_>],
+        asked: &mut RequestContext<'_>,
+        caller: Option<&Arc<Principal>>,
+        steps: &[MessageStep<'_>],
         streamed: bool,
-    ) -> Reply {
-        let mut out = Out::new();
+    ) -> HttpResponse {
+        let mut out = JsonBuffer::new();
         for step in steps {
-            let mut one = Out::new();
+            let mut one = JsonBuffer::new();
             match step {
-                Step::Silent => continue,
-                Step::Fail(id, failure) => failure.put(&mut one, id.as_ref()),
-                Step::Do(task) => match self.carry_out(asked, caller, task).await {
-                    Ok(Outcome::Done(done)) => {
+                MessageStep::Silent => continue,
+                MessageStep::Fail(id, failure) => failure.put(&mut one, id.as_ref()),
+                MessageStep::Do(task) => match self.carry_out(asked, caller, task).await {
+                    Ok(TaskOutcome::Done(done)) => {
                         done.put(&mut one, &task.id, task.era, self.documents.server());
                     }
                     // No revision with batches has streams.
-                    Ok(Outcome::Stream(_)) => continue,
+                    Ok(TaskOutcome::Stream(_)) => continue,
                     Err(failure) => failure.put(&mut one, Some(&task.id)),
                 },
             }
             out.push(if out.is_empty() { b'[' } else { b',' });
             out.append(&mut one);
         }
-        asked.label = Label::Other;
+        asked.label = RequestLabel::Other;
         if out.is_empty() {
             return answer::empty(StatusCode::ACCEPTED);
         }
@@ -164,46 +166,46 @@ impl Gateway {
     /// Carries out one request, once its token is there if it needs one.
     async fn carry_out(
         &self,
-        asked: &mut Asked<'_>,
-        caller: Option<&Arc<Caller>>,
-        task: &Task<'_>,
-    ) -> Result<Outcome, Failure> {
+        asked: &mut RequestContext<'_>,
+        caller: Option<&Arc<Principal>>,
+        task: &McpTask<'_>,
+    ) -> Result<TaskOutcome, RpcError> {
         let caller = match caller {
             Some(caller) => caller,
             None if is_free(task) => &self.nobody,
             None => return Err(caller::token_missing().into()),
         };
         let done = match task.method {
-            Method::Initialize => match task.era {
-                Era::Legacy(revision) => self.documents.initialize(revision),
-                Era::Modern => return Err(Failure::no_method(404, "initialize")),
+            McpMethod::Initialize => match task.era {
+                ProtocolFamily::Legacy(revision) => self.documents.initialize(revision),
+                ProtocolFamily::Modern => return Err(RpcError::no_method(404, "initialize")),
             },
-            Method::Discover => Documents::discover(),
-            Method::Ping | Method::SetLevel => Done::new(Out::new()),
-            Method::ListTools
-            | Method::ListResources
-            | Method::ListTemplates
-            | Method::ListPrompts => self.documents.list(task.method, &task.params)?,
-            Method::GetPrompt => Documents::prompt(&task.params)?,
-            Method::CallTool => self.call_tool(asked, caller, task).await?,
-            Method::ReadResource => self.read_resource(asked, caller, task).await?,
-            Method::Listen => {
-                asked.label = Label::Feed;
+            McpMethod::Discover => Documents::discover(),
+            McpMethod::Ping | McpMethod::SetLevel => ResultMembers::new(JsonBuffer::new()),
+            McpMethod::ListTools
+            | McpMethod::ListResources
+            | McpMethod::ListTemplates
+            | McpMethod::ListPrompts => self.documents.list(task.method, &task.params)?,
+            McpMethod::GetPrompt => Documents::prompt(&task.params)?,
+            McpMethod::CallTool => self.call_tool(asked, caller, task).await?,
+            McpMethod::ReadResource => self.read_resource(asked, caller, task).await?,
+            McpMethod::Listen => {
+                asked.label = RequestLabel::Feed;
                 asked.held = true;
-                return self.listen(asked, caller, task).await.map(Outcome::Stream);
+                return self.listen(asked, caller, task).await.map(TaskOutcome::Stream);
             }
         };
-        Ok(Outcome::Done(done))
+        Ok(TaskOutcome::Done(done))
     }
 
     async fn call_tool(
         &self,
-        asked: &mut Asked<'_>,
-        caller: &Caller,
-        task: &Task<'_>,
-    ) -> Result<Done, Failure> {
+        asked: &mut RequestContext<'_>,
+        caller: &Principal,
+        task: &McpTask<'_>,
+    ) -> Result<ResultMembers, RpcError> {
         let call = ToolCall::read(&task.params, self.profiles)?;
-        asked.label = Label::Operation(call.operation);
+        asked.label = RequestLabel::Operation(call.operation);
         match self.perform_tool(asked, caller, call).await {
             Ok(answer) if answer.is_refusal() => Ok(tools::problem(&answer.body, None)),
             Ok(answer) if call.operation == Operation::GetManifest => {
@@ -219,8 +221,8 @@ impl Gateway {
     /// Right, size, arguments; then the forum.
     async fn perform_tool(
         &self,
-        asked: &mut Asked<'_>,
-        caller: &Caller,
+        asked: &mut RequestContext<'_>,
+        caller: &Principal,
         call: ToolCall<'_>,
     ) -> Result<Answer> {
         let ToolCall { operation, arguments } = call;
@@ -246,18 +248,18 @@ impl Gateway {
 
     async fn read_resource(
         &self,
-        asked: &mut Asked<'_>,
-        caller: &Caller,
-        task: &Task<'_>,
-    ) -> Result<Done, Failure> {
+        asked: &mut RequestContext<'_>,
+        caller: &Principal,
+        task: &McpTask<'_>,
+    ) -> Result<ResultMembers, RpcError> {
         let Some(uri) = task.params.text("uri") else {
-            return Err(Failure::params("`uri` must be the address of a resource."));
+            return Err(RpcError::params("`uri` must be the address of a resource."));
         };
         let not_found = || resources::not_found(task.era, &uri);
-        let address = Address::parse(&uri).ok_or_else(not_found)?;
+        let address = ResourceUri::parse(&uri).ok_or_else(not_found)?;
         let arguments = address.arguments();
         let call = ToolCall { operation: address.operation(), arguments: &arguments };
-        asked.label = Label::Operation(call.operation);
+        asked.label = RequestLabel::Operation(call.operation);
         match self.perform_tool(asked, caller, call).await {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
             Err(refusal) if resources::is_missing(refusal.reason) => Err(not_found()),
@@ -273,7 +275,7 @@ fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
 }
 
 /// The reply, counted under the reason.
-fn reasoned(mut reply: Reply, reason: Option<Reason>) -> Reply {
+fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
     if let Some(reason) = reason {
         reply.extensions_mut().insert(reason);
     }
@@ -281,20 +283,20 @@ fn reasoned(mut reply: Reply, reason: Option<Reason>) -> Reply {
 }
 
 /// Whether the request needs no token (mcp.md §2).
-fn is_free(task: &Task<'_>) -> bool {
+fn is_free(task: &McpTask<'_>) -> bool {
     let names = |member, what| task.params.text(member).as_deref() == Some(what);
     match task.method {
-        Method::Initialize
-        | Method::Discover
-        | Method::Ping
-        | Method::GetPrompt
-        | Method::ListTools
-        | Method::ListResources
-        | Method::ListTemplates
-        | Method::ListPrompts => true,
-        Method::CallTool => names("name", Operation::GetManifest.name()),
-        Method::ReadResource => names("uri", resources::MANIFEST),
-        Method::SetLevel | Method::Listen => false,
+        McpMethod::Initialize
+        | McpMethod::Discover
+        | McpMethod::Ping
+        | McpMethod::GetPrompt
+        | McpMethod::ListTools
+        | McpMethod::ListResources
+        | McpMethod::ListTemplates
+        | McpMethod::ListPrompts => true,
+        McpMethod::CallTool => names("name", Operation::GetManifest.name()),
+        McpMethod::ReadResource => names("uri", resources::MANIFEST),
+        McpMethod::SetLevel | McpMethod::Listen => false,
     }
 }
 

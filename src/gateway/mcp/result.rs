@@ -3,11 +3,11 @@
 use axum::http::header::{ACCEPT, HeaderMap};
 use bytes::Bytes;
 use parley_protocol::refusal::Reason;
-use parley_protocol::wire::{Out, raw};
+use parley_protocol::wire::{JsonBuffer, raw};
 
-use super::super::answer::Pieces;
-use super::envelope::Id;
-use super::era::Era;
+use super::super::answer::SegmentedBody;
+use super::envelope::RpcId;
+use super::era::ProtocolFamily;
 
 /// How long clients may keep what does not change while the server runs, in milliseconds.
 const STEADY_MS: u64 = 60_000;
@@ -19,7 +19,7 @@ const OPENING_BYTES: usize = 256;
 
 /// How a modern result may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeping {
+pub enum CacheHint {
     /// It says nothing about that.
     Unsaid,
     /// By anyone, for a while: the same for everyone.
@@ -30,16 +30,16 @@ pub enum Keeping {
 
 /// A result: the members of the object, without braces, that both eras have.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct ResultMembers {
     /// The members, in pieces that follow one another: what others hold too is not copied.
     pub members: [Bytes; 3],
     /// How it may be kept.
-    pub keeping: Keeping,
+    pub keeping: CacheHint,
     /// The refusal that a tool gave instead, for the count of outcomes.
     pub reason: Option<Reason>,
 }
 
-impl Done {
+impl ResultMembers {
     /// A result that says nothing about keeping it.
     pub fn new(members: impl Into<Bytes>) -> Self {
         Self::of([members.into(), Bytes::new(), Bytes::new()])
@@ -47,16 +47,16 @@ impl Done {
 
     /// The same, of pieces.
     pub fn of(members: [Bytes; 3]) -> Self {
-        Self { members, keeping: Keeping::Unsaid, reason: None }
+        Self { members, keeping: CacheHint::Unsaid, reason: None }
     }
 
     /// A result that may be kept as `keeping` says.
-    pub fn kept(members: impl Into<Bytes>, keeping: Keeping) -> Self {
+    pub fn kept(members: impl Into<Bytes>, keeping: CacheHint) -> Self {
         Self { keeping, ..Self::new(members) }
     }
 
     /// Appends the response to the request `id`.
-    pub fn put(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
+    pub fn put(&self, out: &mut JsonBuffer, id: &RpcId, era: ProtocolFamily, server: &str) {
         self.open(out, id, era, server);
         for piece in &self.members {
             out.extend_from_slice(piece);
@@ -65,31 +65,31 @@ impl Done {
     }
 
     /// The response to the request `id`, in pieces.
-    pub fn pieces(self, id: &Id, era: Era, server: &str) -> Pieces {
-        let mut out = Out::with_capacity(OPENING_BYTES + id.text().len());
+    pub fn pieces(self, id: &RpcId, era: ProtocolFamily, server: &str) -> SegmentedBody {
+        let mut out = JsonBuffer::with_capacity(OPENING_BYTES + id.text().len());
         self.open(&mut out, id, era, server);
         let [first, second, third] = self.members;
-        Pieces::new([out.into(), first, second, third, Bytes::from_static(END.as_bytes())])
+        SegmentedBody::new([out.into(), first, second, third, Bytes::from_static(END.as_bytes())])
     }
 
     /// All of the response before the members.
-    fn open(&self, out: &mut Out, id: &Id, era: Era, server: &str) {
+    fn open(&self, out: &mut JsonBuffer, id: &RpcId, era: ProtocolFamily, server: &str) {
         raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(out, id.text());
         raw(out, ",\"result\":{");
-        if era == Era::Modern {
+        if era == ProtocolFamily::Modern {
             raw(out, "\"resultType\":\"complete\",\"_meta\":{");
             raw(out, "\"io.modelcontextprotocol/serverInfo\":");
             raw(out, server);
             raw(out, "}");
             match self.keeping {
-                Keeping::Unsaid => {}
-                Keeping::Steady => {
+                CacheHint::Unsaid => {}
+                CacheHint::Steady => {
                     raw(out, ",\"ttlMs\":");
                     raw(out, &STEADY_MS.to_string());
                     raw(out, ",\"cacheScope\":\"public\"");
                 }
-                Keeping::Own => raw(out, ",\"ttlMs\":0,\"cacheScope\":\"private\""),
+                CacheHint::Own => raw(out, ",\"ttlMs\":0,\"cacheScope\":\"private\""),
             }
             if self.members.iter().any(|piece| !piece.is_empty()) {
                 raw(out, ",");
@@ -104,7 +104,7 @@ const WORD: usize = size_of::<u64>();
 /// Appends JSON as a string of JSON. It is well-formed and compact already, so that quotation marks
 /// and backslashes are all that needs an escape. One byte in seven does: whatever looks for the
 /// next one and copies what lies before it has more to do than this.
-pub fn quoted(out: &mut Out, json: &[u8]) {
+pub fn quoted(out: &mut JsonBuffer, json: &[u8]) {
     let escapes = json.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     out.push(b'"');
     let mut at = out.len();

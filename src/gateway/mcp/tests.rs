@@ -1,46 +1,46 @@
 //! The core alone: headers and bytes in, a decision out. No server, no socket.
 
-use super::decide::{Decision, Method, Step, decide};
-use super::envelope::Id;
-use super::era::{Era, Revision};
-use super::failure::Failure;
-use super::headers::{Given, Headers};
-use super::resources::Address;
+use super::decide::{Dispatch, McpMethod, MessageStep, decide};
+use super::envelope::RpcId;
+use super::era::{ProtocolFamily, Revision};
+use super::failure::RpcError;
+use super::headers::{McpHeaders, SingleHeader};
+use super::resources::ResourceUri;
 
 const META: &str = "\"io.modelcontextprotocol/protocolVersion\"";
 const CAPABILITIES: &str = "\"io.modelcontextprotocol/clientCapabilities\":{}";
 
-fn given(value: Option<&str>) -> Given<'_> {
-    value.map_or(Given::None, |value| Given::One(value.as_bytes()))
+fn given(value: Option<&str>) -> SingleHeader<'_> {
+    value.map_or(SingleHeader::None, |value| SingleHeader::One(value.as_bytes()))
 }
 
 fn headers<'h>(
     version: Option<&'h str>,
     method: Option<&'h str>,
     name: Option<&'h str>,
-) -> Headers<'h> {
-    Headers { version: given(version), method: given(method), name: given(name) }
+) -> McpHeaders<'h> {
+    McpHeaders { version: given(version), method: given(method), name: given(name) }
 }
 
 /// One step as a few words: `silent`, `status code`, or the era and the method.
-fn told(step: &Step<'_>) -> String {
+fn told(step: &MessageStep<'_>) -> String {
     match step {
-        Step::Silent => "silent".to_owned(),
-        Step::Fail(_, Failure { status, code, .. }) => format!("{status} {code}"),
-        Step::Do(task) => {
+        MessageStep::Silent => "silent".to_owned(),
+        MessageStep::Fail(_, RpcError { status, code, .. }) => format!("{status} {code}"),
+        MessageStep::Do(task) => {
             let era = match task.era {
-                Era::Legacy(revision) => revision.word(),
-                Era::Modern => "modern",
+                ProtocolFamily::Legacy(revision) => revision.word(),
+                ProtocolFamily::Modern => "modern",
             };
             format!("{era} {:?}", task.method)
         }
     }
 }
 
-fn one(headers: &Headers<'_>, body: &[u8]) -> String {
+fn one(headers: &McpHeaders<'_>, body: &[u8]) -> String {
     match decide(headers, body) {
-        Decision::One(step) => told(&step),
-        Decision::Batch(steps) => steps.iter().map(told).collect::<Vec<_>>().join(", "),
+        Dispatch::One(step) => told(&step),
+        Dispatch::Batch(steps) => steps.iter().map(told).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -125,7 +125,7 @@ fn initialize() {
     ] {
         let body = request("initialize", &format!("{{\"protocolVersion\":{asked}}}"));
         let want = format!("{} Initialize", want.word());
-        assert_eq!(one(&Headers::default(), body.as_bytes()), want, "{asked}");
+        assert_eq!(one(&McpHeaders::default(), body.as_bytes()), want, "{asked}");
     }
 }
 
@@ -196,10 +196,10 @@ fn capabilities() {
 }
 
 /// A body, how it is taken, and the id that an error about it carries.
-type Row = (&'static str, &'static str, Option<&'static str>);
+type BodyCase = (&'static str, &'static str, Option<&'static str>);
 
 /// What is no message, or none whose id can be trusted.
-const BROKEN: &[Row] = &[
+const BROKEN: &[BodyCase] = &[
     ("", "400 -32700", None),
     (" ", "400 -32700", None),
     ("\u{feff}{}", "400 -32700", None),
@@ -231,7 +231,7 @@ const BROKEN: &[Row] = &[
 ];
 
 /// What is taken, silently or with an answer.
-const TAKEN: &[Row] = &[
+const TAKEN: &[BodyCase] = &[
     ("{\"jsonrpc\":\"2.0\",\"id\":-7,\"method\":\"ping\"}", "2025-03-26 Ping", None),
     (
         "{\"jsonrpc\":\"2.0\",\"id\":9223372036854775807,\"method\":\"ping\"}",
@@ -271,16 +271,16 @@ fn messages() {
     let deep: [(&str, _, _); 2] =
         [(&deep, "400 -32600", None), (&deep_arguments, "2025-03-26 CallTool", None)];
     for &(body, want, id) in BROKEN.iter().chain(TAKEN).chain(&deep) {
-        let Decision::One(step) = decide(&Headers::default(), body.as_bytes()) else {
+        let Dispatch::One(step) = decide(&McpHeaders::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };
         let shown: String = body.chars().take(80).collect();
         assert_eq!(told(&step), want, "{shown}");
-        if let Step::Fail(got, _) = &step {
-            assert_eq!(got.as_ref().map(Id::text), id, "{shown}");
+        if let MessageStep::Fail(got, _) = &step {
+            assert_eq!(got.as_ref().map(RpcId::text), id, "{shown}");
         }
     }
-    assert_eq!(one(&Headers::default(), b"{\"a\":\"\xff\"}"), "400 -32700");
+    assert_eq!(one(&McpHeaders::default(), b"{\"a\":\"\xff\"}"), "400 -32700");
     // A notification is held to no header.
     let body = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}";
     assert_eq!(one(&headers(Some("2026-07-28"), None, None), body), "silent");
@@ -318,24 +318,28 @@ fn batches() {
         assert_eq!(got, want, "{version:?} {body}");
     }
     let body = many(50);
-    let Decision::Batch(steps) = decide(&Headers::default(), body.as_bytes()) else {
+    let Dispatch::Batch(steps) = decide(&McpHeaders::default(), body.as_bytes()) else {
         panic!("no batch");
     };
     assert_eq!(steps.len(), 50);
-    assert!(steps.iter().all(|step| matches!(step, Step::Do(task) if task.method == Method::Ping)));
+    assert!(
+        steps
+            .iter()
+            .all(|step| matches!(step, MessageStep::Do(task) if task.method == McpMethod::Ping))
+    );
 }
 
 /// Goal: an address is a resource, fits a template, or is nothing. Method: a row an address.
 #[test]
 fn addresses() {
-    let inbox = |extension: &str| Some(Address::Inbox(Some(extension.to_owned().into())));
+    let inbox = |extension: &str| Some(ResourceUri::Inbox(Some(extension.to_owned().into())));
     for (uri, want) in [
-        ("parley://manifest", Some(Address::Manifest)),
-        ("parley://inbox", Some(Address::Inbox(None))),
+        ("parley://manifest", Some(ResourceUri::Manifest)),
+        ("parley://inbox", Some(ResourceUri::Inbox(None))),
         ("parley://inbox/worker-2", inbox("worker-2")),
         ("parley://inbox/a%2Eb", inbox("a.b")),
-        ("parley://threads/th_1", Some(Address::Thread("th_1".into()))),
-        ("parley://threads/x", Some(Address::Thread("x".into()))),
+        ("parley://threads/th_1", Some(ResourceUri::Thread("th_1".into()))),
+        ("parley://threads/x", Some(ResourceUri::Thread("x".into()))),
         ("parley://threads/", None),
         ("parley://threads", None),
         ("parley://threads/1/2", None),
@@ -346,6 +350,6 @@ fn addresses() {
         ("", None),
         ("http://localhost/", None),
     ] {
-        assert_eq!(Address::parse(uri), want, "{uri}");
+        assert_eq!(ResourceUri::parse(uri), want, "{uri}");
     }
 }

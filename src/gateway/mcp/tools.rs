@@ -6,11 +6,11 @@ use bytes::Bytes;
 use parley_protocol::command::Language;
 use parley_protocol::operation::{Operation, Profiles};
 use parley_protocol::refusal::{Reason, Refusal};
-use parley_protocol::wire::{Out, raw};
+use parley_protocol::wire::{JsonBuffer, raw};
 
 use super::envelope::Params;
-use super::failure::Failure;
-use super::result::{Done, quoted};
+use super::failure::RpcError;
+use super::result::{ResultMembers, quoted};
 
 /// A call of a tool.
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +26,16 @@ impl<'b> ToolCall<'b> {
     ///
     /// # Errors
     /// -32602: no such tool, or parameters of the wrong shape.
-    pub fn read(params: &Params<'b>, profiles: Profiles) -> Result<Self, Failure> {
+    pub fn read(params: &Params<'b>, profiles: Profiles) -> Result<Self, RpcError> {
         let Some(name) = params.text("name") else {
-            return Err(Failure::params("`name` must be the name of a tool."));
+            return Err(RpcError::params("`name` must be the name of a tool."));
         };
         let Some(operation) = named(&name, profiles) else {
-            return Err(Failure::params("Unknown tool. `tools/list` names those there are."));
+            return Err(RpcError::params("Unknown tool. `tools/list` names those there are."));
         };
         let arguments = params.get("arguments").map_or("{}", |raw| raw.get());
         if !arguments.starts_with('{') {
-            return Err(Failure::params("`arguments` must be an object."));
+            return Err(RpcError::params("`arguments` must be an object."));
         }
         Ok(Self { operation, arguments })
     }
@@ -49,11 +49,11 @@ pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
 /// Results of what is always answered the same, the manifest in each language, found by the very
 /// bytes of the answer: they are the largest, and asked for by everyone.
 #[derive(Debug, Default)]
-pub struct Known([OnceLock<(Bytes, Done)>; Language::ALL.len()]);
+pub struct ManifestResults([OnceLock<(Bytes, ResultMembers)>; Language::ALL.len()]);
 
-impl Known {
+impl ManifestResults {
     /// What a call of `get_manifest` was answered with.
-    pub fn answered(&self, body: Bytes) -> Done {
+    pub fn answered(&self, body: Bytes) -> ResultMembers {
         for one in &self.0 {
             let (known, done) = one.get_or_init(|| (body.clone(), answered(body.clone())));
             if (known.as_ptr(), known.len()) == (body.as_ptr(), body.len()) {
@@ -65,27 +65,27 @@ impl Known {
 }
 
 /// What a call was answered with, an object.
-pub fn answered(json: Bytes) -> Done {
-    let mut out = Out::with_capacity(json.len() + json.len() / 4 + 128);
+pub fn answered(json: Bytes) -> ResultMembers {
+    let mut out = JsonBuffer::with_capacity(json.len() + json.len() / 4 + 128);
     content(&mut out, &json);
     raw(&mut out, ",\"structuredContent\":");
-    Done::of([out.into(), json, Bytes::from_static(b",\"isError\":false")])
+    ResultMembers::of([out.into(), json, Bytes::from_static(b",\"isError\":false")])
 }
 
 /// The refusal of a call.
-pub fn refused(refusal: &Refusal) -> Done {
+pub fn refused(refusal: &Refusal) -> ResultMembers {
     problem(&refusal.to_json(), Some(refusal.reason))
 }
 
 /// A refusal that was remembered, as the problem object that it was.
-pub fn problem(json: &[u8], reason: Option<Reason>) -> Done {
-    let mut out = Out::with_capacity(json.len() + json.len() / 4 + 64);
+pub fn problem(json: &[u8], reason: Option<Reason>) -> ResultMembers {
+    let mut out = JsonBuffer::with_capacity(json.len() + json.len() / 4 + 64);
     content(&mut out, json);
     raw(&mut out, ",\"isError\":true");
-    Done { reason, ..Done::new(out) }
+    ResultMembers { reason, ..ResultMembers::new(out) }
 }
 
-fn content(out: &mut Out, json: &[u8]) {
+fn content(out: &mut JsonBuffer, json: &[u8]) {
     raw(out, "\"content\":[{\"type\":\"text\",\"text\":");
     quoted(out, json);
     raw(out, "}]");

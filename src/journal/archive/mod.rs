@@ -14,7 +14,7 @@ mod write;
 use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Act, Entry, Outcome, Position};
+use parley_protocol::entry::{Act, Entry, Position, StoredOutcome};
 use parley_protocol::ids::{ID_END, ThreadId};
 use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Committed;
 use super::calm::open_database;
-use super::disk::Boxed;
+use super::disk::BoxedFile;
 use super::error::StoreError;
 use crate::clock::entropy;
 
@@ -41,7 +41,7 @@ pub const FORMAT: u32 = 1;
 
 /// What never changes while the forum runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct ArchiveMeta {
     /// The instance's stable identifier.
     pub instance: [u8; 16],
     /// The era: 1, and higher with each restore.
@@ -54,7 +54,7 @@ pub struct Meta {
 
 /// The highest numbers used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Maxima {
+pub struct HighestNumbers {
     /// Of threads.
     pub thread: u64,
     /// Of messages.
@@ -71,7 +71,7 @@ pub struct Maxima {
 /// the copy is given again.
 pub(super) const SKIPPED_BY_RESTORE: u64 = 1 << 32;
 
-impl Maxima {
+impl HighestNumbers {
     /// The greater of each.
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -115,11 +115,11 @@ impl Maxima {
 
 /// How far the archive is, the row that every slice writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct ArchiveProgress {
     /// The archive holds what the entries up to this one made; 0 for none.
     pub derived_upto: u64,
     /// The highest numbers used up to there.
-    pub maxima: Maxima,
+    pub maxima: HighestNumbers,
     /// The bucket that outcomes go into now.
     pub bucket: u32,
     /// When that bucket was begun.
@@ -128,16 +128,16 @@ pub struct Progress {
 
 /// The first outcome of a write under an idempotency key (bindings.md §1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct RememberedOutcome {
     /// Digest of operation and arguments.
     pub content: [u8; 16],
     /// What to answer again.
-    pub outcome: First,
+    pub outcome: FirstOutcome,
 }
 
 /// What a write under an idempotency key came to first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum First {
+pub enum FirstOutcome {
     /// A message or an event: the act to be read again.
     Act {
         /// The thread.
@@ -155,22 +155,24 @@ pub enum First {
     /// An artifact published, and what was answered: JSON.
     Published(Box<[u8]>),
     /// Nothing was stored but the outcome.
-    Other(Outcome),
+    Other(StoredOutcome),
 }
 
-impl Remembered {
+impl RememberedOutcome {
     /// What `committed` is to be remembered for, if it came under a key.
     pub fn of(committed: &Committed) -> Option<Self> {
         let content = committed.entry.key()?.content;
         let outcome = match &committed.entry {
             Entry::Act(act) => match committed.claims.first() {
-                Some(claim) => First::Claim { entry: committed.number, claim: Arc::clone(claim) },
-                None => First::Act { thread: act.thread, entry: committed.number },
+                Some(claim) => {
+                    FirstOutcome::Claim { entry: committed.number, claim: Arc::clone(claim) }
+                }
+                None => FirstOutcome::Act { thread: act.thread, entry: committed.number },
             },
             Entry::Artifact(published) => {
-                First::Published(published.key.as_ref().map(|(_, answer)| answer.clone())?)
+                FirstOutcome::Published(published.key.as_ref().map(|(_, answer)| answer.clone())?)
             }
-            Entry::Outcome(.., outcome) => First::Other(outcome.clone()),
+            Entry::Outcome(.., outcome) => FirstOutcome::Other(outcome.clone()),
         };
         Some(Self { content, outcome })
     }
@@ -181,7 +183,7 @@ pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 
 /// Whether a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
+pub enum SyncMode {
     /// It does, and makes all commits before it durable.
     Durable,
     /// It does not: a crash takes it back, and the log has what it held.
@@ -192,7 +194,7 @@ pub enum Sync {
 #[derive(Debug)]
 pub struct Archive {
     database: Database,
-    meta: Meta,
+    meta: ArchiveMeta,
 }
 
 impl Archive {
@@ -204,17 +206,18 @@ impl Archive {
     pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(cache_bytes);
-        let database = open_database(tables::FILE, &builder, Boxed(backend))?;
+        let database = open_database(tables::FILE, &builder, BoxedFile(backend))?;
         if let Some(meta) = read::stored_meta(&database)? {
             return Ok(Self { database, meta });
         }
-        let meta = Meta { instance: entropy(), era: 1, past: Vec::new(), cursor_key: entropy() };
+        let meta =
+            ArchiveMeta { instance: entropy(), era: 1, past: Vec::new(), cursor_key: entropy() };
         write::create(&database, &meta)?;
         Ok(Self { database, meta })
     }
 
     /// What never changes while the forum runs.
-    pub fn meta(&self) -> &Meta {
+    pub fn meta(&self) -> &ArchiveMeta {
         &self.meta
     }
 
@@ -239,12 +242,12 @@ impl Archive {
         slice: &[Arc<Committed>],
         snapshots: &[Thread],
         now: Millis,
-        sync: Sync,
-    ) -> Result<Progress, StoreError> {
+        sync: SyncMode,
+    ) -> Result<ArchiveProgress, StoreError> {
         let mut transaction = self.database.begin_write()?;
         match sync {
-            Sync::Durable => transaction.set_quick_repair(true),
-            Sync::Later => transaction.set_durability(Durability::None)?,
+            SyncMode::Durable => transaction.set_quick_repair(true),
+            SyncMode::Later => transaction.set_durability(Durability::None)?,
         }
         let progress = write::fold(&transaction, slice, snapshots, now)?;
         transaction.commit()?;
@@ -265,7 +268,12 @@ impl Archive {
     ///
     /// # Errors
     /// What the disk says.
-    pub fn begin_era(&mut self, now: Millis, last: u64, used: Maxima) -> Result<(), StoreError> {
+    pub fn begin_era(
+        &mut self,
+        now: Millis,
+        last: u64,
+        used: HighestNumbers,
+    ) -> Result<(), StoreError> {
         let mut meta = self.meta.clone();
         meta.past.push((meta.era, Position::after(last)));
         meta.era = (meta.era + 1).max(now.0 / 1_000);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry, Published};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::thread::Thread;
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError};
@@ -14,7 +14,7 @@ use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDataba
 use super::super::error::StoreError;
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
 use super::write::BUCKETS_KEPT;
-use super::{FORMAT, Meta, Progress, Remembered};
+use super::{ArchiveMeta, ArchiveProgress, FORMAT, RememberedOutcome};
 
 /// Rows of a table, each with its number, in the order asked for.
 pub(in super::super) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
@@ -23,7 +23,7 @@ pub(in super::super) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T),
 pub(in super::super) type Referrer = ([u8; 32], bool);
 
 /// What the archive says of itself; `None` if it was never made.
-pub(super) fn stored_meta(database: &Database) -> Result<Option<Meta>, StoreError> {
+pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, StoreError> {
     let transaction = database.begin_read()?;
     let table = match transaction.open_table(t::META) {
         Ok(table) => table,
@@ -44,7 +44,7 @@ pub(super) fn stored_meta(database: &Database) -> Result<Option<Meta>, StoreErro
 /// waiting for a client.
 pub struct ArchiveRead {
     pub(super) transaction: ReadTransaction,
-    pub(super) progress: Progress,
+    pub(super) progress: ArchiveProgress,
     pub(super) heads: ReadOnlyTable<u64, &'static [u8]>,
     pub(super) acts: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
     pub(super) retracted: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
@@ -94,7 +94,7 @@ impl ArchiveRead {
     }
 
     /// How far this state is.
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &ArchiveProgress {
         &self.progress
     }
 
@@ -103,7 +103,10 @@ impl ArchiveRead {
         self.progress.derived_upto
     }
 
-    pub(in super::super) fn head(&self, thread: ThreadId) -> Result<Option<Head>, StoreError> {
+    pub(in super::super) fn head(
+        &self,
+        thread: ThreadId,
+    ) -> Result<Option<ThreadSummary>, StoreError> {
         let row = self.heads.get(thread.0)?;
         row.map(|row| unpack("heads", row.value())).transpose()
     }
@@ -251,7 +254,7 @@ impl ArchiveRead {
     pub(in super::super) fn outcome(
         &self,
         digest: &[u8; 16],
-    ) -> Result<Option<Remembered>, StoreError> {
+    ) -> Result<Option<RememberedOutcome>, StoreError> {
         let newest = self.progress.bucket;
         for bucket in (newest.saturating_sub(BUCKETS_KEPT)..=newest).rev() {
             if let Some(row) = self.outcomes.get(&t::outcome(bucket, digest))? {
@@ -315,7 +318,7 @@ impl ArchiveRead {
 pub(in super::super) struct LazyHead(AccessGuard<'static, &'static [u8]>);
 
 impl LazyHead {
-    pub(in super::super) fn read(&self) -> Result<Head, StoreError> {
+    pub(in super::super) fn read(&self) -> Result<ThreadSummary, StoreError> {
         unpack("heads", self.0.value())
     }
 }

@@ -6,7 +6,7 @@ use redb::{
 };
 
 use super::super::calm::open_database;
-use super::super::disk::Boxed;
+use super::super::disk::BoxedFile;
 use super::super::error::StoreError;
 use super::ArchiveRead;
 use super::tables::{self as t, damaged};
@@ -20,7 +20,7 @@ pub(in super::super) type RawRow = (Vec<u8>, Vec<u8>);
 pub(in super::super) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
 
 /// What is done with each table, whatever its rows are.
-pub(super) trait Visit {
+pub(super) trait TableVisitor {
     fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
         &mut self,
         table: TableDefinition<'static, K, V>,
@@ -28,7 +28,7 @@ pub(super) trait Visit {
 }
 
 /// Visits every table there is: the one list of them.
-pub(super) fn each_table(visit: &mut impl Visit) -> Result<(), StoreError> {
+pub(super) fn each_table(visit: &mut impl TableVisitor) -> Result<(), StoreError> {
     visit.table(t::META)?;
     visit.table(t::HEADS)?;
     visit.table(t::ACTS)?;
@@ -47,9 +47,9 @@ pub(super) fn each_table(visit: &mut impl Visit) -> Result<(), StoreError> {
 }
 
 /// Makes each table.
-pub(super) struct Make<'a>(pub &'a WriteTransaction);
+pub(super) struct CreateTables<'a>(pub &'a WriteTransaction);
 
-impl Visit for Make<'_> {
+impl TableVisitor for CreateTables<'_> {
     fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
         &mut self,
         table: TableDefinition<'static, K, V>,
@@ -59,9 +59,9 @@ impl Visit for Make<'_> {
     }
 }
 
-struct Names(Vec<String>);
+struct TableNames(Vec<String>);
 
-impl Visit for Names {
+impl TableVisitor for TableNames {
     fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
         &mut self,
         table: TableDefinition<'static, K, V>,
@@ -71,13 +71,13 @@ impl Visit for Names {
     }
 }
 
-struct Rows<'a> {
+struct TableRows<'a> {
     transaction: &'a ReadTransaction,
     name: &'a str,
     found: Option<RawRows>,
 }
 
-impl Visit for Rows<'_> {
+impl TableVisitor for TableRows<'_> {
     fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
         &mut self,
         table: TableDefinition<'static, K, V>,
@@ -98,14 +98,14 @@ impl Visit for Rows<'_> {
 impl ArchiveRead {
     /// The names of all tables, in the order in which they are copied.
     pub(in super::super) fn tables() -> Vec<String> {
-        let mut names = Names(Vec::new());
+        let mut names = TableNames(Vec::new());
         each_table(&mut names).expect("nothing is read");
         names.0
     }
 
     /// The rows of the table `name`. They stay what they are as long as this state is held.
     pub(in super::super) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
-        let mut rows = Rows { transaction: &self.transaction, name, found: None };
+        let mut rows = TableRows { transaction: &self.transaction, name, found: None };
         each_table(&mut rows)?;
         rows.found.ok_or_else(|| damaged(format!("there is no table {name}")))
     }
@@ -122,7 +122,7 @@ impl Refill {
     pub(in super::super) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(4 * TRANSACTION_BYTES);
-        open_database(t::FILE, &builder, Boxed(file)).map(Self)
+        open_database(t::FILE, &builder, BoxedFile(file)).map(Self)
     }
 
     /// Puts all rows into the table `name`.
@@ -130,7 +130,8 @@ impl Refill {
         loop {
             let mut transaction = self.0.begin_write()?;
             transaction.set_durability(Durability::None)?;
-            let mut put = Put { transaction: &transaction, name, next: &mut *next, ended: None };
+            let mut put =
+                RowWriter { transaction: &transaction, name, next: &mut *next, ended: None };
             each_table(&mut put)?;
             let ended = put.ended.ok_or_else(|| damaged(format!("there is no table {name}")))?;
             transaction.commit()?;
@@ -144,14 +145,14 @@ impl Refill {
     pub(in super::super) fn finish(self) -> Result<(), StoreError> {
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
-        each_table(&mut Make(&transaction))?;
+        each_table(&mut CreateTables(&transaction))?;
         transaction.commit()?;
         Ok(self.0.close()?)
     }
 }
 
 /// Puts rows into one table, as many as one transaction takes.
-struct Put<'a, 'n> {
+struct RowWriter<'a, 'n> {
     transaction: &'a WriteTransaction,
     name: &'a str,
     next: NextRow<'n>,
@@ -159,7 +160,7 @@ struct Put<'a, 'n> {
     ended: Option<bool>,
 }
 
-impl Visit for Put<'_, '_> {
+impl TableVisitor for RowWriter<'_, '_> {
     fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
         &mut self,
         table: TableDefinition<'static, K, V>,

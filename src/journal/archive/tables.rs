@@ -56,9 +56,9 @@ pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 pub(super) mod meta_row {
     /// The format version, four bytes, little-endian: readable by every version.
     pub(in super::super::super) const FORMAT: u8 = 0;
-    /// [`super::super::Meta`].
+    /// [`super::super::ArchiveMeta`].
     pub(in super::super) const META: u8 = 1;
-    /// [`super::super::Progress`].
+    /// [`super::super::ArchiveProgress`].
     pub(in super::super) const PROGRESS: u8 = 2;
 }
 

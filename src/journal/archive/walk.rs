@@ -1,13 +1,13 @@
 //! What only a check of everything reads: whole tables, and how many rows each has.
 
 use parley_protocol::entry::{Due, Published};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use redb::ReadableTableMetadata;
 
 use super::super::error::StoreError;
 use super::tables::{self as t, Waiting, unpack};
-use super::{ArchiveRead, Remembered, Rows};
+use super::{ArchiveRead, RememberedOutcome, Rows};
 
 /// How many rows the tables have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(in super::super) struct Lengths {
 pub(in super::super) struct Kept {
     pub bucket: u32,
     pub digest: [u8; 16],
-    pub remembered: Remembered,
+    pub remembered: RememberedOutcome,
 }
 
 impl ArchiveRead {
@@ -67,7 +67,10 @@ impl ArchiveRead {
     }
 
     /// The row that stands for the question of `head`; `None` if it asks none or there is no row.
-    pub(in super::super) fn standing(&self, head: &Head) -> Result<Option<Waiting>, StoreError> {
+    pub(in super::super) fn standing(
+        &self,
+        head: &ThreadSummary,
+    ) -> Result<Option<Waiting>, StoreError> {
         let Some(awaiting) = &head.awaiting else { return Ok(None) };
         let row = match &awaiting.due {
             Due::Anyone => self.board.get(head.awaiting_entry)?,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Act, Deed, Due, Entry, Published};
-use parley_protocol::head::Head;
+use parley_protocol::entry::{Act, Change, Due, Entry, Published};
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::MessageId;
 use parley_protocol::limits::KEY_HOURS_MIN;
 use parley_protocol::thread::Thread;
@@ -15,9 +15,9 @@ use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
 use super::super::error::StoreError;
-use super::rows::{Make, each_table};
+use super::rows::{CreateTables, each_table};
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
-use super::{FORMAT, Maxima, Meta, Progress, Remembered};
+use super::{ArchiveMeta, ArchiveProgress, FORMAT, HighestNumbers, RememberedOutcome};
 
 /// How long one bucket of outcomes takes new ones.
 const BUCKET_MS: u64 = 12 * 3_600_000;
@@ -28,22 +28,26 @@ pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as 
 const FORGOTTEN_MIN: usize = 64;
 
 /// Makes the tables of a new archive.
-pub(super) fn create(database: &Database, meta: &Meta) -> Result<(), StoreError> {
+pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), StoreError> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
         let mut table = transaction.open_table(t::META)?;
         table.insert(meta_row::FORMAT, FORMAT.to_le_bytes().as_slice())?;
         table.insert(meta_row::META, pack(meta).as_slice())?;
-        table.insert(meta_row::PROGRESS, pack(&Progress::default()).as_slice())?;
+        table.insert(meta_row::PROGRESS, pack(&ArchiveProgress::default()).as_slice())?;
     }
-    each_table(&mut Make(&transaction))?;
+    each_table(&mut CreateTables(&transaction))?;
     transaction.commit()?;
     Ok(())
 }
 
 /// Stores a new era and the numbers to go on from.
-pub(super) fn begin_era(database: &Database, meta: &Meta, used: Maxima) -> Result<(), StoreError> {
+pub(super) fn begin_era(
+    database: &Database,
+    meta: &ArchiveMeta,
+    used: HighestNumbers,
+) -> Result<(), StoreError> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
@@ -57,7 +61,7 @@ pub(super) fn begin_era(database: &Database, meta: &Meta, used: Maxima) -> Resul
     Ok(())
 }
 
-fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<Progress, StoreError> {
+fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<ArchiveProgress, StoreError> {
     let row = table.get(meta_row::PROGRESS)?;
     let row = row.ok_or_else(|| t::damaged("meta does not say how far it is"))?;
     unpack("meta", row.value())
@@ -65,25 +69,25 @@ fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<Progress, S
 
 /// What a slice comes to: the last of whatever it changes more than once.
 #[derive(Default)]
-struct Slice<'a> {
-    heads: BTreeMap<u64, &'a Arc<Head>>,
+struct ArchiveSlice<'a> {
+    heads: BTreeMap<u64, &'a Arc<ThreadSummary>>,
     /// In no order until they are written.
     acts: Vec<([u8; 16], &'a Committed)>,
     retracted: BTreeMap<[u8; 16], Retraction>,
     claims: BTreeMap<[u8; 16], &'a Arc<Claim>>,
     claims_made: BTreeMap<u64, u64>,
-    outcomes: BTreeMap<[u8; 20], Remembered>,
+    outcomes: BTreeMap<[u8; 20], RememberedOutcome>,
     artifacts: Vec<(u64, &'a Published)>,
 }
 
-impl<'a> Slice<'a> {
+impl<'a> ArchiveSlice<'a> {
     fn take(&mut self, committed: &'a Committed, bucket: u32) -> Result<(), StoreError> {
         match &committed.entry {
             Entry::Act(act) => self.take_act(committed, act)?,
             Entry::Artifact(published) => self.artifacts.push((committed.number, published)),
             Entry::Outcome(..) => {}
         }
-        if let Some((key, first)) = committed.entry.key().zip(Remembered::of(committed)) {
+        if let Some((key, first)) = committed.entry.key().zip(RememberedOutcome::of(committed)) {
             self.outcomes.insert(t::outcome(bucket, &key.key), first);
         }
         Ok(())
@@ -98,7 +102,7 @@ impl<'a> Slice<'a> {
         for claim in &committed.claims {
             self.claims.insert(pair(thread, claim.id.0), claim);
         }
-        if let Deed::Assert(claim) = &act.deed {
+        if let Change::Assert(claim) = &act.deed {
             self.claims_made.insert(claim.id.0, thread);
         }
         if let Some((target, retraction)) = retraction(act) {
@@ -121,16 +125,17 @@ pub(super) fn fold(
     entries: &[Arc<Committed>],
     snapshots: &[Thread],
     now: Millis,
-) -> Result<Progress, StoreError> {
+) -> Result<ArchiveProgress, StoreError> {
     let mut meta = transaction.open_table(t::META)?;
     let mut progress = progress(&meta)?;
     roll_bucket(&mut progress, now);
-    let mut slice = Slice::default();
+    let mut slice = ArchiveSlice::default();
     for committed in entries {
         if committed.number > progress.derived_upto {
             slice.take(committed, progress.bucket)?;
             progress.derived_upto = committed.number;
-            progress.maxima = progress.maxima.max(Maxima::of(committed.number, &committed.entry));
+            progress.maxima =
+                progress.maxima.max(HighestNumbers::of(committed.number, &committed.entry));
         }
     }
     slice.acts.sort_unstable_by_key(|(key, _)| *key);
@@ -146,7 +151,7 @@ pub(super) fn fold(
 
 /// Begins a new bucket of outcomes where the present one is old enough. A clock that went back
 /// makes the present one last longer, and one that leapt ages the buckets by one, no more.
-fn roll_bucket(progress: &mut Progress, now: Millis) {
+fn roll_bucket(progress: &mut ArchiveProgress, now: Millis) {
     let began = progress.bucket_began;
     if progress.bucket == 0 || now.0 >= began.0.saturating_add(BUCKET_MS) {
         progress.bucket += 1;
@@ -156,7 +161,7 @@ fn roll_bucket(progress: &mut Progress, now: Millis) {
     }
 }
 
-fn write_heads(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Result<(), StoreError> {
     let mut updated = BTreeMap::new();
     let mut board = BTreeMap::new();
     let mut directed = BTreeMap::new();
@@ -164,12 +169,13 @@ fn write_heads(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), 
         let mut heads = transaction.open_table(t::HEADS)?;
         for (thread, head) in &slice.heads {
             let old = heads.insert(thread, pack(&**head).as_slice())?;
-            let old: Option<Head> = old.map(|row| unpack("heads", row.value())).transpose()?;
+            let old: Option<ThreadSummary> =
+                old.map(|row| unpack("heads", row.value())).transpose()?;
             if let Some(old) = &old {
                 updated.insert(old.position.entry(), None);
             }
             updated.insert(head.position.entry(), Some(*thread));
-            let stands = |head: &Head| head.awaiting.as_ref().map(|_| head.awaiting_entry);
+            let stands = |head: &ThreadSummary| head.awaiting.as_ref().map(|_| head.awaiting_entry);
             if old.as_ref().and_then(stands) == stands(head) {
                 continue;
             }
@@ -217,7 +223,7 @@ fn write_heads(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), 
     Ok(())
 }
 
-fn write_acts(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Result<(), StoreError> {
     let mut table = transaction.open_table(t::ACTS)?;
     let mut bytes = Vec::new();
     for (key, committed) in &slice.acts {
@@ -235,7 +241,10 @@ fn write_acts(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), S
     Ok(())
 }
 
-fn write_claims(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+fn write_claims(
+    transaction: &WriteTransaction,
+    slice: &ArchiveSlice<'_>,
+) -> Result<(), StoreError> {
     if slice.claims.is_empty() {
         return Ok(());
     }
@@ -250,7 +259,10 @@ fn write_claims(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(),
     Ok(())
 }
 
-fn write_artifacts(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<(), StoreError> {
+fn write_artifacts(
+    transaction: &WriteTransaction,
+    slice: &ArchiveSlice<'_>,
+) -> Result<(), StoreError> {
     if slice.artifacts.is_empty() {
         return Ok(());
     }
@@ -276,19 +288,19 @@ fn write_artifacts(transaction: &WriteTransaction, slice: &Slice<'_>) -> Result<
 /// The artifacts that an artifact objects to, if it is an `OBJECTION` (artifacts.md §2).
 pub(in super::super) fn objections(published: &Published) -> Vec<[u8; 32]> {
     #[derive(serde::Deserialize)]
-    struct Reference {
+    struct ObjectionReference {
         artifact_id: String,
         relation: Option<String>,
     }
     #[derive(serde::Deserialize)]
-    struct References {
-        references: Vec<Reference>,
+    struct ObjectionReferences {
+        references: Vec<ObjectionReference>,
     }
     if &*published.kind != "OBJECTION" {
         return Vec::new();
     }
     // What was published is valid, so this cannot fail; if it does, it objects to all it names.
-    let Ok(read) = serde_json::from_slice::<References>(&published.bytes) else {
+    let Ok(read) = serde_json::from_slice::<ObjectionReferences>(&published.bytes) else {
         return published.references.clone();
     };
     let objects = |id: &&[u8; 32]| {
@@ -302,7 +314,7 @@ pub(in super::super) fn objections(published: &Published) -> Vec<[u8; 32]> {
 
 fn write_outcomes(
     transaction: &WriteTransaction,
-    slice: &Slice<'_>,
+    slice: &ArchiveSlice<'_>,
     bucket: u32,
     entries: usize,
 ) -> Result<(), StoreError> {
@@ -333,7 +345,7 @@ fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Resu
         let Some(row) = heads.get(head.id.0)? else {
             continue;
         };
-        let stored: Head = unpack("heads", row.value())?;
+        let stored: ThreadSummary = unpack("heads", row.value())?;
         if stored == *head {
             table.insert(head.id.0, pack(snapshot).as_slice())?;
         }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use parley_protocol::entry::Position;
 use parley_protocol::time::Millis;
 
-use super::frames::Writer;
+use super::frames::FrameWriter;
 use super::{head, section};
 use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveRead, RawRows};
 use crate::journal::calm::calmly;
 use crate::journal::error::StoreError;
-use crate::journal::log::{Hold, LOG_FORMAT};
+use crate::journal::log::{LOG_FORMAT, RetentionGuard};
 use crate::journal::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.
@@ -23,19 +23,19 @@ const ENTRIES_BYTES: usize = 256 << 10;
 /// It is of one moment: one state of the archive, the log up to the last entry that was shown with
 /// it, and the tokens a moment later, so that nobody speaks in it who is not known to it. It pins
 /// that state of the archive until its tables are read, and keeps the log from being dropped.
-pub struct Copying {
-    writer: Writer,
+pub struct BackupCopy {
+    writer: FrameWriter,
     cursor: String,
     last: u64,
     taken_at: Millis,
-    stage: Stage,
+    stage: CopyStage,
     archive: Option<Arc<ArchiveRead>>,
-    hold: Hold,
+    hold: RetentionGuard,
     tokens: RawRows,
 }
 
 /// What comes next.
-enum Stage {
+enum CopyStage {
     Head,
     /// The tables still to come, the last one first, and the rows of the one under way.
     Archive(Vec<String>, Option<(String, RawRows)>),
@@ -46,7 +46,7 @@ enum Stage {
     Ended,
 }
 
-impl Copying {
+impl BackupCopy {
     /// Begins a copy of what is committed now.
     pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
         // Before the view: what follows the view's archive in the log must not be dropped.
@@ -56,11 +56,11 @@ impl Copying {
             (view.archive(), view.position())
         };
         Self {
-            writer: Writer::default(),
+            writer: FrameWriter::default(),
             cursor: journal.cursors.text(position),
             last: position.entry(),
             taken_at: now,
-            stage: Stage::Head,
+            stage: CopyStage::Head,
             archive: Some(archive),
             hold,
             tokens: Box::new(tokens.rows().map(|row| {
@@ -88,13 +88,15 @@ impl Copying {
     pub fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         calmly("the store", || {
             loop {
-                let (piece, next) = match std::mem::replace(&mut self.stage, Stage::Ended) {
-                    Stage::Head => self.head()?,
-                    Stage::Archive(tables, table) => self.table(tables, table)?,
-                    Stage::Log(after) => self.log(after)?,
-                    Stage::Tokens => self.tokens()?,
-                    Stage::End => (Some(std::mem::take(&mut self.writer).end()), Stage::Ended),
-                    Stage::Ended => return Ok(None),
+                let (piece, next) = match std::mem::replace(&mut self.stage, CopyStage::Ended) {
+                    CopyStage::Head => self.head()?,
+                    CopyStage::Archive(tables, table) => self.table(tables, table)?,
+                    CopyStage::Log(after) => self.log(after)?,
+                    CopyStage::Tokens => self.tokens()?,
+                    CopyStage::End => {
+                        (Some(std::mem::take(&mut self.writer).end()), CopyStage::Ended)
+                    }
+                    CopyStage::Ended => return Ok(None),
                 };
                 self.stage = next;
                 if piece.is_some() {
@@ -104,7 +106,7 @@ impl Copying {
         })
     }
 
-    fn head(&mut self) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+    fn head(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
         let number = |number: u32| number.to_le_bytes().to_vec();
         let mut rows = [
             (head::ARCHIVE_FORMAT, number(archive::FORMAT)),
@@ -120,15 +122,15 @@ impl Copying {
         bytes.extend(rows.unwrap_or_default());
         let mut tables = ArchiveRead::tables();
         tables.reverse();
-        Ok((Some(bytes), Stage::Archive(tables, None)))
+        Ok((Some(bytes), CopyStage::Archive(tables, None)))
     }
 
     fn table(
         &mut self,
         mut tables: Vec<String>,
         table: Option<(String, RawRows)>,
-    ) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
-        let Some(archive) = &self.archive else { return Ok((None, Stage::Log(0))) };
+    ) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+        let Some(archive) = &self.archive else { return Ok((None, CopyStage::Log(0))) };
         let (name, mut rows) = match table {
             Some(table) => table,
             None => match tables.pop() {
@@ -140,16 +142,16 @@ impl Copying {
                     // Its pages are free again from here on.
                     self.archive = None;
                     let after = self.hold.first().saturating_sub(1).min(self.last);
-                    return Ok((None, Stage::Log(after)));
+                    return Ok((None, CopyStage::Log(after)));
                 }
             },
         };
         let piece = self.writer.rows(&name, &mut || rows.next().transpose())?;
         let table = piece.is_some().then_some((name, rows));
-        Ok((piece, Stage::Archive(tables, table)))
+        Ok((piece, CopyStage::Archive(tables, table)))
     }
 
-    fn log(&mut self, after: u64) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+    fn log(&mut self, after: u64) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
         let held = self.hold.log().scan(after, self.last, |raw| {
             entries.push((raw.number, raw.bytes.to_vec()));
@@ -159,7 +161,7 @@ impl Copying {
         })?;
         if entries.is_empty() {
             if held || after >= self.last {
-                return Ok((None, Stage::Tokens));
+                return Ok((None, CopyStage::Tokens));
             }
             return Err(StoreError::damaged("the log", "it does not hold what it should"));
         }
@@ -171,13 +173,13 @@ impl Copying {
             given = next.as_ref().map_or(given, |(number, _)| u64::from_le_bytes(*number));
             Ok(next)
         })?;
-        Ok((piece, Stage::Log(given)))
+        Ok((piece, CopyStage::Log(given)))
     }
 
-    fn tokens(&mut self) -> Result<(Option<Vec<u8>>, Stage), StoreError> {
+    fn tokens(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
         let tokens = &mut self.tokens;
         let piece = self.writer.rows(section::TOKENS, &mut || tokens.next().transpose())?;
-        let next = if piece.is_some() { Stage::Tokens } else { Stage::End };
+        let next = if piece.is_some() { CopyStage::Tokens } else { CopyStage::End };
         Ok((piece, next))
     }
 }

@@ -30,9 +30,9 @@ const END: u8 = 2;
 
 /// Writes the form, a frame at a time.
 #[derive(Debug, Default)]
-pub struct Writer(Sha256);
+pub struct FrameWriter(Sha256);
 
-impl Writer {
+impl FrameWriter {
     /// What a copy begins with.
     pub fn begin(&mut self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
@@ -93,7 +93,7 @@ impl Writer {
 }
 
 /// Reads the form, row by row, and hashes what it reads.
-pub struct Reader {
+pub struct FrameReader {
     /// Whose name errors carry.
     name: String,
     file: BufReader<Box<dyn Read + Send>>,
@@ -105,7 +105,7 @@ pub struct Reader {
     ended: bool,
 }
 
-impl Reader {
+impl FrameReader {
     /// Begins to read the copy at `path`.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Reader {
     /// Begins to read a copy that comes from anywhere; `name` is its name in errors.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// As [`FrameReader::open`].
     pub fn of(name: String, file: Box<dyn Read + Send>) -> Result<Self, StoreError> {
         let mut reader = Self {
             name,
@@ -222,7 +222,7 @@ impl Reader {
     /// The next row, if it belongs to `section`.
     ///
     /// # Errors
-    /// As [`Reader::section`].
+    /// As [`FrameReader::section`].
     pub fn row_of(&mut self, section: &str) -> Result<Option<RawRow>, StoreError> {
         if self.section()? != Some(section) {
             return Ok(None);
@@ -248,7 +248,7 @@ impl Reader {
 /// # Errors
 /// [`StoreError::BadCopy`], [`StoreError::NewerFormat`], or what the disk says.
 pub fn verify(path: &Path) -> Result<String, StoreError> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = FrameReader::open(path)?;
     let mut cursor = None;
     while let Some((name, value)) = reader.row_of(super::section::HEAD)? {
         if name == super::head::CURSOR {
@@ -266,9 +266,9 @@ mod tests {
     use super::*;
     use crate::clock::entropy;
 
-    struct Scrap(std::path::PathBuf);
+    struct ScratchFile(std::path::PathBuf);
 
-    impl Scrap {
+    impl ScratchFile {
         fn new(bytes: &[u8]) -> Self {
             let name = format!("parley-frames-{:016x}", u64::from_le_bytes(entropy()));
             let path = std::env::temp_dir().join(name);
@@ -277,14 +277,14 @@ mod tests {
         }
     }
 
-    impl Drop for Scrap {
+    impl Drop for ScratchFile {
         fn drop(&mut self) {
             let _ = std::fs::remove_file(&self.0);
         }
     }
 
     fn written() -> Vec<u8> {
-        let mut writer = Writer::default();
+        let mut writer = FrameWriter::default();
         let mut bytes = writer.begin();
         let mut cursor = Some((super::super::head::CURSOR, b"31.1.tag".to_vec()));
         bytes.extend(writer.rows("head", &mut || Ok(cursor.take())).unwrap().unwrap());
@@ -298,9 +298,9 @@ mod tests {
     /// Goal: what was written is read. Method: two sections, read row by row.
     #[test]
     fn there_and_back() {
-        let scrap = Scrap::new(&written());
+        let scrap = ScratchFile::new(&written());
         assert_eq!(verify(&scrap.0).unwrap(), "31.1.tag");
-        let mut reader = Reader::open(&scrap.0).unwrap();
+        let mut reader = FrameReader::open(&scrap.0).unwrap();
         assert!(reader.row_of("rows").unwrap().is_none());
         assert!(reader.row_of("head").unwrap().is_some());
         assert!(reader.row_of("head").unwrap().is_none());
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn altered() {
         let whole = written();
-        let refused = |bytes: &[u8]| verify(&Scrap::new(bytes).0).is_err();
+        let refused = |bytes: &[u8]| verify(&ScratchFile::new(bytes).0).is_err();
         for bit in 0..whole.len() * 8 {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);

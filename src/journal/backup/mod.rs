@@ -5,7 +5,7 @@ mod copy;
 pub(super) mod frames;
 mod restore;
 
-pub use copy::Copying;
+pub use copy::BackupCopy;
 pub use frames::verify;
 pub use restore::{Restored, restore};
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use parley_protocol::entry::Entry;
 use parley_protocol::time::Millis;
 
-use super::frames::{Reader, verify};
+use super::frames::{FrameReader, verify};
 use super::{head, section};
 use crate::clock::Clock;
-use crate::journal::archive::{self, Archive, Maxima, Refill};
+use crate::journal::archive::{self, Archive, HighestNumbers, Refill};
 use crate::journal::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
 use crate::journal::error::StoreError;
 use crate::journal::log::{self, LOG_FORMAT};
-use crate::journal::options::Options;
+use crate::journal::options::JournalOptions;
 use crate::journal::recovery::ARCHIVE_NAME;
 use crate::journal::tokens::{self, Tokens};
 
@@ -44,7 +44,7 @@ pub struct Restored {
 pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
     refuse_used(folder)?;
     verify(file)?;
-    let mut site = Site::take(folder)?;
+    let mut site = RestoreTarget::take(folder)?;
     let restored = fill(file, &mut site, clock)?;
     site.keep()?;
     Ok(restored)
@@ -67,14 +67,14 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// The folder while it is being filled.
-struct Site {
+struct RestoreTarget {
     disk: Arc<FolderDisk>,
     /// The folders made for it, the outermost first.
     made: Vec<PathBuf>,
     is_kept: bool,
 }
 
-impl Site {
+impl RestoreTarget {
     fn take(folder: &Path) -> Result<Self, StoreError> {
         let absent = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let mut made: Vec<_> = folder.ancestors().take_while(absent).map(Path::to_owned).collect();
@@ -110,7 +110,7 @@ impl Site {
     }
 }
 
-impl Drop for Site {
+impl Drop for RestoreTarget {
     fn drop(&mut self) {
         if self.is_kept {
             return;
@@ -132,10 +132,14 @@ fn remove(made: &[PathBuf]) {
     }
 }
 
-fn fill(file: &Path, site: &mut Site, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
+fn fill(
+    file: &Path,
+    site: &mut RestoreTarget,
+    clock: &Arc<dyn Clock>,
+) -> Result<Restored, StoreError> {
     let disk: Arc<dyn Disk> = Arc::clone(&site.disk) as _;
-    let mut copy = Reader::open(file)?;
-    let stated = Stated::read(&mut copy)?;
+    let mut copy = FrameReader::open(file)?;
+    let stated = StatedTotals::read(&mut copy)?;
     disk::make(&*disk, ARCHIVE_NAME, |file| fill_archive(file, &mut copy))?;
     let (last, used) = fill_log(&*disk, &mut copy)?;
     if last != stated.last {
@@ -160,7 +164,10 @@ fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
     Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, CACHE_BYTES)
 }
 
-fn fill_archive(file: Box<dyn redb::StorageBackend>, copy: &mut Reader) -> Result<(), StoreError> {
+fn fill_archive(
+    file: Box<dyn redb::StorageBackend>,
+    copy: &mut FrameReader,
+) -> Result<(), StoreError> {
     let refill = Refill::begin(file)?;
     while let Some(section) = copy.section()?
         && section.starts_with(section::ARCHIVE)
@@ -172,31 +179,31 @@ fn fill_archive(file: Box<dyn redb::StorageBackend>, copy: &mut Reader) -> Resul
 }
 
 /// Fills the log; gives its last number and the highest numbers that its entries use.
-fn fill_log(disk: &dyn Disk, copy: &mut Reader) -> Result<(u64, Maxima), StoreError> {
+fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumbers), StoreError> {
     let derived_upto = open_archive(disk)?.read()?.upto();
-    let mut used = Maxima::default();
-    let segment_bytes = Options::default().segment_bytes;
+    let mut used = HighestNumbers::default();
+    let segment_bytes = JournalOptions::default().segment_bytes;
     let last = log::refill(disk, segment_bytes, derived_upto, &mut || {
         let row = copy.row_of(section::LOG)?;
         if let Some((_, entry)) = &row {
             let entry = Entry::decode(entry);
             let entry = entry.ok_or_else(|| copy.bad("an entry of it cannot be read"))?;
-            used = used.max(Maxima::of(0, &entry));
+            used = used.max(HighestNumbers::of(0, &entry));
         }
         Ok(row)
     })?;
-    Ok((last, Maxima { entry: last, ..used }))
+    Ok((last, HighestNumbers { entry: last, ..used }))
 }
 
 /// What the copy says of itself.
-struct Stated {
+struct StatedTotals {
     cursor: String,
     last: u64,
     taken_at: Millis,
 }
 
-impl Stated {
-    fn read(copy: &mut Reader) -> Result<Self, StoreError> {
+impl StatedTotals {
+    fn read(copy: &mut FrameReader) -> Result<Self, StoreError> {
         let mut stated = Self { cursor: String::new(), last: 0, taken_at: Millis(0) };
         while let Some((name, value)) = copy.row_of(section::HEAD)? {
             let known = match &*name {

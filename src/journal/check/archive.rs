@@ -2,19 +2,19 @@
 
 use parley_protocol::entry::Position;
 
-use super::log::Logged;
-use super::{Report, artifacts, threads};
-use crate::journal::archive::{ArchiveRead, First, Lengths, Maxima, Meta};
+use super::log::LogCoverage;
+use super::{CheckReport, artifacts, threads};
+use crate::journal::archive::{ArchiveMeta, ArchiveRead, FirstOutcome, HighestNumbers, Lengths};
 use crate::journal::error::StoreError;
 use crate::journal::recovery::ARCHIVE_NAME as FILE;
 
 /// What a walk over the acts and artifacts has seen, to be compared with what there is.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenRows {
     /// Rows that the tables should have.
     pub rows: Lengths,
     /// The highest numbers.
-    pub maxima: Maxima,
+    pub maxima: HighestNumbers,
     /// Acts that the log should hold too.
     pub logged_acts: u64,
     /// Artifacts that it should.
@@ -22,13 +22,13 @@ pub(super) struct Seen {
 }
 
 pub(super) fn check(
-    meta: &Meta,
+    meta: &ArchiveMeta,
     archive: &ArchiveRead,
-    logged: &Logged,
-    report: &mut Report,
+    logged: &LogCoverage,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     check_meta(meta, archive, report);
-    let mut seen = Seen::default();
+    let mut seen = SeenRows::default();
     let logged_from = logged.first.unwrap_or(u64::MAX);
     threads::check(archive, logged_from, &mut seen, report)?;
     artifacts::check(archive, logged_from, &mut seen, report)?;
@@ -52,7 +52,7 @@ pub(super) fn check(
     Ok(())
 }
 
-fn check_meta(meta: &Meta, archive: &ArchiveRead, report: &mut Report) {
+fn check_meta(meta: &ArchiveMeta, archive: &ArchiveRead, report: &mut CheckReport) {
     let rising = meta.past.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
     let past = meta.past.last().is_none_or(|(era, _)| *era < meta.era);
     if !rising || !past || meta.era == 0 {
@@ -67,14 +67,14 @@ fn check_meta(meta: &Meta, archive: &ArchiveRead, report: &mut Report) {
     }
 }
 
-fn check_outcomes(archive: &ArchiveRead, report: &mut Report) -> Result<(), StoreError> {
+fn check_outcomes(archive: &ArchiveRead, report: &mut CheckReport) -> Result<(), StoreError> {
     for kept in archive.outcomes()? {
         let kept = kept?;
         report.counts.outcomes += 1;
         let act = match &kept.remembered.outcome {
-            First::Act { thread, entry } => Some((*thread, *entry)),
-            First::Claim { entry, claim } => Some((claim.thread, *entry)),
-            First::Published(_) | First::Other(_) => None,
+            FirstOutcome::Act { thread, entry } => Some((*thread, *entry)),
+            FirstOutcome::Claim { entry, claim } => Some((claim.thread, *entry)),
+            FirstOutcome::Published(_) | FirstOutcome::Other(_) => None,
         };
         let mut good = kept.bucket <= archive.progress().bucket;
         if let Some((thread, entry)) = act {

@@ -3,8 +3,8 @@
 use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::entry::Published;
 
-use super::Report;
-use super::archive::Seen;
+use super::CheckReport;
+use super::archive::SeenRows;
 use crate::journal::archive::{ArchiveRead, objections};
 use crate::journal::error::StoreError;
 use crate::journal::recovery::ARCHIVE_NAME as FILE;
@@ -13,8 +13,8 @@ use crate::journal::recovery::ARCHIVE_NAME as FILE;
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
-    seen: &mut Seen,
-    report: &mut Report,
+    seen: &mut SeenRows,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     for row in archive.artifacts(0)? {
         seen.rows.artifacts += 1;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use parley_protocol::entry::Entry;
 
-use super::Report;
+use super::CheckReport;
 use crate::journal::archive::ArchiveRead;
 use crate::journal::error::StoreError;
 use crate::journal::log::Log;
@@ -13,7 +13,7 @@ const FILE: &str = "the log";
 
 /// What the log holds of what is folded.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Logged {
+pub(super) struct LogCoverage {
     /// The first entry; `None` if it holds none.
     pub first: Option<u64>,
     /// Acts.
@@ -26,10 +26,10 @@ pub(super) struct Logged {
 pub(super) fn check(
     log: &Log,
     archive: &ArchiveRead,
-    report: &mut Report,
-) -> Result<Logged, StoreError> {
+    report: &mut CheckReport,
+) -> Result<LogCoverage, StoreError> {
     let (upto, after) = (archive.upto(), log.oldest().saturating_sub(1));
-    let mut logged = Logged::default();
+    let mut logged = LogCoverage::default();
     let mut before = None;
     log.scan(after, log.shown(), |raw| {
         let number = raw.number;

@@ -17,12 +17,12 @@ use super::calm::calmly;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::log::parse_name;
-use super::migration::Kind;
-use super::options::Options;
+use super::migration::FileKind;
+use super::options::JournalOptions;
 use super::recovery::ARCHIVE_NAME;
-use super::still::{ReadFolder, StillDisk};
+use super::still::{ReadOnlyDisk, ReadOnlyFolder};
 use super::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
-use super::{Journal, Opened};
+use super::{Journal, OpenedJournal};
 use crate::clock::Clock;
 
 /// Findings that are told; more are counted.
@@ -39,7 +39,7 @@ pub struct Finding {
 
 /// The formats that the files state; `None` where there is no such file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Formats {
+pub struct StoreFormats {
     /// Of the archive.
     pub archive: Option<u32>,
     /// Of the log's segments, the lowest.
@@ -50,7 +50,7 @@ pub struct Formats {
 
 /// How much there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StoreCounts {
     /// The number of the last entry.
     pub last_entry: u64,
     /// Entries that the log holds.
@@ -71,24 +71,24 @@ pub struct Counts {
 
 /// What a check came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct CheckReport {
     /// The files looked at.
     pub files: Vec<String>,
     /// Their formats.
-    pub formats: Formats,
+    pub formats: StoreFormats,
     /// The instance's identifier, if the archive could be read.
     pub instance: Option<[u8; 16]>,
     /// The era.
     pub era: u64,
     /// How much there is.
-    pub counts: Counts,
+    pub counts: StoreCounts,
     /// What is wrong, the first of it.
     pub findings: Vec<Finding>,
     /// How much more is wrong.
     pub more: u64,
 }
 
-impl Report {
+impl CheckReport {
     /// Whether nothing is wrong.
     pub fn is_good(&self) -> bool {
         self.findings.is_empty()
@@ -123,23 +123,23 @@ impl Report {
 /// # Errors
 /// If there is none to be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
 /// [`StoreError::Unfinished`], [`StoreError::Io`]. What is wrong with it is no error.
-pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<Report, StoreError> {
-    let below = Arc::new(ReadFolder::open(folder)?);
-    check_disk(StillDisk::over(below, folder)?, clock)
+pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+    let below = Arc::new(ReadOnlyFolder::open(folder)?);
+    check_disk(ReadOnlyDisk::over(below, folder)?, clock)
 }
 
 /// Checks the store on a disk.
 ///
 /// # Errors
 /// As [`check`].
-pub fn check_disk(disk: StillDisk, clock: Arc<dyn Clock>) -> Result<Report, StoreError> {
+pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
     let disk = Arc::new(disk);
     let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
     names.sort();
-    let mut report = Report::default();
+    let mut report = CheckReport::default();
     let last_segment = names.iter().rfind(|name| parse_name(name).is_some()).cloned();
     for name in &names {
-        let Some(kind) = Kind::of(name) else { continue };
+        let Some(kind) = FileKind::of(name) else { continue };
         let is_last = Some(name) == last_segment.as_ref();
         report.part(name, |report| pages::check(&disk, name, kind, is_last, report));
         report.files.push(name.clone());
@@ -157,10 +157,10 @@ pub fn check_disk(disk: StillDisk, clock: Arc<dyn Clock>) -> Result<Report, Stor
 }
 
 fn tokens(
-    disk: &Arc<StillDisk>,
+    disk: &Arc<ReadOnlyDisk>,
     names: &[String],
     clock: &Arc<dyn Clock>,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     let tokens = Tokens::open(Arc::clone(disk) as _, "", Arc::clone(clock))?;
     report.counts.tokens = tokens.rows().count() as u64;
@@ -178,7 +178,7 @@ fn tokens(
 }
 
 /// What `admin.token` holds, or its beginning: a secret is short.
-fn secret(disk: &StillDisk) -> std::io::Result<String> {
+fn secret(disk: &ReadOnlyDisk) -> std::io::Result<String> {
     const BYTES_MAX: u64 = 4_096;
     let file = disk.open(ADMIN_TOKEN_NAME)?;
     let mut bytes = vec![0; file.len()?.min(BYTES_MAX) as usize];
@@ -188,17 +188,18 @@ fn secret(disk: &StillDisk) -> std::io::Result<String> {
 
 /// Opens the store as a start does, and walks it.
 fn store(
-    disk: &Arc<StillDisk>,
+    disk: &Arc<ReadOnlyDisk>,
     clock: &Arc<dyn Clock>,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
-    let opened = Journal::open(Options::default(), Arc::clone(disk) as _, Arc::clone(clock))?;
-    let Opened { journal, meta, .. } = &opened;
+    let opened =
+        Journal::open(JournalOptions::default(), Arc::clone(disk) as _, Arc::clone(clock))?;
+    let OpenedJournal { journal, meta, .. } = &opened;
     report.instance = Some(meta.instance);
     report.era = meta.era;
     report.counts.last_entry = journal.committed();
     let archive = journal.view().archive();
-    let mut logged = log::Logged::default();
+    let mut logged = log::LogCoverage::default();
     report.part("the log", |report| {
         logged = log::check(journal.log(), &archive, report)?;
         Ok(())

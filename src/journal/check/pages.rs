@@ -2,12 +2,12 @@
 
 use redb::{Builder, Database, StorageBackend};
 
-use super::Report;
+use super::CheckReport;
 use crate::journal::calm::open_database;
-use crate::journal::disk::{Boxed, Disk};
+use crate::journal::disk::{BoxedFile, Disk};
 use crate::journal::error::StoreError;
-use crate::journal::migration::Kind;
-use crate::journal::still::StillDisk;
+use crate::journal::migration::FileKind;
+use crate::journal::still::ReadOnlyDisk;
 
 /// Bytes of page cache.
 const CACHE_BYTES: usize = 16 << 20;
@@ -18,24 +18,24 @@ const CACHE_BYTES: usize = 16 << 20;
 /// # Errors
 /// What is wrong with it.
 pub(super) fn check(
-    disk: &StillDisk,
+    disk: &ReadOnlyDisk,
     name: &str,
-    kind: Kind,
+    kind: FileKind,
     is_last: bool,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
-    let header = Header::read(name, &*file)?;
+    let header = DatabaseHeader::read(name, &*file)?;
     // Read only by whoever makes tokens, a file of them that goes back one commit would show no
     // gap: a token revoked would be good again.
-    if kind == Kind::Tokens && header.is_older() {
+    if kind == FileKind::Tokens && header.is_older() {
         report.find(name, "another commit than the last one is taken for the last one");
     }
     let database = match header.strictly(name, file) {
         Ok(database) => database,
         // A power cut may tear the last commit of a segment that was being written, which nobody
         // was told of. A later segment that follows without a gap proves that nothing is missing.
-        Err(_) if kind == Kind::Log && !is_last && !is_closed(disk, name)? => {
+        Err(_) if kind == FileKind::Log && !is_last && !is_closed(disk, name)? => {
             let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
             verified(name, file)?
         }
@@ -46,17 +46,17 @@ pub(super) fn check(
 
 fn check_format(
     name: &str,
-    kind: Kind,
+    kind: FileKind,
     database: &Database,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     match kind.stated(database)? {
         Some(format) if format == kind.known() => {
             let formats = &mut report.formats;
             match kind {
-                Kind::Archive => formats.archive = Some(format),
-                Kind::Log => formats.log = Some(format),
-                Kind::Tokens => formats.tokens = Some(format),
+                FileKind::Archive => formats.archive = Some(format),
+                FileKind::Log => formats.log = Some(format),
+                FileKind::Tokens => formats.tokens = Some(format),
             }
         }
         Some(found) if found > kind.known() => {
@@ -74,9 +74,9 @@ fn check_format(
 
 /// The first bytes of a database, in the form that redb documents: which of its two commits is
 /// the last one.
-struct Header([u8; Self::BYTES]);
+struct DatabaseHeader([u8; Self::BYTES]);
 
-impl Header {
+impl DatabaseHeader {
     const BYTES: usize = 320;
     /// Flags: which slot is the last commit, and whether that one is whole for certain.
     const FLAGS: usize = 9;
@@ -119,15 +119,15 @@ impl Header {
 fn verified(name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
-    open_database(name, &builder, Boxed(file))
+    open_database(name, &builder, BoxedFile(file))
 }
 
 /// Whether the file was closed in good order.
-fn is_closed(disk: &StillDisk, name: &str) -> Result<bool, StoreError> {
+fn is_closed(disk: &ReadOnlyDisk, name: &str) -> Result<bool, StoreError> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
-    match open_database(name, &builder, Boxed(file)) {
+    match open_database(name, &builder, BoxedFile(file)) {
         Ok(_) => Ok(true),
         Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
             Ok(false)

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use parley_protocol::entry::Due;
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::thread::Thread;
 
-use super::Report;
-use super::archive::Seen;
-use crate::journal::archive::{ArchiveRead, Maxima, Retraction, retraction};
+use super::CheckReport;
+use super::archive::SeenRows;
+use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retraction};
 use crate::journal::error::StoreError;
 use crate::journal::recovery::ARCHIVE_NAME as FILE;
 use crate::journal::view::next;
 
 /// What the acts of a thread make.
-struct Made {
+struct RebuiltThread {
     thread: Option<Thread>,
     retractions: BTreeMap<MessageId, Retraction>,
     /// Whether the thread was once as its snapshot is; `None` if it has none.
@@ -26,8 +26,8 @@ struct Made {
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
-    seen: &mut Seen,
-    report: &mut Report,
+    seen: &mut SeenRows,
+    report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     for row in archive.heads(0, false)? {
         let (thread, head) = row?;
@@ -57,10 +57,10 @@ fn make(
     archive: &ArchiveRead,
     id: ThreadId,
     logged_from: u64,
-    seen: &mut Seen,
-) -> Result<Made, StoreError> {
+    seen: &mut SeenRows,
+) -> Result<RebuiltThread, StoreError> {
     let snapshot = archive.snapshot(id)?;
-    let mut made = Made {
+    let mut made = RebuiltThread {
         thread: None,
         retractions: BTreeMap::new(),
         was_snapshot: snapshot.as_ref().map(|_| false),
@@ -70,7 +70,7 @@ fn make(
         let (entry, act) = row?;
         seen.rows.acts += 1;
         seen.logged_acts += u64::from(entry >= logged_from);
-        seen.maxima = seen.maxima.max(Maxima::of_act(entry, &act));
+        seen.maxima = seen.maxima.max(HighestNumbers::of_act(entry, &act));
         is_whole &= act.thread == id && entry <= archive.upto();
         if !is_whole {
             made.thread = None;
@@ -91,9 +91,9 @@ fn make(
 /// What is wrong with what is stored of a thread, if anything is.
 fn compare(
     archive: &ArchiveRead,
-    head: &Head,
-    made: &Made,
-    seen: &mut Seen,
+    head: &ThreadSummary,
+    made: &RebuiltThread,
+    seen: &mut SeenRows,
 ) -> Result<Option<&'static str>, StoreError> {
     let Some(thread) = &made.thread else { return Ok(Some("lacks an act")) };
     if thread.head() != head {
@@ -123,7 +123,11 @@ fn compare(
 }
 
 /// Whether the question of `head` is not listed as it stands.
-fn standing(archive: &ArchiveRead, head: &Head, seen: &mut Seen) -> Result<bool, StoreError> {
+fn standing(
+    archive: &ArchiveRead,
+    head: &ThreadSummary,
+    seen: &mut SeenRows,
+) -> Result<bool, StoreError> {
     let Some(awaiting) = &head.awaiting else { return Ok(false) };
     seen.rows.waiting += 1;
     let participant = match &awaiting.due {

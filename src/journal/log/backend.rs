@@ -9,9 +9,9 @@ use redb::StorageBackend;
 
 /// Blown by the first error of a file, by hand too: from then on nothing is written to it.
 #[derive(Clone, Debug, Default)]
-pub struct Fuse(Arc<AtomicBool>);
+pub struct ErrorLatch(Arc<AtomicBool>);
 
-impl Fuse {
+impl ErrorLatch {
     /// Lets nothing through any more.
     pub fn blow(&self) {
         self.0.store(true, Ordering::Release);
@@ -37,22 +37,22 @@ impl Fuse {
     }
 }
 
-/// A file behind a [`Fuse`]: after an error nobody knows what reached the disk, and neither a late
+/// A file behind a [`ErrorLatch`]: after an error nobody knows what reached the disk, and neither a late
 /// write nor the orderly end of the database may build on it.
 #[derive(Debug)]
-pub struct Fused {
+pub struct LatchedFile {
     inner: Box<dyn StorageBackend>,
-    fuse: Fuse,
+    fuse: ErrorLatch,
 }
 
-impl Fused {
+impl LatchedFile {
     /// `inner` behind `fuse`.
-    pub fn new(inner: Box<dyn StorageBackend>, fuse: Fuse) -> Self {
+    pub fn new(inner: Box<dyn StorageBackend>, fuse: ErrorLatch) -> Self {
         Self { inner, fuse }
     }
 }
 
-impl StorageBackend for Fused {
+impl StorageBackend for LatchedFile {
     fn len(&self) -> io::Result<u64> {
         self.inner.len()
     }
@@ -88,11 +88,11 @@ const PAGE: u64 = 4_096;
 #[derive(Debug)]
 pub struct Overlay {
     inner: Box<dyn StorageBackend>,
-    state: Mutex<Laid>,
+    state: Mutex<OverlayState>,
 }
 
 #[derive(Debug)]
-struct Laid {
+struct OverlayState {
     len: u64,
     /// What of the file below shows through.
     below: u64,
@@ -103,11 +103,11 @@ impl Overlay {
     /// Lays a memory over `inner`.
     pub fn new(inner: Box<dyn StorageBackend>) -> io::Result<Self> {
         let len = inner.len()?;
-        let state = Mutex::new(Laid { len, below: len, pages: BTreeMap::new() });
+        let state = Mutex::new(OverlayState { len, below: len, pages: BTreeMap::new() });
         Ok(Self { inner, state })
     }
 
-    fn state(&self) -> MutexGuard<'_, Laid> {
+    fn state(&self) -> MutexGuard<'_, OverlayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

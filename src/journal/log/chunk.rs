@@ -72,7 +72,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// One entry as it lies in a row.
 #[derive(Clone, Copy, Debug)]
-pub struct Raw<'a> {
+pub struct RawEntry<'a> {
     /// The number of the entry before it, 0 if there is none.
     pub previous: u64,
     /// Its number.
@@ -104,21 +104,21 @@ impl<'a> ChunkReader<'a> {
         self.whole
     }
 
-    fn read(&mut self) -> Option<Raw<'a>> {
+    fn read(&mut self) -> Option<RawEntry<'a>> {
         let number = u64_at(self.rest, 0)?;
         let len = u32::from_le_bytes(self.rest.get(8..PREFIX)?.try_into().ok()?) as usize;
         let bytes = self.rest.get(PREFIX..PREFIX + len)?;
         self.rest = &self.rest[PREFIX + len..];
-        let raw = Raw { previous: self.previous, number, bytes };
+        let raw = RawEntry { previous: self.previous, number, bytes };
         self.previous = number;
         (number > raw.previous).then_some(raw)
     }
 }
 
 impl<'a> Iterator for ChunkReader<'a> {
-    type Item = Raw<'a>;
+    type Item = RawEntry<'a>;
 
-    fn next(&mut self) -> Option<Raw<'a>> {
+    fn next(&mut self) -> Option<RawEntry<'a>> {
         if self.rest.is_empty() || !self.whole {
             return None;
         }

@@ -7,23 +7,23 @@ use super::Log;
 /// As long as it lives, nothing that the log held when it was taken is dropped: the disk fills up
 /// by what is said meanwhile and no more.
 #[derive(Debug)]
-pub struct Hold {
+pub struct RetentionGuard {
     log: Arc<Log>,
     first: u64,
 }
 
 impl Log {
     /// Holds all that is held now.
-    pub fn hold(self: &Arc<Self>) -> Hold {
+    pub fn hold(self: &Arc<Self>) -> RetentionGuard {
         let mut segments = self.segments();
         let first = segments.by_first.first_key_value().map_or(u64::MAX, |(first, _)| *first);
         *segments.holds.entry(first).or_default() += 1;
         drop(segments);
-        Hold { log: Arc::clone(self), first }
+        RetentionGuard { log: Arc::clone(self), first }
     }
 }
 
-impl Hold {
+impl RetentionGuard {
     /// The lowest number that is held.
     pub fn first(&self) -> u64 {
         self.first
@@ -35,7 +35,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for RetentionGuard {
     fn drop(&mut self) {
         let mut segments = self.log.segments();
         if let Some(count) = segments.holds.get_mut(&self.first) {

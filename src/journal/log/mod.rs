@@ -25,8 +25,8 @@ use super::error::StoreError;
 use super::options::SEALED_OPEN_MAX;
 use segment::Segment;
 
-pub use chunk::Raw;
-pub use hold::Hold;
+pub use chunk::RawEntry;
+pub use hold::RetentionGuard;
 pub(super) use refill::refill;
 pub(super) use segment::META;
 pub use segment::{LOG_FORMAT, name, parse_name};
@@ -34,7 +34,7 @@ pub use writing::{LogWriter, begin, open};
 
 /// Entries read from the log.
 #[derive(Debug, Default)]
-pub struct Stretch {
+pub struct EntryRange {
     /// In order, each with its number.
     pub entries: Vec<(u64, Entry)>,
     /// Everything up to this number is in `entries`.
@@ -47,11 +47,11 @@ pub struct Log {
     disk: Arc<dyn Disk>,
     /// Committed, and in the view: no reader is told more.
     shown: AtomicU64,
-    segments: Mutex<Segments>,
+    segments: Mutex<SegmentSet>,
 }
 
 #[derive(Debug, Default)]
-struct Segments {
+struct SegmentSet {
     by_first: BTreeMap<u64, Arc<Segment>>,
     /// Sealed ones open for reading, the longest open first.
     reading: VecDeque<Arc<Segment>>,
@@ -60,7 +60,7 @@ struct Segments {
 }
 
 impl Log {
-    fn segments(&self) -> MutexGuard<'_, Segments> {
+    fn segments(&self) -> MutexGuard<'_, SegmentSet> {
         self.segments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,9 +90,9 @@ impl Log {
         after: u64,
         entries_max: usize,
         bytes_max: usize,
-    ) -> Result<Option<Stretch>, StoreError> {
+    ) -> Result<Option<EntryRange>, StoreError> {
         let shown = self.shown();
-        let mut stretch = Stretch { entries: Vec::new(), upto: after };
+        let mut stretch = EntryRange { entries: Vec::new(), upto: after };
         if after >= shown {
             return Ok(Some(stretch));
         }
@@ -124,7 +124,7 @@ impl Log {
         &self,
         after: u64,
         upto: u64,
-        mut each: impl FnMut(Raw<'_>) -> Result<ControlFlow<()>, StoreError>,
+        mut each: impl FnMut(RawEntry<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<bool, StoreError> {
         let Some(segments) = self.holding(after + 1) else {
             return Ok(false);

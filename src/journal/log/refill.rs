@@ -1,7 +1,7 @@
 //! A log made of the entries of a copy.
 
 use super::segment::Segment;
-use super::writing::Rows;
+use super::writing::ChunkInserter;
 use crate::journal::archive::NextRow;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
@@ -31,7 +31,7 @@ pub(in super::super) fn refill(
     }
     loop {
         let (segment, _) = Segment::create(disk, last + 1, |table| {
-            let mut rows = Rows::after(last, table);
+            let mut rows = ChunkInserter::after(last, table);
             while let Some((number, entry)) = pending.take() {
                 if number <= last {
                     return Err(disordered());

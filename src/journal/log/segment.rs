@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
-use super::backend::{Fuse, Fused, Overlay};
-use super::chunk::{ChunkReader, Raw};
+use super::backend::{ErrorLatch, LatchedFile, Overlay};
+use super::chunk::{ChunkReader, RawEntry};
 use crate::journal::calm::{calmly, open_database};
 use crate::journal::disk::{Disk, open_made};
 use crate::journal::error::StoreError;
@@ -36,7 +36,7 @@ pub fn parse_name(name: &str) -> Option<u64> {
 
 /// How a segment is open.
 #[derive(Debug)]
-enum Slot {
+enum SegmentHandle {
     /// Not at all.
     Closed,
     /// By the writer.
@@ -50,7 +50,7 @@ enum Slot {
 pub struct Segment {
     /// The number that it begins with: what it holds at or above is not below.
     pub first: u64,
-    slot: RwLock<Slot>,
+    slot: RwLock<SegmentHandle>,
 }
 
 /// Refuses another format, and a file under a wrong name.
@@ -82,7 +82,7 @@ fn check_meta(database: &Database, first: u64) -> Result<(), StoreError> {
 impl Segment {
     /// The segment that lies on the disk under its name.
     pub fn stored(first: u64) -> Arc<Self> {
-        Arc::new(Self { first, slot: RwLock::new(Slot::Closed) })
+        Arc::new(Self { first, slot: RwLock::new(SegmentHandle::Closed) })
     }
 
     /// The name of its file.
@@ -97,13 +97,13 @@ impl Segment {
         disk: &dyn Disk,
         first: u64,
         fill: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>) -> Result<(), StoreError>,
-    ) -> Result<(Arc<Self>, Fuse), StoreError> {
+    ) -> Result<(Arc<Self>, ErrorLatch), StoreError> {
         let error = |error| StoreError::io(NEW_NAME, error);
         if disk.list().map_err(error)?.iter().any(|name| name == NEW_NAME) {
             disk.remove(NEW_NAME).map_err(error)?;
         }
-        let fuse = Fuse::default();
-        let backend = Fused::new(disk.create(NEW_NAME).map_err(error)?, fuse.clone());
+        let fuse = ErrorLatch::default();
+        let backend = LatchedFile::new(disk.create(NEW_NAME).map_err(error)?, fuse.clone());
         let mut builder = Builder::new();
         builder.set_cache_size(ACTIVE_CACHE_BYTES);
         let database = open_database(NEW_NAME, &builder, backend)?;
@@ -123,23 +123,23 @@ impl Segment {
             fuse.blow();
             return Err(error);
         }
-        let slot = RwLock::new(Slot::Writing(database));
+        let slot = RwLock::new(SegmentHandle::Writing(database));
         Ok((Arc::new(Self { first, slot }), fuse))
     }
 
     /// Opens it for writing, if its last writer closed it in good order; `None` if not: then
     /// nobody knows what of it is on the disk, and it is only to be read.
-    pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<Fuse>, StoreError> {
+    pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<ErrorLatch>, StoreError> {
         let file = self.name();
-        let fuse = Fuse::default();
+        let fuse = ErrorLatch::default();
         let inner = open_made(disk, &file)?;
         let mut builder = Builder::new();
         builder.set_cache_size(ACTIVE_CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
-        match open_database(&file, &builder, Fused::new(inner, fuse.clone())) {
+        match open_database(&file, &builder, LatchedFile::new(inner, fuse.clone())) {
             Ok(database) => {
                 check_meta(&database, self.first)?;
                 *self.slot.write().unwrap_or_else(PoisonError::into_inner) =
-                    Slot::Writing(database);
+                    SegmentHandle::Writing(database);
                 Ok(Some(fuse))
             }
             Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
@@ -158,14 +158,14 @@ impl Segment {
     ) -> Result<T, StoreError> {
         loop {
             match &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
-                Slot::Writing(database) | Slot::Reading(database) => {
+                SegmentHandle::Writing(database) | SegmentHandle::Reading(database) => {
                     return calmly(&self.name(), || with(database));
                 }
-                Slot::Closed => {}
+                SegmentHandle::Closed => {}
             }
             let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
-            if matches!(*slot, Slot::Closed) {
-                *slot = Slot::Reading(self.open_for_reading(disk)?);
+            if matches!(*slot, SegmentHandle::Closed) {
+                *slot = SegmentHandle::Reading(self.open_for_reading(disk)?);
             }
         }
     }
@@ -184,15 +184,18 @@ impl Segment {
     /// Closes it; a writer's in good order, if its fuse is not blown.
     pub fn close(&self) -> Result<(), StoreError> {
         let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *slot, Slot::Closed) {
-            Slot::Writing(database) => Ok(database.close()?),
-            Slot::Closed | Slot::Reading(_) => Ok(()),
+        match std::mem::replace(&mut *slot, SegmentHandle::Closed) {
+            SegmentHandle::Writing(database) => Ok(database.close()?),
+            SegmentHandle::Closed | SegmentHandle::Reading(_) => Ok(()),
         }
     }
 
     /// Whether it is open for reading only.
     pub fn is_reading(&self) -> bool {
-        matches!(*self.slot.read().unwrap_or_else(PoisonError::into_inner), Slot::Reading(_))
+        matches!(
+            *self.slot.read().unwrap_or_else(PoisonError::into_inner),
+            SegmentHandle::Reading(_)
+        )
     }
 
     /// Gives every entry from the number `from` to below `end` to `each`, in order, until `each`
@@ -202,7 +205,7 @@ impl Segment {
         disk: &dyn Disk,
         from: u64,
         end: u64,
-        mut each: impl FnMut(Raw<'_>) -> Result<ControlFlow<()>, StoreError>,
+        mut each: impl FnMut(RawEntry<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         self.with(disk, |database| {
             let damaged = |key: u64| {

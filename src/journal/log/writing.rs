@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use parley_protocol::entry::Entry;
 
-use super::backend::Fuse;
-use super::chunk::{ChunkWriter, Raw};
+use super::backend::ErrorLatch;
+use super::chunk::{ChunkWriter, RawEntry};
 use super::segment::{ENTRIES, Segment};
-use super::{Log, Segments, parse_name};
+use super::{Log, SegmentSet, parse_name};
 use crate::journal::Committed;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
@@ -19,9 +19,9 @@ use crate::journal::options::CHUNK_BYTES;
 
 /// The segment that is written.
 #[derive(Debug)]
-struct Active {
+struct ActiveSegment {
     segment: Arc<Segment>,
-    fuse: Fuse,
+    fuse: ErrorLatch,
     /// Bytes of rows in it, about.
     bytes: u64,
 }
@@ -31,7 +31,7 @@ struct Active {
 pub struct LogWriter {
     log: Arc<Log>,
     /// `None` after a failure, until [`LogWriter::make_ready`].
-    active: Option<Active>,
+    active: Option<ActiveSegment>,
     /// The number of the last entry that is on the disk for certain.
     last: u64,
     segment_bytes: u64,
@@ -81,13 +81,13 @@ pub fn open(
     let log = Arc::new(Log {
         disk,
         shown: AtomicU64::new(derived_upto),
-        segments: Mutex::new(Segments { by_first, ..Segments::default() }),
+        segments: Mutex::new(SegmentSet { by_first, ..SegmentSet::default() }),
     });
     let mut writer =
         LogWriter { log, active: None, last: derived_upto, segment_bytes, rotated: true };
     let entries = writer.tail(derived_upto)?;
     match fuse {
-        Some(fuse) => writer.active = Some(Active { segment: last, fuse, bytes }),
+        Some(fuse) => writer.active = Some(ActiveSegment { segment: last, fuse, bytes }),
         None => writer.renew(derived_upto)?,
     }
     Ok((writer, entries))
@@ -100,7 +100,7 @@ fn stored(disk: &dyn Disk) -> Result<Vec<u64>, StoreError> {
 }
 
 /// Puts entries into rows.
-pub(super) struct Rows<'a, 'txn> {
+pub(super) struct ChunkInserter<'a, 'txn> {
     table: &'a mut redb::Table<'txn, u64, &'static [u8]>,
     chunk: Option<ChunkWriter>,
     last: u64,
@@ -109,7 +109,7 @@ pub(super) struct Rows<'a, 'txn> {
     spare: Vec<u8>,
 }
 
-impl<'a, 'txn> Rows<'a, 'txn> {
+impl<'a, 'txn> ChunkInserter<'a, 'txn> {
     pub(super) fn after(last: u64, table: &'a mut redb::Table<'txn, u64, &'static [u8]>) -> Self {
         Self { table, chunk: None, last, bytes: 0, spare: Vec::new() }
     }
@@ -183,7 +183,7 @@ impl LogWriter {
             let writing = database.begin_write()?;
             let bytes = {
                 let mut table = writing.open_table(ENTRIES)?;
-                let mut rows = Rows::after(last, &mut table);
+                let mut rows = ChunkInserter::after(last, &mut table);
                 for committed in entries {
                     rows.push(committed.number, |bytes| committed.entry.encode(bytes))?;
                 }
@@ -225,7 +225,7 @@ impl LogWriter {
         let (segment, fuse) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
         self.log.segments().by_first.insert(segment.first, Arc::clone(&segment));
         self.rotated = true;
-        let sealed = self.active.replace(Active { segment, fuse, bytes: 0 });
+        let sealed = self.active.replace(ActiveSegment { segment, fuse, bytes: 0 });
         // What it holds was synced with every commit: without a good end it is mended, in memory,
         // whenever it is read.
         if let Some(sealed) = sealed
@@ -254,7 +254,7 @@ impl LogWriter {
             doubtful.scan(&*disk, first, end, |raw| {
                 let rows = rows.get_or_insert_with(|| {
                     let table = table.take().expect("it is taken with the first entry only");
-                    Rows::after(raw.previous, table)
+                    ChunkInserter::after(raw.previous, table)
                 });
                 rows.push(raw.number, |mut bytes| {
                     bytes.extend_from_slice(raw.bytes);
@@ -270,7 +270,7 @@ impl LogWriter {
         })?;
         doubtful.close()?;
         self.log.segments().by_first.insert(first, Arc::clone(&segment));
-        self.active = Some(Active { segment, fuse, bytes });
+        self.active = Some(ActiveSegment { segment, fuse, bytes });
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl LogWriter {
         let mut entries = Vec::new();
         for (segment, end) in log.holding(derived_upto + 1).unwrap_or_default() {
             let from = segment.first.max(derived_upto + 1);
-            segment.scan(&*log.disk, from, end, |raw: Raw<'_>| {
+            segment.scan(&*log.disk, from, end, |raw: RawEntry<'_>| {
                 let before = self.last;
                 let follows = if before == derived_upto {
                     raw.previous <= before

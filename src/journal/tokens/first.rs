@@ -10,7 +10,7 @@ use parley_protocol::who::{Right, Rights};
 
 use super::super::archive::SKIPPED_BY_RESTORE;
 use super::super::error::StoreError;
-use super::{Name, NewToken, Tokens, secret};
+use super::{NewToken, TokenName, Tokens, secret};
 
 /// The file in the data folder that holds the human's admin secret, mode 0600.
 pub const ADMIN_TOKEN_NAME: &str = "admin.token";
@@ -27,7 +27,7 @@ pub struct FirstStart {
 pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreError> {
     let admin = make_admin(tokens, folder, 0)?;
     let agent = NewToken {
-        name: Name::Handle("agent".into()),
+        name: TokenName::Handle("agent".into()),
         rights: [Right::Read, Right::Write].into_iter().collect(),
         label: None,
         expires_at: None,
@@ -48,7 +48,7 @@ fn make_admin(tokens: &Tokens, folder: &Path, skipped: u64) -> Result<String, St
         StoreError::io(folder.join(ADMIN_TOKEN_NAME).display().to_string(), error)
     })?;
     let human = NewToken {
-        name: Name::Human("admin".into()),
+        name: TokenName::Human("admin".into()),
         rights: Rights::HUMAN.with(Right::Admin),
         label: None,
         expires_at: None,

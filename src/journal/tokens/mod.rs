@@ -17,7 +17,7 @@ use arc_swap::ArcSwap;
 use parley_protocol::ids::{ID_END, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Caller, HUMAN_REALM, Right};
+use parley_protocol::who::{HUMAN_REALM, Principal, Right};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
@@ -30,32 +30,32 @@ use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
 
 pub use first::{ADMIN_TOKEN_NAME, FirstStart};
-pub use new::{Name, NewToken};
-pub use record::Record;
-use store::Store;
+pub use new::{NewToken, TokenName};
+pub use record::TokenRecord;
+use store::TokenStore;
 pub(super) use store::{FORMAT, META, TOKENS_NAME};
 
 /// What is in force at one moment.
 #[derive(Clone, Default)]
-struct Snapshot {
-    by_hash: imbl::HashMap<[u8; 32], Arc<Held>>,
-    by_id: imbl::OrdMap<TokenId, Arc<Held>>,
+struct TokenSnapshot {
+    by_hash: imbl::HashMap<[u8; 32], Arc<KnownToken>>,
+    by_id: imbl::OrdMap<TokenId, Arc<KnownToken>>,
     /// Each name ever used, by kind and folded to lower case, as it is spelt.
     names: imbl::HashMap<(bool, String), Arc<str>>,
 }
 
-struct Held {
-    record: Record,
-    caller: Arc<Caller>,
+struct KnownToken {
+    record: TokenRecord,
+    caller: Arc<Principal>,
 }
 
 /// All tokens ever made.
 pub struct Tokens {
     realm: Arc<str>,
     clock: Arc<dyn Clock>,
-    snapshot: ArcSwap<Snapshot>,
+    snapshot: ArcSwap<TokenSnapshot>,
     /// Held while a change is written, so that they come one after another.
-    store: Mutex<Store>,
+    store: Mutex<TokenStore>,
     revoked: watch::Sender<u64>,
     /// Tests only.
     interference: Option<Arc<dyn Interference>>,
@@ -73,11 +73,11 @@ impl Tokens {
     ) -> std::result::Result<Self, StoreError> {
         let (store, records) = calmly(store::TOKENS_NAME, || {
             migration::migrate(&*disk, &migration::SHIPPED)?;
-            let store = Store::open(disk)?;
+            let store = TokenStore::open(disk)?;
             let records = store.all()?;
             Ok((store, records))
         })?;
-        let mut snapshot = Snapshot::default();
+        let mut snapshot = TokenSnapshot::default();
         for record in records {
             snapshot.put(record);
         }
@@ -96,7 +96,7 @@ impl Tokens {
         Self { interference, ..self }
     }
 
-    fn store(&self) -> MutexGuard<'_, Store> {
+    fn store(&self) -> MutexGuard<'_, TokenStore> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -152,7 +152,7 @@ impl Tokens {
     }
 
     /// Who speaks with `secret` at `now`; nobody if it is unknown, revoked or expired.
-    pub fn find(&self, secret: &str, now: Millis) -> Option<Arc<Caller>> {
+    pub fn find(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let hash = secret::hash(secret);
         let snapshot = self.snapshot.load();
         let held = snapshot.by_hash.get(&hash)?;
@@ -162,7 +162,7 @@ impl Tokens {
     }
 
     /// The token `id`, as it stands.
-    pub fn get(&self, id: TokenId) -> Option<Record> {
+    pub fn get(&self, id: TokenId) -> Option<TokenRecord> {
         self.snapshot.load().by_id.get(&id).map(|held| held.record.clone())
     }
 
@@ -170,7 +170,7 @@ impl Tokens {
     ///
     /// # Errors
     /// 409 `handle_conflict`, 503 `storage_unavailable`.
-    pub fn create(&self, new: &NewToken, now: Millis) -> Result<(Record, String)> {
+    pub fn create(&self, new: &NewToken, now: Millis) -> Result<(TokenRecord, String)> {
         let secret = secret::draw();
         self.create_with(new, now, &secret, 0).map(|record| (record, secret))
     }
@@ -182,12 +182,12 @@ impl Tokens {
         now: Millis,
         secret: &str,
         skipped: u64,
-    ) -> Result<Record> {
+    ) -> Result<TokenRecord> {
         let mut store = self.store();
-        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        let mut snapshot = TokenSnapshot::clone(&self.snapshot.load());
         let (human, name) = match &new.name {
-            Name::Handle(handle) => (false, handle),
-            Name::Human(name) => (true, name),
+            TokenName::Handle(handle) => (false, handle),
+            TokenName::Human(name) => (true, name),
         };
         if let Some(used) = snapshot.names.get(&(human, name.to_ascii_lowercase()))
             && **used != **name
@@ -198,7 +198,7 @@ impl Tokens {
         }
         let realm: &str = if human { HUMAN_REALM } else { &self.realm };
         let last = snapshot.by_id.get_max().map_or(0, |(id, _)| id.0);
-        let record = Record {
+        let record = TokenRecord {
             id: TokenId((last + skipped + 1).min(ID_END - 1)),
             identity: format!("{realm}:{name}").into(),
             human,
@@ -216,7 +216,7 @@ impl Tokens {
     }
 
     /// Up to `limit` tokens after `after`, by creation.
-    pub fn list(&self, after: TokenId, limit: usize) -> Vec<Record> {
+    pub fn list(&self, after: TokenId, limit: usize) -> Vec<TokenRecord> {
         let snapshot = self.snapshot.load();
         let after = snapshot.by_id.range(TokenId(after.0 + 1)..);
         after.take(limit).map(|(_, held)| held.record.clone()).collect()
@@ -229,12 +229,13 @@ impl Tokens {
     /// `storage_unavailable`.
     pub fn revoke(&self, id: TokenId, now: Millis) -> Result<()> {
         let mut store = self.store();
-        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        let mut snapshot = TokenSnapshot::clone(&self.snapshot.load());
         let held = snapshot.by_id.get(&id).filter(|held| held.record.revoked_at.is_none());
         let mut record = held.map(|held| held.record.clone()).ok_or_else(|| {
             Refusal::new(Reason::NotFound, format!("There is no token {id} to revoke."))
         })?;
-        let administers = |record: &Record| record.is_good(now) && record.rights.has(Right::Admin);
+        let administers =
+            |record: &TokenRecord| record.is_good(now) && record.rights.has(Right::Admin);
         let others = snapshot.by_id.values().filter(|held| held.record.id != id);
         if administers(&record) && !others.into_iter().any(|held| administers(&held.record)) {
             let detail = "This is the last token that can manage tokens. Make another one first.";
@@ -269,12 +270,12 @@ impl Tokens {
     }
 }
 
-impl Snapshot {
-    fn put(&mut self, record: Record) {
+impl TokenSnapshot {
+    fn put(&mut self, record: TokenRecord) {
         let name = record.identity.split_once(':').map_or("", |(_, name)| name);
         let key = (record.human, name.to_ascii_lowercase());
         self.names.entry(key).or_insert_with(|| name.into());
-        let held = Arc::new(Held { caller: Arc::new(record.caller()), record });
+        let held = Arc::new(KnownToken { caller: Arc::new(record.caller()), record });
         self.by_hash.insert(held.record.secret, Arc::clone(&held));
         self.by_id.insert(held.record.id, held);
     }

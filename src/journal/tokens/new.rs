@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley_protocol::json::{self, Object, Value};
+use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::{EXTENSION_MAX, NESTING_MAX};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text;
@@ -11,7 +11,7 @@ use parley_protocol::who::{Right, Rights};
 
 /// The name that a token stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum TokenName {
     /// A model's handle.
     Handle(Box<str>),
     /// A human's name.
@@ -22,7 +22,7 @@ pub enum Name {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
     /// For whom.
-    pub name: Name,
+    pub name: TokenName,
     /// All that it will hold.
     pub rights: Rights,
     /// The label, of a model's token that holds `lock`.
@@ -40,7 +40,7 @@ impl NewToken {
         let body = if body.is_empty() { b"{}" } else { body };
         let value = json::parse(body, NESTING_MAX)
             .map_err(|fault| bad(fault.field(), "The body must be well-formed JSON."))?;
-        let Value::Object(object) = value else {
+        let JsonValue::Object(object) = value else {
             return Err(bad(None, "The body must be one JSON object."));
         };
         for (name, _) in object.iter() {
@@ -81,7 +81,7 @@ impl NewToken {
                 let rights = rights.filter(|rights| !rights.is_empty()).ok_or_else(|| {
                     bad(Some("rights"), "A handle's token needs at least one right.")
                 })?;
-                (Name::Handle(name(handle, "handle")?), rights)
+                (TokenName::Handle(name(handle, "handle")?), rights)
             }
             (None, Some(human)) => {
                 let named = rights.unwrap_or_default();
@@ -91,7 +91,7 @@ impl NewToken {
                     return Err(bad(Some("rights"), detail));
                 }
                 let rights = Rights::HUMAN.iter().chain(named.iter()).collect();
-                (Name::Human(name(human, "human")?), rights)
+                (TokenName::Human(name(human, "human")?), rights)
             }
         };
         if let Some(label) = label {
@@ -126,24 +126,24 @@ fn name(text: &str, field: &'static str) -> Result<Box<str>> {
     Err(bad(Some(field), "A name has 1 to 64 characters of `A–Z a–z 0–9 . _ -`."))
 }
 
-fn string<'a>(object: &'a Object, name: &'static str) -> Result<Option<&'a str>> {
+fn string<'a>(object: &'a JsonObject, name: &'static str) -> Result<Option<&'a str>> {
     match object.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
+        None | Some(JsonValue::Null) => Ok(None),
+        Some(JsonValue::String(text)) => Ok(Some(text)),
         Some(_) => Err(bad(Some(name), "The member must be a string.")),
     }
 }
 
-fn rights(object: &Object) -> Result<Option<Rights>> {
+fn rights(object: &JsonObject) -> Result<Option<Rights>> {
     let items = match object.get("rights") {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::Array(items)) => items,
+        None | Some(JsonValue::Null) => return Ok(None),
+        Some(JsonValue::Array(items)) => items,
         Some(_) => return Err(bad(Some("rights"), "`rights` must be an array of rights.")),
     };
     let mut rights = Rights::default();
     for (place, item) in items.iter().enumerate() {
         let right = match item {
-            Value::String(word) => Right::parse(word),
+            JsonValue::String(word) => Right::parse(word),
             _ => None,
         };
         let right = right.ok_or_else(|| {

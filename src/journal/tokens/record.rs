@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use parley_protocol::ids::TokenId;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Caller, Identity, Rights};
-use parley_protocol::wire::Token;
+use parley_protocol::who::{AuthorKind, Identity, Principal, Rights};
+use parley_protocol::wire::ShownToken;
 use serde::{Deserialize, Serialize};
 
 /// A token, its secret hashed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TokenRecord {
     /// Its identifier.
     pub id: TokenId,
     /// The line it stands for.
@@ -31,13 +31,13 @@ pub struct Record {
     pub(super) secret: [u8; 32],
 }
 
-impl std::fmt::Debug for Record {
+impl std::fmt::Debug for TokenRecord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Record({}, {})", self.id, self.identity)
     }
 }
 
-impl Record {
+impl TokenRecord {
     /// Whether it is neither revoked nor expired at `now`.
     pub fn is_good(&self, now: Millis) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| at > now)
@@ -49,8 +49,8 @@ impl Record {
     }
 
     /// Who speaks with it.
-    pub fn caller(&self) -> Caller {
-        Caller {
+    pub fn caller(&self) -> Principal {
+        Principal {
             token: self.id,
             identity: Arc::clone(&self.identity),
             author_kind: self.author_kind(),
@@ -60,8 +60,8 @@ impl Record {
     }
 
     /// As it is shown (bindings.md §3).
-    pub fn shown(&self) -> Token<'_> {
-        Token {
+    pub fn shown(&self) -> ShownToken<'_> {
+        ShownToken {
             id: self.id,
             identity: &self.identity,
             author_kind: self.author_kind(),

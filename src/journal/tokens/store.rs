@@ -10,8 +10,8 @@ use super::super::archive::NextRow;
 use super::super::calm::open_database;
 use super::super::disk::{self, Disk};
 use super::super::error::StoreError;
-use super::super::log::backend::{Fuse, Fused};
-use super::record::Record;
+use super::super::log::backend::{ErrorLatch, LatchedFile};
+use super::record::TokenRecord;
 
 /// The file.
 pub const TOKENS_NAME: &str = "tokens.redb";
@@ -23,26 +23,26 @@ const CACHE_BYTES: usize = 1 << 20;
 pub const META: TableDefinition<&str, u32> = TableDefinition::new("meta");
 const TOKENS: TableDefinition<u64, &[u8]> = TableDefinition::new("tokens");
 
-pub(super) struct Store {
+pub(super) struct TokenStore {
     disk: Arc<dyn Disk>,
     /// `None` after a failure, until it opens again.
     database: Option<Database>,
 }
 
-impl Store {
+impl TokenStore {
     pub(super) fn open(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
         let database = open(&*disk)?;
         Ok(Self { disk, database: Some(database) })
     }
 
-    pub(super) fn all(&self) -> Result<Vec<Record>, StoreError> {
+    pub(super) fn all(&self) -> Result<Vec<TokenRecord>, StoreError> {
         let Some(database) = &self.database else { return Ok(Vec::new()) };
         let transaction = database.begin_read().map_err(refused)?;
         let table = transaction.open_table(TOKENS).map_err(refused)?;
         let mut records = Vec::new();
         for row in table.iter().map_err(refused)? {
             let (id, bytes) = row.map_err(refused)?;
-            let record: Option<Record> = postcard::from_bytes(bytes.value()).ok();
+            let record: Option<TokenRecord> = postcard::from_bytes(bytes.value()).ok();
             let record = record.filter(|record| record.id.0 == id.value()).ok_or_else(|| {
                 StoreError::damaged(TOKENS_NAME, format!("token {} cannot be read", id.value()))
             })?;
@@ -53,7 +53,7 @@ impl Store {
 
     /// Stores a record, durable once this returns. After a failure the file is opened anew: redb
     /// refuses everything until then.
-    pub(super) fn put(&mut self, record: &Record) -> Result<(), StoreError> {
+    pub(super) fn put(&mut self, record: &TokenRecord) -> Result<(), StoreError> {
         let database = match self.database.take() {
             Some(database) => database,
             None => open(&*self.disk)?,
@@ -72,7 +72,8 @@ fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
 fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
-    let database = open_database(TOKENS_NAME, &builder, Fused::new(file, Fuse::default()))?;
+    let database =
+        open_database(TOKENS_NAME, &builder, LatchedFile::new(file, ErrorLatch::default()))?;
     let transaction = begin(&database)?;
     {
         let mut meta = transaction.open_table(META).map_err(refused)?;
@@ -102,7 +103,7 @@ fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
 }
 
 /// A record as it is stored.
-pub(super) fn encode(record: &Record) -> Result<Vec<u8>, StoreError> {
+pub(super) fn encode(record: &TokenRecord) -> Result<Vec<u8>, StoreError> {
     postcard::to_stdvec(record)
         .map_err(|_| StoreError::damaged(TOKENS_NAME, "a token does not serialize"))
 }
@@ -127,7 +128,7 @@ pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreErro
     })
 }
 
-fn write(database: &Database, record: &Record) -> Result<(), StoreError> {
+fn write(database: &Database, record: &TokenRecord) -> Result<(), StoreError> {
     let bytes = encode(record)?;
     let transaction = begin(database)?;
     let mut table = transaction.open_table(TOKENS).map_err(refused)?;

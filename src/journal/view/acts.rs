@@ -14,24 +14,24 @@ use super::View;
 
 /// An act and its place in the one order.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedAct {
     /// The number of the entry.
     pub entry: u64,
-    held: Held,
+    held: ActSource,
 }
 
 #[derive(Clone, Debug)]
-enum Held {
+enum ActSource {
     Tail(Arc<Committed>),
     Archive(Box<Act>),
 }
 
-impl Placed {
+impl PlacedAct {
     /// The act.
     pub fn act(&self) -> &Act {
         match &self.held {
-            Held::Archive(act) => act,
-            Held::Tail(committed) => match &committed.entry {
+            ActSource::Archive(act) => act,
+            ActSource::Tail(committed) => match &committed.entry {
                 Entry::Act(act) => act,
                 _ => unreachable!("a thread in the tail holds acts only"),
             },
@@ -39,7 +39,7 @@ impl Placed {
     }
 
     fn of(committed: &Arc<Committed>) -> Self {
-        Self { entry: committed.number, held: Held::Tail(Arc::clone(committed)) }
+        Self { entry: committed.number, held: ActSource::Tail(Arc::clone(committed)) }
     }
 }
 
@@ -54,20 +54,20 @@ impl View {
         thread: ThreadId,
         after: u64,
         max: usize,
-    ) -> Result<Vec<Placed>, StoreError> {
+    ) -> Result<Vec<PlacedAct>, StoreError> {
         let mut acts = Vec::new();
         let upto = self.0.archive.upto();
         if after < upto {
             for row in self.0.archive.acts(thread, after)?.take(max) {
                 let (entry, act) = row?;
-                acts.push(Placed { entry, held: Held::Archive(act) });
+                acts.push(PlacedAct { entry, held: ActSource::Archive(act) });
             }
         }
         if let Some(found) = self.0.tail.threads.get(&thread) {
             let after = after.max(upto);
             let first = found.acts.binary_search_by_key(&after.saturating_add(1), |one| one.number);
             let rest = found.acts.iter().skip(first.unwrap_or_else(|place| place));
-            acts.extend(rest.take(max - acts.len()).map(Placed::of));
+            acts.extend(rest.take(max - acts.len()).map(PlacedAct::of));
         }
         Ok(acts)
     }
@@ -76,14 +76,14 @@ impl View {
     ///
     /// # Errors
     /// What the disk says.
-    pub fn act_at(&self, thread: ThreadId, entry: u64) -> Result<Option<Placed>, StoreError> {
+    pub fn act_at(&self, thread: ThreadId, entry: u64) -> Result<Option<PlacedAct>, StoreError> {
         if let Some(found) = self.0.tail.threads.get(&thread)
             && let Ok(place) = found.acts.binary_search_by_key(&entry, |one| one.number)
         {
-            return Ok(Some(Placed::of(&found.acts[place])));
+            return Ok(Some(PlacedAct::of(&found.acts[place])));
         }
         let act = self.0.archive.act(thread, entry)?;
-        Ok(act.map(|act| Placed { entry, held: Held::Archive(act) }))
+        Ok(act.map(|act| PlacedAct { entry, held: ActSource::Archive(act) }))
     }
 
     /// How messages of `thread` were taken back.

@@ -10,18 +10,18 @@ use super::super::Committed;
 use super::super::archive::{Referrer, Rows, damaged};
 use super::super::error::StoreError;
 use super::View;
-use super::scan::{Merged, Page, Scan, scan};
+use super::scan::{Merged, Scan, ScanLimits, scan};
 
 /// An artifact and its place in the one order.
 #[derive(Clone, Debug)]
 pub struct PlacedArtifact {
     /// The number of the entry.
     pub entry: u64,
-    held: Held,
+    held: ArtifactSource,
 }
 
 #[derive(Clone, Debug)]
-enum Held {
+enum ArtifactSource {
     Tail(Arc<Committed>),
     Archive(Box<Published>),
 }
@@ -30,8 +30,8 @@ impl PlacedArtifact {
     /// The artifact.
     pub fn published(&self) -> &Published {
         match &self.held {
-            Held::Archive(published) => published,
-            Held::Tail(committed) => match &committed.entry {
+            ArtifactSource::Archive(published) => published,
+            ArtifactSource::Tail(committed) => match &committed.entry {
                 Entry::Artifact(published) => published,
                 _ => unreachable!("the tail lists artifacts as such"),
             },
@@ -39,7 +39,7 @@ impl PlacedArtifact {
     }
 
     fn of(committed: &Arc<Committed>) -> Self {
-        Self { entry: committed.number, held: Held::Tail(Arc::clone(committed)) }
+        Self { entry: committed.number, held: ArtifactSource::Tail(Arc::clone(committed)) }
     }
 }
 
@@ -72,7 +72,7 @@ impl View {
         }
         let published = self.0.archive.artifact(entry)?;
         let published = published.ok_or_else(|| damaged(format!("no artifact at {entry}")))?;
-        Ok(PlacedArtifact { entry, held: Held::Archive(Box::new(published)) })
+        Ok(PlacedArtifact { entry, held: ArtifactSource::Archive(Box::new(published)) })
     }
 
     /// Artifacts that `query` selects, in order of publication, those beyond the place `after`:
@@ -84,7 +84,7 @@ impl View {
         &self,
         query: &ArtifactQuery,
         after: Option<u64>,
-        page: Page,
+        page: ScanLimits,
     ) -> Result<Scan<PlacedArtifact>, StoreError> {
         let start = after.unwrap_or(0);
         let rows: Rows<'_, Option<PlacedArtifact>> = match (&query.references, query.thread) {
@@ -111,7 +111,10 @@ impl View {
         let here = here.map(|(entry, committed)| Ok((*entry, Some(PlacedArtifact::of(committed)))));
         let stored = self.0.archive.artifacts(start)?.map(|row| {
             let (entry, published) = row?;
-            Ok((entry, Some(PlacedArtifact { entry, held: Held::Archive(Box::new(published)) })))
+            Ok((
+                entry,
+                Some(PlacedArtifact { entry, held: ArtifactSource::Archive(Box::new(published)) }),
+            ))
         });
         Ok(Merged::new(vec![Box::new(stored), Box::new(here)], false))
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use parley_protocol::claim::{Claim, Status};
+use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::ids::{ClaimId, ThreadId};
 
 use super::super::archive::Rows;
 use super::super::error::StoreError;
 use super::View;
-use super::scan::{Merged, Page, Scan, scan};
+use super::scan::{Merged, Scan, ScanLimits, scan};
 
 impl View {
     /// The claim `id` as it stands.
@@ -36,9 +36,9 @@ impl View {
     pub fn claims(
         &self,
         thread: ThreadId,
-        status: Option<Status>,
+        status: Option<ClaimStatus>,
         after: Option<u64>,
-        page: Page,
+        page: ScanLimits,
     ) -> Result<Scan<Arc<Claim>>, StoreError> {
         let start = after.unwrap_or(0);
         let mut sources: Vec<Rows<'_, Option<Arc<Claim>>>> = Vec::new();

@@ -3,38 +3,38 @@
 use std::sync::Arc;
 
 use parley_protocol::entry::{Awaiting, Position, slot};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::who::Participant;
 
 use super::super::archive::{Rows, Waiting, damaged};
 use super::super::error::StoreError;
 use super::View;
-use super::scan::{Merged, Page, Scan, scan};
+use super::scan::{Merged, Scan, ScanLimits, scan};
 
 /// A question that stands.
-enum Standing {
+enum OpenQuestion {
     /// In a thread of the tail.
-    Here(Arc<Head>),
+    Here(Arc<ThreadSummary>),
     /// In the archive.
-    Stored(Waiting, Asked),
+    Stored(Waiting, QuestionIndex),
     /// The archive's row is out of date: the tail holds the thread.
     Moved,
 }
 
 /// Which index the row is from, and so whom it names.
 #[derive(Clone, Copy)]
-enum Asked {
+enum QuestionIndex {
     Anyone,
     One,
 }
 
 /// A page of an inbox.
 #[derive(Clone, Debug)]
-pub struct Inbox {
+pub struct InboxScan {
     /// The threads that wait, by the moment at which `awaiting` was set. The entry that holds the
-    /// awaited message is [`Head::awaited_entry`].
-    pub items: Vec<Arc<Head>>,
+    /// awaited message is [`ThreadSummary::awaited_entry`].
+    pub items: Vec<Arc<ThreadSummary>>,
     /// The place to go on from: after the last item where there is more, else now.
     pub next: Position,
     /// Whether there is more, or may be: the bound on rows was reached.
@@ -52,8 +52,8 @@ impl View {
         participant: &Participant,
         anyone: bool,
         since: Position,
-        page: Page,
-    ) -> Result<Inbox, StoreError> {
+        page: ScanLimits,
+    ) -> Result<InboxScan, StoreError> {
         // The first entry whose setting of `awaiting` lies after the cursor.
         let first = if since < Position::of(since.entry(), slot::AWAITING) {
             since.entry()
@@ -75,7 +75,7 @@ impl View {
         })?;
         let Scan { items, next, more } = found;
         let next = if more { Position::after(next).max(since) } else { self.position().max(since) };
-        Ok(Inbox { items, next, more })
+        Ok(InboxScan { items, next, more })
     }
 
     fn concerned(
@@ -83,12 +83,12 @@ impl View {
         participant: &Participant,
         anyone: bool,
         entry: u64,
-        standing: Standing,
-    ) -> Result<Option<Arc<Head>>, StoreError> {
+        standing: OpenQuestion,
+    ) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
         let head = match standing {
-            Standing::Moved => return Ok(None),
-            Standing::Here(head) => head,
-            Standing::Stored(waiting, asked) => {
+            OpenQuestion::Moved => return Ok(None),
+            OpenQuestion::Here(head) => head,
+            OpenQuestion::Stored(waiting, asked) => {
                 if !may_concern(participant, &waiting, asked) {
                     return Ok(None);
                 }
@@ -102,46 +102,52 @@ impl View {
         Ok(head.awaiting.as_ref().is_some_and(concerns).then_some(head))
     }
 
-    fn archive_board(&self, first: u64) -> Result<Rows<'_, Standing>, StoreError> {
+    fn archive_board(&self, first: u64) -> Result<Rows<'_, OpenQuestion>, StoreError> {
         let rows = self.0.archive.board(first)?;
-        Ok(Box::new(rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, Asked::Anyone)))))
+        Ok(Box::new(
+            rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, QuestionIndex::Anyone))),
+        ))
     }
 
     fn archive_directed(
         &self,
         participant: &Participant,
         first: u64,
-    ) -> Result<Rows<'_, Standing>, StoreError> {
+    ) -> Result<Rows<'_, OpenQuestion>, StoreError> {
         let rows = self.0.archive.directed(&participant.identity, first)?;
-        Ok(Box::new(rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, Asked::One)))))
+        Ok(Box::new(
+            rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, QuestionIndex::One))),
+        ))
     }
 
-    fn stored(&self, entry: u64, row: Waiting, asked: Asked) -> (u64, Standing) {
+    fn stored(&self, entry: u64, row: Waiting, asked: QuestionIndex) -> (u64, OpenQuestion) {
         let moved = self.0.tail.holds(row.thread);
-        (entry, if moved { Standing::Moved } else { Standing::Stored(row, asked) })
+        (entry, if moved { OpenQuestion::Moved } else { OpenQuestion::Stored(row, asked) })
     }
 
-    fn tail_board(&self, first: u64) -> Rows<'_, Standing> {
+    fn tail_board(&self, first: u64) -> Rows<'_, OpenQuestion> {
         let rows = self.0.tail.board.range(first..);
         Box::new(rows.map(|(entry, thread)| Ok((*entry, self.here(*thread)))))
     }
 
-    fn tail_directed(&self, participant: &Participant, first: u64) -> Rows<'_, Standing> {
+    fn tail_directed(&self, participant: &Participant, first: u64) -> Rows<'_, OpenQuestion> {
         let key = |entry| (Arc::clone(&participant.identity), entry);
         let rows = self.0.tail.directed.range(key(first)..=key(u64::MAX));
         Box::new(rows.map(|((_, entry), thread)| Ok((*entry, self.here(*thread)))))
     }
 
-    fn here(&self, thread: ThreadId) -> Standing {
+    fn here(&self, thread: ThreadId) -> OpenQuestion {
         let found = self.0.tail.threads.get(&thread);
-        found.map_or(Standing::Moved, |found| Standing::Here(Arc::clone(&found.head)))
+        found.map_or(OpenQuestion::Moved, |found| OpenQuestion::Here(Arc::clone(&found.head)))
     }
 }
 
 /// Whether a row of the archive may concern `participant`, judged without the head.
-fn may_concern(participant: &Participant, waiting: &Waiting, asked: Asked) -> bool {
+fn may_concern(participant: &Participant, waiting: &Waiting, asked: QuestionIndex) -> bool {
     match asked {
-        Asked::Anyone => waiting.participant != *participant,
-        Asked::One => participant.extension.is_none() || waiting.participant == *participant,
+        QuestionIndex::Anyone => waiting.participant != *participant,
+        QuestionIndex::One => {
+            participant.extension.is_none() || waiting.participant == *participant
+        }
     }
 }

@@ -17,20 +17,20 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parley_protocol::entry::Position;
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread::Thread;
 
 use super::Committed;
-use super::archive::{ArchiveRead, Remembered};
+use super::archive::{ArchiveRead, RememberedOutcome};
 use super::error::StoreError;
 use super::tail::{Tail, weight};
 
-pub use acts::Placed;
+pub use acts::PlacedAct;
 pub(super) use acts::next;
 pub use artifacts::PlacedArtifact;
-pub use inbox::Inbox;
-pub use scan::{Page, Scan};
+pub use inbox::InboxScan;
+pub use scan::{Scan, ScanLimits};
 
 /// Entries taken at once while a new tail is filled: the writer waits for the lock no longer.
 const REFILLED_AT_ONCE: usize = 256;
@@ -41,7 +41,7 @@ const SNAPSHOTS_MAX: usize = 64;
 
 /// What one moment shows.
 #[derive(Debug)]
-struct Shown {
+struct ViewState {
     tail: Tail,
     archive: Arc<ArchiveRead>,
     last: u64,
@@ -50,7 +50,7 @@ struct Shown {
 /// A consistent view of what is committed. Cheap to take and to clone, it never changes; it pins
 /// pages of the archive, so hold none while waiting for a client.
 #[derive(Clone, Debug)]
-pub struct View(Arc<Shown>);
+pub struct View(Arc<ViewState>);
 
 /// The bounds of the tail.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ pub struct Backlog {
     pub last: u64,
 }
 
-struct State {
+struct ViewsState {
     tail: Tail,
     archive: Arc<ArchiveRead>,
     last: u64,
@@ -95,8 +95,8 @@ struct State {
 
 /// Where the present view is kept, and what is still to be folded.
 pub struct Views {
-    state: Mutex<State>,
-    shown: ArcSwap<Shown>,
+    state: Mutex<ViewsState>,
+    shown: ArcSwap<ViewState>,
     grown: Condvar,
     max: TailMax,
     entries: AtomicU64,
@@ -109,8 +109,8 @@ impl Views {
     pub fn new(archive: ArchiveRead, max: TailMax) -> Self {
         let archive = Arc::new(archive);
         let (tail, last) = (Tail::default(), archive.upto());
-        let shown = Shown { tail: tail.clone(), archive: Arc::clone(&archive), last };
-        let state = State {
+        let shown = ViewState { tail: tail.clone(), archive: Arc::clone(&archive), last };
+        let state = ViewsState {
             tail,
             archive,
             last,
@@ -284,9 +284,14 @@ impl Views {
         })
     }
 
-    fn wait_while(&self, timeout: Option<Duration>, is_early: impl Fn(&State) -> bool) -> bool {
-        let pending =
-            |state: &mut State| !state.closing && state.snapshots.is_empty() && is_early(state);
+    fn wait_while(
+        &self,
+        timeout: Option<Duration>,
+        is_early: impl Fn(&ViewsState) -> bool,
+    ) -> bool {
+        let pending = |state: &mut ViewsState| {
+            !state.closing && state.snapshots.is_empty() && is_early(state)
+        };
         let state = self.lock();
         let state = match timeout {
             None => self.grown.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner),
@@ -302,7 +307,7 @@ impl Views {
     pub fn pause(&self, time: Duration) {
         let state = self.lock();
         let closed = state.closing;
-        let pending = |state: &mut State| state.closing == closed;
+        let pending = |state: &mut ViewsState| state.closing == closed;
         drop(self.grown.wait_timeout_while(state, time, pending));
     }
 
@@ -312,15 +317,15 @@ impl Views {
         self.grown.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ViewsState> {
         // Whoever panicked with the lock held was changing maps that are consistent at each step
         // or not published; the folder's next step goes on from them.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn publish(&self, state: &State) {
+    fn publish(&self, state: &ViewsState) {
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
-        self.shown.store(Arc::new(Shown {
+        self.shown.store(Arc::new(ViewState {
             tail: state.tail.clone(),
             archive: Arc::clone(&state.archive),
             last: state.last,
@@ -343,7 +348,7 @@ impl View {
     ///
     /// # Errors
     /// What the disk says.
-    pub fn head(&self, thread: ThreadId) -> Result<Option<Arc<Head>>, StoreError> {
+    pub fn head(&self, thread: ThreadId) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
         match self.0.tail.threads.get(&thread) {
             Some(found) => Ok(Some(Arc::clone(&found.head))),
             None => Ok(self.0.archive.head(thread)?.map(Arc::new)),
@@ -354,9 +359,9 @@ impl View {
     ///
     /// # Errors
     /// What the disk says.
-    pub fn outcome(&self, digest: &[u8; 16]) -> Result<Option<Remembered>, StoreError> {
+    pub fn outcome(&self, digest: &[u8; 16]) -> Result<Option<RememberedOutcome>, StoreError> {
         match self.0.tail.outcomes.get(digest) {
-            Some(committed) => Ok(Remembered::of(committed)),
+            Some(committed) => Ok(RememberedOutcome::of(committed)),
             None => self.0.archive.outcome(digest),
         }
     }

@@ -7,7 +7,7 @@ use super::super::error::StoreError;
 
 /// What one request may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
+pub struct ScanLimits {
     /// Items at most; at least 1.
     pub limit: usize,
     /// Rows looked at, at most; at least 1.
@@ -66,7 +66,7 @@ impl<T> Iterator for Merged<'_, T> {
 pub(super) fn scan<T, R>(
     rows: impl Iterator<Item = Result<(u64, R), StoreError>>,
     start: u64,
-    page: Page,
+    page: ScanLimits,
     mut wanted: impl FnMut(u64, R) -> Result<Option<T>, StoreError>,
 ) -> Result<Scan<T>, StoreError> {
     let mut found = Scan { items: Vec::new(), next: start, more: false };

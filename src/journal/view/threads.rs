@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use parley_protocol::command::{Order, ThreadQuery};
-use parley_protocol::head::Head;
+use parley_protocol::command::{ThreadOrder, ThreadQuery};
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 
 use super::super::archive::{LazyHead, Rows, damaged};
 use super::super::error::StoreError;
 use super::View;
-use super::scan::{Merged, Page, Scan, scan};
+use super::scan::{Merged, Scan, ScanLimits, scan};
 
 /// Where the head of a listed thread is.
-enum Listed {
+enum SummarySource {
     /// In the tail.
-    Here(Arc<Head>),
+    Here(Arc<ThreadSummary>),
     /// In the archive, found.
     Lazy(LazyHead),
     /// In the archive, to be found.
@@ -33,13 +33,13 @@ impl View {
         &self,
         query: &ThreadQuery,
         after: Option<u64>,
-        page: Page,
-    ) -> Result<Scan<Arc<Head>>, StoreError> {
+        page: ScanLimits,
+    ) -> Result<Scan<Arc<ThreadSummary>>, StoreError> {
         let (by_update, descending) = match query.order {
-            Order::Created => (false, false),
-            Order::Updated => (true, false),
-            Order::CreatedDescending => (false, true),
-            Order::UpdatedDescending => (true, true),
+            ThreadOrder::Created => (false, false),
+            ThreadOrder::Updated => (true, false),
+            ThreadOrder::CreatedDescending => (false, true),
+            ThreadOrder::UpdatedDescending => (true, true),
         };
         let start = after.unwrap_or(if descending { u64::MAX } else { 0 });
         let sources = if by_update {
@@ -49,13 +49,13 @@ impl View {
         };
         scan(Merged::new(sources, descending), start, page, |_, listed| {
             let head = match listed {
-                Listed::Here(head) => head,
-                Listed::Lazy(head) => Arc::new(head.read()?),
-                Listed::Stored(thread) => {
+                SummarySource::Here(head) => head,
+                SummarySource::Lazy(head) => Arc::new(head.read()?),
+                SummarySource::Stored(thread) => {
                     let head = self.0.archive.head(thread)?;
                     Arc::new(head.ok_or_else(|| damaged(format!("{thread} has no head")))?)
                 }
-                Listed::Moved => return Ok(None),
+                SummarySource::Moved => return Ok(None),
             };
             Ok(selects(query, &head).then_some(head))
         })
@@ -65,12 +65,12 @@ impl View {
         &self,
         start: u64,
         descending: bool,
-    ) -> Result<Rows<'_, Listed>, StoreError> {
+    ) -> Result<Rows<'_, SummarySource>, StoreError> {
         let rows = self.0.archive.heads(start, descending)?;
         Ok(Box::new(rows.map(|row| {
             let (thread, head) = row?;
             let moved = self.0.tail.holds(ThreadId(thread));
-            Ok((thread, if moved { Listed::Moved } else { Listed::Lazy(head) }))
+            Ok((thread, if moved { SummarySource::Moved } else { SummarySource::Lazy(head) }))
         })))
     }
 
@@ -78,19 +78,19 @@ impl View {
         &self,
         start: u64,
         descending: bool,
-    ) -> Result<Rows<'_, Listed>, StoreError> {
+    ) -> Result<Rows<'_, SummarySource>, StoreError> {
         let rows = self.0.archive.updated(start, descending)?;
         Ok(Box::new(rows.map(|row| {
             let (entry, thread) = row?;
             let moved = self.0.tail.holds(thread);
-            Ok((entry, if moved { Listed::Moved } else { Listed::Stored(thread) }))
+            Ok((entry, if moved { SummarySource::Moved } else { SummarySource::Stored(thread) }))
         })))
     }
 
-    fn tail_created(&self, start: u64, descending: bool) -> Rows<'_, Listed> {
+    fn tail_created(&self, start: u64, descending: bool) -> Rows<'_, SummarySource> {
         let threads = &self.0.tail.threads;
         let row = |(thread, found): (&ThreadId, &Arc<super::super::tail::TailThread>)| {
-            Ok((thread.0, Listed::Here(Arc::clone(&found.head))))
+            Ok((thread.0, SummarySource::Here(Arc::clone(&found.head))))
         };
         if descending {
             Box::new(threads.range(..ThreadId(start)).rev().map(row))
@@ -99,11 +99,16 @@ impl View {
         }
     }
 
-    fn tail_updated(&self, start: u64, descending: bool) -> Rows<'_, Listed> {
+    fn tail_updated(&self, start: u64, descending: bool) -> Rows<'_, SummarySource> {
         let updated = &self.0.tail.updated;
         let row = |(entry, thread): (&u64, &ThreadId)| {
             let found = self.0.tail.threads.get(thread);
-            Ok((*entry, found.map_or(Listed::Moved, |found| Listed::Here(Arc::clone(&found.head)))))
+            Ok((
+                *entry,
+                found.map_or(SummarySource::Moved, |found| {
+                    SummarySource::Here(Arc::clone(&found.head))
+                }),
+            ))
         };
         if descending {
             Box::new(updated.range(..start).rev().map(row))
@@ -113,7 +118,7 @@ impl View {
     }
 }
 
-fn selects(query: &ThreadQuery, head: &Head) -> bool {
+fn selects(query: &ThreadQuery, head: &ThreadSummary) -> bool {
     query.state.is_none_or(|state| state == head.state)
         && query.creator.as_ref().is_none_or(|creator| **creator == *head.creator.identity)
         && query.awaiting.is_none_or(|awaiting| awaiting == head.awaiting.is_some())

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::given::Given;
+use super::given::ParsedValue;
 use crate::act::{Kind, ParentRule};
-use crate::claim::{Evidence, Status, proves};
+use crate::claim::{ClaimStatus, Evidence, proves};
 use crate::command::{
-    ArtifactQuery, Assertion, Call, Command, Envelope, InboxQuery, Language, Mark, Order, Page,
-    Proof, ThreadQuery,
+    ArtifactQuery, Assertion, Call, ClaimProof, Command, Envelope, InboxQuery, Language, Mark,
+    PageQuery, ThreadOrder, ThreadQuery,
 };
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
@@ -17,26 +17,26 @@ use crate::state::State;
 use crate::time::Millis;
 
 /// The fields that were there and not null.
-pub(super) struct Arguments(Vec<(&'static str, Given)>);
+pub(super) struct ParsedArguments(Vec<(&'static str, ParsedValue)>);
 
 macro_rules! takers {
     ($($name:ident $variant:ident $type:ty,)*) => {$(
         /// Takes the field, if it was given.
         fn $name(&mut self, name: &str) -> Option<$type> {
             match self.take(name) {
-                Some(Given::$variant(value)) => Some(value),
+                Some(ParsedValue::$variant(value)) => Some(value),
                 _ => None,
             }
         }
     )*};
 }
 
-impl Arguments {
-    pub(super) fn new(given: Vec<(&'static str, Given)>) -> Self {
+impl ParsedArguments {
+    pub(super) fn new(given: Vec<(&'static str, ParsedValue)>) -> Self {
         Self(given)
     }
 
-    fn take(&mut self, name: &str) -> Option<Given> {
+    fn take(&mut self, name: &str) -> Option<ParsedValue> {
         let found = self.0.iter().position(|(known, _)| *known == name)?;
         Some(self.0.swap_remove(found).1)
     }
@@ -65,8 +65,8 @@ impl Arguments {
         self.extension("from").flatten()
     }
 
-    fn page(&mut self, cursor: &str) -> Page {
-        Page { cursor: self.text(cursor), limit: self.integer("limit") }
+    fn page(&mut self, cursor: &str) -> PageQuery {
+        PageQuery { cursor: self.text(cursor), limit: self.integer("limit") }
     }
 
     /// The thread in the path. Where it was malformed the call is thrown away, so any number does.
@@ -84,7 +84,7 @@ impl Arguments {
 }
 
 /// Puts the call together. Required fields are there, but for malformed ones of the path.
-pub(super) fn assemble(operation: Operation, mut given: Arguments) -> Result<Call> {
+pub(super) fn assemble(operation: Operation, mut given: ParsedArguments) -> Result<Call> {
     let given = &mut given;
     Ok(match operation {
         Operation::GetManifest => {
@@ -100,7 +100,7 @@ pub(super) fn assemble(operation: Operation, mut given: Arguments) -> Result<Cal
             creator: given.text("creator"),
             awaiting: given.truth("awaiting"),
             locked: given.truth("locked"),
-            order: given.word("order").and_then(Order::parse).unwrap_or_default(),
+            order: given.word("order").and_then(ThreadOrder::parse).unwrap_or_default(),
             page: given.page("cursor"),
         }),
         Operation::ReadThread => reading(given)?,
@@ -127,7 +127,7 @@ pub(super) fn assemble(operation: Operation, mut given: Arguments) -> Result<Cal
         Operation::RefuteClaim => Call::Write(None, Command::Refute(proof(given)?)),
         Operation::ReadClaim => Call::ReadClaim(given.path_claim()),
         Operation::ListClaims => {
-            let status = given.word("status").and_then(Status::parse);
+            let status = given.word("status").and_then(ClaimStatus::parse);
             Call::ListClaims(given.path_thread(), status, given.page("cursor"))
         }
         Operation::PublishArtifact => Call::PublishArtifact(Box::default()),
@@ -146,25 +146,28 @@ pub(super) fn assemble(operation: Operation, mut given: Arguments) -> Result<Cal
     })
 }
 
-fn write(given: &mut Arguments, command: impl FnOnce(&mut Arguments) -> Command) -> Call {
+fn write(
+    given: &mut ParsedArguments,
+    command: impl FnOnce(&mut ParsedArguments) -> Command,
+) -> Call {
     Call::Write(Some(given.path_thread()), command(given))
 }
 
-fn mark(given: &mut Arguments) -> Mark {
+fn mark(given: &mut ParsedArguments) -> Mark {
     // A reopening has no field for it: it sets `open`.
     let state = given.state().unwrap_or(State::Open);
     Mark { state, reason: given.text("reason"), extension: given.from() }
 }
 
 /// Attestations and refutations need proof; that it is missing is the last of the 400s.
-fn proof(given: &mut Arguments) -> Result<Proof> {
+fn proof(given: &mut ParsedArguments) -> Result<ClaimProof> {
     let evidence = given.evidence("evidence").unwrap_or_default();
     if !proves(&evidence) {
         let detail = "Proof is needed: at least one piece of evidence whose kind is neither `note` \
                       nor `other`. Without proof, `post_message` with kind `object` or `agree`.";
         return Err(Refusal::new(Reason::ProofMissing, detail).at("evidence"));
     }
-    Ok(Proof {
+    Ok(ClaimProof {
         claim: given.path_claim(),
         evidence,
         seal: given.truth("seal").unwrap_or(false),
@@ -172,7 +175,7 @@ fn proof(given: &mut Arguments) -> Result<Proof> {
     })
 }
 
-fn reading(given: &mut Arguments) -> Result<Call> {
+fn reading(given: &mut ParsedArguments) -> Result<Call> {
     let (thread, format) = (given.path_thread(), given.word("format"));
     let page = given.page("since");
     if format == Some("flat") {
@@ -189,7 +192,7 @@ fn reading(given: &mut Arguments) -> Result<Call> {
 }
 
 /// What the members of an envelope must be to each other (parley.md §2, §3).
-fn envelope(given: &mut Arguments) -> Result<Envelope> {
+fn envelope(given: &mut ParsedArguments) -> Result<Envelope> {
     let kind = given.word("kind").and_then(Kind::parse);
     let (thread, parent) = (given.thread("thread"), given.message("parent"));
     let kind = kind.ok_or_else(|| Refusal::body("kind".to_owned(), "`kind` is required."))?;

@@ -6,15 +6,15 @@
 use sha2::{Digest, Sha256};
 
 use crate::claim::Evidence;
-use crate::command::{Assertion, Call, Command, Envelope, Mark, Proof};
+use crate::command::{Assertion, Call, ClaimProof, Command, Envelope, Mark};
 use crate::entry::Provenance;
 use crate::ids::ThreadId;
 use crate::operation::Operation;
 
 /// A hash over parts that each say where they end, so that no two lists of parts run together.
-struct Parts(Sha256);
+struct DigestParts(Sha256);
 
-impl Parts {
+impl DigestParts {
     fn new(domain: &str) -> Self {
         let mut parts = Self(Sha256::new());
         parts.text(domain);
@@ -52,7 +52,7 @@ impl Parts {
 /// The digest of the content of a call: its operation and its arguments as parsed. A key compares
 /// by it. For `publish_artifact` it is [`content_digest_of_artifact`], which needs the identifier.
 pub fn content_digest(operation: Operation, call: &Call) -> [u8; 16] {
-    let mut parts = Parts::new("parley content 1");
+    let mut parts = DigestParts::new("parley content 1");
     parts.text(operation.name());
     match call {
         Call::Write(thread, command) => write(&mut parts, *thread, command),
@@ -68,7 +68,7 @@ pub fn content_digest(operation: Operation, call: &Call) -> [u8; 16] {
 
 /// The digest of the content of `publish_artifact`: its identifier.
 pub fn content_digest_of_artifact(id: &[u8; 32]) -> [u8; 16] {
-    let mut parts = Parts::new("parley content 1");
+    let mut parts = DigestParts::new("parley content 1");
     parts.text(Operation::PublishArtifact.name());
     parts.0.update(id);
     parts.finish()
@@ -76,13 +76,13 @@ pub fn content_digest_of_artifact(id: &[u8; 32]) -> [u8; 16] {
 
 /// The digest of a key: one key space for each identity over all ways in.
 pub fn key_digest(identity: &str, key: &str) -> [u8; 16] {
-    let mut parts = Parts::new("parley key 1");
+    let mut parts = DigestParts::new("parley key 1");
     parts.text(identity);
     parts.text(key);
     parts.finish()
 }
 
-fn write(parts: &mut Parts, thread: Option<ThreadId>, command: &Command) {
+fn write(parts: &mut DigestParts, thread: Option<ThreadId>, command: &Command) {
     parts.option(thread, |parts, thread| parts.number(thread.0));
     parts.text_option(command.extension().map(AsRef::as_ref));
     match command {
@@ -95,7 +95,7 @@ fn write(parts: &mut Parts, thread: Option<ThreadId>, command: &Command) {
     }
 }
 
-fn post(parts: &mut Parts, envelope: &Envelope) {
+fn post(parts: &mut DigestParts, envelope: &Envelope) {
     parts.text(envelope.kind.word());
     parts.option(envelope.parent, |parts, parent| parts.number(parent.0));
     parts.text(&envelope.body);
@@ -105,12 +105,12 @@ fn post(parts: &mut Parts, envelope: &Envelope) {
     });
 }
 
-fn set(parts: &mut Parts, mark: &Mark) {
+fn set(parts: &mut DigestParts, mark: &Mark) {
     parts.text(mark.state.word());
     parts.text_option(mark.reason.as_deref());
 }
 
-fn assert(parts: &mut Parts, assertion: &Assertion) {
+fn assert(parts: &mut DigestParts, assertion: &Assertion) {
     parts.text(&assertion.statement);
     evidence(parts, &assertion.evidence);
     parts.number(assertion.supersedes.len() as u64);
@@ -120,13 +120,13 @@ fn assert(parts: &mut Parts, assertion: &Assertion) {
     parts.option(assertion.valid_until, |parts, until| parts.number(until.0));
 }
 
-fn prove(parts: &mut Parts, proof: &Proof) {
+fn prove(parts: &mut DigestParts, proof: &ClaimProof) {
     parts.number(proof.claim.0);
     evidence(parts, &proof.evidence);
     parts.number(u64::from(proof.seal));
 }
 
-fn evidence(parts: &mut Parts, pieces: &[Evidence]) {
+fn evidence(parts: &mut DigestParts, pieces: &[Evidence]) {
     parts.number(pieces.len() as u64);
     for piece in pieces {
         parts.text(piece.kind.word());

@@ -1,31 +1,37 @@
 //! Members of the objects within a field, and the items of its arrays.
 
-use super::given::{Raw, Read, Wrong};
-use crate::json::{Object, Value};
+use super::given::{ParseResult, RawArgument, ValueError};
+use crate::json::{JsonObject, JsonValue};
 
 /// The object, if the value is one.
-pub(super) fn object(raw: Raw<'_>) -> Read<&Object> {
+pub(super) fn object(raw: RawArgument<'_>) -> ParseResult<&JsonObject> {
     match raw {
-        Raw::Json(Value::Object(object)) => Ok(object),
-        _ => Err(Wrong::new("This must be an object.")),
+        RawArgument::Json(JsonValue::Object(object)) => Ok(object),
+        _ => Err(ValueError::new("This must be an object.")),
     }
 }
 
 /// The items, if the value is an array of at most `max`.
-pub(super) fn array<'a>(raw: Raw<'a>, max: usize, what: &str) -> Read<&'a [Value]> {
+pub(super) fn array<'a>(
+    raw: RawArgument<'a>,
+    max: usize,
+    what: &str,
+) -> ParseResult<&'a [JsonValue]> {
     match raw {
-        Raw::Json(Value::Array(items)) if items.len() <= max => Ok(items),
-        Raw::Json(Value::Array(_)) => Err(Wrong::new(format!("At most {max} {what} are taken."))),
-        _ => Err(Wrong::new("This must be an array.")),
+        RawArgument::Json(JsonValue::Array(items)) if items.len() <= max => Ok(items),
+        RawArgument::Json(JsonValue::Array(_)) => {
+            Err(ValueError::new(format!("At most {max} {what} are taken.")))
+        }
+        _ => Err(ValueError::new("This must be an array.")),
     }
 }
 
 /// Refuses members that are neither `known` nor `ignored`, null ones too.
-pub(super) fn known(object: &Object, known: &[&str], ignored: &[&str]) -> Read<()> {
+pub(super) fn known(object: &JsonObject, known: &[&str], ignored: &[&str]) -> ParseResult<()> {
     for (name, _) in object.iter() {
         if !known.contains(&name) && !ignored.contains(&name) {
             let detail = format!("There is no such member. It takes: {}.", known.join(", "));
-            return Err(Wrong::at(detail, name));
+            return Err(ValueError::at(detail, name));
         }
     }
     Ok(())
@@ -33,24 +39,24 @@ pub(super) fn known(object: &Object, known: &[&str], ignored: &[&str]) -> Read<(
 
 /// Reads the member `name`; null is absent.
 pub(super) fn optional<'a, T>(
-    object: &'a Object,
+    object: &'a JsonObject,
     name: &str,
-    read: impl FnOnce(Raw<'a>) -> Read<T>,
-) -> Read<Option<T>> {
-    match object.get(name).map(Raw::Json) {
+    read: impl FnOnce(RawArgument<'a>) -> ParseResult<T>,
+) -> ParseResult<Option<T>> {
+    match object.get(name).map(RawArgument::Json) {
         Some(raw) if !raw.is_null() => read(raw)
             .map(Some)
-            .map_err(|wrong| Wrong { pointer: format!("/{name}{}", wrong.pointer), ..wrong }),
+            .map_err(|wrong| ValueError { pointer: format!("/{name}{}", wrong.pointer), ..wrong }),
         _ => Ok(None),
     }
 }
 
 /// Reads the member `name`, which must be there.
 pub(super) fn required<'a, T>(
-    object: &'a Object,
+    object: &'a JsonObject,
     name: &str,
-    read: impl FnOnce(Raw<'a>) -> Read<T>,
-) -> Read<T> {
+    read: impl FnOnce(RawArgument<'a>) -> ParseResult<T>,
+) -> ParseResult<T> {
     let value = optional(object, name, read)?;
-    value.ok_or_else(|| Wrong::at(format!("`{name}` is required."), name))
+    value.ok_or_else(|| ValueError::at(format!("`{name}` is required."), name))
 }

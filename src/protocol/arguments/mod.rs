@@ -17,13 +17,13 @@ pub use query::{Query, percent_decode};
 use std::borrow::Cow;
 
 use crate::command::Call;
-use crate::json::{self, Fault, FaultKind, Object, Value, push_token};
+use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, push_token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
-use crate::operation::{Field, Operation, Place, Shape};
+use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
 
-use given::{Given, Raw};
+use given::{ParsedValue, RawArgument};
 
 /// The name of the argument that holds an idempotency key over MCP.
 pub const KEY_ARGUMENT: &str = "idempotency_key";
@@ -32,7 +32,7 @@ const NO_OBJECT: &str = "Send one JSON object with the operation's fields.";
 
 /// What arguments are judged with beside themselves.
 #[derive(Clone, Copy, Debug)]
-struct Judge<'a> {
+struct ArgumentContext<'a> {
     limits: &'a Limits,
     now: Millis,
 }
@@ -51,19 +51,19 @@ pub fn read_http(
     limits: &Limits,
     now: Millis,
 ) -> Result<Call> {
-    let mut reading = Reading::new(operation, Judge { limits, now });
+    let mut reading = ArgumentReader::new(operation, ArgumentContext { limits, now });
     let mut query = Query::parse(query)?;
-    for field in operation.row().fields.iter().filter(|field| field.place == Place::Query) {
+    for field in operation.row().fields.iter().filter(|field| field.place == FieldPlace::Query) {
         if let Some(text) = query.take(field.name) {
-            reading.put(field, Raw::Text(&text))?;
+            reading.put(field, RawArgument::Text(&text))?;
         }
     }
     if let Some(name) = query.rest() {
-        return Err(unknown(operation, Place::Query, name));
+        return Err(unknown(operation, FieldPlace::Query, name));
     }
     for (name, text) in path_values {
         if let Some(field) = operation.field(name) {
-            reading.put(field, Raw::Text(text))?;
+            reading.put(field, RawArgument::Text(text))?;
         }
     }
     if operation == Operation::PublishArtifact {
@@ -72,13 +72,13 @@ pub fn read_http(
     if operation.has_body() {
         let body = body.filter(|bytes| !bytes.is_empty()).unwrap_or(b"{}");
         let value = json::parse_keeping_surrogates(body, NESTING_MAX).map_err(body_fault)?;
-        let Value::Object(object) = &value else {
+        let JsonValue::Object(object) = &value else {
             return Err(Refusal::body(None, NO_OBJECT));
         };
         for (name, value) in object.iter() {
-            match operation.field(name).filter(|field| field.place == Place::Body) {
-                Some(field) => reading.put(field, Raw::Json(value))?,
-                None => return Err(unknown(operation, Place::Body, name)),
+            match operation.field(name).filter(|field| field.place == FieldPlace::Body) {
+                Some(field) => reading.put(field, RawArgument::Json(value))?,
+                None => return Err(unknown(operation, FieldPlace::Body, name)),
             }
         }
     }
@@ -102,19 +102,19 @@ pub fn read_mcp(
     let arguments = if arguments.is_empty() { b"{}" } else { arguments };
     let value = json::parse_keeping_surrogates(arguments, NESTING_MAX)
         .map_err(|fault| argument_fault(operation, &fault))?;
-    let none = Object::default();
+    let none = JsonObject::default();
     let object = match &value {
-        Value::Object(object) => object,
-        Value::Null => &none,
+        JsonValue::Object(object) => object,
+        JsonValue::Null => &none,
         _ => {
             return Err(at_fault(default_place(operation), None, NO_OBJECT.into()));
         }
     };
-    let mut reading = Reading::new(operation, Judge { limits, now });
+    let mut reading = ArgumentReader::new(operation, ArgumentContext { limits, now });
     let mut key = None;
     for (name, value) in object.iter() {
         if let Some(field) = operation.field(name) {
-            reading.put(field, Raw::Json(value))?;
+            reading.put(field, RawArgument::Json(value))?;
         } else if name == KEY_ARGUMENT {
             key = key_argument(operation, value)?;
         } else {
@@ -138,7 +138,7 @@ pub fn idempotency_key(text: &str) -> Result<()> {
 }
 
 /// The key among the arguments; on a reader it is ignored, as over HTTP.
-fn key_argument(operation: Operation, value: &Value) -> Result<Option<Box<str>>> {
+fn key_argument(operation: Operation, value: &JsonValue) -> Result<Option<Box<str>>> {
     if !operation.writes() || value.is_null() {
         return Ok(None);
     }
@@ -147,26 +147,26 @@ fn key_argument(operation: Operation, value: &Value) -> Result<Option<Box<str>>>
 }
 
 /// The fields read so far, and what was wrong with the path.
-struct Reading<'a> {
+struct ArgumentReader<'a> {
     operation: Operation,
-    judge: Judge<'a>,
-    given: Vec<(&'static str, Given)>,
+    judge: ArgumentContext<'a>,
+    given: Vec<(&'static str, ParsedValue)>,
     path_fault: Option<Refusal>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(operation: Operation, judge: Judge<'a>) -> Self {
+impl<'a> ArgumentReader<'a> {
+    fn new(operation: Operation, judge: ArgumentContext<'a>) -> Self {
         Self { operation, judge, given: Vec::new(), path_fault: None }
     }
 
     /// Takes the value of a field; a null is none, one that is ignored is not looked at.
-    fn put(&mut self, field: &'static Field, raw: Raw<'_>) -> Result<()> {
-        if field.shape == Shape::Ignored || raw.is_null() {
+    fn put(&mut self, field: &'static FieldSpec, raw: RawArgument<'_>) -> Result<()> {
+        if field.shape == FieldType::Ignored || raw.is_null() {
             return Ok(());
         }
         match given::read(field.shape, raw, self.judge) {
             Ok(given) => self.given.push((field.name, given)),
-            Err(wrong) if field.place == Place::Path => {
+            Err(wrong) if field.place == FieldPlace::Path => {
                 self.path_fault = Some(missing_thing(field.shape, wrong.detail));
             }
             Err(wrong) => {
@@ -180,14 +180,14 @@ impl<'a> Reading<'a> {
     fn call(mut self) -> Result<Call> {
         for field in self.operation.row().fields.iter().filter(|field| field.required) {
             let there = self.given.iter().any(|(name, _)| *name == field.name)
-                || (field.place == Place::Path && self.path_fault.is_some());
+                || (field.place == FieldPlace::Path && self.path_fault.is_some());
             // Missing proof is a refusal of its own, and the last one.
-            if !there && field.shape != Shape::Evidence {
+            if !there && field.shape != FieldType::Evidence {
                 let detail = format!("`{}` is required. {}", field.name, field.doc);
                 return Err(at_fault(field.place, Some(field.name.to_owned()), detail.into()));
             }
         }
-        let given = call::Arguments::new(std::mem::take(&mut self.given));
+        let given = call::ParsedArguments::new(std::mem::take(&mut self.given));
         let call = call::assemble(self.operation, given)?;
         match self.path_fault {
             Some(refusal) => Err(refusal),
@@ -197,39 +197,39 @@ impl<'a> Reading<'a> {
 }
 
 /// 404 with the reason of the thing that a malformed identifier in a path does not name.
-fn missing_thing(shape: Shape, detail: Cow<'static, str>) -> Refusal {
+fn missing_thing(shape: FieldType, detail: Cow<'static, str>) -> Refusal {
     let reason = match shape {
-        Shape::Thread => Reason::ThreadNotFound,
-        Shape::Message => Reason::MessageNotFound,
-        Shape::Claim => Reason::ClaimNotFound,
-        Shape::ArtifactId => Reason::ArtifactNotFound,
+        FieldType::Thread => Reason::ThreadNotFound,
+        FieldType::Message => Reason::MessageNotFound,
+        FieldType::Claim => Reason::ClaimNotFound,
+        FieldType::ArtifactId => Reason::ArtifactNotFound,
         _ => Reason::NotFound,
     };
     Refusal::new(reason, detail)
 }
 
 /// Where an argument belongs that the table does not know.
-fn default_place(operation: Operation) -> Place {
-    if operation.has_body() { Place::Body } else { Place::Query }
+fn default_place(operation: Operation) -> FieldPlace {
+    if operation.has_body() { FieldPlace::Body } else { FieldPlace::Query }
 }
 
 /// 400 at `field`, a JSON Pointer without the first slash; `None` where no single member is at
 /// fault.
-fn at_fault(place: Place, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
+fn at_fault(place: FieldPlace, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
     match place {
-        Place::Body => Refusal::body(field, detail),
-        Place::Path | Place::Query => Refusal {
+        FieldPlace::Body => Refusal::body(field, detail),
+        FieldPlace::Path | FieldPlace::Query => Refusal {
             field: field.map(String::into_boxed_str),
             ..Refusal::new(Reason::InvalidParameter, detail)
         },
     }
 }
 
-fn unknown(operation: Operation, place: Place, name: &str) -> Refusal {
+fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
     let fields = operation.row().fields.iter();
-    let names = fields.filter(|field| field.shape != Shape::Ignored).filter(|field| {
+    let names = fields.filter(|field| field.shape != FieldType::Ignored).filter(|field| {
         // Over MCP all fields are arguments; over HTTP this may name one of the path too.
-        place == Place::Body || field.place != Place::Body
+        place == FieldPlace::Body || field.place != FieldPlace::Body
     });
     let names: Vec<&str> = names.map(|field| field.name).collect();
     let detail = if names.is_empty() {
@@ -248,30 +248,32 @@ fn token(name: &str) -> String {
     pointer
 }
 
-fn fault_detail(kind: FaultKind) -> &'static str {
+fn fault_detail(kind: JsonFaultKind) -> &'static str {
     match kind {
-        FaultKind::Malformed => "This is not JSON (RFC 8259, UTF-8). Send one JSON object.",
-        FaultKind::Duplicate => "A member is given twice. Give it once.",
-        FaultKind::Surrogate => "A string holds an unpaired surrogate, which is no character.",
-        FaultKind::Number => "This is no JSON number.",
-        FaultKind::TooDeep => "Objects and arrays nest deeper than 32. Nothing here needs that.",
+        JsonFaultKind::Malformed => "This is not JSON (RFC 8259, UTF-8). Send one JSON object.",
+        JsonFaultKind::Duplicate => "A member is given twice. Give it once.",
+        JsonFaultKind::Surrogate => "A string holds an unpaired surrogate, which is no character.",
+        JsonFaultKind::Number => "This is no JSON number.",
+        JsonFaultKind::TooDeep => {
+            "Objects and arrays nest deeper than 32. Nothing here needs that."
+        }
     }
 }
 
-fn body_fault(fault: Fault) -> Refusal {
+fn body_fault(fault: JsonFault) -> Refusal {
     Refusal::body(fault.field().map(str::to_owned), fault_detail(fault.kind))
 }
 
 /// A fault of the arguments' text: the place of the outermost member on the way to it decides.
-fn argument_fault(operation: Operation, fault: &Fault) -> Refusal {
+fn argument_fault(operation: Operation, fault: &JsonFault) -> Refusal {
     let first = fault.field().and_then(|pointer| pointer.split('/').next());
     let place = match first.and_then(|name| operation.field(name)) {
         Some(field) => field.place,
-        None if first == Some(KEY_ARGUMENT) => Place::Query,
+        None if first == Some(KEY_ARGUMENT) => FieldPlace::Query,
         None => default_place(operation),
     };
     // A parameter has no members: it is named itself.
-    let field = if place == Place::Body { fault.field() } else { first };
+    let field = if place == FieldPlace::Body { fault.field() } else { first };
     at_fault(place, field.map(str::to_owned), fault_detail(fault.kind).into())
 }
 

@@ -1,14 +1,16 @@
 use super::*;
 use crate::act::Kind;
-use crate::claim::Status;
-use crate::command::{ArtifactQuery, Command, InboxQuery, Language, Order, Page, ThreadQuery};
+use crate::claim::ClaimStatus;
+use crate::command::{
+    ArtifactQuery, Command, InboxQuery, Language, PageQuery, ThreadOrder, ThreadQuery,
+};
 use crate::ids::{ClaimId, ThreadId};
 use crate::state::State;
 
 const NOW: Millis = Millis(1_796_068_800_000);
 
 fn http(operation: Operation, id: &str, query: &str, body: Option<&[u8]>) -> Result<Call> {
-    let field = operation.row().fields.iter().find(|field| field.place == Place::Path);
+    let field = operation.row().fields.iter().find(|field| field.place == FieldPlace::Path);
     let values: Option<(&str, &str)> = field.map(|field| (field.name, id));
     read_http(operation, values.as_slice(), query, body, &Limits::default(), NOW)
 }
@@ -60,7 +62,7 @@ fn artifacts_untouched() {
 #[test]
 fn calls() {
     use Operation::*;
-    let page = |cursor: &str, limit| Page { cursor: Some(cursor.into()), limit: Some(limit) };
+    let page = |cursor: &str, limit| PageQuery { cursor: Some(cursor.into()), limit: Some(limit) };
     let th = ThreadId(1);
     for (operation, path, query, want) in [
         (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr)),
@@ -76,7 +78,7 @@ fn calls() {
                 creator: Some("local:ada".into()),
                 awaiting: Some(false),
                 locked: Some(true),
-                order: Order::CreatedDescending,
+                order: ThreadOrder::CreatedDescending,
                 page: page("c", 7),
             }),
         ),
@@ -89,7 +91,7 @@ fn calls() {
             "",
             Call::ReadInbox(InboxQuery {
                 extension: None,
-                page: Page::default(),
+                page: PageQuery::default(),
                 wait_seconds: 0,
                 anyone: true,
             }),
@@ -110,7 +112,7 @@ fn calls() {
             ListClaims,
             "1",
             "status=verified&cursor=c&limit=7",
-            Call::ListClaims(th, Some(Status::Verified), page("c", 7)),
+            Call::ListClaims(th, Some(ClaimStatus::Verified), page("c", 7)),
         ),
     ] {
         assert_eq!(Operation::of(&want), operation);
@@ -122,7 +124,7 @@ fn calls() {
 #[test]
 fn calls_of_artifacts() {
     use Operation::*;
-    let page = || Page { cursor: Some("c".into()), limit: Some(7) };
+    let page = || PageQuery { cursor: Some("c".into()), limit: Some(7) };
     let id = format!("sha256:{}0f", "0".repeat(62));
     let mut bytes = [0; 32];
     bytes[31] = 15;

@@ -2,8 +2,8 @@
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use super::{ARTIFACT_BYTES_MAX, Class, Fault, NESTING_MAX};
-use crate::json::{self, FaultKind, Member, Number, Object, Value};
+use super::{ARTIFACT_BYTES_MAX, ArtifactFault, NESTING_MAX, ViolationClass};
+use crate::json::{self, JsonFaultKind, JsonMember, JsonNumber, JsonObject, JsonValue};
 
 /// The largest magnitude an integer may have: 2^53 − 1.
 const INTEGER_MAX: i64 = 9_007_199_254_740_991;
@@ -12,12 +12,12 @@ const INTEGER_MAX: i64 = 9_007_199_254_740_991;
 /// range. Only [`canonicalize`] makes one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Canonical {
-    body: Object,
+    body: JsonObject,
 }
 
 impl Canonical {
     /// The normalized top-level object. Its members' spans mean nothing: they are empty.
-    pub fn body(&self) -> &Object {
+    pub fn body(&self) -> &JsonObject {
         &self.body
     }
 
@@ -42,78 +42,94 @@ impl Canonical {
 /// Errors are those of `artifacts.md` §1: `malformed_input`, `unsupported_value`,
 /// `normalization_collision`, and `limit_exceeded` for size and nesting. With several faults
 /// one of them is returned.
-pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, Fault> {
+pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, ArtifactFault> {
     if bytes.len() > ARTIFACT_BYTES_MAX {
-        return Err(Fault::at_top(Class::LimitExceeded, "The artifact has over 65536 bytes."));
+        return Err(ArtifactFault::at_top(
+            ViolationClass::LimitExceeded,
+            "The artifact has over 65536 bytes.",
+        ));
     }
-    match json::parse(bytes, NESTING_MAX).map_err(Fault::from)? {
-        Value::Object(object) => Ok(Canonical { body: normalize_object(object)? }),
-        _ => Err(Fault::at_top(Class::UnsupportedValue, "The top level is no object.")),
+    match json::parse(bytes, NESTING_MAX).map_err(ArtifactFault::from)? {
+        JsonValue::Object(object) => Ok(Canonical { body: normalize_object(object)? }),
+        _ => Err(ArtifactFault::at_top(
+            ViolationClass::UnsupportedValue,
+            "The top level is no object.",
+        )),
     }
 }
 
 /// Brings an object that was made here, not read, into canonical form. Errors are those of
 /// [`canonicalize`] that concern numbers and names.
-pub(super) fn of_object(body: Object) -> Result<Canonical, Fault> {
+pub(super) fn of_object(body: JsonObject) -> Result<Canonical, ArtifactFault> {
     Ok(Canonical { body: normalize_object(body)? })
 }
 
-impl From<json::Fault> for Fault {
-    fn from(fault: json::Fault) -> Self {
+impl From<json::JsonFault> for ArtifactFault {
+    fn from(fault: json::JsonFault) -> Self {
         let (class, detail) = match fault.kind {
-            FaultKind::Malformed => (Class::MalformedInput, "The input is no JSON text in UTF-8."),
-            FaultKind::Duplicate => (Class::MalformedInput, "A member is given twice."),
-            FaultKind::Surrogate => {
-                (Class::UnsupportedValue, "A string or a name holds an unpaired surrogate.")
+            JsonFaultKind::Malformed => {
+                (ViolationClass::MalformedInput, "The input is no JSON text in UTF-8.")
             }
-            FaultKind::Number => (Class::UnsupportedValue, "A number is not finite."),
-            FaultKind::TooDeep => (Class::LimitExceeded, "The nesting is deeper than 64."),
+            JsonFaultKind::Duplicate => {
+                (ViolationClass::MalformedInput, "A member is given twice.")
+            }
+            JsonFaultKind::Surrogate => (
+                ViolationClass::UnsupportedValue,
+                "A string or a name holds an unpaired surrogate.",
+            ),
+            JsonFaultKind::Number => (ViolationClass::UnsupportedValue, "A number is not finite."),
+            JsonFaultKind::TooDeep => {
+                (ViolationClass::LimitExceeded, "The nesting is deeper than 64.")
+            }
         };
         Self { class, pointer: fault.pointer, detail }
     }
 }
 
-fn normalize(value: Value) -> Result<Value, Fault> {
+fn normalize(value: JsonValue) -> Result<JsonValue, ArtifactFault> {
     Ok(match value {
-        Value::Null | Value::Bool(_) => value,
-        Value::Number(number) => Value::Number(integer(&number)?),
-        Value::String(text) => Value::String(nfc(text)),
+        JsonValue::Null | JsonValue::Bool(_) => value,
+        JsonValue::Number(number) => JsonValue::Number(integer(&number)?),
+        JsonValue::String(text) => JsonValue::String(nfc(text)),
         // The strict reader returns none; refused all the same, so that no later change of
         // the reader lets one in.
-        Value::Surrogate => {
-            return Err(Fault::from(json::Fault {
-                kind: FaultKind::Surrogate,
+        JsonValue::Surrogate => {
+            return Err(ArtifactFault::from(json::JsonFault {
+                kind: JsonFaultKind::Surrogate,
                 pointer: String::new(),
             }));
         }
-        Value::Array(items) => {
+        JsonValue::Array(items) => {
             let items = items.into_iter().enumerate().map(|(index, item)| {
                 normalize(item).map_err(|fault| under(&index.to_string(), fault))
             });
-            Value::Array(items.collect::<Result<_, _>>()?)
+            JsonValue::Array(items.collect::<Result<_, _>>()?)
         }
-        Value::Object(object) => Value::Object(normalize_object(object)?),
+        JsonValue::Object(object) => JsonValue::Object(normalize_object(object)?),
     })
 }
 
-fn normalize_object(object: Object) -> Result<Object, Fault> {
+fn normalize_object(object: JsonObject) -> Result<JsonObject, ArtifactFault> {
     let mut members = Vec::with_capacity(object.len());
-    for Member { name, value, .. } in object.into_members() {
+    for JsonMember { name, value, .. } in object.into_members() {
         let value = normalize(value).map_err(|fault| under(&name, fault))?;
-        members.push(Member { name: nfc(name), value, span: 0..0 });
+        members.push(JsonMember { name: nfc(name), value, span: 0..0 });
     }
     // Strings compare by the unsigned bytes of their UTF-8, which is the order asked for.
     members.sort_unstable_by(|left, right| left.name.cmp(&right.name));
     // The reader has refused names that were equal as written: these became equal here.
     if let Some(pair) = members.windows(2).find(|pair| pair[0].name == pair[1].name) {
         let detail = "Two names become one under NFC.";
-        return Err(under(&pair[0].name, Fault::at_top(Class::NormalizationCollision, detail)));
+        return Err(under(
+            &pair[0].name,
+            ArtifactFault::at_top(ViolationClass::NormalizationCollision, detail),
+        ));
     }
-    Ok(Object::from_members(members))
+    Ok(JsonObject::from_members(members))
 }
 
 /// Moves a fault's place one level down, while the recursion unwinds.
-fn under(token: &str, mut fault: Fault) -> Fault {
+fn under(token: &str, mut fault: ArtifactFault) -> ArtifactFault {
     let mut pointer = String::new();
     json::push_token(&mut pointer, token);
     fault.pointer.insert_str(0, &pointer);
@@ -128,31 +144,31 @@ fn nfc(text: String) -> String {
 }
 
 /// Judges a number by its text: going by way of a float would round what must be refused.
-fn integer(number: &Number) -> Result<Number, Fault> {
+fn integer(number: &JsonNumber) -> Result<JsonNumber, ArtifactFault> {
     if number.text().contains(['.', 'e', 'E']) {
         let detail = "A number has a fraction or an exponent.";
-        return Err(Fault::at_top(Class::UnsupportedValue, detail));
+        return Err(ArtifactFault::at_top(ViolationClass::UnsupportedValue, detail));
     }
     match number.as_i64() {
         Some(value) if (-INTEGER_MAX..=INTEGER_MAX).contains(&value) => {
-            Ok(Number::from_text(&value.to_string()))
+            Ok(JsonNumber::from_text(&value.to_string()))
         }
         _ => {
             let detail = "An integer is beyond 9007199254740991 in magnitude.";
-            Err(Fault::at_top(Class::UnsupportedValue, detail))
+            Err(ArtifactFault::at_top(ViolationClass::UnsupportedValue, detail))
         }
     }
 }
 
-fn write(value: &Value, output: &mut Vec<u8>) {
+fn write(value: &JsonValue, output: &mut Vec<u8>) {
     match value {
         // No surrogate gets here, see `normalize`.
-        Value::Null | Value::Surrogate => output.extend_from_slice(b"null"),
-        Value::Bool(true) => output.extend_from_slice(b"true"),
-        Value::Bool(false) => output.extend_from_slice(b"false"),
-        Value::Number(number) => output.extend_from_slice(number.text().as_bytes()),
-        Value::String(text) => write_string(text, output),
-        Value::Array(items) => {
+        JsonValue::Null | JsonValue::Surrogate => output.extend_from_slice(b"null"),
+        JsonValue::Bool(true) => output.extend_from_slice(b"true"),
+        JsonValue::Bool(false) => output.extend_from_slice(b"false"),
+        JsonValue::Number(number) => output.extend_from_slice(number.text().as_bytes()),
+        JsonValue::String(text) => write_string(text, output),
+        JsonValue::Array(items) => {
             output.push(b'[');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
@@ -162,11 +178,11 @@ fn write(value: &Value, output: &mut Vec<u8>) {
             }
             output.push(b']');
         }
-        Value::Object(object) => write_object(object, None, output),
+        JsonValue::Object(object) => write_object(object, None, output),
     }
 }
 
-fn write_object(object: &Object, left_out: Option<&str>, output: &mut Vec<u8>) {
+fn write_object(object: &JsonObject, left_out: Option<&str>, output: &mut Vec<u8>) {
     output.push(b'{');
     let members = object.iter().filter(|(name, _)| Some(*name) != left_out);
     for (index, (name, value)) in members.enumerate() {

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 /// What kind of error or warning it is. The order is that of the names, which is the order
 /// failures stand in (`artifacts.md` §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub enum ViolationClass {
     /// Another identifier is computed than the artifact states (§1).
     ArtifactIdentifierMismatch,
     /// A blocking objection that a final decision passes over (§3.1, 4).
@@ -40,7 +40,7 @@ pub enum Class {
     UnsupportedVersion,
 }
 
-impl Class {
+impl ViolationClass {
     /// Every class, in order.
     pub const ALL: [Self; 15] = [
         Self::ArtifactIdentifierMismatch,
@@ -82,13 +82,13 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for ViolationClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
 }
 
-impl Serialize for Class {
+impl Serialize for ViolationClass {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
@@ -96,31 +96,31 @@ impl Serialize for Class {
 
 /// Why an artifact is refused before its semantics are looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ArtifactFault {
     /// One of the classes of `artifacts.md` §1.
-    pub class: Class,
+    pub class: ViolationClass,
     /// An RFC 6901 JSON Pointer to the member at fault, empty if there is none.
     pub pointer: String,
     /// A sentence for people.
     pub detail: &'static str,
 }
 
-impl Fault {
+impl ArtifactFault {
     /// A fault at the top level.
-    pub(super) fn at_top(class: Class, detail: &'static str) -> Self {
+    pub(super) fn at_top(class: ViolationClass, detail: &'static str) -> Self {
         Self { class, pointer: String::new(), detail }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Class;
+    use super::ViolationClass;
 
     /// Failures are sorted by class, and the sort uses the enumeration: its order must be
     /// that of the names, compared pair by pair.
     #[test]
     fn classes_are_ordered_by_name() {
-        assert!(Class::ALL.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(Class::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
+        assert!(ViolationClass::ALL.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(ViolationClass::ALL.windows(2).all(|pair| pair[0].as_str() < pair[1].as_str()));
     }
 }

@@ -4,9 +4,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 
-use super::closure::Store;
+use super::closure::ArtifactStore;
 use super::identity::Keyed;
-use super::{Fault, Identifier, canonicalize, examine, identity};
+use super::{ArtifactFault, Identifier, canonicalize, examine, identity};
 
 /// Artifacts by the identifier they state, right or wrong: a verification has to find the
 /// wrong ones. It knows no order.
@@ -33,7 +33,7 @@ impl Collection {
     ///
     /// Of two that state the same identifier the one that has it stays; if neither has it,
     /// the one with the smaller bytes. So the order of adding changes nothing.
-    pub fn add(&mut self, bytes: &[u8]) -> Result<Identifier, Fault> {
+    pub fn add(&mut self, bytes: &[u8]) -> Result<Identifier, ArtifactFault> {
         let canonical = canonicalize(bytes)?;
         let id = identity::stated(&canonical)?;
         let rank = |bytes: &[u8]| {
@@ -62,7 +62,7 @@ impl Collection {
     ///
     /// # Errors
     /// The first line at fault, counted from 1, and its fault as [`Collection::add`] has it.
-    pub fn add_lines(&mut self, bytes: &[u8]) -> Result<(), (usize, Fault)> {
+    pub fn add_lines(&mut self, bytes: &[u8]) -> Result<(), (usize, ArtifactFault)> {
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             if !line.iter().all(u8::is_ascii_whitespace) {
                 self.add(line).map_err(|fault| (index + 1, fault))?;
@@ -99,7 +99,7 @@ impl Collection {
     }
 }
 
-impl Store for Collection {
+impl ArtifactStore for Collection {
     type Error = Infallible;
 
     fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, Infallible> {

@@ -113,7 +113,7 @@ words! {
 
 /// A reference to another artifact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct ArtifactReference {
     /// The artifact it names.
     pub artifact_id: Identifier,
     /// What it says of it, if anything.
@@ -139,7 +139,7 @@ impl Disposition {
 
 /// What a decision says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct DecisionContent {
     /// Whether its status is `final`.
     pub is_final: bool,
     /// Its `objection_dispositions`, in their order.
@@ -155,11 +155,11 @@ pub struct Content {
     /// The type, if it is one of the seven.
     pub artifact_type: Option<ArtifactType>,
     /// The well-formed references, in their order.
-    pub references: Vec<Reference>,
+    pub references: Vec<ArtifactReference>,
     /// Whether it is an objection that blocks.
     pub blocking: bool,
     /// What it decides, if it is a decision.
-    pub decision: Option<Decision>,
+    pub decision: Option<DecisionContent>,
     /// How it ends the deliberation, if it is a termination.
     pub state: Option<TerminationState>,
 }

@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::{Canonical, Class, Fault};
-use crate::json::Value;
+use super::{ArtifactFault, Canonical, ViolationClass};
+use crate::json::JsonValue;
 
 const PREFIX: &str = "sha256:";
 
@@ -114,15 +114,15 @@ pub fn compute(canonical: &Canonical) -> Identifier {
 
 /// The identifier that the artifact states; `invalid_artifact_identifier_syntax` if there is
 /// none or no well-formed one.
-pub fn stated(canonical: &Canonical) -> Result<Identifier, Fault> {
-    let fault = |detail| Fault {
-        class: Class::InvalidArtifactIdentifierSyntax,
+pub fn stated(canonical: &Canonical) -> Result<Identifier, ArtifactFault> {
+    let fault = |detail| ArtifactFault {
+        class: ViolationClass::InvalidArtifactIdentifierSyntax,
         pointer: "/artifact_id".to_owned(),
         detail,
     };
     match canonical.body().get("artifact_id") {
         None => Err(fault("The artifact states no identifier.")),
-        Some(Value::String(text)) => {
+        Some(JsonValue::String(text)) => {
             text.parse().map_err(|_| fault("The identifier is not sha256: and 64 hex digits."))
         }
         Some(_) => Err(fault("The identifier is no string.")),
@@ -131,11 +131,11 @@ pub fn stated(canonical: &Canonical) -> Result<Identifier, Fault> {
 
 /// The identifier that the artifact states, after comparing it with the one computed;
 /// `artifact_identifier_mismatch` if they differ, else the error of [`stated`].
-pub fn verify(canonical: &Canonical) -> Result<Identifier, Fault> {
+pub fn verify(canonical: &Canonical) -> Result<Identifier, ArtifactFault> {
     let id = stated(canonical)?;
     if id != compute(canonical) {
-        return Err(Fault {
-            class: Class::ArtifactIdentifierMismatch,
+        return Err(ArtifactFault {
+            class: ViolationClass::ArtifactIdentifierMismatch,
             pointer: "/artifact_id".to_owned(),
             detail: "Another identifier is computed than the artifact states.",
         });

@@ -11,7 +11,7 @@
 //! * [`export`] makes artifacts of a thread (`artifacts.md` §4.1).
 //!
 //! Nothing here stores anything: an artifact comes as bytes, a graph by way of
-//! [`closure::Store`].
+//! [`closure::ArtifactStore`].
 
 pub mod canonical;
 pub mod class;
@@ -24,10 +24,10 @@ pub mod report;
 pub mod semantics;
 
 pub use canonical::{Canonical, canonicalize};
-pub use class::{Class, Fault};
-pub use content::{ArtifactType, Content, Reference, Relation, TerminationState};
+pub use class::{ArtifactFault, ViolationClass};
+pub use content::{ArtifactReference, ArtifactType, Content, Relation, TerminationState};
 pub use identity::Identifier;
-pub use report::{Report, Verdict};
+pub use report::{ArtifactVerdict, ClosureReport};
 pub use semantics::{Examination, Violation, examine};
 
 /// The largest artifact as given, in bytes (`artifacts.md` §3.3).
@@ -54,7 +54,7 @@ pub struct Valid {
     /// What it says, as far as the closure and the forum need it.
     pub content: Content,
     /// Warnings, none of which makes it invalid.
-    pub warnings: Vec<Class>,
+    pub warnings: Vec<ViolationClass>,
 }
 
 /// Reads, verifies and examines an artifact. The error holds everything that is wrong, never

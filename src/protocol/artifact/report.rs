@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::{
-    Canonical, Class, Examination, Identifier, Violation, canonicalize, examine, identity,
+    Canonical, Examination, Identifier, Violation, ViolationClass, canonicalize, examine, identity,
 };
 
 /// Why a closure does not verify (`artifacts.md` §3.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Failure {
+pub struct ClosureFailure {
     /// What is wrong.
-    pub class: Class,
+    pub class: ViolationClass,
     /// With which artifact.
     pub artifact_id: Identifier,
     /// Where in it; empty but for semantics.
@@ -35,7 +35,7 @@ pub struct ReportedObjection {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Notice {
     /// Of which kind.
-    pub class: Class,
+    pub class: ViolationClass,
     /// About which artifact.
     pub artifact_id: Identifier,
     /// A sentence for people.
@@ -45,7 +45,7 @@ pub struct Notice {
 /// The report on a closure (`artifacts.md` §3.2). The same store and targets give the same
 /// bytes: all lists are sorted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct ClosureReport {
     /// Whether there is no failure.
     pub ok: bool,
     /// The targets, each once, ascending.
@@ -59,7 +59,7 @@ pub struct Report {
     /// missing artifacts do not count.
     pub depth: usize,
     /// By class, then identifier, then in the order of `artifacts.md` §2.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ClosureFailure>,
     /// The objections covered, by identifier.
     pub objections: Vec<ReportedObjection>,
     /// Blocking objections that came too late to fail a target, by identifier.
@@ -70,13 +70,13 @@ pub struct Report {
 
 /// What is said about one artifact on its own (`artifacts.md` §4, `verify` and `validate`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct ArtifactVerdict {
     /// Whether there is no violation.
     pub ok: bool,
     /// The identifier computed, null if the bytes have none.
     pub artifact_id: Option<Identifier>,
     /// The first violation's class.
-    pub class: Option<Class>,
+    pub class: Option<ViolationClass>,
     /// The first violation's pointer.
     pub pointer: Option<String>,
     /// The first violation's detail.
@@ -87,7 +87,7 @@ pub struct Verdict {
     pub warnings: Vec<Notice>,
 }
 
-impl Verdict {
+impl ArtifactVerdict {
     /// Whether the artifact has the identifier it states.
     pub fn verify(bytes: &[u8]) -> Self {
         match canonicalize(bytes) {
@@ -109,14 +109,14 @@ impl Verdict {
         verdict
     }
 
-    fn of(canonical: &Canonical, violations: Vec<Violation>, warnings: &[Class]) -> Self {
+    fn of(canonical: &Canonical, violations: Vec<Violation>, warnings: &[ViolationClass]) -> Self {
         Self::new(Some(identity::compute(canonical)), violations, warnings)
     }
 
     fn new(
         artifact_id: Option<Identifier>,
         violations: Vec<Violation>,
-        warnings: &[Class],
+        warnings: &[ViolationClass],
     ) -> Self {
         let first = violations.first();
         let warnings = artifact_id
@@ -134,9 +134,11 @@ impl Verdict {
 }
 
 /// A warning about an artifact.
-pub(super) fn warning(class: Class, artifact_id: Identifier) -> Notice {
+pub(super) fn warning(class: ViolationClass, artifact_id: Identifier) -> Notice {
     let detail = match class {
-        Class::UngroundedProvenance => "The evidence claims to be observed and names no source.",
+        ViolationClass::UngroundedProvenance => {
+            "The evidence claims to be observed and names no source."
+        }
         _ => "The artifact does not verify and counts for nothing.",
     };
     Notice { class, artifact_id, detail: detail.to_owned() }

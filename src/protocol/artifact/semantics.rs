@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use super::content::{Decision, Disposition, ProvenanceClass, Status, TerminationState};
+use super::content::{DecisionContent, Disposition, ProvenanceClass, Status, TerminationState};
 use super::{
-    ArtifactType, Canonical, Class, Content, Fault, Identifier, REFERENCES_MAX, Reference, Relation,
+    ArtifactFault, ArtifactReference, ArtifactType, Canonical, Content, Identifier, REFERENCES_MAX,
+    Relation, ViolationClass,
 };
-use crate::json::{Object, Value, push_token};
+use crate::json::{JsonObject, JsonValue, push_token};
 use crate::text::is_visible;
 
 /// The one version there is.
@@ -17,15 +18,15 @@ pub const PROTOCOL_VERSION: &str = "0.1";
 pub struct Violation {
     /// `semantic_violation`, `unsupported_version`, `limit_exceeded`, or a class of §1.
     #[serde(skip)]
-    pub class: Class,
+    pub class: ViolationClass,
     /// An RFC 6901 JSON Pointer to the missing or wrong member.
     pub pointer: String,
     /// A sentence for people.
     pub detail: &'static str,
 }
 
-impl From<Fault> for Violation {
-    fn from(Fault { class, pointer, detail }: Fault) -> Self {
+impl From<ArtifactFault> for Violation {
+    fn from(ArtifactFault { class, pointer, detail }: ArtifactFault) -> Self {
         Self { class, pointer, detail }
     }
 }
@@ -38,7 +39,7 @@ pub struct Examination {
     /// Every violation, in the order of `artifacts.md` §2; none if the artifact is valid.
     pub violations: Vec<Violation>,
     /// Warnings, which do not make it invalid.
-    pub warnings: Vec<Class>,
+    pub warnings: Vec<ViolationClass>,
 }
 
 /// Examines an artifact whose identifier has been verified.
@@ -65,15 +66,15 @@ fn join(pointer: &str, token: &str) -> String {
 }
 
 struct Examiner<'a> {
-    body: &'a Object,
+    body: &'a JsonObject,
     content: Content,
     violations: Vec<Violation>,
-    warnings: Vec<Class>,
+    warnings: Vec<ViolationClass>,
 }
 
 impl<'a> Examiner<'a> {
     fn violation(&mut self, pointer: impl Into<String>, detail: &'static str) {
-        let class = Class::SemanticViolation;
+        let class = ViolationClass::SemanticViolation;
         self.violations.push(Violation { class, pointer: pointer.into(), detail });
     }
 
@@ -82,19 +83,19 @@ impl<'a> Examiner<'a> {
         self.content.artifact_type = self
             .body
             .get("artifact_type")
-            .and_then(Value::as_str)
+            .and_then(JsonValue::as_str)
             .and_then(ArtifactType::from_text);
         if is_supported && self.content.artifact_type.is_none() {
             self.violation("/artifact_type", "The type is missing or none of the seven.");
         }
-        let payload = self.body.get("payload").and_then(Value::as_object);
+        let payload = self.body.get("payload").and_then(JsonValue::as_object);
         if payload.is_none() {
             self.violation("/payload", "The payload is missing or no object.");
         }
-        let references = self.body.get("references").and_then(Value::as_array);
+        let references = self.body.get("references").and_then(JsonValue::as_array);
         match references {
             Some(items) if items.len() > REFERENCES_MAX => self.violations.push(Violation {
-                class: Class::LimitExceeded,
+                class: ViolationClass::LimitExceeded,
                 pointer: "/references".to_owned(),
                 detail: "There are over 256 references.",
             }),
@@ -115,10 +116,10 @@ impl<'a> Examiner<'a> {
     /// Whether the version is one whose rules are known.
     fn version(&mut self) -> bool {
         match self.body.get("protocol_version") {
-            Some(Value::String(version)) if version == PROTOCOL_VERSION => true,
-            Some(Value::String(_)) => {
+            Some(JsonValue::String(version)) if version == PROTOCOL_VERSION => true,
+            Some(JsonValue::String(_)) => {
                 self.violations.push(Violation {
-                    class: Class::UnsupportedVersion,
+                    class: ViolationClass::UnsupportedVersion,
                     pointer: "/protocol_version".to_owned(),
                     detail: "The version is not 0.1, and no rule makes another compatible.",
                 });
@@ -134,7 +135,7 @@ impl<'a> Examiner<'a> {
     fn extensions(&mut self) {
         match self.body.get("extensions") {
             None => {}
-            Some(Value::Object(extensions)) => {
+            Some(JsonValue::Object(extensions)) => {
                 for (key, _) in extensions.iter().filter(|(key, _)| !key.contains(['/', '.'])) {
                     let detail = "The key of an extension has no namespace.";
                     self.violation(join("/extensions", key), detail);
@@ -144,7 +145,7 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    fn references(&mut self, items: &'a [Value]) {
+    fn references(&mut self, items: &'a [JsonValue]) {
         for (index, item) in items.iter().enumerate() {
             let pointer = format!("/references/{index}");
             let Some(object) = item.as_object() else {
@@ -153,19 +154,19 @@ impl<'a> Examiner<'a> {
             };
             let artifact_id = self.identifier(object, &pointer, "artifact_id");
             let relation = object.get("relation");
-            let known = relation.and_then(Value::as_str).and_then(Relation::from_text);
+            let known = relation.and_then(JsonValue::as_str).and_then(Relation::from_text);
             if relation.is_some() && known.is_none() {
                 self.violation(join(&pointer, "relation"), "The relation is none of the six.");
             }
             if let Some(artifact_id) = artifact_id {
-                self.content.references.push(Reference { artifact_id, relation: known });
+                self.content.references.push(ArtifactReference { artifact_id, relation: known });
             }
         }
     }
 
     /// The identifier in a member that must hold one.
-    fn identifier(&mut self, object: &Object, pointer: &str, name: &str) -> Option<Identifier> {
-        let text = object.get(name).and_then(Value::as_str);
+    fn identifier(&mut self, object: &JsonObject, pointer: &str, name: &str) -> Option<Identifier> {
+        let text = object.get(name).and_then(JsonValue::as_str);
         let id = text.and_then(|text| text.parse().ok());
         if id.is_none() {
             self.violation(join(pointer, name), "An identifier is missing or malformed.");
@@ -174,15 +175,15 @@ impl<'a> Examiner<'a> {
     }
 
     /// The text in a member of the payload that must be a string with something visible.
-    fn visible(&mut self, payload: &'a Object, name: &str) {
-        if !payload.get(name).and_then(Value::as_str).is_some_and(is_visible) {
+    fn visible(&mut self, payload: &'a JsonObject, name: &str) {
+        if !payload.get(name).and_then(JsonValue::as_str).is_some_and(is_visible) {
             let detail = "A text is missing, no string, or shows nothing.";
             self.violation(join("/payload", name), detail);
         }
     }
 
-    fn boolean(&mut self, payload: &'a Object, name: &str) -> bool {
-        payload.get(name).and_then(Value::as_bool).unwrap_or_else(|| {
+    fn boolean(&mut self, payload: &'a JsonObject, name: &str) -> bool {
+        payload.get(name).and_then(JsonValue::as_bool).unwrap_or_else(|| {
             self.violation(join("/payload", name), "A truth value is missing or is none.");
             false
         })
@@ -191,19 +192,19 @@ impl<'a> Examiner<'a> {
     /// The value of a member of the payload that must be one of a few words.
     fn word<T>(
         &mut self,
-        payload: &'a Object,
+        payload: &'a JsonObject,
         name: &str,
         from_text: fn(&str) -> Option<T>,
     ) -> Option<T> {
-        let word = payload.get(name).and_then(Value::as_str).and_then(from_text);
+        let word = payload.get(name).and_then(JsonValue::as_str).and_then(from_text);
         if word.is_none() {
             self.violation(join("/payload", name), "A word is missing or none of those defined.");
         }
         word
     }
 
-    fn array(&mut self, payload: &'a Object, name: &str) -> &'a [Value] {
-        payload.get(name).and_then(Value::as_array).unwrap_or_else(|| {
+    fn array(&mut self, payload: &'a JsonObject, name: &str) -> &'a [JsonValue] {
+        payload.get(name).and_then(JsonValue::as_array).unwrap_or_else(|| {
             self.violation(join("/payload", name), "An array is missing or is none.");
             &[]
         })
@@ -212,8 +213,8 @@ impl<'a> Examiner<'a> {
     fn payload(
         &mut self,
         artifact_type: ArtifactType,
-        payload: &'a Object,
-        references: Option<&'a [Value]>,
+        payload: &'a JsonObject,
+        references: Option<&'a [JsonValue]>,
     ) {
         match artifact_type {
             ArtifactType::Claim => self.visible(payload, "statement"),
@@ -240,7 +241,7 @@ impl<'a> Examiner<'a> {
             ArtifactType::Termination => {
                 let state = self.word(payload, "state", TerminationState::from_text);
                 self.content.state = state;
-                let is_bare = references.is_some_and(<[Value]>::is_empty);
+                let is_bare = references.is_some_and(<[JsonValue]>::is_empty);
                 if state == Some(TerminationState::Completed) && is_bare {
                     self.violation("/references", "A completed termination refers to nothing.");
                 }
@@ -248,29 +249,29 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    fn provenance(&mut self, payload: &'a Object) {
+    fn provenance(&mut self, payload: &'a JsonObject) {
         let class = self.word(payload, "provenance_class", ProvenanceClass::from_text);
         let is_observed = matches!(
             class,
             Some(ProvenanceClass::TraceVerifiedObservation | ProvenanceClass::ExternalEvidence)
         );
         let is_grounded = match payload.get("source") {
-            None | Some(Value::Null) => false,
-            Some(Value::String(source)) => is_visible(source),
+            None | Some(JsonValue::Null) => false,
+            Some(JsonValue::String(source)) => is_visible(source),
             Some(_) => true,
         };
         if is_observed && !is_grounded {
-            self.warnings.push(Class::UngroundedProvenance);
+            self.warnings.push(ViolationClass::UngroundedProvenance);
         }
     }
 
     /// At least one reference must have one of these relations. References that are no array
     /// have been listed, and one place is listed once.
-    fn relation(&mut self, references: Option<&'a [Value]>, admitted: &[Relation]) {
+    fn relation(&mut self, references: Option<&'a [JsonValue]>, admitted: &[Relation]) {
         let Some(items) = references else { return };
-        let is_admitted = |item: &Value| {
+        let is_admitted = |item: &JsonValue| {
             let relation = item.as_object().and_then(|object| object.get("relation"));
-            let relation = relation.and_then(Value::as_str).and_then(Relation::from_text);
+            let relation = relation.and_then(JsonValue::as_str).and_then(Relation::from_text);
             relation.is_some_and(|relation| admitted.contains(&relation))
         };
         if !items.iter().any(is_admitted) {
@@ -278,13 +279,15 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    fn decision(&mut self, payload: &'a Object) {
+    fn decision(&mut self, payload: &'a JsonObject) {
         self.visible(payload, "outcome");
         let status = self.word(payload, "status", Status::from_text);
         let dispositions = self.array(payload, "objection_dispositions");
         let issues = self.array(payload, "unresolved_issues");
-        let mut decision =
-            Decision { is_final: status == Some(Status::Final), ..Decision::default() };
+        let mut decision = DecisionContent {
+            is_final: status == Some(Status::Final),
+            ..DecisionContent::default()
+        };
         for (index, item) in dispositions.iter().enumerate() {
             let pointer = format!("/payload/objection_dispositions/{index}");
             decision.dispositions.extend(self.disposition(item, &pointer));
@@ -296,7 +299,7 @@ impl<'a> Examiner<'a> {
         self.content.decision = Some(decision);
     }
 
-    fn disposition(&mut self, item: &'a Value, pointer: &str) -> Option<Disposition> {
+    fn disposition(&mut self, item: &'a JsonValue, pointer: &str) -> Option<Disposition> {
         let Some(object) = item.as_object() else {
             self.violation(pointer, "An objection disposition is no object.");
             return None;
@@ -305,7 +308,7 @@ impl<'a> Examiner<'a> {
         let has_other = object.get("artifact_id").is_none() && object.get("objection").is_some();
         let name = if has_other { "objection" } else { "artifact_id" };
         let objection = self.identifier(object, pointer, name);
-        let word = object.get("disposition").and_then(Value::as_str);
+        let word = object.get("disposition").and_then(JsonValue::as_str);
         let word = word.filter(|word| is_visible(word));
         if word.is_none() {
             let detail = "A disposition is missing, no string, or shows nothing.";
@@ -315,15 +318,15 @@ impl<'a> Examiner<'a> {
     }
 
     /// The objection that an unresolved issue names, if it names one.
-    fn issue(&mut self, item: &'a Value, pointer: &str) -> Option<Identifier> {
+    fn issue(&mut self, item: &'a JsonValue, pointer: &str) -> Option<Identifier> {
         match item {
-            Value::String(text) => {
+            JsonValue::String(text) => {
                 if !is_visible(text) {
                     self.violation(pointer, "An unresolved issue shows nothing.");
                 }
                 text.parse().ok()
             }
-            Value::Object(object) => self.identifier(object, pointer, "artifact_id"),
+            JsonValue::Object(object) => self.identifier(object, pointer, "artifact_id"),
             _ => {
                 self.violation(pointer, "An unresolved issue is no string and no object.");
                 None

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use parley_protocol::artifact::closure::{self, Options};
+use parley_protocol::artifact::closure::{self, VerifyOptions};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{Identifier, canonicalize, identity};
 
@@ -80,7 +80,7 @@ fn main() {
     for _ in 0..RUNS {
         for (fastest, (count, (collection, decision))) in fastest.iter_mut().zip(&graphs) {
             let start = Instant::now();
-            let Ok(report) = closure::verify(collection, &[*decision], Options::STRICT);
+            let Ok(report) = closure::verify(collection, &[*decision], VerifyOptions::STRICT);
             assert!(report.ok && report.artifact_count == *count, "the graph verifies");
             *fastest = fastest.min(start.elapsed().as_secs_f64());
         }

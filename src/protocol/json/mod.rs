@@ -10,9 +10,9 @@
 mod reader;
 mod value;
 
-pub use value::{Member, Number, Object, Value};
+pub use value::{JsonMember, JsonNumber, JsonObject, JsonValue};
 
-use reader::Reader;
+use reader::JsonReader;
 
 /// The deepest nesting any caller may admit (`artifacts.md` §3.3); it bounds the reader's
 /// own recursion.
@@ -20,7 +20,7 @@ pub const NESTING_CEILING: usize = 64;
 
 /// Why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum JsonFaultKind {
     /// No JSON: bad syntax, invalid UTF-8, a byte-order mark, no input, or something after
     /// the value.
     Malformed,
@@ -36,16 +36,16 @@ pub enum FaultKind {
 
 /// A refusal and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct JsonFault {
     /// Why.
-    pub kind: FaultKind,
+    pub kind: JsonFaultKind,
     /// An RFC 6901 JSON Pointer: the member given twice, the value at fault, or, for an
     /// unpaired surrogate in a name, the object that holds it. Empty for the top level and
     /// for a text that is no JSON, where no single member is at fault.
     pub pointer: String,
 }
 
-impl Fault {
+impl JsonFault {
     /// The pointer as refusals name it (`parley.md` §2): without the first slash, `None`
     /// where no single member is at fault.
     pub fn field(&self) -> Option<&str> {
@@ -53,21 +53,21 @@ impl Fault {
     }
 }
 
-/// Reads one JSON value, refusing every fault of [`FaultKind`].
+/// Reads one JSON value, refusing every fault of [`JsonFaultKind`].
 ///
 /// `nesting_max` counts objects and arrays, the top level being 1; values above
 /// [`NESTING_CEILING`] count as that. With several faults, one of them is returned.
-pub fn parse(bytes: &[u8], nesting_max: usize) -> Result<Value, Fault> {
-    Reader::new(bytes, nesting_max, false)?.document()
+pub fn parse(bytes: &[u8], nesting_max: usize) -> Result<JsonValue, JsonFault> {
+    JsonReader::new(bytes, nesting_max, false)?.document()
 }
 
 /// Like [`parse`], but an unpaired surrogate is no fault: a string with one becomes
-/// [`Value::Surrogate`], in a name it is replaced by U+FFFD (after names were compared).
+/// [`JsonValue::Surrogate`], in a name it is replaced by U+FFFD (after names were compared).
 ///
 /// For operations with ignored members, inside which only syntax, duplicates and nesting are
 /// checked (`parley.md` §2): whoever looks at such a value finds that it is no string.
-pub fn parse_keeping_surrogates(bytes: &[u8], nesting_max: usize) -> Result<Value, Fault> {
-    Reader::new(bytes, nesting_max, true)?.document()
+pub fn parse_keeping_surrogates(bytes: &[u8], nesting_max: usize) -> Result<JsonValue, JsonFault> {
+    JsonReader::new(bytes, nesting_max, true)?.document()
 }
 
 /// Appends one reference token to a JSON Pointer, escaped as RFC 6901 says.

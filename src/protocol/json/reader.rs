@@ -1,60 +1,63 @@
 //! The reader: recursive descent over bytes known to be UTF-8.
 
-use super::{Fault, FaultKind, Member, NESTING_CEILING, Number, Object, Value, push_token};
+use super::{
+    JsonFault, JsonFaultKind, JsonMember, JsonNumber, JsonObject, JsonValue, NESTING_CEILING,
+    push_token,
+};
 
 /// Up to this many members, comparing each name with each is cheaper than sorting.
 const PAIRWISE_MAX: usize = 8;
 
 /// One step on the way from the top level to a fault.
-enum Token {
+enum PathToken {
     Index(usize),
     Name(String),
 }
 
 /// A fault whose place is collected while the recursion unwinds: a way kept up to date on
 /// the way down would cost a copy of every name although most texts have no fault.
-pub(super) struct Trail {
-    kind: FaultKind,
-    tokens: Vec<Token>,
+pub(super) struct FaultTrail {
+    kind: JsonFaultKind,
+    tokens: Vec<PathToken>,
 }
 
-impl Trail {
-    fn new(kind: FaultKind) -> Self {
+impl FaultTrail {
+    fn new(kind: JsonFaultKind) -> Self {
         Self { kind, tokens: Vec::new() }
     }
 
-    fn under(mut self, token: Token) -> Self {
+    fn under(mut self, token: PathToken) -> Self {
         self.tokens.push(token);
         self
     }
 
-    fn into_fault(self) -> Fault {
+    fn into_fault(self) -> JsonFault {
         let mut pointer = String::new();
         // A text that is no JSON has no members to be at fault.
-        if self.kind != FaultKind::Malformed {
+        if self.kind != JsonFaultKind::Malformed {
             for token in self.tokens.iter().rev() {
                 match token {
-                    Token::Index(index) => push_token(&mut pointer, &index.to_string()),
-                    Token::Name(name) => push_token(&mut pointer, name),
+                    PathToken::Index(index) => push_token(&mut pointer, &index.to_string()),
+                    PathToken::Name(name) => push_token(&mut pointer, name),
                 }
             }
         }
-        Fault { kind: self.kind, pointer }
+        JsonFault { kind: self.kind, pointer }
     }
 }
 
-fn malformed<T>() -> Result<T, Trail> {
-    Err(Trail::new(FaultKind::Malformed))
+fn malformed<T>() -> Result<T, FaultTrail> {
+    Err(FaultTrail::new(JsonFaultKind::Malformed))
 }
 
 /// A string as read. Surrogates without their partner are kept as the three bytes that
 /// UTF-8 would give them, so that names with different ones stay different.
-enum Text {
+enum JsonText {
     Unicode(String),
     Surrogates(Vec<u8>),
 }
 
-impl Text {
+impl JsonText {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Unicode(text) => text.as_bytes(),
@@ -71,31 +74,31 @@ impl Text {
 }
 
 /// A text being read.
-pub(super) struct Reader<'a> {
+pub(super) struct JsonReader<'a> {
     text: &'a str,
     at: usize,
     nesting_max: usize,
     surrogates_kept: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     pub(super) fn new(
         bytes: &'a [u8],
         nesting_max: usize,
         surrogates_kept: bool,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, JsonFault> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return Err(Trail::new(FaultKind::Malformed).into_fault());
+            return Err(FaultTrail::new(JsonFaultKind::Malformed).into_fault());
         };
         let nesting_max = nesting_max.min(NESTING_CEILING);
         Ok(Self { text, at: 0, nesting_max, surrogates_kept })
     }
 
-    pub(super) fn document(mut self) -> Result<Value, Fault> {
-        self.top_level().map_err(Trail::into_fault)
+    pub(super) fn document(mut self) -> Result<JsonValue, JsonFault> {
+        self.top_level().map_err(FaultTrail::into_fault)
     }
 
-    fn top_level(&mut self) -> Result<Value, Trail> {
+    fn top_level(&mut self) -> Result<JsonValue, FaultTrail> {
         self.skip_white_space();
         let value = self.value(1)?;
         self.skip_white_space();
@@ -121,18 +124,20 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Result<(), Trail> {
+    fn expect(&mut self, text: &str) -> Result<(), FaultTrail> {
         if self.accept(text) { Ok(()) } else { malformed() }
     }
 
     /// Reads a value that, if it is an object or an array, has this nesting.
-    fn value(&mut self, nesting: usize) -> Result<Value, Trail> {
+    fn value(&mut self, nesting: usize) -> Result<JsonValue, FaultTrail> {
         match self.peek() {
-            Some(b'n') => self.expect("null").map(|()| Value::Null),
-            Some(b't') => self.expect("true").map(|()| Value::Bool(true)),
-            Some(b'f') => self.expect("false").map(|()| Value::Bool(false)),
+            Some(b'n') => self.expect("null").map(|()| JsonValue::Null),
+            Some(b't') => self.expect("true").map(|()| JsonValue::Bool(true)),
+            Some(b'f') => self.expect("false").map(|()| JsonValue::Bool(false)),
             Some(b'"') => self.string_value(),
-            Some(b'[' | b'{') if nesting > self.nesting_max => Err(Trail::new(FaultKind::TooDeep)),
+            Some(b'[' | b'{') if nesting > self.nesting_max => {
+                Err(FaultTrail::new(JsonFaultKind::TooDeep))
+            }
             Some(b'[') => self.array(nesting),
             Some(b'{') => self.object(nesting),
             Some(b'-' | b'0'..=b'9' | b'N' | b'I') => self.number(),
@@ -140,34 +145,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn string_value(&mut self) -> Result<Value, Trail> {
+    fn string_value(&mut self) -> Result<JsonValue, FaultTrail> {
         match self.string()? {
-            Text::Unicode(text) => Ok(Value::String(text)),
-            Text::Surrogates(_) if self.surrogates_kept => Ok(Value::Surrogate),
-            Text::Surrogates(_) => Err(Trail::new(FaultKind::Surrogate)),
+            JsonText::Unicode(text) => Ok(JsonValue::String(text)),
+            JsonText::Surrogates(_) if self.surrogates_kept => Ok(JsonValue::Surrogate),
+            JsonText::Surrogates(_) => Err(FaultTrail::new(JsonFaultKind::Surrogate)),
         }
     }
 
-    fn array(&mut self, nesting: usize) -> Result<Value, Trail> {
+    fn array(&mut self, nesting: usize) -> Result<JsonValue, FaultTrail> {
         self.at += 1;
         let mut items = Vec::new();
         self.skip_white_space();
         if self.accept("]") {
-            return Ok(Value::Array(items));
+            return Ok(JsonValue::Array(items));
         }
         loop {
             self.skip_white_space();
             let item = self.value(nesting + 1);
-            items.push(item.map_err(|trail| trail.under(Token::Index(items.len())))?);
+            items.push(item.map_err(|trail| trail.under(PathToken::Index(items.len())))?);
             self.skip_white_space();
             if self.accept("]") {
-                return Ok(Value::Array(items));
+                return Ok(JsonValue::Array(items));
             }
             self.expect(",")?;
         }
     }
 
-    fn object(&mut self, nesting: usize) -> Result<Value, Trail> {
+    fn object(&mut self, nesting: usize) -> Result<JsonValue, FaultTrail> {
         self.at += 1;
         let mut names = Vec::new();
         let mut values = Vec::new();
@@ -182,7 +187,7 @@ impl<'a> Reader<'a> {
                 let start = self.at;
                 match self.value(nesting + 1) {
                     Ok(value) => values.push((value, start..self.at)),
-                    Err(trail) => return Err(trail.under(Token::Name(name.into_lossy()))),
+                    Err(trail) => return Err(trail.under(PathToken::Name(name.into_lossy()))),
                 }
                 names.push(name);
                 self.skip_white_space();
@@ -194,28 +199,30 @@ impl<'a> Reader<'a> {
         }
         if let Some(index) = repeated(&names) {
             let name = names.swap_remove(index).into_lossy();
-            return Err(Trail::new(FaultKind::Duplicate).under(Token::Name(name)));
+            return Err(FaultTrail::new(JsonFaultKind::Duplicate).under(PathToken::Name(name)));
         }
-        let members = names.into_iter().zip(values).map(|(name, (value, span))| Member {
+        let members = names.into_iter().zip(values).map(|(name, (value, span))| JsonMember {
             name: name.into_lossy(),
             value,
             span,
         });
-        Ok(Value::Object(Object::from_members(members.collect())))
+        Ok(JsonValue::Object(JsonObject::from_members(members.collect())))
     }
 
-    fn name(&mut self) -> Result<Text, Trail> {
+    fn name(&mut self) -> Result<JsonText, FaultTrail> {
         if self.peek() != Some(b'"') {
             return malformed();
         }
         match self.string()? {
-            Text::Surrogates(_) if !self.surrogates_kept => Err(Trail::new(FaultKind::Surrogate)),
+            JsonText::Surrogates(_) if !self.surrogates_kept => {
+                Err(FaultTrail::new(JsonFaultKind::Surrogate))
+            }
             name => Ok(name),
         }
     }
 
     /// Reads a string from its opening quotation mark to behind its closing one.
-    fn string(&mut self) -> Result<Text, Trail> {
+    fn string(&mut self) -> Result<JsonText, FaultTrail> {
         self.at += 1;
         let mut buffer = Vec::new();
         let mut unpaired = false;
@@ -236,21 +243,21 @@ impl<'a> Reader<'a> {
             self.at += 1;
             if buffer.is_empty() {
                 // Most strings are written as they are.
-                return Ok(Text::Unicode(self.text[start..start + length].to_owned()));
+                return Ok(JsonText::Unicode(self.text[start..start + length].to_owned()));
             }
             buffer.extend_from_slice(&rest[..length]);
             break;
         }
         if unpaired {
-            return Ok(Text::Surrogates(buffer));
+            return Ok(JsonText::Surrogates(buffer));
         }
         // Only whole characters were put together, so this cannot fail; should it, the text
         // is refused.
-        String::from_utf8(buffer).map_or_else(|_| malformed(), |text| Ok(Text::Unicode(text)))
+        String::from_utf8(buffer).map_or_else(|_| malformed(), |text| Ok(JsonText::Unicode(text)))
     }
 
     /// Reads one escape, or two that make one character; whether it is an unpaired surrogate.
-    fn escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Trail> {
+    fn escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, FaultTrail> {
         self.at += 1;
         let Some(kind) = self.peek() else { return malformed() };
         self.at += 1;
@@ -268,7 +275,7 @@ impl<'a> Reader<'a> {
         Ok(false)
     }
 
-    fn unicode_escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Trail> {
+    fn unicode_escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, FaultTrail> {
         let first = self.hex()?;
         let mut code = first;
         if (0xd800..0xdc00).contains(&first) {
@@ -296,7 +303,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn hex(&mut self) -> Result<u32, Trail> {
+    fn hex(&mut self) -> Result<u32, FaultTrail> {
         let mut code = 0;
         for _ in 0..4 {
             let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
@@ -308,11 +315,11 @@ impl<'a> Reader<'a> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Result<Value, Trail> {
+    fn number(&mut self) -> Result<JsonValue, FaultTrail> {
         let start = self.at;
         self.accept("-");
         if self.accept("Infinity") || (self.at == start && self.accept("NaN")) {
-            return Err(Trail::new(FaultKind::Number));
+            return Err(FaultTrail::new(JsonFaultKind::Number));
         }
         if !self.accept("0") {
             self.digits()?;
@@ -327,10 +334,10 @@ impl<'a> Reader<'a> {
             self.digits()?;
         }
         // A digit after a leading zero is refused by whoever expects a comma or an end.
-        Ok(Value::Number(Number::from_text(&self.text[start..self.at])))
+        Ok(JsonValue::Number(JsonNumber::from_text(&self.text[start..self.at])))
     }
 
-    fn digits(&mut self) -> Result<(), Trail> {
+    fn digits(&mut self) -> Result<(), FaultTrail> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
@@ -341,7 +348,7 @@ impl<'a> Reader<'a> {
 
 /// The index of the first name that stood there before. Sorting instead of hashing: the
 /// worst case is known whatever names are sent, without a random key.
-fn repeated(names: &[Text]) -> Option<usize> {
+fn repeated(names: &[JsonText]) -> Option<usize> {
     if names.len() <= PAIRWISE_MAX {
         let is_repeated = |index: &usize| {
             names[..*index].iter().any(|name| name.bytes() == names[*index].bytes())

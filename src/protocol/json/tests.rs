@@ -1,10 +1,10 @@
 use super::*;
 
-fn read(text: &str) -> Result<Value, (FaultKind, String)> {
+fn read(text: &str) -> Result<JsonValue, (JsonFaultKind, String)> {
     parse(text.as_bytes(), 32).map_err(|fault| (fault.kind, fault.pointer))
 }
 
-fn refused(text: &str) -> (FaultKind, String) {
+fn refused(text: &str) -> (JsonFaultKind, String) {
     read(text).expect_err(text)
 }
 
@@ -15,13 +15,16 @@ fn values() {
     let value = read(text).expect("valid");
     let object = value.as_object().expect("object");
     assert_eq!(object.len(), 7);
-    assert!(object.get("n").is_some_and(Value::is_null));
-    assert_eq!(object.get("t").and_then(Value::as_bool), Some(true));
-    assert_eq!(object.get("f").and_then(Value::as_bool), Some(false));
-    assert_eq!(object.get("i").and_then(Value::as_number).and_then(Number::as_i64), Some(-12));
-    assert_eq!(object.get("s").and_then(Value::as_str), Some("a/é\n"));
-    assert_eq!(object.get("a").and_then(Value::as_array).map(<[Value]>::len), Some(2));
-    assert!(object.get("o").and_then(Value::as_object).is_some_and(Object::is_empty));
+    assert!(object.get("n").is_some_and(JsonValue::is_null));
+    assert_eq!(object.get("t").and_then(JsonValue::as_bool), Some(true));
+    assert_eq!(object.get("f").and_then(JsonValue::as_bool), Some(false));
+    assert_eq!(
+        object.get("i").and_then(JsonValue::as_number).and_then(JsonNumber::as_i64),
+        Some(-12)
+    );
+    assert_eq!(object.get("s").and_then(JsonValue::as_str), Some("a/é\n"));
+    assert_eq!(object.get("a").and_then(JsonValue::as_array).map(<[JsonValue]>::len), Some(2));
+    assert!(object.get("o").and_then(JsonValue::as_object).is_some_and(JsonObject::is_empty));
     assert_eq!(object.get("absent"), None);
     let names: Vec<&str> = object.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["n", "t", "f", "i", "s", "a", "o"]);
@@ -95,10 +98,14 @@ fn malformed() {
         "{\"a\":[}]",
     ];
     for text in texts {
-        assert_eq!(refused(text), (FaultKind::Malformed, String::new()), "{text:?}");
+        assert_eq!(refused(text), (JsonFaultKind::Malformed, String::new()), "{text:?}");
     }
     for bytes in [&b"\xff"[..], b"\"\xc3\"", b"\"\xed\xa0\x80\"", b"\xef\xbb\xbf{}", b"{}\0"] {
-        assert_eq!(parse(bytes, 32).map_err(|f| f.kind), Err(FaultKind::Malformed), "{bytes:?}");
+        assert_eq!(
+            parse(bytes, 32).map_err(|f| f.kind),
+            Err(JsonFaultKind::Malformed),
+            "{bytes:?}"
+        );
     }
 }
 
@@ -106,7 +113,7 @@ fn malformed() {
 /// however many there are: small and large objects.
 #[test]
 fn duplicates() {
-    let at = |pointer: &str| (FaultKind::Duplicate, pointer.to_owned());
+    let at = |pointer: &str| (JsonFaultKind::Duplicate, pointer.to_owned());
     assert_eq!(refused(r#"{"a":1,"a":1}"#), at("/a"));
     assert_eq!(refused(r#"{"a":1,"\u0061":2}"#), at("/a"));
     assert_eq!(refused(r#"{"x":[0,{"~/":1,"b":2,"~/":3}]}"#), at("/x/1/~0~1"));
@@ -123,13 +130,13 @@ fn duplicates() {
 fn surrogates() {
     let value = read(r#""\ud83d\uDE00""#).expect("pair");
     assert_eq!(value.as_str(), Some("😀"));
-    let at = |pointer: &str| (FaultKind::Surrogate, pointer.to_owned());
+    let at = |pointer: &str| (JsonFaultKind::Surrogate, pointer.to_owned());
     assert_eq!(refused(r#"{"a":["\ud800"]}"#), at("/a/0"));
     assert_eq!(refused(r#"{"a":"\udc00\ud800"}"#), at("/a"));
     assert_eq!(refused(r#"{"a":"\ud800\ud83d\ude00"}"#), at("/a"));
     assert_eq!(refused(r#"{"a":"\ud800\u0041"}"#), at("/a"));
     assert_eq!(refused(r#"{"a":{"\ud800":1}}"#), at("/a"));
-    assert_eq!(refused(r#""\ud800\u12""#).0, FaultKind::Malformed);
+    assert_eq!(refused(r#""\ud800\u12""#).0, JsonFaultKind::Malformed);
 }
 
 /// Kept surrogates are no strings, and names that differ only in them differ.
@@ -138,10 +145,10 @@ fn surrogates_kept() {
     let keep = |text: &str| parse_keeping_surrogates(text.as_bytes(), 32);
     let value = keep(r#"{"a":"\ud800","\ud800":1,"\ud801":2}"#).expect("kept");
     let object = value.as_object().expect("object");
-    assert_eq!(object.get("a"), Some(&Value::Surrogate));
+    assert_eq!(object.get("a"), Some(&JsonValue::Surrogate));
     assert_eq!(object.len(), 3);
     let fault = keep(r#"{"\ud800":1,"\uD800":2}"#).expect_err("twice");
-    assert_eq!(fault.kind, FaultKind::Duplicate);
+    assert_eq!(fault.kind, JsonFaultKind::Duplicate);
 }
 
 /// The three texts that other readers take for numbers have their own kind.
@@ -149,7 +156,7 @@ fn surrogates_kept() {
 fn not_finite() {
     for text in ["NaN", "Infinity", "-Infinity"] {
         let whole = format!("{{\"a\":{text}}}");
-        assert_eq!(refused(&whole), (FaultKind::Number, "/a".to_owned()), "{text}");
+        assert_eq!(refused(&whole), (JsonFaultKind::Number, "/a".to_owned()), "{text}");
     }
 }
 
@@ -177,11 +184,11 @@ fn nesting() {
     assert!(read(&nested(32)).is_ok());
     assert!(read(&format!("{}1{}", "[".repeat(32), "]".repeat(32))).is_ok());
     let (kind, pointer) = refused(&nested(33));
-    assert_eq!((kind, pointer.len()), (FaultKind::TooDeep, 64));
-    assert_eq!(refused(&"[".repeat(1_000_000)).0, FaultKind::TooDeep);
+    assert_eq!((kind, pointer.len()), (JsonFaultKind::TooDeep, 64));
+    assert_eq!(refused(&"[".repeat(1_000_000)).0, JsonFaultKind::TooDeep);
     assert_eq!(
         parse(nested(65).as_bytes(), usize::MAX).map_err(|f| f.kind),
-        Err(FaultKind::TooDeep)
+        Err(JsonFaultKind::TooDeep)
     );
     assert!(parse(nested(64).as_bytes(), 64).is_ok());
 }
@@ -200,7 +207,8 @@ fn spans() {
 /// A field is the pointer without its first slash, and nothing for the top level.
 #[test]
 fn fields() {
-    let fault = |pointer: &str| Fault { kind: FaultKind::Duplicate, pointer: pointer.into() };
+    let fault =
+        |pointer: &str| JsonFault { kind: JsonFaultKind::Duplicate, pointer: pointer.into() };
     assert_eq!(fault("/from/extension").field(), Some("from/extension"));
     assert_eq!(fault("/").field(), Some(""));
     assert_eq!(fault("").field(), None);

@@ -4,25 +4,25 @@ use std::ops::Range;
 
 /// A JSON value as it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum JsonValue {
     /// `null`, which is a value and not an absence.
     Null,
     /// `true` or `false`.
     Bool(bool),
     /// A number, by its text.
-    Number(Number),
+    Number(JsonNumber),
     /// A string, unescaped.
     String(String),
     /// A string that holds an unpaired surrogate and thus is no Unicode text; only
     /// [`parse_keeping_surrogates`](super::parse_keeping_surrogates) returns it.
     Surrogate,
     /// An array.
-    Array(Vec<Value>),
+    Array(Vec<JsonValue>),
     /// An object.
-    Object(Object),
+    Object(JsonObject),
 }
 
-impl Value {
+impl JsonValue {
     /// The text, if this is a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -40,7 +40,7 @@ impl Value {
     }
 
     /// The number, if this is one.
-    pub fn as_number(&self) -> Option<&Number> {
+    pub fn as_number(&self) -> Option<&JsonNumber> {
         match self {
             Self::Number(number) => Some(number),
             _ => None,
@@ -56,7 +56,7 @@ impl Value {
     }
 
     /// The object, if this is one.
-    pub fn as_object(&self) -> Option<&Object> {
+    pub fn as_object(&self) -> Option<&JsonObject> {
         match self {
             Self::Object(object) => Some(object),
             _ => None,
@@ -72,9 +72,9 @@ impl Value {
 /// A number, kept as its text: what it means depends on who reads it, and a float would
 /// round it first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Number(Box<str>);
+pub struct JsonNumber(Box<str>);
 
-impl Number {
+impl JsonNumber {
     /// Wraps a text that follows the grammar of JSON numbers.
     pub(crate) fn from_text(text: &str) -> Self {
         Self(text.into())
@@ -100,11 +100,11 @@ impl Number {
 
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Member {
+pub struct JsonMember {
     /// The name, unescaped.
     pub name: String,
     /// The value.
-    pub value: Value,
+    pub value: JsonValue,
     /// Where the value's text stands in the input, in bytes, white space around it left out.
     /// Some members are judged by their own text (an artifact handed over as an argument),
     /// and reading it a second time from a re-serialized value would lose its faults.
@@ -113,39 +113,39 @@ pub struct Member {
 
 /// An object: its members in the order they were written, no name twice.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Object {
-    members: Vec<Member>,
+pub struct JsonObject {
+    members: Vec<JsonMember>,
 }
 
-impl Object {
+impl JsonObject {
     /// Wraps members whose names are known to differ.
-    pub(crate) fn from_members(members: Vec<Member>) -> Self {
+    pub(crate) fn from_members(members: Vec<JsonMember>) -> Self {
         Self { members }
     }
 
     /// The value of the member of that name. Linear in the number of members: callers ask
     /// for a fixed list of names.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&JsonValue> {
         self.member(name).map(|member| &member.value)
     }
 
     /// The member of that name, with its place in the input.
-    pub fn member(&self, name: &str) -> Option<&Member> {
+    pub fn member(&self, name: &str) -> Option<&JsonMember> {
         self.members.iter().find(|member| member.name == name)
     }
 
     /// Names and values in the order they were written.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &JsonValue)> {
         self.members.iter().map(|member| (member.name.as_str(), &member.value))
     }
 
     /// The members in the order they were written.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[JsonMember] {
         &self.members
     }
 
     /// Gives up the members, in the order they were written.
-    pub fn into_members(self) -> Vec<Member> {
+    pub fn into_members(self) -> Vec<JsonMember> {
         self.members
     }
 

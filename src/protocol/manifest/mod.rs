@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::claim::EvidenceKind;
 use crate::command::Language;
 use crate::limits::{BODY_MAX, EXTENSION_MAX, Limits};
-use crate::operation::{Operation, Place, Profile, Profiles, Shape};
+use crate::operation::{FieldPlace, FieldType, Operation, Profile, Profiles};
 use crate::state::State;
 use crate::text::UNICODE_VERSION;
 
@@ -66,12 +66,12 @@ struct Manifest<'a> {
     era: u64,
     unicode: &'static str,
     transports: Transports,
-    envelope: Envelope,
-    acts: Vec<Act>,
+    envelope: EnvelopeRow,
+    acts: Vec<ActRow>,
     turn: Vec<&'static str>,
     states: Vec<StateRow>,
     marks: Vec<&'static str>,
-    authority: Vec<Authority>,
+    authority: Vec<AuthorityRow>,
     rights: Vec<RightRow>,
     reading: Vec<&'static str>,
     limits: LimitsInForce<'a>,
@@ -98,7 +98,7 @@ struct Transports {
 }
 
 #[derive(Serialize)]
-struct Envelope {
+struct EnvelopeRow {
     fields: Vec<FieldRow>,
     rules: Vec<&'static str>,
 }
@@ -112,7 +112,7 @@ struct FieldRow {
 }
 
 #[derive(Serialize)]
-struct Act {
+struct ActRow {
     kind: &'static str,
     purpose: &'static str,
     parent: &'static str,
@@ -130,7 +130,7 @@ struct StateRow {
 }
 
 #[derive(Serialize)]
-struct Authority {
+struct AuthorityRow {
     action: &'static str,
     who: &'static [&'static str],
     meaning: &'static str,
@@ -199,7 +199,7 @@ impl<'a> Manifest<'a> {
                 mcp: "/mcp",
                 feed: facts.profiles.has(Profile::Feed).then_some("/v1/feed"),
             },
-            envelope: Envelope { fields: fields(said), rules: all(&rules::ENVELOPE) },
+            envelope: EnvelopeRow { fields: fields(said), rules: all(&rules::ENVELOPE) },
             acts: acts(said),
             turn: all(&rules::TURN),
             states: states(said),
@@ -225,14 +225,14 @@ impl<'a> Manifest<'a> {
 fn fields(said: impl Fn(&Prose) -> &'static str) -> Vec<FieldRow> {
     let fields = words::FIELDS.iter().filter_map(|(name, rule)| {
         let field = Operation::PostMessage.field(name)?;
-        let ignored = field.shape == Shape::Ignored;
+        let ignored = field.shape == FieldType::Ignored;
         Some(FieldRow { name: field.name, required: field.required, ignored, rule: said(rule) })
     });
     fields.collect()
 }
 
-fn acts(said: impl Fn(&Prose) -> &'static str) -> Vec<Act> {
-    let acts = words::ACTS.iter().map(|(kind, purpose)| Act {
+fn acts(said: impl Fn(&Prose) -> &'static str) -> Vec<ActRow> {
+    let acts = words::ACTS.iter().map(|(kind, purpose)| ActRow {
         kind: kind.word(),
         purpose: said(purpose),
         parent: kind.parent_rule().word(),
@@ -261,9 +261,10 @@ fn states(said: impl Fn(&Prose) -> &'static str) -> Vec<StateRow> {
     states.collect()
 }
 
-fn authority(said: impl Fn(&Prose) -> &'static str) -> Vec<Authority> {
+fn authority(said: impl Fn(&Prose) -> &'static str) -> Vec<AuthorityRow> {
     let rows = words::AUTHORITY.iter();
-    let rows = rows.map(|(action, who, meaning)| Authority { action, who, meaning: said(meaning) });
+    let rows =
+        rows.map(|(action, who, meaning)| AuthorityRow { action, who, meaning: said(meaning) });
     rows.collect()
 }
 
@@ -298,13 +299,13 @@ fn row(profile: Profile, said: impl Fn(&Prose) -> &'static str) -> ProfileRow {
 
 fn operation(operation: Operation) -> OperationRow {
     let row = operation.row();
-    let fields = row.fields.iter().filter(|field| field.shape != Shape::Ignored);
+    let fields = row.fields.iter().filter(|field| field.shape != FieldType::Ignored);
     let fields = fields.map(|field| Parameter {
         name: field.name,
         place: match field.place {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Body => "body",
+            FieldPlace::Path => "path",
+            FieldPlace::Query => "query",
+            FieldPlace::Body => "body",
         },
         required: field.required,
     });

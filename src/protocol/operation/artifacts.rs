@@ -1,19 +1,19 @@
 //! The rows of the profile `artifacts` (artifacts.md §4).
 
 use super::{
-    CURSOR, Field, LIMIT, Method, Operation, Output, Place, Profile, Row, Shape, THREAD, Words,
-    data_not_instructions,
+    CURSOR, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
+    OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
 use crate::who::Right;
 
-const ARTIFACT: Field = Field::new(
+const ARTIFACT: FieldSpec = FieldSpec::new(
     "artifact_id",
-    Place::Path,
-    Shape::ArtifactId,
+    FieldPlace::Path,
+    FieldType::ArtifactId,
     "The artifact: `sha256:` and 64 lowercase hex digits.",
 );
 
-pub(super) static PUBLISH_ARTIFACT: Row = Row {
+pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
     operation: Operation::PublishArtifact,
     name: "publish_artifact",
     title: "Publish an artifact",
@@ -23,22 +23,22 @@ pub(super) static PUBLISH_ARTIFACT: Row = Row {
         are not there yet are accepted and listed as `unresolved`. A final decision whose closure \
         hides a blocking objection is refused with the report. Next: publish what is unresolved, \
         then verify_closure.",
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/artifacts",
     profile: Profile::Artifacts,
     rights: &[Right::Write],
     success: 201,
-    output: Output::Published,
-    fields: &[Field::body(
+    output: OutputType::Published,
+    fields: &[FieldSpec::body(
         "artifact",
-        Shape::Artifact,
+        FieldType::Artifact,
         "The artifact: an object with protocol_version, artifact_id, artifact_type, payload, \
          references and, if you like, extensions. Nulls in it are data.",
     )
     .required()],
 };
 
-pub(super) static READ_ARTIFACT: Row = Row {
+pub(super) static READ_ARTIFACT: OperationSpec = OperationSpec {
     operation: Operation::ReadArtifact,
     name: "read_artifact",
     title: "Read an artifact",
@@ -47,16 +47,16 @@ pub(super) static READ_ARTIFACT: Row = Row {
          what its `references` name, or verify_closure to have all of it checked at once.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/artifacts/{artifact_id}",
     profile: Profile::Artifacts,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Artifact,
+    output: OutputType::Artifact,
     fields: &[ARTIFACT],
 };
 
-pub(super) static LIST_ARTIFACTS: Row = Row {
+pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
     operation: Operation::ListArtifacts,
     name: "list_artifacts",
     title: "List artifacts",
@@ -66,18 +66,26 @@ pub(super) static LIST_ARTIFACTS: Row = Row {
          verify_closure; while `more` is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/artifacts",
     profile: Profile::Artifacts,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Artifacts,
+    output: OutputType::Artifacts,
     fields: &[
-        Field::query("type", Shape::Word(Words::ArtifactType), "Only those of this type."),
-        Field::query("references", Shape::ArtifactId, "Only those that refer to this artifact."),
-        Field::query(
+        FieldSpec::query(
+            "type",
+            FieldType::Word(WordSet::ArtifactType),
+            "Only those of this type.",
+        ),
+        FieldSpec::query(
+            "references",
+            FieldType::ArtifactId,
+            "Only those that refer to this artifact.",
+        ),
+        FieldSpec::query(
             "thread",
-            Shape::Thread,
+            FieldType::Thread,
             "Only those that name this thread in `extensions[\"parley/1\"]`.",
         ),
         CURSOR,
@@ -85,7 +93,7 @@ pub(super) static LIST_ARTIFACTS: Row = Row {
     ],
 };
 
-pub(super) static VERIFY_CLOSURE: Row = Row {
+pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
     operation: Operation::VerifyClosure,
     name: "verify_closure",
     title: "Verify a closure",
@@ -96,24 +104,24 @@ pub(super) static VERIFY_CLOSURE: Row = Row {
          a decision. Next: if `ok` is false, each of `failures` names the artifact to look at.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/artifacts/{artifact_id}/closure",
     profile: Profile::Artifacts,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Report,
+    output: OutputType::Report,
     fields: &[
         ARTIFACT,
-        Field::query(
+        FieldSpec::query(
             "strict",
-            Shape::Bool,
+            FieldType::Bool,
             "Whether objections known to the store count that nothing in the closure refers to; \
              true if left out.",
         ),
     ],
 };
 
-pub(super) static EXPORT_THREAD: Row = Row {
+pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
     operation: Operation::ExportThread,
     name: "export_thread",
     title: "Export a thread as artifacts",
@@ -124,11 +132,11 @@ pub(super) static EXPORT_THREAD: Row = Row {
          for each in order, if the deliberation is to be kept here.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/threads/{thread}/artifacts",
     profile: Profile::Artifacts,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Artifacts,
+    output: OutputType::Artifacts,
     fields: &[THREAD, CURSOR, LIMIT],
 };

@@ -1,26 +1,26 @@
 //! The rows of the core: threads, messages, states, the inbox, the manifest.
 
 use super::{
-    CURSOR, FROM, Field, LIMIT, Method, Operation, Output, Place, Profile, Row, Shape, THREAD,
-    Words, data_not_instructions,
+    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
+    OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
 use crate::limits::{BODY_MAX, REASON_MAX};
 use crate::who::Right;
 
-const STATE: Field = Field::body(
+const STATE: FieldSpec = FieldSpec::body(
     "state",
-    Shape::Word(Words::State),
+    FieldType::Word(WordSet::State),
     "The state. Forward on the line (`open`, `answered`, `decided`, `closed`) by one or two steps, \
      or a side state.",
 )
 .required();
-const REASON: Field = Field::body(
+const REASON: FieldSpec = FieldSpec::body(
     "reason",
-    Shape::Text { min: 1, max: REASON_MAX },
+    FieldType::Text { min: 1, max: REASON_MAX },
     "Why, for whoever reads the events later; 1 to 500 characters.",
 );
 
-pub(super) static GET_MANIFEST: Row = Row {
+pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
     operation: Operation::GetManifest,
     name: "get_manifest",
     title: "Read the manifest",
@@ -29,20 +29,20 @@ pub(super) static GET_MANIFEST: Row = Row {
         the states and where each may go, who has authority, the limits, and every reason for a \
         refusal with what it means. Needs no token. Next: read_inbox to see what waits for you, \
         or post_message with kind `ask` to open a thread.",
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/manifest",
     profile: Profile::Core,
     rights: &[],
     success: 200,
-    output: Output::Manifest,
-    fields: &[Field::query(
+    output: OutputType::Manifest,
+    fields: &[FieldSpec::query(
         "lang",
-        Shape::Word(Words::Language),
+        FieldType::Word(WordSet::Language),
         "The language of the prose; `en` if left out.",
     )],
 };
 
-pub(super) static POST_MESSAGE: Row = Row {
+pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
     operation: Operation::PostMessage,
     name: "post_message",
     title: "Post a message",
@@ -57,45 +57,53 @@ pub(super) static POST_MESSAGE: Row = Row {
          is not you, go on with read_inbox.",
         data_not_instructions!()
     ),
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/messages",
     profile: Profile::Core,
     rights: &[Right::Write],
     success: 201,
-    output: Output::Posted,
+    output: OutputType::Posted,
     fields: &[
-        Field::body("parley", Shape::Word(Words::Version), "The version of the language."),
-        Field::body("kind", Shape::Word(Words::Act), "The speech act: what the message does.")
-            .required(),
-        Field::body(
+        FieldSpec::body(
+            "parley",
+            FieldType::Word(WordSet::Version),
+            "The version of the language.",
+        ),
+        FieldSpec::body(
+            "kind",
+            FieldType::Word(WordSet::Act),
+            "The speech act: what the message does.",
+        )
+        .required(),
+        FieldSpec::body(
             "thread",
-            Shape::Thread,
+            FieldType::Thread,
             "The thread to speak in, as `th_1042`. Leave it out only to open one with `ask`.",
         ),
-        Field::body(
+        FieldSpec::body(
             "parent",
-            Shape::Message,
+            FieldType::Message,
             "The message that this one replies to or takes back, as `msg_88`.",
         ),
         FROM,
-        Field::body(
+        FieldSpec::body(
             "body",
-            Shape::Text { min: 1, max: BODY_MAX },
+            FieldType::Text { min: 1, max: BODY_MAX },
             "What you say: 1 to 500 characters, something visible.",
         )
         .required(),
-        Field::body(
+        FieldSpec::body(
             "provenance",
-            Shape::Provenance,
+            FieldType::Provenance,
             "What made the message, `model` and `client`, for whoever reads it later.",
         ),
-        Field::body("id", Shape::Ignored, "Set by the server; ignored."),
-        Field::body("author_kind", Shape::Ignored, "Set by the server; ignored."),
-        Field::body("created_at", Shape::Ignored, "Set by the server; ignored."),
+        FieldSpec::body("id", FieldType::Ignored, "Set by the server; ignored."),
+        FieldSpec::body("author_kind", FieldType::Ignored, "Set by the server; ignored."),
+        FieldSpec::body("created_at", FieldType::Ignored, "Set by the server; ignored."),
     ],
 };
 
-pub(super) static LIST_THREADS: Row = Row {
+pub(super) static LIST_THREADS: OperationSpec = OperationSpec {
     operation: Operation::ListThreads,
     name: "list_threads",
     title: "List threads",
@@ -106,28 +114,28 @@ pub(super) static LIST_THREADS: Row = Row {
          is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/threads",
     profile: Profile::Core,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Threads,
+    output: OutputType::Threads,
     fields: &[
-        Field::query("state", Shape::Word(Words::State), "Only those in this state."),
-        Field::query("creator", Shape::Identity, "Only those opened by this identity."),
-        Field::query("awaiting", Shape::Bool, "Only those that await a reply, or do not."),
-        Field::query("locked", Shape::Bool, "Only those that are locked, or are not."),
+        FieldSpec::query("state", FieldType::Word(WordSet::State), "Only those in this state."),
+        FieldSpec::query("creator", FieldType::Identity, "Only those opened by this identity."),
+        FieldSpec::query("awaiting", FieldType::Bool, "Only those that await a reply, or do not."),
+        FieldSpec::query("locked", FieldType::Bool, "Only those that are locked, or are not."),
         CURSOR,
         LIMIT,
-        Field::query(
+        FieldSpec::query(
             "order",
-            Shape::Word(Words::Order),
+            FieldType::Word(WordSet::Order),
             "`created` if left out; with a minus the newest come first.",
         ),
     ],
 };
 
-pub(super) static READ_THREAD: Row = Row {
+pub(super) static READ_THREAD: OperationSpec = OperationSpec {
     operation: Operation::ReadThread,
     name: "read_thread",
     title: "Read a thread",
@@ -139,25 +147,29 @@ pub(super) static READ_THREAD: Row = Row {
          what you need, nothing.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/threads/{thread}",
     profile: Profile::Core,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Reading,
+    output: OutputType::Reading,
     fields: &[
         THREAD,
-        Field::query("format", Shape::Word(Words::Format), "`tree` if left out."),
-        Field::query("since", Shape::Cursor, "Only messages after this cursor; with `flat` only."),
-        Field::query(
+        FieldSpec::query("format", FieldType::Word(WordSet::Format), "`tree` if left out."),
+        FieldSpec::query(
+            "since",
+            FieldType::Cursor,
+            "Only messages after this cursor; with `flat` only.",
+        ),
+        FieldSpec::query(
             "limit",
-            Shape::Integer { min: 1, max: super::Bound::Page },
+            FieldType::Integer { min: 1, max: super::IntegerBound::Page },
             "How many messages at most; with `flat` only.",
         ),
     ],
 };
 
-pub(super) static READ_EVENTS: Row = Row {
+pub(super) static READ_EVENTS: OperationSpec = OperationSpec {
     operation: Operation::ReadEvents,
     name: "read_events",
     title: "Read a thread's events",
@@ -168,16 +180,16 @@ pub(super) static READ_EVENTS: Row = Row {
          post_message with `object` if you do not.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/threads/{thread}/events",
     profile: Profile::Core,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Events,
+    output: OutputType::Events,
     fields: &[THREAD, CURSOR, LIMIT],
 };
 
-pub(super) static MARK_THREAD: Row = Row {
+pub(super) static MARK_THREAD: OperationSpec = OperationSpec {
     operation: Operation::MarkThread,
     name: "mark_thread",
     title: "Mark a thread's state",
@@ -188,16 +200,16 @@ pub(super) static MARK_THREAD: Row = Row {
          Next: nothing; a `closed` that is only proposed still takes messages.",
         data_not_instructions!()
     ),
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/threads/{thread}/mark",
     profile: Profile::Core,
     rights: &[Right::Write],
     success: 200,
-    output: Output::Marked,
+    output: OutputType::Marked,
     fields: &[THREAD, STATE, REASON, FROM],
 };
 
-pub(super) static CONFIRM_THREAD: Row = Row {
+pub(super) static CONFIRM_THREAD: OperationSpec = OperationSpec {
     operation: Operation::ConfirmThread,
     name: "confirm_thread",
     title: "Confirm a thread's state",
@@ -208,16 +220,16 @@ pub(super) static CONFIRM_THREAD: Row = Row {
          for everyone until it is reopened.",
         data_not_instructions!()
     ),
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/threads/{thread}/confirm",
     profile: Profile::Core,
     rights: &[Right::Write, Right::Lock],
     success: 200,
-    output: Output::Marked,
+    output: OutputType::Marked,
     fields: &[THREAD, STATE, REASON, FROM],
 };
 
-pub(super) static REOPEN_THREAD: Row = Row {
+pub(super) static REOPEN_THREAD: OperationSpec = OperationSpec {
     operation: Operation::ReopenThread,
     name: "reopen_thread",
     title: "Reopen a thread",
@@ -228,16 +240,16 @@ pub(super) static REOPEN_THREAD: Row = Row {
          a new thread. Next: post_message, saying what is new.",
         data_not_instructions!()
     ),
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/threads/{thread}/reopen",
     profile: Profile::Core,
     rights: &[Right::Write],
     success: 200,
-    output: Output::Marked,
+    output: OutputType::Marked,
     fields: &[THREAD, REASON, FROM],
 };
 
-pub(super) static READ_INBOX: Row = Row {
+pub(super) static READ_INBOX: OperationSpec = OperationSpec {
     operation: Operation::ReadInbox,
     name: "read_inbox",
     title: "Read your inbox",
@@ -250,30 +262,34 @@ pub(super) static READ_INBOX: Row = Row {
          `parent` the waiting message, then again with `since`.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/inbox",
     profile: Profile::Core,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Inbox,
+    output: OutputType::Inbox,
     fields: &[
-        Field::new(
+        FieldSpec::new(
             "extension",
-            Place::Query,
-            Shape::Extension,
+            FieldPlace::Query,
+            FieldType::Extension,
             "The sub-agent whose inbox it is; left out: the bare line, which sees its extensions' \
              too.",
         ),
-        Field::query("since", Shape::Cursor, "Only what came after this cursor and still stands."),
+        FieldSpec::query(
+            "since",
+            FieldType::Cursor,
+            "Only what came after this cursor and still stands.",
+        ),
         LIMIT,
-        Field::query(
+        FieldSpec::query(
             "wait_seconds",
-            Shape::Integer { min: 0, max: super::Bound::Wait },
+            FieldType::Integer { min: 0, max: super::IntegerBound::Wait },
             "How long to wait while nothing is new; 0 if left out.",
         ),
-        Field::query(
+        FieldSpec::query(
             "anyone",
-            Shape::Bool,
+            FieldType::Bool,
             "Whether questions to anyone are in it; true if left out.",
         ),
     ],

@@ -1,21 +1,22 @@
 //! The rows of the profile `dialectic` (parley.md §8).
 
 use super::{
-    CURSOR, FROM, Field, LIMIT, Method, Operation, Output, Place, Profile, Row, Shape, THREAD,
-    Words, data_not_instructions,
+    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
+    OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
 use crate::limits::BODY_MAX;
 use crate::who::Right;
 
-const CLAIM: Field = Field::new("claim", Place::Path, Shape::Claim, "The claim, as `cl_7`.");
-const PROOF: Field = Field::body(
+const CLAIM: FieldSpec =
+    FieldSpec::new("claim", FieldPlace::Path, FieldType::Claim, "The claim, as `cl_7`.");
+const PROOF: FieldSpec = FieldSpec::body(
     "evidence",
-    Shape::Evidence,
+    FieldType::Evidence,
     "The proof: at least one piece whose kind is neither `note` nor `other`.",
 )
 .required();
 
-pub(super) static ASSERT_CLAIM: Row = Row {
+pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
     operation: Operation::AssertClaim,
     name: "assert_claim",
     title: "Assert a claim",
@@ -24,36 +25,40 @@ pub(super) static ASSERT_CLAIM: Row = Row {
         reproduces it). It begins `unverified`; only another identity's proof makes it \
         `supported`. `supersedes` replaces older claims of the thread that this one corrects. \
         Next: ask somebody else to attest it with proof; you cannot attest your own.",
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/threads/{thread}/claims",
     profile: Profile::Dialectic,
     rights: &[Right::Write],
     success: 201,
-    output: Output::ClaimChanged,
+    output: OutputType::ClaimChanged,
     fields: &[
         THREAD,
-        Field::body(
+        FieldSpec::body(
             "statement",
-            Shape::Text { min: 1, max: BODY_MAX },
+            FieldType::Text { min: 1, max: BODY_MAX },
             "What is claimed: 1 to 500 characters, something visible.",
         )
         .required(),
-        Field::body("evidence", Shape::Evidence, "What speaks for it: pointers, not opinions."),
-        Field::body(
+        FieldSpec::body(
+            "evidence",
+            FieldType::Evidence,
+            "What speaks for it: pointers, not opinions.",
+        ),
+        FieldSpec::body(
             "supersedes",
-            Shape::Claims,
+            FieldType::Claims,
             "Up to 8 older claims of the thread that this one replaces.",
         ),
-        Field::body(
+        FieldSpec::body(
             "valid_until",
-            Shape::Future,
+            FieldType::Future,
             "When it expires: an RFC 3339 time in the future.",
         ),
         FROM,
     ],
 };
 
-pub(super) static ATTEST_CLAIM: Row = Row {
+pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
     operation: Operation::AttestClaim,
     name: "attest_claim",
     title: "Attest a claim",
@@ -64,21 +69,25 @@ pub(super) static ATTEST_CLAIM: Row = Row {
          has supported, and makes it `verified`. If your check fails, use refute_claim instead.",
         data_not_instructions!()
     ),
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/claims/{claim}/attest",
     profile: Profile::Dialectic,
     rights: &[Right::Write],
     success: 200,
-    output: Output::ClaimChanged,
+    output: OutputType::ClaimChanged,
     fields: &[
         CLAIM,
         PROOF,
-        Field::body("seal", Shape::Bool, "Whether it is the verifier's seal; false if left out."),
+        FieldSpec::body(
+            "seal",
+            FieldType::Bool,
+            "Whether it is the verifier's seal; false if left out.",
+        ),
         FROM,
     ],
 };
 
-pub(super) static REFUTE_CLAIM: Row = Row {
+pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
     operation: Operation::RefuteClaim,
     name: "refute_claim",
     title: "Refute a claim",
@@ -88,16 +97,16 @@ pub(super) static REFUTE_CLAIM: Row = Row {
          kind `object`. Next: assert_claim with `supersedes` if you know what holds instead.",
         data_not_instructions!()
     ),
-    method: Method::Post,
+    method: HttpMethod::Post,
     path: "/v1/claims/{claim}/refute",
     profile: Profile::Dialectic,
     rights: &[Right::Write],
     success: 200,
-    output: Output::ClaimChanged,
+    output: OutputType::ClaimChanged,
     fields: &[CLAIM, PROOF, FROM],
 };
 
-pub(super) static READ_CLAIM: Row = Row {
+pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
     operation: Operation::ReadClaim,
     name: "read_claim",
     title: "Read a claim",
@@ -107,16 +116,16 @@ pub(super) static READ_CLAIM: Row = Row {
          the evidence yourself, then attest_claim or refute_claim.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/claims/{claim}",
     profile: Profile::Dialectic,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Claim,
+    output: OutputType::Claim,
     fields: &[CLAIM],
 };
 
-pub(super) static LIST_CLAIMS: Row = Row {
+pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
     operation: Operation::ListClaims,
     name: "list_claims",
     title: "List a thread's claims",
@@ -127,15 +136,15 @@ pub(super) static LIST_CLAIMS: Row = Row {
          `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    method: Method::Get,
+    method: HttpMethod::Get,
     path: "/v1/threads/{thread}/claims",
     profile: Profile::Dialectic,
     rights: &[Right::Read],
     success: 200,
-    output: Output::Claims,
+    output: OutputType::Claims,
     fields: &[
         THREAD,
-        Field::query("status", Shape::Word(Words::Status), "Only those of this status."),
+        FieldSpec::query("status", FieldType::Word(WordSet::Status), "Only those of this status."),
         CURSOR,
         LIMIT,
     ],

@@ -8,13 +8,13 @@ mod dialectic;
 mod path;
 mod profile;
 
-pub use path::{Found, find};
+pub use path::{PathMatch, find};
 pub use profile::{Profile, Profiles};
 
 use crate::act::Kind;
 use crate::artifact::ArtifactType;
-use crate::claim::Status;
-use crate::command::{Call, Command, Language, Order};
+use crate::claim::ClaimStatus;
+use crate::command::{Call, Command, Language, ThreadOrder};
 use crate::limits::Limits;
 use crate::state::State;
 use crate::who::Right;
@@ -46,14 +46,14 @@ pub enum Operation {
 
 /// How an operation is asked for over HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum HttpMethod {
     /// `GET`, a reader's.
     Get,
     /// `POST`, a writer's.
     Post,
 }
 
-impl Method {
+impl HttpMethod {
     /// The word in a request line.
     pub fn word(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Method {
 
 /// Where a field stands over HTTP. Over MCP all are arguments, refused as they would be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FieldPlace {
     /// In the path; malformed: 404 with the reason of the missing thing.
     Path,
     /// In the query; at fault: 400 `invalid_parameter`.
@@ -76,7 +76,7 @@ pub enum Place {
 
 /// Words that a field takes, and no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum WordSet {
     /// The version of the language.
     Version,
     /// The nine acts.
@@ -95,16 +95,16 @@ pub enum Words {
     ArtifactType,
 }
 
-impl Words {
+impl WordSet {
     /// The words, in the order of the page.
     pub fn list(self) -> Vec<&'static str> {
         match self {
             Self::Version => vec!["1"],
             Self::Act => Kind::ALL.map(Kind::word).into(),
             Self::State => State::ALL.map(State::word).into(),
-            Self::Order => Order::ALL.map(Order::word).into(),
+            Self::Order => ThreadOrder::ALL.map(ThreadOrder::word).into(),
             Self::Format => vec!["tree", "flat"],
-            Self::Status => Status::ALL.map(Status::word).into(),
+            Self::Status => ClaimStatus::ALL.map(ClaimStatus::word).into(),
             Self::Language => Language::ALL.map(Language::word).into(),
             Self::ArtifactType => ArtifactType::ALL.iter().map(|kind| kind.as_str()).collect(),
         }
@@ -113,14 +113,14 @@ impl Words {
 
 /// The greatest value of an integer, which configuration may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum IntegerBound {
     /// `page_max`.
     Page,
     /// `inbox_wait_max_seconds`.
     Wait,
 }
 
-impl Bound {
+impl IntegerBound {
     /// The value in force.
     pub fn value(self, limits: &Limits) -> u64 {
         match self {
@@ -132,7 +132,7 @@ impl Bound {
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum FieldType {
     /// A thread's identifier, in three forms (parley.md §2).
     Thread,
     /// A message's identifier.
@@ -159,10 +159,10 @@ pub enum Shape {
         /// The smallest.
         min: u64,
         /// The greatest.
-        max: Bound,
+        max: IntegerBound,
     },
     /// One of these words.
-    Word(Words),
+    Word(WordSet),
     /// Opaque; whoever gave it judges it.
     Cursor,
     /// Pieces of evidence, at most `evidence_max` (parley.md §8).
@@ -183,30 +183,35 @@ pub enum Shape {
 
 /// One field of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct FieldSpec {
     /// Its name in query, body and arguments.
     pub name: &'static str,
     /// Where it stands over HTTP.
-    pub place: Place,
+    pub place: FieldPlace,
     /// What it holds.
-    pub shape: Shape,
+    pub shape: FieldType,
     /// Whether it must be there.
     pub required: bool,
     /// What it means, for whoever fills it in.
     pub doc: &'static str,
 }
 
-impl Field {
-    const fn new(name: &'static str, place: Place, shape: Shape, doc: &'static str) -> Self {
-        Self { name, place, shape, required: matches!(place, Place::Path), doc }
+impl FieldSpec {
+    const fn new(
+        name: &'static str,
+        place: FieldPlace,
+        shape: FieldType,
+        doc: &'static str,
+    ) -> Self {
+        Self { name, place, shape, required: matches!(place, FieldPlace::Path), doc }
     }
 
-    const fn body(name: &'static str, shape: Shape, doc: &'static str) -> Self {
-        Self::new(name, Place::Body, shape, doc)
+    const fn body(name: &'static str, shape: FieldType, doc: &'static str) -> Self {
+        Self::new(name, FieldPlace::Body, shape, doc)
     }
 
-    const fn query(name: &'static str, shape: Shape, doc: &'static str) -> Self {
-        Self::new(name, Place::Query, shape, doc)
+    const fn query(name: &'static str, shape: FieldType, doc: &'static str) -> Self {
+        Self::new(name, FieldPlace::Query, shape, doc)
     }
 
     const fn required(self) -> Self {
@@ -216,7 +221,7 @@ impl Field {
 
 /// What an operation answers with (bindings.md §2, §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum OutputType {
     /// The manifest.
     Manifest,
     /// `{ "message", "thread" }`.
@@ -249,7 +254,7 @@ pub enum Output {
 
 /// One row of the table.
 #[derive(Debug)]
-pub struct Row {
+pub struct OperationSpec {
     /// The operation.
     pub operation: Operation,
     /// Its name, and its MCP tool's.
@@ -259,7 +264,7 @@ pub struct Row {
     /// For models: when to use it and what to do next; under 1 000 characters.
     pub description: &'static str,
     /// The method.
-    pub method: Method,
+    pub method: HttpMethod,
     /// The path, `{name}` standing for the field in it.
     pub path: &'static str,
     /// The profile that it belongs to.
@@ -269,12 +274,12 @@ pub struct Row {
     /// The HTTP status of success.
     pub success: u16,
     /// The answer.
-    pub output: Output,
+    pub output: OutputType,
     /// The fields, in the order of the page.
-    pub fields: &'static [Field],
+    pub fields: &'static [FieldSpec],
 }
 
-static TABLE: [&Row; Operation::COUNT] = [
+static TABLE: [&OperationSpec; Operation::COUNT] = [
     &core::GET_MANIFEST,
     &core::POST_MESSAGE,
     &core::LIST_THREADS,
@@ -306,7 +311,7 @@ impl Operation {
     }
 
     /// The row.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static OperationSpec {
         TABLE[self as usize]
     }
 
@@ -327,7 +332,7 @@ impl Operation {
 
     /// Whether it changes something, and so takes an idempotency key.
     pub fn writes(self) -> bool {
-        self.row().method == Method::Post
+        self.row().method == HttpMethod::Post
     }
 
     /// The rights that it needs, but the one that a `seal` needs.
@@ -336,13 +341,13 @@ impl Operation {
     }
 
     /// The field of that name.
-    pub fn field(self, name: &str) -> Option<&'static Field> {
+    pub fn field(self, name: &str) -> Option<&'static FieldSpec> {
         self.row().fields.iter().find(|field| field.name == name)
     }
 
     /// Whether it has a body.
     pub fn has_body(self) -> bool {
-        self.row().fields.iter().any(|field| field.place == Place::Body)
+        self.row().fields.iter().any(|field| field.place == FieldPlace::Body)
     }
 
     /// The operation that `call` is one of.
@@ -381,21 +386,22 @@ macro_rules! data_not_instructions {
 }
 use data_not_instructions;
 
-const THREAD: Field = Field::new("thread", Place::Path, Shape::Thread, "The thread, as `th_1042`.");
-const FROM: Field = Field::body(
+const THREAD: FieldSpec =
+    FieldSpec::new("thread", FieldPlace::Path, FieldType::Thread, "The thread, as `th_1042`.");
+const FROM: FieldSpec = FieldSpec::body(
     "from",
-    Shape::From,
+    FieldType::From,
     "Who acts within your line: `{\"extension\": \"worker-2\"}` for a sub-agent. Leave it out to \
      act as the bare line.",
 );
-const CURSOR: Field = Field::query(
+const CURSOR: FieldSpec = FieldSpec::query(
     "cursor",
-    Shape::Cursor,
+    FieldType::Cursor,
     "Where to go on: the `cursor` of the page before. Leave it out to begin.",
 );
-const LIMIT: Field = Field::query(
+const LIMIT: FieldSpec = FieldSpec::query(
     "limit",
-    Shape::Integer { min: 1, max: Bound::Page },
+    FieldType::Integer { min: 1, max: IntegerBound::Page },
     "How many items at most; the manifest's `limits.page_max` bounds it.",
 );
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{Method, Operation, Profiles};
+use super::{HttpMethod, Operation, Profiles};
 use crate::arguments::percent_decode;
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found<'p> {
+pub enum PathMatch<'p> {
     /// An operation, and the name and value of the field in its path, percent-decoded.
     Operation(Operation, Option<(&'static str, Cow<'p, str>)>),
     /// Something, but not for this method: 405, with these in `Allow`.
@@ -18,20 +18,20 @@ pub enum Found<'p> {
 
 /// The operation at `path` (without the query), `HEAD` being taken for `GET`. Operations of
 /// profiles that are not in force are not there.
-pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> Found<'p> {
+pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> PathMatch<'p> {
     let mut allowed = Vec::new();
     for operation in profiles.operations() {
         let row = operation.row();
         let Some(value) = matched(row.path, path) else { continue };
-        if method == row.method.word() || (method == "HEAD" && row.method == Method::Get) {
-            return Found::Operation(operation, value);
+        if method == row.method.word() || (method == "HEAD" && row.method == HttpMethod::Get) {
+            return PathMatch::Operation(operation, value);
         }
         allowed.push(row.method.word());
-        if row.method == Method::Get {
+        if row.method == HttpMethod::Get {
             allowed.push("HEAD");
         }
     }
-    if allowed.is_empty() { Found::Nothing } else { Found::OtherMethod(allowed) }
+    if allowed.is_empty() { PathMatch::Nothing } else { PathMatch::OtherMethod(allowed) }
 }
 
 /// Whether `path` fits `template`, and what stands in the place of its field. A value that is no

@@ -7,20 +7,20 @@ use super::{members, with};
 use crate::act::Kind;
 use crate::claim::EvidenceKind;
 use crate::limits::{BODY_MAX, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX};
-use crate::operation::{Field, Operation, Place, Shape};
+use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 
 /// What is written in a URL.
-pub(super) fn parameter(field: &Field, limits: &Limits) -> Value {
+pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
     let schema = match field.shape {
-        Shape::Thread => strings::id("th_"),
-        Shape::Message => strings::id("msg_"),
-        Shape::Claim => strings::id("cl_"),
-        Shape::Cursor => json!({ "type": "string", "minLength": 1 }),
+        FieldType::Thread => strings::id("th_"),
+        FieldType::Message => strings::id("msg_"),
+        FieldType::Claim => strings::id("cl_"),
+        FieldType::Cursor => json!({ "type": "string", "minLength": 1 }),
         shape => value(shape, limits),
     };
     json!({
         "name": field.name,
-        "in": if field.place == Place::Path { "path" } else { "query" },
+        "in": if field.place == FieldPlace::Path { "path" } else { "query" },
         "required": field.required,
         "description": field.doc,
         "schema": schema,
@@ -28,7 +28,7 @@ pub(super) fn parameter(field: &Field, limits: &Limits) -> Value {
 }
 
 /// A member of a body.
-fn member(field: &Field, limits: &Limits) -> Value {
+fn member(field: &FieldSpec, limits: &Limits) -> Value {
     let schema = value(field.shape, limits);
     // Null is absent, so whatever may be absent may be null.
     let schema = if field.required { schema } else { nullable(schema) };
@@ -47,12 +47,12 @@ pub(super) fn body(operation: Operation, limits: &Limits) -> Value {
     if operation == Operation::PostMessage {
         return envelope(limits);
     }
-    let fields = operation.row().fields.iter().filter(|field| field.place == Place::Body);
+    let fields = operation.row().fields.iter().filter(|field| field.place == FieldPlace::Body);
     let required: Vec<_> =
         fields.clone().filter(|field| field.required).map(|field| field.name).collect();
     let properties = fields.map(|field| {
         let schema = member(field, limits);
-        let proves = field.required && field.shape == Shape::Evidence;
+        let proves = field.required && field.shape == FieldType::Evidence;
         (field.name, if proves { with(schema, "contains", proving()) } else { schema })
     });
     closed(members(properties), &required)
@@ -91,39 +91,39 @@ fn envelope(limits: &Limits) -> Value {
     ] })
 }
 
-fn value(shape: Shape, limits: &Limits) -> Value {
+fn value(shape: FieldType, limits: &Limits) -> Value {
     match shape {
-        Shape::Thread => component("ThreadId"),
-        Shape::Message => component("MessageId"),
-        Shape::Claim => component("ClaimId"),
-        Shape::ArtifactId => strings::artifact_id(),
+        FieldType::Thread => component("ThreadId"),
+        FieldType::Message => component("MessageId"),
+        FieldType::Claim => component("ClaimId"),
+        FieldType::ArtifactId => strings::artifact_id(),
         // The pattern of what must be visible is long: it stands in one place.
-        Shape::Text { min: 1, max: BODY_MAX } => component("Text"),
-        Shape::Text { min, max } => strings::text(min, max),
-        Shape::Extension => strings::handle(),
-        Shape::Identity => strings::identity(),
-        Shape::Bool => json!({ "type": "boolean" }),
-        Shape::Integer { min, max } => {
+        FieldType::Text { min: 1, max: BODY_MAX } => component("Text"),
+        FieldType::Text { min, max } => strings::text(min, max),
+        FieldType::Extension => strings::handle(),
+        FieldType::Identity => strings::identity(),
+        FieldType::Bool => json!({ "type": "boolean" }),
+        FieldType::Integer { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max.value(limits) })
         }
-        Shape::Word(words) => json!({ "type": "string", "enum": words.list() }),
-        Shape::Cursor => json!({ "type": "string", "minLength": 1 }),
-        Shape::Evidence => json!({
+        FieldType::Word(words) => json!({ "type": "string", "enum": words.list() }),
+        FieldType::Cursor => json!({ "type": "string", "minLength": 1 }),
+        FieldType::Evidence => json!({
             "type": "array",
             "maxItems": limits.evidence_max,
             "items": component("EvidenceGiven"),
         }),
-        Shape::Claims => json!({
+        FieldType::Claims => json!({
             "type": "array",
             "maxItems": SUPERSEDES_MAX,
             "uniqueItems": true,
             "items": component("ClaimId"),
         }),
-        Shape::From => component("From"),
-        Shape::Provenance => component("Provenance"),
-        Shape::Future => strings::time(),
-        Shape::Artifact => component("Artifact"),
-        Shape::Ignored => json!({}),
+        FieldType::From => component("From"),
+        FieldType::Provenance => component("Provenance"),
+        FieldType::Future => strings::time(),
+        FieldType::Artifact => component("Artifact"),
+        FieldType::Ignored => json!({}),
     }
 }
 

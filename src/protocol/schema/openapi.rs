@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::field::{self, closed};
-use super::shape::Named;
+use super::shape::OutputObject;
 use super::{members, paths, strings};
 use crate::limits::Limits;
 use crate::operation::Profiles;
@@ -68,7 +68,7 @@ pub fn openapi(facts: &OpenApiFacts<'_>) -> Value {
 }
 
 fn schemas() -> Value {
-    let answers = Named::ALL.into_iter().map(|named| (named.word(), named.of().full()));
+    let answers = OutputObject::ALL.into_iter().map(|named| (named.word(), named.of().full()));
     members(answers.chain(field::components()).chain([("NewToken", new_token())]))
 }
 

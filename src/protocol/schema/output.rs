@@ -1,105 +1,116 @@
 //! The answers of operations (bindings.md §2, §3; artifacts.md §3.2, §4) and of what stands beside
 //! them, as types.
 
-use super::shape::{Named, Type, always, list, maybe, sometimes};
+use super::shape::{OutputObject, OutputValue, always, list, maybe, sometimes};
 use crate::act::Kind;
-use crate::claim::{EvidenceKind, Status};
-use crate::operation::{Output, Words};
+use crate::claim::{ClaimStatus, EvidenceKind};
+use crate::operation::{OutputType, WordSet};
 use crate::refusal::Reason;
 use crate::state::{Origin, State};
 use crate::who::{AuthorKind, Right};
 
-fn state() -> Type {
-    Type::Words(State::ALL.map(State::word).into())
+fn state() -> OutputValue {
+    OutputValue::Words(State::ALL.map(State::word).into())
 }
 
-fn author_kind() -> Type {
-    Type::Words([AuthorKind::Human, AuthorKind::Llm].map(AuthorKind::word).into())
+fn author_kind() -> OutputValue {
+    OutputValue::Words([AuthorKind::Human, AuthorKind::Llm].map(AuthorKind::word).into())
 }
 
-fn origin() -> Type {
-    Type::Words([Origin::User, Origin::Llm].map(Origin::word).into())
+fn origin() -> OutputValue {
+    OutputValue::Words([Origin::User, Origin::Llm].map(Origin::word).into())
 }
 
-fn due() -> Type {
-    Type::Either(Box::new(Type::Words(vec!["anyone"])), Box::new(Type::Named(Named::Participant)))
+fn due() -> OutputValue {
+    OutputValue::Either(
+        Box::new(OutputValue::Words(vec!["anyone"])),
+        Box::new(OutputValue::Named(OutputObject::Participant)),
+    )
 }
 
 /// A list of `of`, as all lists are.
-pub(super) fn page(of: Type) -> Type {
-    Type::Object(vec![
+pub(super) fn page(of: OutputValue) -> OutputValue {
+    OutputValue::Object(vec![
         always("items", list(of)),
-        always("cursor", Type::Text),
-        always("more", Type::Truth),
+        always("cursor", OutputValue::Text),
+        always("more", OutputValue::Truth),
     ])
 }
 
-impl Output {
+impl OutputType {
     /// The type of the answer.
-    pub(super) fn of(self) -> Type {
+    pub(super) fn of(self) -> OutputValue {
         match self {
             Self::Manifest => manifest(),
-            Self::Posted => Type::Object(vec![
-                always("message", Type::Named(Named::Message)),
-                always("thread", Type::Named(Named::Thread)),
+            Self::Posted => OutputValue::Object(vec![
+                always("message", OutputValue::Named(OutputObject::Message)),
+                always("thread", OutputValue::Named(OutputObject::Thread)),
             ]),
-            Self::Threads => page(Type::Named(Named::Thread)),
+            Self::Threads => page(OutputValue::Named(OutputObject::Thread)),
             Self::Reading => reading(),
-            Self::Events => page(Type::Named(Named::Event)),
-            Self::Marked => Type::Object(vec![
-                always("thread", Type::Named(Named::Thread)),
-                always("event", maybe(Type::Named(Named::Event))),
+            Self::Events => page(OutputValue::Named(OutputObject::Event)),
+            Self::Marked => OutputValue::Object(vec![
+                always("thread", OutputValue::Named(OutputObject::Thread)),
+                always("event", maybe(OutputValue::Named(OutputObject::Event))),
             ]),
-            Self::Inbox => page(Type::Object(vec![
-                always("thread", Type::Named(Named::Thread)),
-                always("message", Type::Named(Named::Message)),
+            Self::Inbox => page(OutputValue::Object(vec![
+                always("thread", OutputValue::Named(OutputObject::Thread)),
+                always("message", OutputValue::Named(OutputObject::Message)),
             ])),
-            Self::ClaimChanged => Type::Object(vec![always("claim", Type::Named(Named::Claim))]),
-            Self::Claim => Type::Named(Named::Claim),
-            Self::Claims => page(Type::Named(Named::Claim)),
-            Self::Published => Type::Object(vec![
-                always("artifact_id", Type::Text),
-                always("unresolved", list(Type::Text)),
+            Self::ClaimChanged => {
+                OutputValue::Object(vec![always("claim", OutputValue::Named(OutputObject::Claim))])
+            }
+            Self::Claim => OutputValue::Named(OutputObject::Claim),
+            Self::Claims => page(OutputValue::Named(OutputObject::Claim)),
+            Self::Published => OutputValue::Object(vec![
+                always("artifact_id", OutputValue::Text),
+                always("unresolved", list(OutputValue::Text)),
             ]),
-            Self::Artifact => Type::Named(Named::Artifact),
-            Self::Artifacts => page(Type::Named(Named::Artifact)),
-            Self::Report => Type::Named(Named::Report),
+            Self::Artifact => OutputValue::Named(OutputObject::Artifact),
+            Self::Artifacts => page(OutputValue::Named(OutputObject::Artifact)),
+            Self::Report => OutputValue::Named(OutputObject::Report),
         }
     }
 }
 
-impl Named {
+impl OutputObject {
     /// The type behind the name.
-    pub(super) fn of(self) -> Type {
-        Type::Object(match self {
+    pub(super) fn of(self) -> OutputValue {
+        OutputValue::Object(match self {
             Self::Participant => {
-                vec![always("identity", Type::Text), always("extension", maybe(Type::Text))]
+                vec![
+                    always("identity", OutputValue::Text),
+                    always("extension", maybe(OutputValue::Text)),
+                ]
             }
             Self::Awaiting => vec![
-                always("message", Type::Text),
+                always("message", OutputValue::Text),
                 always("due", due()),
-                always("since", Type::Time),
+                always("since", OutputValue::Time),
             ],
             Self::Message => message(),
             Self::ShownMessage => {
-                let replies = sometimes("replies", list(Type::Within(Self::ShownMessage)));
+                let replies = sometimes("replies", list(OutputValue::Within(Self::ShownMessage)));
                 message().into_iter().chain([replies]).collect()
             }
             Self::Thread => thread(),
             Self::Event => event(),
             Self::Evidence => vec![
-                always("kind", Type::Words(EvidenceKind::ALL.map(EvidenceKind::word).into())),
-                always("ref", Type::Text),
-                always("note", maybe(Type::Text)),
+                always(
+                    "kind",
+                    OutputValue::Words(EvidenceKind::ALL.map(EvidenceKind::word).into()),
+                ),
+                always("ref", OutputValue::Text),
+                always("note", maybe(OutputValue::Text)),
             ],
             Self::Claim => claim(),
             Self::Artifact => vec![
-                always("protocol_version", Type::Text),
-                always("artifact_id", Type::Text),
-                always("artifact_type", Type::Words(Words::ArtifactType.list())),
-                always("payload", Type::AnyObject),
-                always("references", list(Type::AnyObject)),
-                sometimes("extensions", Type::AnyObject),
+                always("protocol_version", OutputValue::Text),
+                always("artifact_id", OutputValue::Text),
+                always("artifact_type", OutputValue::Words(WordSet::ArtifactType.list())),
+                always("payload", OutputValue::AnyObject),
+                always("references", list(OutputValue::AnyObject)),
+                sometimes("extensions", OutputValue::AnyObject),
             ],
             Self::Report => report(),
             Self::Token => token(),
@@ -108,128 +119,130 @@ impl Named {
     }
 }
 
-type Members = Vec<super::shape::Member>;
+type OutputMembers = Vec<super::shape::OutputMember>;
 
-fn message() -> Members {
-    let retracted = Type::Object(vec![
-        always("by", Type::Named(Named::Participant)),
-        always("at", Type::Time),
-        always("message", Type::Text),
+fn message() -> OutputMembers {
+    let retracted = OutputValue::Object(vec![
+        always("by", OutputValue::Named(OutputObject::Participant)),
+        always("at", OutputValue::Time),
+        always("message", OutputValue::Text),
     ]);
-    let provenance =
-        Type::Object(vec![always("model", maybe(Type::Text)), always("client", maybe(Type::Text))]);
+    let provenance = OutputValue::Object(vec![
+        always("model", maybe(OutputValue::Text)),
+        always("client", maybe(OutputValue::Text)),
+    ]);
     vec![
-        always("id", Type::Text),
-        always("thread", Type::Text),
-        always("parent", maybe(Type::Text)),
-        always("kind", Type::Words(Kind::ALL.map(Kind::word).into())),
-        always("from", Type::Named(Named::Participant)),
+        always("id", OutputValue::Text),
+        always("thread", OutputValue::Text),
+        always("parent", maybe(OutputValue::Text)),
+        always("kind", OutputValue::Words(Kind::ALL.map(Kind::word).into())),
+        always("from", OutputValue::Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
-        always("label", maybe(Type::Text)),
-        always("body", Type::Text),
+        always("label", maybe(OutputValue::Text)),
+        always("body", OutputValue::Text),
         always("provenance", maybe(provenance)),
-        always("created_at", Type::Time),
-        always("awaiting", maybe(Type::Named(Named::Awaiting))),
+        always("created_at", OutputValue::Time),
+        always("awaiting", maybe(OutputValue::Named(OutputObject::Awaiting))),
         always("retracted", maybe(retracted)),
     ]
 }
 
-fn thread() -> Members {
+fn thread() -> OutputMembers {
     vec![
-        always("id", Type::Text),
-        always("number", Type::Count),
-        always("created_at", Type::Time),
-        always("updated_at", Type::Time),
-        always("creator", Type::Named(Named::Participant)),
+        always("id", OutputValue::Text),
+        always("number", OutputValue::Count),
+        always("created_at", OutputValue::Time),
+        always("updated_at", OutputValue::Time),
+        always("creator", OutputValue::Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
-        always("subject", Type::Text),
+        always("subject", OutputValue::Text),
         always("state", state()),
         always("state_origin", origin()),
-        always("state_confirmed_at", maybe(Type::Time)),
-        always("state_label", maybe(Type::Text)),
-        always("locked", Type::Truth),
-        always("awaiting", maybe(Type::Named(Named::Awaiting))),
+        always("state_confirmed_at", maybe(OutputValue::Time)),
+        always("state_label", maybe(OutputValue::Text)),
+        always("locked", OutputValue::Truth),
+        always("awaiting", maybe(OutputValue::Named(OutputObject::Awaiting))),
         always("turn", maybe(due())),
-        always("message_count", Type::Count),
-        always("claim_count", Type::Count),
-        always("cursor", Type::Text),
+        always("message_count", OutputValue::Count),
+        always("claim_count", OutputValue::Count),
+        always("cursor", OutputValue::Text),
     ]
 }
 
-fn reading() -> Type {
-    let messages = always("messages", list(Type::Named(Named::ShownMessage)));
-    let more = sometimes("more", Type::Truth);
-    Type::Object(thread().into_iter().chain([messages, more]).collect())
+fn reading() -> OutputValue {
+    let messages = always("messages", list(OutputValue::Named(OutputObject::ShownMessage)));
+    let more = sometimes("more", OutputValue::Truth);
+    OutputValue::Object(thread().into_iter().chain([messages, more]).collect())
 }
 
-fn event() -> Members {
+fn event() -> OutputMembers {
     vec![
-        always("id", Type::Text),
-        always("thread", Type::Text),
+        always("id", OutputValue::Text),
+        always("thread", OutputValue::Text),
         always("from", maybe(state())),
         always("to", state()),
         always("origin", origin()),
-        always("confirmed", Type::Truth),
-        always("label", maybe(Type::Text)),
-        always("by", Type::Named(Named::Participant)),
-        always("at", Type::Time),
-        always("message", maybe(Type::Text)),
-        always("reason", maybe(Type::Text)),
+        always("confirmed", OutputValue::Truth),
+        always("label", maybe(OutputValue::Text)),
+        always("by", OutputValue::Named(OutputObject::Participant)),
+        always("at", OutputValue::Time),
+        always("message", maybe(OutputValue::Text)),
+        always("reason", maybe(OutputValue::Text)),
     ]
 }
 
-fn claim() -> Members {
+fn claim() -> OutputMembers {
     let proof = || {
         vec![
-            always("by", Type::Named(Named::Participant)),
-            always("at", Type::Time),
-            always("evidence", list(Type::Named(Named::Evidence))),
+            always("by", OutputValue::Named(OutputObject::Participant)),
+            always("at", OutputValue::Time),
+            always("evidence", list(OutputValue::Named(OutputObject::Evidence))),
         ]
     };
-    let attestation = proof().into_iter().chain([always("seal", Type::Truth)]).collect();
+    let attestation = proof().into_iter().chain([always("seal", OutputValue::Truth)]).collect();
     vec![
-        always("id", Type::Text),
-        always("thread", Type::Text),
-        always("statement", Type::Text),
-        always("author", Type::Named(Named::Participant)),
+        always("id", OutputValue::Text),
+        always("thread", OutputValue::Text),
+        always("statement", OutputValue::Text),
+        always("author", OutputValue::Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
-        always("created_at", Type::Time),
-        always("status", Type::Words(Status::ALL.map(Status::word).into())),
-        always("expired", Type::Truth),
-        always("valid_until", maybe(Type::Time)),
-        always("evidence", list(Type::Named(Named::Evidence))),
-        always("attestations", list(Type::Object(attestation))),
-        always("refutation", maybe(Type::Object(proof()))),
-        always("supersedes", list(Type::Text)),
-        always("superseded_by", maybe(Type::Text)),
+        always("created_at", OutputValue::Time),
+        always("status", OutputValue::Words(ClaimStatus::ALL.map(ClaimStatus::word).into())),
+        always("expired", OutputValue::Truth),
+        always("valid_until", maybe(OutputValue::Time)),
+        always("evidence", list(OutputValue::Named(OutputObject::Evidence))),
+        always("attestations", list(OutputValue::Object(attestation))),
+        always("refutation", maybe(OutputValue::Object(proof()))),
+        always("supersedes", list(OutputValue::Text)),
+        always("superseded_by", maybe(OutputValue::Text)),
     ]
 }
 
-fn report() -> Members {
+fn report() -> OutputMembers {
     let noted = || {
-        Type::Object(vec![
-            always("class", Type::Text),
-            always("artifact_id", Type::Text),
-            always("detail", Type::Text),
+        OutputValue::Object(vec![
+            always("class", OutputValue::Text),
+            always("artifact_id", OutputValue::Text),
+            always("detail", OutputValue::Text),
         ])
     };
-    let failure = Type::Object(vec![
-        always("class", Type::Text),
-        always("artifact_id", Type::Text),
-        always("pointer", Type::Text),
-        always("detail", Type::Text),
+    let failure = OutputValue::Object(vec![
+        always("class", OutputValue::Text),
+        always("artifact_id", OutputValue::Text),
+        always("pointer", OutputValue::Text),
+        always("detail", OutputValue::Text),
     ]);
-    let objection = Type::Object(vec![
-        always("artifact_id", Type::Text),
-        always("blocking", Type::Truth),
-        always("disposition", maybe(Type::Text)),
+    let objection = OutputValue::Object(vec![
+        always("artifact_id", OutputValue::Text),
+        always("blocking", OutputValue::Truth),
+        always("disposition", maybe(OutputValue::Text)),
     ]);
     vec![
-        always("ok", Type::Truth),
-        always("targets", list(Type::Text)),
-        always("strict", Type::Truth),
-        always("artifact_count", Type::Count),
-        always("depth", Type::Count),
+        always("ok", OutputValue::Truth),
+        always("targets", list(OutputValue::Text)),
+        always("strict", OutputValue::Truth),
+        always("artifact_count", OutputValue::Count),
+        always("depth", OutputValue::Count),
         always("failures", list(failure)),
         always("objections", list(objection)),
         always("later_objections", list(noted())),
@@ -237,62 +250,65 @@ fn report() -> Members {
     ]
 }
 
-fn token() -> Members {
+fn token() -> OutputMembers {
     vec![
-        always("id", Type::Text),
-        always("identity", Type::Text),
+        always("id", OutputValue::Text),
+        always("identity", OutputValue::Text),
         always("author_kind", author_kind()),
-        always("rights", list(Type::Words(Right::ALL.map(Right::word).into()))),
-        always("label", maybe(Type::Text)),
-        always("created_at", Type::Time),
-        always("expires_at", maybe(Type::Time)),
-        always("revoked_at", maybe(Type::Time)),
+        always("rights", list(OutputValue::Words(Right::ALL.map(Right::word).into()))),
+        always("label", maybe(OutputValue::Text)),
+        always("created_at", OutputValue::Time),
+        always("expires_at", maybe(OutputValue::Time)),
+        always("revoked_at", maybe(OutputValue::Time)),
     ]
 }
 
-fn problem() -> Members {
+fn problem() -> OutputMembers {
     let reasons = Reason::ALL.iter().map(|reason| reason.word()).collect();
     vec![
-        always("type", Type::Text),
-        always("title", Type::Text),
-        always("status", Type::Count),
-        always("detail", Type::Text),
-        always("reason", Type::Words(reasons)),
-        sometimes("field", Type::Text),
-        sometimes("right", Type::Words(Right::ALL.map(Right::word).into())),
-        sometimes("thread", Type::Text),
+        always("type", OutputValue::Text),
+        always("title", OutputValue::Text),
+        always("status", OutputValue::Count),
+        always("detail", OutputValue::Text),
+        always("reason", OutputValue::Words(reasons)),
+        sometimes("field", OutputValue::Text),
+        sometimes("right", OutputValue::Words(Right::ALL.map(Right::word).into())),
+        sometimes("thread", OutputValue::Text),
         sometimes("state", state()),
         sometimes("attempted", state()),
-        sometimes("retry_after_ms", Type::Count),
-        sometimes("class", Type::Text),
-        sometimes("pointer", Type::Text),
-        sometimes("report", Type::Named(Named::Report)),
-        sometimes("failure_artifact", Type::Text),
+        sometimes("retry_after_ms", OutputValue::Count),
+        sometimes("class", OutputValue::Text),
+        sometimes("pointer", OutputValue::Text),
+        sometimes("report", OutputValue::Named(OutputObject::Report)),
+        sometimes("failure_artifact", OutputValue::Text),
     ]
 }
 
 /// The manifest, as far as programs look into it.
-fn manifest() -> Type {
-    let row = |members: Members| list(Type::Object(members));
-    Type::Object(vec![
-        always("parley", Type::Words(vec!["1"])),
+fn manifest() -> OutputValue {
+    let row = |members: OutputMembers| list(OutputValue::Object(members));
+    OutputValue::Object(vec![
+        always("parley", OutputValue::Words(vec!["1"])),
         always(
             "implementation",
-            Type::Object(vec![always("name", Type::Text), always("version", Type::Text)]),
+            OutputValue::Object(vec![
+                always("name", OutputValue::Text),
+                always("version", OutputValue::Text),
+            ]),
         ),
-        always("realm", Type::Text),
-        always("instance", Type::Text),
-        always("era", Type::Count),
-        always("unicode", Type::Text),
-        always("transports", Type::AnyObject),
-        always("envelope", Type::AnyObject),
+        always("realm", OutputValue::Text),
+        always("instance", OutputValue::Text),
+        always("era", OutputValue::Count),
+        always("unicode", OutputValue::Text),
+        always("transports", OutputValue::AnyObject),
+        always("envelope", OutputValue::AnyObject),
         always(
             "acts",
             row(vec![
-                always("kind", Type::Text),
-                always("purpose", Type::Text),
-                always("parent", Type::Words(vec!["optional", "reply", "required"])),
-                always("expects_reply", Type::Truth),
+                always("kind", OutputValue::Text),
+                always("purpose", OutputValue::Text),
+                always("parent", OutputValue::Words(vec!["optional", "reply", "required"])),
+                always("expects_reply", OutputValue::Truth),
                 always("mark", maybe(state())),
             ]),
         ),
@@ -300,30 +316,30 @@ fn manifest() -> Type {
             "states",
             row(vec![
                 always("state", state()),
-                always("kind", Type::Words(vec!["line", "side"])),
+                always("kind", OutputValue::Words(vec!["line", "side"])),
                 always("next", list(state())),
             ]),
         ),
-        always("authority", list(Type::AnyObject)),
-        always("rights", list(Type::AnyObject)),
-        always("limits", Type::AnyObject),
+        always("authority", list(OutputValue::AnyObject)),
+        always("rights", list(OutputValue::AnyObject)),
+        always("limits", OutputValue::AnyObject),
         always(
             "reasons",
             row(vec![
-                always("reason", Type::Text),
-                always("status", Type::Count),
-                always("meaning", Type::Text),
+                always("reason", OutputValue::Text),
+                always("status", OutputValue::Count),
+                always("meaning", OutputValue::Text),
             ]),
         ),
         always(
             "profiles",
             row(vec![
-                always("name", Type::Text),
-                always("version", Type::Text),
-                always("operations", list(Type::Text)),
+                always("name", OutputValue::Text),
+                always("version", OutputValue::Text),
+                always("operations", list(OutputValue::Text)),
             ]),
         ),
-        always("evidence_kinds", list(Type::Text)),
-        always("languages", list(Type::Text)),
+        always("evidence_kinds", list(OutputValue::Text)),
+        always("languages", list(OutputValue::Text)),
     ])
 }

@@ -4,17 +4,17 @@ use serde_json::{Map, Value, json};
 
 use super::field::{self, component};
 use super::output::page;
-use super::shape::{Named, Type, always};
+use super::shape::{OutputObject, OutputValue, always};
 use super::{members, strings};
 use crate::limits::Limits;
-use crate::operation::{Method, Operation, Output, Place, Profile, Profiles};
+use crate::operation::{FieldPlace, HttpMethod, Operation, OutputType, Profile, Profiles};
 use crate::who::Right;
 
 /// Statuses with which anything may be refused.
 const ANY: [u16; 11] = [400, 401, 403, 404, 405, 406, 413, 415, 429, 500, 503];
 
 /// A path, its method, what stands there.
-type Entry = (&'static str, &'static str, Value);
+type PathEntry = (&'static str, &'static str, Value);
 
 /// All paths.
 pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
@@ -37,31 +37,31 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
 /// An operation of the table.
 fn of_table(operation: Operation, limits: &Limits) -> Value {
     let row = operation.row();
-    let fields = row.fields.iter().filter(|field| field.place != Place::Body);
+    let fields = row.fields.iter().filter(|field| field.place != FieldPlace::Body);
     let mut parameters: Vec<_> = fields.map(|given| field::parameter(given, limits)).collect();
     if operation.writes() {
         parameters.push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     }
-    let mut item = Item::new(row.name, row.title, row.description, row.rights);
+    let mut item = PathItem::new(row.name, row.title, row.description, row.rights);
     item.0.insert("parameters".to_owned(), Value::Array(parameters));
     if operation.has_body() {
         item.0.insert("requestBody".to_owned(), request_body(operation, limits));
     }
     let mut success = json(&row.output.of());
-    if row.output == Output::Posted {
+    if row.output == OutputType::Posted {
         success["headers"] = json!({ "Location": { "schema": { "type": "string" } } });
     }
     let mut responses = vec![(row.success, success)];
     match row.output {
-        Output::Published => responses.push((200, json(&row.output.of()))),
-        Output::Artifacts if operation == Operation::ExportThread => {
+        OutputType::Published => responses.push((200, json(&row.output.of()))),
+        OutputType::Artifacts if operation == Operation::ExportThread => {
             responses[0].1["content"]["application/jsonl"] =
                 json!({ "schema": { "type": "string" } });
         }
-        Output::Manifest => responses.push((304, json!({ "description": "Not changed." }))),
+        OutputType::Manifest => responses.push((304, json!({ "description": "Not changed." }))),
         _ => {}
     }
-    let conflict = (row.method == Method::Post).then_some(409);
+    let conflict = (row.method == HttpMethod::Post).then_some(409);
     item.answers(responses, conflict)
 }
 
@@ -77,15 +77,18 @@ fn request_body(operation: Operation, limits: &Limits) -> Value {
     }
     let schema = field::body(operation, limits);
     // A body of no bytes is `{}`.
-    let required =
-        operation.row().fields.iter().any(|field| field.required && field.place == Place::Body);
+    let required = operation
+        .row()
+        .fields
+        .iter()
+        .any(|field| field.required && field.place == FieldPlace::Body);
     json!({ "required": required, "content": { "application/json": { "schema": schema } } })
 }
 
 /// One method of one path, being put together.
-struct Item(Map<String, Value>);
+struct PathItem(Map<String, Value>);
 
-impl Item {
+impl PathItem {
     fn new(id: &str, title: &str, description: &str, rights: &[Right]) -> Self {
         let rights: Vec<_> = rights.iter().map(|right| right.word()).collect();
         let security = if rights.is_empty() { json!([]) } else { json!([{ "token": [] }]) };
@@ -122,7 +125,7 @@ impl Item {
 }
 
 /// A successful answer in JSON.
-fn json(of: &Type) -> Value {
+fn json(of: &OutputValue) -> Value {
     json!({
         "description": "Done.",
         "content": { "application/json": { "schema": of.full() } },
@@ -135,20 +138,20 @@ fn parameter(name: &str, schema: Value, description: &str) -> Value {
 }
 
 /// The management of tokens (bindings.md §3).
-fn tokens(limits: &Limits) -> Vec<Entry> {
+fn tokens(limits: &Limits) -> Vec<PathEntry> {
     let admin = &[Right::Admin];
-    let made = Type::Object(vec![
-        always("token", Type::Named(Named::Token)),
-        always("secret", Type::Text),
+    let made = OutputValue::Object(vec![
+        always("token", OutputValue::Named(OutputObject::Token)),
+        always("secret", OutputValue::Text),
     ]);
-    let create = Item::new(
+    let create = PathItem::new(
         "create_token",
         "Create a token",
         "Makes a token for a model (`handle` and `rights`) or a human (`human`). The secret is \
          shown this once.",
         admin,
     );
-    let list = Item::new(
+    let list = PathItem::new(
         "list_tokens",
         "List tokens",
         "All tokens ever made, by creation; never a secret.",
@@ -159,7 +162,7 @@ fn tokens(limits: &Limits) -> Vec<Entry> {
         parameter("cursor", json!({ "type": "string", "minLength": 1 }), "Where to go on."),
         parameter("limit", limit, "How many items at most."),
     ];
-    let revoke = Item::new(
+    let revoke = PathItem::new(
         "revoke_token",
         "Revoke a token",
         "In force at once, open feeds of the token included.",
@@ -177,7 +180,7 @@ fn tokens(limits: &Limits) -> Vec<Entry> {
             "/v1/tokens",
             "GET",
             list.parameters(paging)
-                .answers(vec![(200, json(&page(Type::Named(Named::Token))))], None),
+                .answers(vec![(200, json(&page(OutputValue::Named(OutputObject::Token))))], None),
         ),
         (
             "/v1/tokens/{id}",
@@ -190,8 +193,8 @@ fn tokens(limits: &Limits) -> Vec<Entry> {
 }
 
 /// A copy of everything (operations.md §1).
-fn backup() -> Entry {
-    let copy = Item::new(
+fn backup() -> PathEntry {
+    let copy = PathItem::new(
         "backup",
         "Take a backup",
         "A consistent copy of everything, hashed tokens too, while the forum goes on; `parley \
@@ -212,9 +215,9 @@ fn backup() -> Entry {
 }
 
 /// The feed and its tickets (bindings.md §6).
-fn feed() -> Vec<Entry> {
+fn feed() -> Vec<PathEntry> {
     let read = &[Right::Read];
-    let listen = Item::new(
+    let listen = PathItem::new(
         "feed",
         "Listen to the feed",
         "Upgrades to WebSocket (subprotocol `parley.v1`), or with `Accept: text/event-stream` \
@@ -238,13 +241,16 @@ fn feed() -> Vec<Entry> {
         "content": { "text/event-stream": { "schema": { "type": "string" } } },
     });
     let upgrade = json!({ "description": "Frames over WebSocket." });
-    let ticket = Item::new(
+    let ticket = PathItem::new(
         "create_feed_ticket",
         "Get a ticket for the feed",
         "For browsers: given as the subprotocol `ticket.<ticket>` within 30 seconds, once.",
         read,
     );
-    let given = Type::Object(vec![always("ticket", Type::Text), always("expires_at", Type::Time)]);
+    let given = OutputValue::Object(vec![
+        always("ticket", OutputValue::Text),
+        always("expires_at", OutputValue::Time),
+    ]);
     vec![
         (
             "/v1/feed",
@@ -256,23 +262,24 @@ fn feed() -> Vec<Entry> {
 }
 
 /// What the server tells of itself (operations.md §1, §4).
-fn server() -> Vec<Entry> {
+fn server() -> Vec<PathEntry> {
     let admin = &[Right::Admin];
-    let alive = || json(&Type::Object(vec![always("status", Type::Text)]));
-    let metrics = Item::new("metrics", "Read the metrics", "Prometheus text.", admin);
+    let alive = || json(&OutputValue::Object(vec![always("status", OutputValue::Text)]));
+    let metrics = PathItem::new("metrics", "Read the metrics", "Prometheus text.", admin);
     let text = json!({
         "description": "The metrics.",
         "content": { "text/plain": { "schema": { "type": "string" } } },
     });
-    let health = Item::new("healthz", "Ask whether the process lives", "200 while it does.", &[]);
-    let ready = Item::new(
+    let health =
+        PathItem::new("healthz", "Ask whether the process lives", "200 while it does.", &[]);
+    let ready = PathItem::new(
         "readyz",
         "Ask whether the server is ready",
         "200 when it serves and its store takes writes.",
         &[],
     );
-    let own = Item::new("openapi", "Read this document", "OpenAPI 3.1.", &[]);
-    let document = json(&Type::AnyObject);
+    let own = PathItem::new("openapi", "Read this document", "OpenAPI 3.1.", &[]);
+    let document = json(&OutputValue::AnyObject);
     let unchanged = json!({ "description": "Not changed." });
     vec![
         ("/metrics", "GET", metrics.answers(vec![(200, text)], None)),

@@ -6,7 +6,7 @@ use super::members;
 
 /// The type of a value in an answer.
 #[derive(Clone, Debug)]
-pub(super) enum Type {
+pub(super) enum OutputValue {
     /// A string.
     Text,
     /// An RFC 3339 time.
@@ -18,52 +18,52 @@ pub(super) enum Type {
     /// `true` or `false`.
     Truth,
     /// An object of these members, and perhaps more.
-    Object(Vec<Member>),
+    Object(Vec<OutputMember>),
     /// An object of any members.
     AnyObject,
     /// A list.
-    List(Box<Type>),
+    List(Box<OutputValue>),
     /// The value or null.
-    Maybe(Box<Type>),
+    Maybe(Box<OutputValue>),
     /// One of two types.
-    Either(Box<Type>, Box<Type>),
+    Either(Box<OutputValue>, Box<OutputValue>),
     /// An object that has a name.
-    Named(Named),
+    Named(OutputObject),
     /// An object that has a name and holds itself.
-    Within(Named),
+    Within(OutputObject),
 }
 
 /// A member of an object.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(super) struct OutputMember {
     name: &'static str,
-    of: Type,
+    of: OutputValue,
     required: bool,
 }
 
 /// A member that is always there.
-pub(super) fn always(name: &'static str, of: Type) -> Member {
-    Member { name, of, required: true }
+pub(super) fn always(name: &'static str, of: OutputValue) -> OutputMember {
+    OutputMember { name, of, required: true }
 }
 
 /// A member that may be missing.
-pub(super) fn sometimes(name: &'static str, of: Type) -> Member {
-    Member { name, of, required: false }
+pub(super) fn sometimes(name: &'static str, of: OutputValue) -> OutputMember {
+    OutputMember { name, of, required: false }
 }
 
 /// A list of `of`.
-pub(super) fn list(of: Type) -> Type {
-    Type::List(Box::new(of))
+pub(super) fn list(of: OutputValue) -> OutputValue {
+    OutputValue::List(Box::new(of))
 }
 
 /// `of` or null.
-pub(super) fn maybe(of: Type) -> Type {
-    Type::Maybe(Box::new(of))
+pub(super) fn maybe(of: OutputValue) -> OutputValue {
+    OutputValue::Maybe(Box::new(of))
 }
 
 /// The objects that have a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum OutputObject {
     /// (identity, extension).
     Participant,
     /// The open turn.
@@ -90,7 +90,7 @@ pub(super) enum Named {
     Problem,
 }
 
-impl Named {
+impl OutputObject {
     /// All of them.
     pub(super) const ALL: [Self; 12] = [
         Self::Participant,
@@ -126,7 +126,7 @@ impl Named {
     }
 }
 
-impl Type {
+impl OutputValue {
     /// The schema that every MCP client takes: one `type` a property, nothing by reference. `None`
     /// for what has two types or may be null, which stays undeclared.
     pub(super) fn portable(&self) -> Option<Value> {
@@ -159,7 +159,7 @@ impl Type {
     }
 }
 
-fn object(parts: &[Member], render: impl Fn(&Type) -> Option<Value>) -> Value {
+fn object(parts: &[OutputMember], render: impl Fn(&OutputValue) -> Option<Value>) -> Value {
     let declared: Vec<_> =
         parts.iter().filter_map(|part| Some((part, render(&part.of)?))).collect();
     let required: Vec<_> =

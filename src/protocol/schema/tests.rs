@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::limits::Limits;
 use crate::manifest::{ManifestFacts, manifest};
-use crate::operation::{Operation, Output, Profiles};
+use crate::operation::{Operation, OutputType, Profiles};
 use crate::refusal::{Reason, Refusal};
 
 /// What is wrong with `value` by `schema`, of the keywords that these schemas use; `root` holds
@@ -100,9 +100,9 @@ fn page(item: Value) -> Value {
 }
 
 /// An answer of every operation.
-fn sample(output: Output) -> Value {
+fn sample(output: OutputType) -> Value {
     match output {
-        Output::Manifest => {
+        OutputType::Manifest => {
             let facts = ManifestFacts {
                 version: "0",
                 realm: "local",
@@ -114,22 +114,22 @@ fn sample(output: Output) -> Value {
             let bytes = manifest(&facts, crate::command::Language::En);
             serde_json::from_slice(&bytes).expect("JSON")
         }
-        Output::Posted => json!({ "message": message(), "thread": thread() }),
-        Output::Threads => page(thread()),
-        Output::Reading => {
+        OutputType::Posted => json!({ "message": message(), "thread": thread() }),
+        OutputType::Threads => page(thread()),
+        OutputType::Reading => {
             let reply = with(message(), "replies", json!([]));
             with(thread(), "messages", json!([with(message(), "replies", json!([reply]))]))
         }
-        Output::Events => page(event()),
-        Output::Marked => json!({ "thread": thread(), "event": null }),
-        Output::Inbox => page(json!({ "thread": thread(), "message": message() })),
-        Output::ClaimChanged => json!({ "claim": claim() }),
-        Output::Claim => claim(),
-        Output::Claims => page(claim()),
-        Output::Published => json!({ "artifact_id": "i", "unresolved": ["j"] }),
-        Output::Artifact => artifact(),
-        Output::Artifacts => page(artifact()),
-        Output::Report => json!({
+        OutputType::Events => page(event()),
+        OutputType::Marked => json!({ "thread": thread(), "event": null }),
+        OutputType::Inbox => page(json!({ "thread": thread(), "message": message() })),
+        OutputType::ClaimChanged => json!({ "claim": claim() }),
+        OutputType::Claim => claim(),
+        OutputType::Claims => page(claim()),
+        OutputType::Published => json!({ "artifact_id": "i", "unresolved": ["j"] }),
+        OutputType::Artifact => artifact(),
+        OutputType::Artifacts => page(artifact()),
+        OutputType::Report => json!({
             "ok": false, "targets": ["i"], "strict": true, "artifact_count": 1, "depth": 0,
             "failures": [{ "class": "c", "artifact_id": "i", "pointer": "", "detail": "d" }],
             "objections": [{ "artifact_id": "i", "blocking": true, "disposition": null }],

@@ -8,7 +8,7 @@ use crate::claim::EvidenceKind;
 use crate::limits::{
     EXTENSION_MAX, KEY_MAX, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX,
 };
-use crate::operation::{Field, Operation, Shape};
+use crate::operation::{FieldSpec, FieldType, Operation};
 
 /// The tool of an operation: name, title, description, schemas, annotations.
 pub fn tool(operation: Operation, limits: &Limits) -> Value {
@@ -37,7 +37,7 @@ pub fn annotations(operation: Operation) -> Value {
 
 /// The schema of a tool's arguments: an object of known properties, each of one type.
 pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
-    let fields = operation.row().fields.iter().filter(|field| field.shape != Shape::Ignored);
+    let fields = operation.row().fields.iter().filter(|field| field.shape != FieldType::Ignored);
     let required: Vec<_> =
         fields.clone().filter(|field| field.required).map(|field| field.name).collect();
     let fields = fields.map(|field| (field.name, property(field, limits)));
@@ -64,33 +64,33 @@ pub fn output_schema(operation: Operation) -> Value {
     operation.row().output.of().portable().unwrap_or_else(|| json!({ "type": "object" }))
 }
 
-fn property(field: &Field, limits: &Limits) -> Value {
+fn property(field: &FieldSpec, limits: &Limits) -> Value {
     let schema = match field.shape {
-        Shape::Thread
-        | Shape::Message
-        | Shape::Claim
-        | Shape::ArtifactId
-        | Shape::Identity
-        | Shape::Cursor
-        | Shape::Future => json!({ "type": "string" }),
-        Shape::Text { min, max } => text(min, max),
-        Shape::Extension => text(1, EXTENSION_MAX),
-        Shape::Bool => json!({ "type": "boolean" }),
-        Shape::Integer { min, max } => {
+        FieldType::Thread
+        | FieldType::Message
+        | FieldType::Claim
+        | FieldType::ArtifactId
+        | FieldType::Identity
+        | FieldType::Cursor
+        | FieldType::Future => json!({ "type": "string" }),
+        FieldType::Text { min, max } => text(min, max),
+        FieldType::Extension => text(1, EXTENSION_MAX),
+        FieldType::Bool => json!({ "type": "boolean" }),
+        FieldType::Integer { min, max } => {
             json!({ "type": "integer", "minimum": min, "maximum": max.value(limits) })
         }
-        Shape::Word(words) => json!({ "type": "string", "enum": words.list() }),
-        Shape::Evidence => evidence(field.required, limits),
-        Shape::Claims => json!({
+        FieldType::Word(words) => json!({ "type": "string", "enum": words.list() }),
+        FieldType::Evidence => evidence(field.required, limits),
+        FieldType::Claims => json!({
             "type": "array",
             "maxItems": SUPERSEDES_MAX,
             "items": { "type": "string" },
         }),
-        Shape::From => closed([("extension", text(1, EXTENSION_MAX))], &[]),
-        Shape::Provenance => {
+        FieldType::From => closed([("extension", text(1, EXTENSION_MAX))], &[]),
+        FieldType::Provenance => {
             closed([("model", text(0, PROVENANCE_MAX)), ("client", text(0, PROVENANCE_MAX))], &[])
         }
-        Shape::Artifact | Shape::Ignored => json!({ "type": "object" }),
+        FieldType::Artifact | FieldType::Ignored => json!({ "type": "object" }),
     };
     with(schema, "description", field.doc)
 }

@@ -1,9 +1,9 @@
 //! Claims (parley.md §8): assert, attest, seal, refute, supersede. No operation counts, sums or
 //! ranks supporters to reach a status.
 
-use crate::claim::{Attestation, Claim, Refutation, Status};
-use crate::command::{Assertion, Proof};
-use crate::entry::{Act, Deed};
+use crate::claim::{Attestation, Claim, ClaimStatus, Refutation};
+use crate::command::{Assertion, ClaimProof};
+use crate::entry::{Act, Change};
 use crate::ids::ClaimId;
 use crate::refusal::{Reason, Refusal, Result};
 
@@ -26,20 +26,20 @@ impl Thread {
                           in a new thread.";
             return Err(Refusal::new(Reason::ThreadFull, detail));
         }
-        if let Some(old) = older.iter().find(|old| old.status == Status::Superseded) {
+        if let Some(old) = older.iter().find(|old| old.status == ClaimStatus::Superseded) {
             let detail = format!("{} was superseded already; supersede the newest claim.", old.id);
             return Err(Refusal::new(Reason::ClaimSettled, detail));
         }
         let by = ctx.caller.participant(assertion.extension.as_ref());
-        let mut act = self.act(ctx, by.clone(), Deed::Mark);
-        act.deed = Deed::Assert(Box::new(Claim {
+        let mut act = self.act(ctx, by.clone(), Change::Mark);
+        act.deed = Change::Assert(Box::new(Claim {
             id: ctx.numbers.claim(),
             thread: self.head.id,
             statement: assertion.statement.clone(),
             author: by,
             author_kind: ctx.caller.author_kind,
             created_at: act.at,
-            status: Status::Unverified,
+            status: ClaimStatus::Unverified,
             valid_until: assertion.valid_until,
             evidence: assertion.evidence.clone(),
             attestations: Vec::new(),
@@ -50,7 +50,7 @@ impl Thread {
         Ok(act)
     }
 
-    pub(super) fn attest(&self, ctx: &mut Context<'_>, proof: &Proof) -> Result<Act> {
+    pub(super) fn attest(&self, ctx: &mut Context<'_>, proof: &ClaimProof) -> Result<Act> {
         let claim = self.known(proof.claim)?;
         self.refuse_locked()?;
         let me = &ctx.caller.identity;
@@ -78,23 +78,23 @@ impl Thread {
             refuse_unsupported(claim, me)?;
         }
         let by = ctx.caller.participant(proof.extension.as_ref());
-        let mut act = self.act(ctx, by.clone(), Deed::Mark);
+        let mut act = self.act(ctx, by.clone(), Change::Mark);
         let evidence = proof.evidence.clone();
         let attestation = Attestation { by, at: act.at, evidence, seal: proof.seal };
-        act.deed = Deed::Attest(proof.claim, attestation);
+        act.deed = Change::Attest(proof.claim, attestation);
         Ok(act)
     }
 
-    pub(super) fn refute(&self, ctx: &mut Context<'_>, proof: &Proof) -> Result<Act> {
+    pub(super) fn refute(&self, ctx: &mut Context<'_>, proof: &ClaimProof) -> Result<Act> {
         let claim = self.known(proof.claim)?;
         self.refuse_locked()?;
         if claim.is_settled() {
             return Err(settled(claim, false));
         }
         let by = ctx.caller.participant(proof.extension.as_ref());
-        let mut act = self.act(ctx, by.clone(), Deed::Mark);
+        let mut act = self.act(ctx, by.clone(), Change::Mark);
         let refutation = Refutation { by, at: act.at, evidence: proof.evidence.clone() };
-        act.deed = Deed::Refute(proof.claim, refutation);
+        act.deed = Change::Refute(proof.claim, refutation);
         Ok(act)
     }
 
@@ -114,7 +114,7 @@ fn settled(claim: &Claim, expired: bool) -> Refusal {
 
 /// A seal needs a claim that is supported, by at least one identity other than the verifier.
 fn refuse_unsupported(claim: &Claim, verifier: &str) -> Result<()> {
-    let supported = matches!(claim.status, Status::Supported | Status::Verified);
+    let supported = matches!(claim.status, ClaimStatus::Supported | ClaimStatus::Verified);
     if supported && claim.attestations.iter().any(|one| *one.by.identity != *verifier) {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use crate::who::AuthorKind;
 /// The last messages of a thread: the row of one participant, and those of the same two models
 /// since the last change or confirmation of state and since anyone else spoke.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Exchange {
+pub(super) struct LoopWindow {
     /// The last speaker within the counted region and how many it said in a row there.
     last: Option<(u32, u64)>,
     /// The speaker before those, if it belongs to the exchange.
@@ -19,7 +19,7 @@ pub(super) struct Exchange {
     count: u64,
 }
 
-impl Exchange {
+impl LoopWindow {
     /// Counts a message of the participant numbered `author`.
     pub(super) fn spoke(&mut self, author: u32, kind: AuthorKind) {
         if kind == AuthorKind::Human {
@@ -68,8 +68,8 @@ mod tests {
     use super::*;
 
     /// The exchange after `speakers`: a letter a message, capitals being humans.
-    fn exchange(speakers: &str) -> Exchange {
-        let mut exchange = Exchange::default();
+    fn exchange(speakers: &str) -> LoopWindow {
+        let mut exchange = LoopWindow::default();
         for speaker in speakers.chars() {
             let human = speaker.is_ascii_uppercase();
             let kind = if human { AuthorKind::Human } else { AuthorKind::Llm };

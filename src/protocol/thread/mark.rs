@@ -1,7 +1,7 @@
 //! Marks, confirmations, reopenings (parley.md §5).
 
 use crate::command::Mark;
-use crate::entry::{Act, Deed};
+use crate::entry::{Act, Change};
 use crate::refusal::{Reason, Refusal, Result};
 use crate::state::State;
 use crate::who::Right;
@@ -62,7 +62,7 @@ impl Thread {
 
     fn moving(&self, ctx: &mut Context<'_>, mark: &Mark, to: State) -> Act {
         let by = ctx.caller.participant(mark.extension.as_ref());
-        let mut act = self.act(ctx, by, Deed::Mark);
+        let mut act = self.act(ctx, by, Change::Mark);
         act.event = Some(event(ctx, Some(self.head.state), to, mark.reason.clone()));
         if to.empties_awaiting() {
             empty_awaiting(&mut act);

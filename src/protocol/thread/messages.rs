@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 
 /// What is kept of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Meta {
+pub(super) struct MessageMeta {
     /// The identifier, above it the kind, and at the top whether it was retracted.
     packed: u64,
     /// The entry that holds it; 0 until [`super::Thread::stamp`].
@@ -26,7 +26,7 @@ pub(super) struct Meta {
     pub author: u32,
 }
 
-impl Meta {
+impl MessageMeta {
     /// A message just said.
     pub fn new(id: MessageId, kind: Kind, parent: Option<u32>, author: u32) -> Self {
         debug_assert!(id.0 < ID_END, "identifiers end at 2^53");
@@ -53,10 +53,10 @@ impl Meta {
 
 /// The messages of a thread, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Messages(Vec<Meta>);
+pub(super) struct Messages(Vec<MessageMeta>);
 
 impl Messages {
-    pub fn push(&mut self, message: Meta) {
+    pub fn push(&mut self, message: MessageMeta) {
         if self.0.len() == self.0.capacity() {
             // A quarter more, not twice as much: threads that fill evenly would all grow at once.
             self.0.reserve_exact(self.0.len() / 4 + 2);
@@ -64,11 +64,11 @@ impl Messages {
         self.0.push(message);
     }
 
-    pub fn last_mut(&mut self) -> Option<&mut Meta> {
+    pub fn last_mut(&mut self) -> Option<&mut MessageMeta> {
         self.0.last_mut()
     }
 
-    pub fn get(&self, index: u32) -> &Meta {
+    pub fn get(&self, index: u32) -> &MessageMeta {
         &self.0[index as usize]
     }
 
@@ -78,22 +78,22 @@ impl Messages {
 
     /// The index of the message `id`.
     pub fn index(&self, id: MessageId) -> Option<u32> {
-        let found = self.0.binary_search_by_key(&id, Meta::id).ok()?;
+        let found = self.0.binary_search_by_key(&id, MessageMeta::id).ok()?;
         u32::try_from(found).ok()
     }
 
-    pub fn find(&self, id: MessageId) -> Option<&Meta> {
+    pub fn find(&self, id: MessageId) -> Option<&MessageMeta> {
         self.index(id).map(|index| self.get(index))
     }
 
     /// From the last one back.
-    pub fn newest_first(&self) -> impl Iterator<Item = &Meta> {
+    pub fn newest_first(&self) -> impl Iterator<Item = &MessageMeta> {
         self.0.iter().rev()
     }
 
     /// Messages from the top down to `message`, itself included (parley.md §9): one step for each of
     /// them, so at most `thread_depth_max`.
-    pub fn depth(&self, message: &Meta) -> u64 {
+    pub fn depth(&self, message: &MessageMeta) -> u64 {
         let mut depth = 1;
         let mut place = message;
         while let Some(parent) = place.parent() {
@@ -113,7 +113,7 @@ impl Messages {
 
 /// A message in a stored snapshot.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredMessage {
     id: MessageId,
     entry: u64,
     parent: Option<u32>,
@@ -126,13 +126,13 @@ struct Stored {
 
 impl Serialize for Messages {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut rows: Vec<Stored> = Vec::with_capacity(self.0.len());
+        let mut rows: Vec<StoredMessage> = Vec::with_capacity(self.0.len());
         for one in &self.0 {
             let parent = one.parent().map(|parent| parent as usize);
             if let (Some(parent), Kind::Answer, false) = (parent, one.kind(), one.retracted()) {
                 rows[parent].answers += 1;
             }
-            rows.push(Stored {
+            rows.push(StoredMessage {
                 id: one.id(),
                 entry: one.entry,
                 parent: one.parent(),
@@ -149,14 +149,14 @@ impl Serialize for Messages {
 
 impl<'de> Deserialize<'de> for Messages {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let rows = Vec::<Stored>::deserialize(deserializer)?;
+        let rows = Vec::<StoredMessage>::deserialize(deserializer)?;
         let mut messages = Vec::with_capacity(rows.len());
         for (index, row) in rows.into_iter().enumerate() {
             let before = |parent: u32| (parent as usize) < index;
             if row.id.0 >= ID_END || !row.parent.is_none_or(before) {
                 return Err(D::Error::custom("no message could stand so"));
             }
-            let mut meta = Meta::new(row.id, row.kind, row.parent, row.author);
+            let mut meta = MessageMeta::new(row.id, row.kind, row.parent, row.author);
             meta.entry = row.entry;
             if row.retracted {
                 meta.packed |= RETRACTED;
@@ -171,9 +171,9 @@ impl<'de> Deserialize<'de> for Messages {
 mod tests {
     use super::*;
 
-    type Row = (u64, u64, Option<u32>, u32, Kind, u32, bool, u32);
+    type StoredRow = (u64, u64, Option<u32>, u32, Kind, u32, bool, u32);
 
-    fn read(rows: &[Row]) -> Option<Messages> {
+    fn read(rows: &[StoredRow]) -> Option<Messages> {
         postcard::from_bytes(&postcard::to_stdvec(rows).expect("rows")).ok()
     }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn stored() {
         let last = ID_END - 1;
-        let rows: &[Row] = &[
+        let rows: &[StoredRow] = &[
             (1, 7, None, 0, Kind::Ask, 1, false, 1),
             (2, 8, Some(0), 1, Kind::Clarify, 2, false, 1),
             (5, 9, Some(1), 0, Kind::Answer, 3, false, 0),
@@ -208,7 +208,7 @@ mod tests {
     /// identifier too high.
     #[test]
     fn impossible() {
-        let row: Row = (1, 1, None, 0, Kind::Ask, 1, false, 0);
+        let row: StoredRow = (1, 1, None, 0, Kind::Ask, 1, false, 0);
         assert!(read(&[row]).is_some());
         assert!(read(&[(1, 1, Some(0), 0, Kind::Ask, 1, false, 0)]).is_none());
         assert!(read(&[(1, 1, Some(1), 0, Kind::Ask, 1, false, 0), row]).is_none());

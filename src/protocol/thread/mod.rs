@@ -16,26 +16,26 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::act::Kind;
-use crate::claim::{Claim, Status};
+use crate::claim::{Claim, ClaimStatus};
 use crate::command::Command;
-use crate::entry::{Act, Deed, Event, KeyUse, Message};
-use crate::head::Head;
+use crate::entry::{Act, Change, Event, KeyUse, Message};
+use crate::head::ThreadSummary;
 use crate::ids::{ClaimId, MessageId, Numbers};
 use crate::limits::Limits;
 use crate::refusal::{Reason, Refusal, Result};
 use crate::state::{Origin, State};
 use crate::time::Millis;
-use crate::who::{AuthorKind, Caller, Participant};
+use crate::who::{AuthorKind, Participant, Principal};
 
-use exchange::Exchange;
-use messages::{Messages, Meta};
+use exchange::LoopWindow;
+use messages::{MessageMeta, Messages};
 
 /// What an act is judged with beside the thread itself.
 pub struct Context<'a> {
     /// The clock; a thread's own time never runs backwards, whatever this says.
     pub now: Millis,
     /// Who calls.
-    pub caller: &'a Caller,
+    pub caller: &'a Principal,
     /// The limits in force.
     pub limits: &'a Limits,
     /// Where new numbers come from.
@@ -47,11 +47,11 @@ pub struct Context<'a> {
 /// A thread, as a state machine over its acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
-    head: Head,
+    head: ThreadSummary,
     messages: Messages,
     /// Each participant that spoke, once.
     authors: Vec<(Participant, AuthorKind)>,
-    exchange: Exchange,
+    exchange: LoopWindow,
     claims: BTreeMap<ClaimId, Arc<Claim>>,
 }
 
@@ -64,10 +64,10 @@ impl Thread {
     /// The thread that its opening act makes; `None` if `act` is no opening.
     pub fn open(act: &Act) -> Option<Self> {
         let mut thread = Self {
-            head: Head::open(act)?,
+            head: ThreadSummary::open(act)?,
             messages: Messages::default(),
             authors: Vec::new(),
-            exchange: Exchange::default(),
+            exchange: LoopWindow::default(),
             claims: BTreeMap::new(),
         };
         thread.apply_parts(act);
@@ -75,7 +75,7 @@ impl Thread {
     }
 
     /// The head.
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &ThreadSummary {
         &self.head
     }
 
@@ -112,20 +112,20 @@ impl Thread {
     /// Says at which entry `act`, the one applied last, was placed in the one order.
     pub fn stamp(&mut self, act: &Act, entry: u64) {
         self.head.stamp(act, entry);
-        if let (Deed::Message(_), Some(last)) = (&act.deed, self.messages.last_mut()) {
+        if let (Change::Message(_), Some(last)) = (&act.deed, self.messages.last_mut()) {
             last.entry = entry;
         }
     }
 
     fn apply_parts(&mut self, act: &Act) {
         match &act.deed {
-            Deed::Message(message) => self.apply_message(act, message),
-            Deed::Mark => {}
-            Deed::Assert(_) | Deed::Attest(..) | Deed::Refute(..) => self.apply_claim(act),
+            Change::Message(message) => self.apply_message(act, message),
+            Change::Mark => {}
+            Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => self.apply_claim(act),
         }
         if act.event.is_some() {
             // The opening counts in an exchange, although it caused an event (§3.2).
-            self.exchange = Exchange::default();
+            self.exchange = LoopWindow::default();
             if act.seq == 0
                 && let Some((_, kind)) = self.authors.first()
             {
@@ -140,7 +140,7 @@ impl Thread {
         if let (Kind::Retract, Some(parent)) = (message.kind, parent) {
             self.messages.retract(parent);
         }
-        self.messages.push(Meta::new(message.id, message.kind, parent, author));
+        self.messages.push(MessageMeta::new(message.id, message.kind, parent, author));
         self.exchange.spoke(author, act.author_kind);
     }
 
@@ -155,27 +155,27 @@ impl Thread {
 
     fn apply_claim(&mut self, act: &Act) {
         match &act.deed {
-            Deed::Assert(claim) => {
+            Change::Assert(claim) => {
                 for old in &claim.supersedes {
                     self.change_claim(*old, |old| {
-                        old.status = Status::Superseded;
+                        old.status = ClaimStatus::Superseded;
                         old.superseded_by = Some(claim.id);
                     });
                 }
                 self.claims.insert(claim.id, Arc::new((**claim).clone()));
             }
-            Deed::Attest(id, attestation) => self.change_claim(*id, |claim| {
+            Change::Attest(id, attestation) => self.change_claim(*id, |claim| {
                 claim.status = match (attestation.seal, claim.status) {
-                    (true, _) | (false, Status::Verified) => Status::Verified,
-                    (false, _) => Status::Supported,
+                    (true, _) | (false, ClaimStatus::Verified) => ClaimStatus::Verified,
+                    (false, _) => ClaimStatus::Supported,
                 };
                 claim.attestations.push(attestation.clone());
             }),
-            Deed::Refute(id, refutation) => self.change_claim(*id, |claim| {
-                claim.status = Status::Refuted;
+            Change::Refute(id, refutation) => self.change_claim(*id, |claim| {
+                claim.status = ClaimStatus::Refuted;
                 claim.refutation = Some(refutation.clone());
             }),
-            Deed::Message(_) | Deed::Mark => {}
+            Change::Message(_) | Change::Mark => {}
         }
     }
 
@@ -185,7 +185,7 @@ impl Thread {
         }
     }
 
-    fn meta(&self, id: MessageId) -> Result<&Meta> {
+    fn meta(&self, id: MessageId) -> Result<&MessageMeta> {
         self.messages.find(id).ok_or_else(|| {
             let detail = format!(
                 "The thread holds no message {id}. Read the thread and name one of its messages."
@@ -194,7 +194,7 @@ impl Thread {
         })
     }
 
-    fn author(&self, meta: &Meta) -> &Participant {
+    fn author(&self, meta: &MessageMeta) -> &Participant {
         &self.authors[meta.author as usize].0
     }
 
@@ -209,11 +209,11 @@ impl Thread {
     }
 
     /// Whether `caller` has authority over the thread (§6): creator's line, lock holder, human.
-    fn has_authority(&self, caller: &Caller) -> bool {
+    fn has_authority(&self, caller: &Principal) -> bool {
         caller.moderates() || caller.identity == self.head.creator.identity
     }
 
-    fn require_authority(&self, caller: &Caller, what: &str) -> Result<()> {
+    fn require_authority(&self, caller: &Principal, what: &str) -> Result<()> {
         if self.has_authority(caller) {
             return Ok(());
         }
@@ -230,7 +230,7 @@ impl Thread {
     }
 
     /// The act that `deed` becomes; `awaiting` stays as it is.
-    fn act(&self, ctx: &Context<'_>, by: Participant, deed: Deed) -> Act {
+    fn act(&self, ctx: &Context<'_>, by: Participant, deed: Change) -> Act {
         Act {
             thread: self.head.id,
             seq: self.head.seq,

@@ -2,15 +2,15 @@
 
 use crate::act::{Kind, ParentRule};
 use crate::command::{Command, Envelope};
-use crate::entry::{Act, Awaiting, Deed, Due, Message};
+use crate::entry::{Act, Awaiting, Change, Due, Message};
 use crate::ids::{MessageId, ThreadId};
 use crate::limits::Limits;
 use crate::refusal::{Reason, Refusal, Result};
 use crate::state::State;
-use crate::who::{Caller, Participant};
+use crate::who::{Participant, Principal};
 
 use super::mark::invalid_transition;
-use super::{Context, Meta, Thread, empty_awaiting, event};
+use super::{Context, MessageMeta, Thread, empty_awaiting, event};
 
 /// The act that opens `thread`. Reading the envelope has made sure that it is an `ask`.
 pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command) -> Act {
@@ -28,7 +28,7 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
         at: ctx.now,
         by,
         author_kind: ctx.caller.author_kind,
-        deed: Deed::Message(Message { id, parent: None, kind: Kind::Ask, body, provenance }),
+        deed: Change::Message(Message { id, parent: None, kind: Kind::Ask, body, provenance }),
         event: Some(event(ctx, None, State::Open, None)),
         awaiting: Some(awaiting),
         awaiting_set: true,
@@ -39,7 +39,7 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
 }
 
 /// What an act leaves of the turn.
-enum Turn {
+enum TurnChange {
     /// As it is.
     Keep,
     /// Nothing is awaited.
@@ -74,7 +74,7 @@ impl Thread {
     }
 
     /// The parent of a reply that names none: the awaited message (§3.1).
-    fn awaited_parent(&self) -> Result<&Meta> {
+    fn awaited_parent(&self) -> Result<&MessageMeta> {
         let awaiting = self.head.awaiting.as_ref();
         let awaited = awaiting.and_then(|awaiting| self.messages.find(awaiting.message));
         awaited.ok_or_else(|| {
@@ -85,11 +85,11 @@ impl Thread {
 
     fn refuse_unauthorized(
         &self,
-        caller: &Caller,
+        caller: &Principal,
         kind: Kind,
-        parent: Option<&Meta>,
+        parent: Option<&MessageMeta>,
     ) -> Result<()> {
-        let own = |parent: &Meta| self.author(parent).identity == caller.identity;
+        let own = |parent: &MessageMeta| self.author(parent).identity == caller.identity;
         match kind {
             Kind::Decide => self.require_authority(caller, "decide"),
             Kind::Retract if !parent.is_some_and(own) => {
@@ -104,7 +104,7 @@ impl Thread {
         &self,
         by: &Participant,
         kind: Kind,
-        parent: Option<&Meta>,
+        parent: Option<&MessageMeta>,
         limits: &Limits,
     ) -> Result<()> {
         if let Some(parent) = parent {
@@ -160,19 +160,19 @@ impl Thread {
         ctx: &mut Context<'_>,
         envelope: &Envelope,
         by: Participant,
-        parent: Option<&Meta>,
+        parent: Option<&MessageMeta>,
     ) -> Act {
         let kind = envelope.kind;
         let id = ctx.numbers.message();
         let message = Message {
             id,
-            parent: parent.map(Meta::id),
+            parent: parent.map(MessageMeta::id),
             kind,
             body: envelope.body.clone(),
             provenance: envelope.provenance.clone(),
         };
         let turn = self.turn_after(kind, parent);
-        let mut act = self.act(ctx, by, Deed::Message(message));
+        let mut act = self.act(ctx, by, Change::Message(message));
         set_turn(&mut act, id, turn);
         if let Some(to) = marked(kind, parent)
             && self.act_moves(ctx.caller, to)
@@ -187,7 +187,7 @@ impl Thread {
 
     /// Whether the mark of an act changes the state: forward, or confirming a proposal of the
     /// same; a mark that the thread has passed changes none (§5).
-    fn act_moves(&self, caller: &Caller, to: State) -> bool {
+    fn act_moves(&self, caller: &Principal, to: State) -> bool {
         let state = self.head.state;
         if state == to {
             return caller.moderates() && self.head.confirmed_at.is_none();
@@ -196,32 +196,32 @@ impl Thread {
     }
 
     /// What the act makes of the turn, its event apart (§3, §3.4, §4).
-    fn turn_after(&self, kind: Kind, parent: Option<&Meta>) -> Turn {
+    fn turn_after(&self, kind: Kind, parent: Option<&MessageMeta>) -> TurnChange {
         let awaited = self.head.awaiting.as_ref().map(|awaiting| awaiting.message);
         let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
         match kind {
             Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => {
                 if self.head.state.is_side() {
-                    return Turn::Keep;
+                    return TurnChange::Keep;
                 }
-                Turn::This(
+                TurnChange::This(
                     parent.map_or(Due::Anyone, |parent| {
                         Due::Participant(self.author(parent).clone())
                     }),
                 )
             }
             Kind::Answer | Kind::Retract if on_awaited => {
-                parent.map_or(Turn::Empty, |parent| self.turn_back(parent))
+                parent.map_or(TurnChange::Empty, |parent| self.turn_back(parent))
             }
-            Kind::Answer if self.asked_back_about(awaited, parent) => Turn::Empty,
-            Kind::Agree if on_awaited => Turn::Empty,
-            Kind::Decide => Turn::Empty,
-            Kind::Answer | Kind::Agree | Kind::Inform | Kind::Retract => Turn::Keep,
+            Kind::Answer if self.asked_back_about(awaited, parent) => TurnChange::Empty,
+            Kind::Agree if on_awaited => TurnChange::Empty,
+            Kind::Decide => TurnChange::Empty,
+            Kind::Answer | Kind::Agree | Kind::Inform | Kind::Retract => TurnChange::Keep,
         }
     }
 
     /// Whether `parent` is what the awaited `clarify` asks back about.
-    fn asked_back_about(&self, awaited: Option<MessageId>, parent: Option<&Meta>) -> bool {
+    fn asked_back_about(&self, awaited: Option<MessageId>, parent: Option<&MessageMeta>) -> bool {
         let awaited = awaited.and_then(|id| self.messages.find(id));
         awaited.zip(parent).is_some_and(|(awaited, parent)| {
             let about = awaited.parent().map(|about| self.messages.get(about).id());
@@ -231,15 +231,15 @@ impl Thread {
 
     /// Where the turn goes once `awaited` is answered or retracted: from a `clarify` back to what
     /// it was about, due its author, unless that needs no reply any more (§3.4).
-    fn turn_back(&self, awaited: &Meta) -> Turn {
+    fn turn_back(&self, awaited: &MessageMeta) -> TurnChange {
         let (Kind::Clarify, Some(index)) = (awaited.kind(), awaited.parent()) else {
-            return Turn::Empty;
+            return TurnChange::Empty;
         };
         let about = self.messages.get(index);
         if !about.kind().expects_reply() || about.retracted() || self.messages.answered(index) {
-            return Turn::Empty;
+            return TurnChange::Empty;
         }
-        Turn::Again {
+        TurnChange::Again {
             message: about.id(),
             entry: about.entry,
             asker: self.author(about).clone(),
@@ -249,7 +249,7 @@ impl Thread {
 }
 
 /// The state that an act of `kind` on `parent` marks in an existing thread.
-fn marked(kind: Kind, parent: Option<&Meta>) -> Option<State> {
+fn marked(kind: Kind, parent: Option<&MessageMeta>) -> Option<State> {
     match kind {
         Kind::Answer => parent.filter(|parent| parent.kind() == Kind::Ask).map(|_| State::Answered),
         Kind::Decide => Some(State::Decided),
@@ -258,7 +258,7 @@ fn marked(kind: Kind, parent: Option<&Meta>) -> Option<State> {
 }
 
 /// No act may point at a retracted message, and a `retract` cannot be retracted (§3.3).
-fn refuse_retracted(kind: Kind, parent: &Meta) -> Result<()> {
+fn refuse_retracted(kind: Kind, parent: &MessageMeta) -> Result<()> {
     let detail = if parent.retracted() {
         "The message was retracted; nothing can point at it. Reply to another message."
     } else if kind == Kind::Retract && parent.kind() == Kind::Retract {
@@ -269,12 +269,12 @@ fn refuse_retracted(kind: Kind, parent: &Meta) -> Result<()> {
     Err(Refusal::new(Reason::MessageRetracted, detail))
 }
 
-fn set_turn(act: &mut Act, id: MessageId, turn: Turn) {
+fn set_turn(act: &mut Act, id: MessageId, turn: TurnChange) {
     let (message, entry, asker, due) = match turn {
-        Turn::Keep => return,
-        Turn::Empty => return empty_awaiting(act),
-        Turn::This(due) => (id, 0, act.by.clone(), due),
-        Turn::Again { message, entry, asker, due } => {
+        TurnChange::Keep => return,
+        TurnChange::Empty => return empty_awaiting(act),
+        TurnChange::This(due) => (id, 0, act.by.clone(), due),
+        TurnChange::Again { message, entry, asker, due } => {
             (message, entry, asker, Due::Participant(due))
         }
     };

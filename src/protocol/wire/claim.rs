@@ -1,11 +1,11 @@
 //! The Claim object.
 
-use super::{Out, array, id, option, participant, raw, text, time, truth, word};
+use super::{JsonBuffer, array, id, option, participant, raw, text, time, truth, word};
 use crate::claim::{Attestation, Claim, Evidence, Refutation};
 use crate::time::Millis;
 
 /// The Claim as it stands; `now` says whether it has expired.
-pub fn claim(out: &mut Out, claim: &Claim, now: Millis) {
+pub fn claim(out: &mut JsonBuffer, claim: &Claim, now: Millis) {
     raw(out, "{\"id\":");
     id(out, claim.id);
     raw(out, ",\"thread\":");
@@ -37,7 +37,7 @@ pub fn claim(out: &mut Out, claim: &Claim, now: Millis) {
     out.push(b'}');
 }
 
-fn evidence(out: &mut Out, evidence: &Evidence) {
+fn evidence(out: &mut JsonBuffer, evidence: &Evidence) {
     raw(out, "{\"kind\":");
     word(out, evidence.kind.word());
     raw(out, ",\"ref\":");
@@ -47,7 +47,7 @@ fn evidence(out: &mut Out, evidence: &Evidence) {
     out.push(b'}');
 }
 
-fn attestation(out: &mut Out, attestation: &Attestation) {
+fn attestation(out: &mut JsonBuffer, attestation: &Attestation) {
     raw(out, "{\"by\":");
     participant(out, &attestation.by);
     raw(out, ",\"at\":");
@@ -59,7 +59,7 @@ fn attestation(out: &mut Out, attestation: &Attestation) {
     out.push(b'}');
 }
 
-fn refutation(out: &mut Out, refutation: &Refutation) {
+fn refutation(out: &mut JsonBuffer, refutation: &Refutation) {
     raw(out, "{\"by\":");
     participant(out, &refutation.by);
     raw(out, ",\"at\":");

@@ -1,14 +1,14 @@
 //! The frames of the feed (bindings.md §6), each one JSON text: `type` and `cursor` first, then
 //! the members of the table, objects as they were made.
 
-use super::{Out, array, id, number, raw, text, truth, word};
+use super::{JsonBuffer, array, id, number, raw, text, truth, word};
 use crate::ids::ThreadId;
 use crate::refusal::Reason;
 use crate::who::Participant;
 
 /// The kinds of frames, as `type` names them and metrics count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Type {
+pub enum FrameType {
     /// The first one.
     Hello,
     /// A message.
@@ -29,7 +29,7 @@ pub enum Type {
     Notice,
 }
 
-impl Type {
+impl FrameType {
     /// All of them, in the order of the page.
     pub const ALL: [Self; 9] = [
         Self::Hello,
@@ -59,14 +59,14 @@ impl Type {
     }
 }
 
-fn open(out: &mut Out, kind: Type, cursor: &str) {
+fn open(out: &mut JsonBuffer, kind: FrameType, cursor: &str) {
     raw(out, "{\"type\":");
     word(out, kind.word());
     raw(out, ",\"cursor\":");
     text(out, cursor);
 }
 
-fn member(out: &mut Out, name: &str, object: &[u8]) {
+fn member(out: &mut JsonBuffer, name: &str, object: &[u8]) {
     raw(out, ",\"");
     raw(out, name);
     raw(out, "\":");
@@ -76,14 +76,14 @@ fn member(out: &mut Out, name: &str, object: &[u8]) {
 /// `hello`: who listens, to what, how often something comes at least, and whether `since` was
 /// given.
 pub fn hello(
-    out: &mut Out,
+    out: &mut JsonBuffer,
     cursor: &str,
     participant: &Participant,
     scope: &str,
     heartbeat_seconds: u64,
     resumed: bool,
 ) {
-    open(out, Type::Hello, cursor);
+    open(out, FrameType::Hello, cursor);
     raw(out, ",\"participant\":");
     super::participant(out, participant);
     raw(out, ",\"scope\":");
@@ -96,61 +96,61 @@ pub fn hello(
 }
 
 /// `message`.
-pub fn message(out: &mut Out, cursor: &str, message: &[u8], thread: &[u8]) {
-    open(out, Type::Message, cursor);
+pub fn message(out: &mut JsonBuffer, cursor: &str, message: &[u8], thread: &[u8]) {
+    open(out, FrameType::Message, cursor);
     member(out, "message", message);
     member(out, "thread", thread);
     out.push(b'}');
 }
 
 /// `event`.
-pub fn event(out: &mut Out, cursor: &str, event: &[u8], thread: &[u8]) {
-    open(out, Type::Event, cursor);
+pub fn event(out: &mut JsonBuffer, cursor: &str, event: &[u8], thread: &[u8]) {
+    open(out, FrameType::Event, cursor);
     member(out, "event", event);
     member(out, "thread", thread);
     out.push(b'}');
 }
 
 /// `claim`.
-pub fn claim(out: &mut Out, cursor: &str, claim: &[u8]) {
-    open(out, Type::Claim, cursor);
+pub fn claim(out: &mut JsonBuffer, cursor: &str, claim: &[u8]) {
+    open(out, FrameType::Claim, cursor);
     member(out, "claim", claim);
     out.push(b'}');
 }
 
 /// `awaiting`.
-pub fn awaiting(out: &mut Out, cursor: &str, thread: &[u8], message: &[u8]) {
-    open(out, Type::Awaiting, cursor);
+pub fn awaiting(out: &mut JsonBuffer, cursor: &str, thread: &[u8], message: &[u8]) {
+    open(out, FrameType::Awaiting, cursor);
     member(out, "thread", thread);
     member(out, "message", message);
     out.push(b'}');
 }
 
 /// `settled`.
-pub fn settled(out: &mut Out, cursor: &str, thread: ThreadId) {
-    open(out, Type::Settled, cursor);
+pub fn settled(out: &mut JsonBuffer, cursor: &str, thread: ThreadId) {
+    open(out, FrameType::Settled, cursor);
     raw(out, ",\"thread\":");
     id(out, thread);
     out.push(b'}');
 }
 
 /// `caught_up`.
-pub fn caught_up(out: &mut Out, cursor: &str) {
-    open(out, Type::CaughtUp, cursor);
+pub fn caught_up(out: &mut JsonBuffer, cursor: &str) {
+    open(out, FrameType::CaughtUp, cursor);
     out.push(b'}');
 }
 
 /// `subscribed`: all that the feed follows now.
-pub fn subscribed(out: &mut Out, cursor: &str, threads: impl IntoIterator<Item = ThreadId>) {
-    open(out, Type::Subscribed, cursor);
+pub fn subscribed(out: &mut JsonBuffer, cursor: &str, threads: impl IntoIterator<Item = ThreadId>) {
+    open(out, FrameType::Subscribed, cursor);
     raw(out, ",\"threads\":");
     array(out, threads, id);
     out.push(b'}');
 }
 
 /// `notice`.
-pub fn notice(out: &mut Out, cursor: &str, reason: Reason, detail: &str) {
-    open(out, Type::Notice, cursor);
+pub fn notice(out: &mut JsonBuffer, cursor: &str, reason: Reason, detail: &str) {
+    open(out, FrameType::Notice, cursor);
     raw(out, ",\"reason\":");
     word(out, reason.word());
     raw(out, ",\"detail\":");

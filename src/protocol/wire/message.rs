@@ -1,10 +1,10 @@
 //! The Message object.
 
-use super::{Out, awaiting, id, option, participant, raw, text, time, word};
+use super::{JsonBuffer, awaiting, id, option, participant, raw, text, time, word};
 use crate::entry::{Act, Retraction};
 
 /// The Message that `act` made, and how it was taken back since; `null` if the act made none.
-pub fn message(out: &mut Out, act: &Act, retraction: Option<&Retraction>) {
+pub fn message(out: &mut JsonBuffer, act: &Act, retraction: Option<&Retraction>) {
     if act.message().is_none() {
         return raw(out, "null");
     }
@@ -13,7 +13,7 @@ pub fn message(out: &mut Out, act: &Act, retraction: Option<&Retraction>) {
 }
 
 /// All of a Message but its closing brace, so that a tree can add `replies`.
-pub(super) fn open(out: &mut Out, act: &Act, retraction: Option<&Retraction>) {
+pub(super) fn open(out: &mut JsonBuffer, act: &Act, retraction: Option<&Retraction>) {
     let Some(message) = act.message() else {
         return out.push(b'{');
     };

@@ -12,12 +12,12 @@ mod reading;
 mod thread;
 mod token;
 
-pub use answer::{List, claim_changed, inbox_item, marked, posted};
+pub use answer::{ListWriter, claim_changed, inbox_item, marked, posted};
 pub use claim::claim;
 pub use message::message;
-pub use reading::{Shown, reading_flat, reading_tree};
+pub use reading::{ShownMessage, reading_flat, reading_tree};
 pub use thread::{event, thread};
-pub use token::{Token, token, token_created};
+pub use token::{ShownToken, token, token_created};
 
 use crate::entry::{Awaiting, Due};
 use crate::ids::Prefixed;
@@ -25,10 +25,10 @@ use crate::time::Millis;
 use crate::who::Participant;
 
 /// Where JSON is put.
-pub type Out = Vec<u8>;
+pub type JsonBuffer = Vec<u8>;
 
 /// A string, escaped.
-pub fn text(out: &mut Out, text: &str) {
+pub fn text(out: &mut JsonBuffer, text: &str) {
     // Most texts need no escaping, and without a branch for each byte that is seen many at a time.
     let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     if text.bytes().fold(0, |any, byte| any | u8::from(escaped(byte))) == 0 {
@@ -38,7 +38,11 @@ pub fn text(out: &mut Out, text: &str) {
 }
 
 /// An array of what `put` writes of each item.
-pub fn array<T>(out: &mut Out, items: impl IntoIterator<Item = T>, put: impl Fn(&mut Out, T)) {
+pub fn array<T>(
+    out: &mut JsonBuffer,
+    items: impl IntoIterator<Item = T>,
+    put: impl Fn(&mut JsonBuffer, T),
+) {
     out.push(b'[');
     for (place, item) in items.into_iter().enumerate() {
         if place > 0 {
@@ -50,7 +54,7 @@ pub fn array<T>(out: &mut Out, items: impl IntoIterator<Item = T>, put: impl Fn(
 }
 
 /// A participant.
-pub fn participant(out: &mut Out, participant: &Participant) {
+pub fn participant(out: &mut JsonBuffer, participant: &Participant) {
     raw(out, "{\"identity\":");
     text(out, &participant.identity);
     raw(out, ",\"extension\":");
@@ -59,12 +63,12 @@ pub fn participant(out: &mut Out, participant: &Participant) {
 }
 
 /// JSON as it is.
-pub fn raw(out: &mut Out, json: &str) {
+pub fn raw(out: &mut JsonBuffer, json: &str) {
     out.extend_from_slice(json.as_bytes());
 }
 
 /// An identifier.
-fn id<T: Prefixed>(out: &mut Out, id: T) {
+fn id<T: Prefixed>(out: &mut JsonBuffer, id: T) {
     out.push(b'"');
     raw(out, T::PREFIX);
     number(out, id.number());
@@ -72,41 +76,41 @@ fn id<T: Prefixed>(out: &mut Out, id: T) {
 }
 
 /// What needs no escaping, in quotation marks.
-fn word(out: &mut Out, word: &str) {
+fn word(out: &mut JsonBuffer, word: &str) {
     out.push(b'"');
     raw(out, word);
     out.push(b'"');
 }
 
-fn number(out: &mut Out, number: u64) {
+fn number(out: &mut JsonBuffer, number: u64) {
     raw(out, itoa::Buffer::new().format(number));
 }
 
-fn truth(out: &mut Out, truth: bool) {
+fn truth(out: &mut JsonBuffer, truth: bool) {
     raw(out, if truth { "true" } else { "false" });
 }
 
-fn time(out: &mut Out, at: Millis) {
+fn time(out: &mut JsonBuffer, at: Millis) {
     out.push(b'"');
     out.extend_from_slice(&at.to_ascii());
     out.push(b'"');
 }
 
-fn option<T>(out: &mut Out, value: Option<T>, put: impl FnOnce(&mut Out, T)) {
+fn option<T>(out: &mut JsonBuffer, value: Option<T>, put: impl FnOnce(&mut JsonBuffer, T)) {
     match value {
         Some(value) => put(out, value),
         None => raw(out, "null"),
     }
 }
 
-fn due(out: &mut Out, due: &Due) {
+fn due(out: &mut JsonBuffer, due: &Due) {
     match due {
         Due::Anyone => raw(out, "\"anyone\""),
         Due::Participant(who) => participant(out, who),
     }
 }
 
-fn awaiting(out: &mut Out, awaiting: &Awaiting) {
+fn awaiting(out: &mut JsonBuffer, awaiting: &Awaiting) {
     raw(out, "{\"message\":");
     id(out, awaiting.message);
     raw(out, ",\"due\":");

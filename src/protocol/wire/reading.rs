@@ -1,12 +1,12 @@
 //! A Thread with its messages: as a tree, or flat.
 
-use super::{Out, array, message, raw, thread, truth};
+use super::{JsonBuffer, array, message, raw, thread, truth};
 use crate::entry::{Act, Retraction};
-use crate::head::Head;
+use crate::head::ThreadSummary;
 
 /// A message to be shown: the act that made it, and how it was taken back since.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct ShownMessage<'a> {
     /// An act that is a message.
     pub act: &'a Act,
     /// If it was taken back.
@@ -14,7 +14,12 @@ pub struct Shown<'a> {
 }
 
 /// The answer of `read_thread` as a tree: the whole thread, `messages` in order of creation.
-pub fn reading_tree(out: &mut Out, head: &Head, cursor: &str, messages: &[Shown<'_>]) {
+pub fn reading_tree(
+    out: &mut JsonBuffer,
+    head: &ThreadSummary,
+    cursor: &str,
+    messages: &[ShownMessage<'_>],
+) {
     thread::open(out, head, cursor);
     raw(out, ",\"messages\":");
     tree(out, messages);
@@ -23,10 +28,10 @@ pub fn reading_tree(out: &mut Out, head: &Head, cursor: &str, messages: &[Shown<
 
 /// The answer of `read_thread` read flat: one page, `cursor` being its end.
 pub fn reading_flat<'a>(
-    out: &mut Out,
-    head: &Head,
+    out: &mut JsonBuffer,
+    head: &ThreadSummary,
     cursor: &str,
-    messages: impl IntoIterator<Item = Shown<'a>>,
+    messages: impl IntoIterator<Item = ShownMessage<'a>>,
     more: bool,
 ) {
     thread::open(out, head, cursor);
@@ -39,8 +44,8 @@ pub fn reading_flat<'a>(
 
 /// Messages nested by their parents, each level in order of creation. A walk and no recursion:
 /// configuration may allow threads of any depth.
-fn tree(out: &mut Out, messages: &[Shown<'_>]) {
-    let id = |shown: &Shown<'_>| shown.act.message().map(|message| message.id);
+fn tree(out: &mut JsonBuffer, messages: &[ShownMessage<'_>]) {
+    let id = |shown: &ShownMessage<'_>| shown.act.message().map(|message| message.id);
     let top = messages.len();
     // For each level, the one of its parent (or the top): its first message; for each message: the
     // next one on its level.

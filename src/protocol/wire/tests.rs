@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use super::*;
 use crate::act::Kind;
-use crate::claim::{Attestation, Claim, Evidence, EvidenceKind, Refutation, Status};
-use crate::entry::{Act, Deed, Event, Message, Provenance, Retraction};
-use crate::head::Head;
+use crate::claim::{Attestation, Claim, ClaimStatus, Evidence, EvidenceKind, Refutation};
+use crate::entry::{Act, Change, Event, Message, Provenance, Retraction};
+use crate::head::ThreadSummary;
 use crate::ids::{ClaimId, EventId, MessageId, ThreadId, TokenId};
 use crate::refusal::Reason;
 use crate::state::{Origin, State};
@@ -24,7 +24,7 @@ fn said(id: u64, parent: Option<u64>, kind: Kind, body: &str) -> Act {
         at: AT.plus(id),
         by: who("local:ada", Some("worker-2")),
         author_kind: AuthorKind::Llm,
-        deed: Deed::Message(Message {
+        deed: Change::Message(Message {
             id: MessageId(id),
             parent: parent.map(MessageId),
             kind,
@@ -62,8 +62,8 @@ fn opening() -> Act {
     act
 }
 
-fn written(put: impl FnOnce(&mut Out)) -> String {
-    let mut out = Out::new();
+fn written(put: impl FnOnce(&mut JsonBuffer)) -> String {
+    let mut out = JsonBuffer::new();
     put(&mut out);
     let text = String::from_utf8(out).expect("UTF-8");
     serde_json::from_str::<serde_json::Value>(&text).expect(&text);
@@ -83,7 +83,7 @@ fn messages() {
          \"since\":\"2026-11-30T20:00:00.001Z\"},\"retracted\":null}"
     );
     let mut act = said(2, Some(1), Kind::Answer, "…");
-    let Deed::Message(inner) = &mut act.deed else { unreachable!() };
+    let Change::Message(inner) = &mut act.deed else { unreachable!() };
     inner.provenance = Some(Provenance { model: Some("m".into()), client: None });
     act.awaiting = Some(Awaiting {
         message: MessageId(1),
@@ -105,7 +105,7 @@ fn messages() {
          \"retracted\":{\"by\":{\"identity\":\"local:bob\",\"extension\":null},\
          \"at\":\"2026-11-30T20:00:00.000Z\",\"message\":\"msg_9\"}}"
     );
-    act.deed = Deed::Mark;
+    act.deed = Change::Mark;
     assert_eq!(written(|out| message(out, &act, None)), "null");
 }
 
@@ -113,7 +113,7 @@ fn messages() {
 #[test]
 fn threads_and_events() {
     let act = opening();
-    let head = Head::open(&act).expect("opens");
+    let head = ThreadSummary::open(&act).expect("opens");
     assert_eq!(
         written(|out| thread(out, &head, "17.1.ab")),
         "{\"id\":\"th_1\",\"number\":1,\"created_at\":\"2026-11-30T20:00:00.001Z\",\
@@ -151,7 +151,7 @@ fn claims() {
         author: who("local:ada", None),
         author_kind: AuthorKind::Llm,
         created_at: AT,
-        status: Status::Unverified,
+        status: ClaimStatus::Unverified,
         valid_until: Some(AT),
         evidence: Vec::new(),
         attestations: Vec::new(),
@@ -199,9 +199,9 @@ fn trees() {
             .into_iter()
             .map(|(id, parent)| said(id, parent, Kind::Inform, "x"))
             .collect();
-    let head = Head::open(&opening()).expect("opens");
+    let head = ThreadSummary::open(&opening()).expect("opens");
     let shown = |acts: &[Act]| -> String {
-        let shown: Vec<_> = acts.iter().map(|act| Shown { act, retraction: None }).collect();
+        let shown: Vec<_> = acts.iter().map(|act| ShownMessage { act, retraction: None }).collect();
         written_deep(|out| reading_tree(out, &head, "c", &shown))
     };
     fn shape(value: &serde_json::Value) -> String {
@@ -227,8 +227,8 @@ fn trees() {
     assert_eq!(text.matches('{').count(), text.matches('}').count());
 }
 
-fn written_deep(put: impl FnOnce(&mut Out)) -> String {
-    let mut out = Out::new();
+fn written_deep(put: impl FnOnce(&mut JsonBuffer)) -> String {
+    let mut out = JsonBuffer::new();
     put(&mut out);
     String::from_utf8(out).expect("UTF-8")
 }
@@ -236,10 +236,10 @@ fn written_deep(put: impl FnOnce(&mut Out)) -> String {
 /// Goal: pages, answers and frames frame the objects given. Method: golden samples.
 #[test]
 fn answers_and_frames() {
-    let head = Head::open(&opening()).expect("opens");
+    let head = ThreadSummary::open(&opening()).expect("opens");
     let act = said(2, None, Kind::Inform, "x");
     let flat = |more| {
-        let shown = [Shown { act: &act, retraction: None }; 2];
+        let shown = [ShownMessage { act: &act, retraction: None }; 2];
         written(|out| reading_flat(out, &head, "c", shown, more))
     };
     assert!(flat(true).contains("\"cursor\":\"c\",\"messages\":[{\"id\":\"msg_2\""));
@@ -249,7 +249,7 @@ fn answers_and_frames() {
     assert_eq!(written(|out| marked(out, b"1", Some(b"2"))), "{\"thread\":1,\"event\":2}");
     assert_eq!(written(|out| claim_changed(out, b"1")), "{\"claim\":1}");
     let list = written(|out| {
-        let mut list = List::begin(out);
+        let mut list = ListWriter::begin(out);
         inbox_item(list.item(), b"1", b"2");
         inbox_item(list.item(), b"3", b"4");
         list.end("c", false);
@@ -257,7 +257,7 @@ fn answers_and_frames() {
     let want = "{\"items\":[{\"thread\":1,\"message\":2},{\"thread\":3,\"message\":4}],\
                 \"cursor\":\"c\",\"more\":false}";
     assert_eq!(list, want);
-    let none = written(|out| List::begin(out).end("c", true));
+    let none = written(|out| ListWriter::begin(out).end("c", true));
     assert_eq!(none, "{\"items\":[],\"cursor\":\"c\",\"more\":true}");
     let ada = who("local:ada", None);
     for (frame, want) in [
@@ -304,7 +304,7 @@ fn answers_and_frames() {
 /// As above, for tokens.
 #[test]
 fn tokens() {
-    let shown = Token {
+    let shown = ShownToken {
         id: TokenId(1),
         identity: "human:admin",
         author_kind: AuthorKind::Human,

@@ -1,17 +1,19 @@
 //! The Thread and the Event object.
 
-use super::{Out, awaiting, due, id, number, option, participant, raw, text, time, truth, word};
+use super::{
+    JsonBuffer, awaiting, due, id, number, option, participant, raw, text, time, truth, word,
+};
 use crate::entry::Act;
-use crate::head::Head;
+use crate::head::ThreadSummary;
 
 /// The Thread, `cursor` being the text of the position of its last change.
-pub fn thread(out: &mut Out, head: &Head, cursor: &str) {
+pub fn thread(out: &mut JsonBuffer, head: &ThreadSummary, cursor: &str) {
     open(out, head, cursor);
     out.push(b'}');
 }
 
 /// All of a Thread but its closing brace, so that a reading can add messages.
-pub(super) fn open(out: &mut Out, head: &Head, cursor: &str) {
+pub(super) fn open(out: &mut JsonBuffer, head: &ThreadSummary, cursor: &str) {
     raw(out, "{\"id\":");
     id(out, head.id);
     raw(out, ",\"number\":");
@@ -49,7 +51,7 @@ pub(super) fn open(out: &mut Out, head: &Head, cursor: &str) {
 }
 
 /// The Event that `act` caused; `null` if it caused none.
-pub fn event(out: &mut Out, act: &Act) {
+pub fn event(out: &mut JsonBuffer, act: &Act) {
     option(out, act.event.as_ref(), |out, event| {
         raw(out, "{\"id\":");
         id(out, event.id);

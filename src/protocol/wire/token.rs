@@ -1,13 +1,13 @@
 //! The token object (bindings.md §3): what is shown of a token, which is never its secret.
 
-use super::{Out, array, id, option, raw, text, time, word};
+use super::{JsonBuffer, array, id, option, raw, text, time, word};
 use crate::ids::TokenId;
 use crate::time::Millis;
 use crate::who::{AuthorKind, Rights};
 
 /// What is shown of a token.
 #[derive(Clone, Copy, Debug)]
-pub struct Token<'a> {
+pub struct ShownToken<'a> {
     /// Its identifier.
     pub id: TokenId,
     /// The line that it stands for.
@@ -27,7 +27,7 @@ pub struct Token<'a> {
 }
 
 /// The token object.
-pub fn token(out: &mut Out, token: &Token<'_>) {
+pub fn token(out: &mut JsonBuffer, token: &ShownToken<'_>) {
     raw(out, "{\"id\":");
     id(out, token.id);
     raw(out, ",\"identity\":");
@@ -48,7 +48,7 @@ pub fn token(out: &mut Out, token: &Token<'_>) {
 }
 
 /// The answer to the making of a token: the one time that its secret is shown.
-pub fn token_created(out: &mut Out, made: &Token<'_>, secret: &str) {
+pub fn token_created(out: &mut JsonBuffer, made: &ShownToken<'_>, secret: &str) {
     raw(out, "{\"token\":");
     token(out, made);
     raw(out, ",\"secret\":");

@@ -1,6 +1,6 @@
 //! The canonical form and the identifier, against the second implementation.
 
-use parley_protocol::artifact::{Class, canonicalize, identity, validate};
+use parley_protocol::artifact::{ViolationClass, canonicalize, identity, validate};
 
 use super::naive;
 
@@ -50,9 +50,9 @@ pub fn agree(input: &[u8]) -> Reached {
         Err(fault) => {
             let well_formed = stated["artifact_id"].as_str().is_some_and(is_identifier);
             let class = if well_formed {
-                Class::ArtifactIdentifierMismatch
+                ViolationClass::ArtifactIdentifierMismatch
             } else {
-                Class::InvalidArtifactIdentifierSyntax
+                ViolationClass::InvalidArtifactIdentifierSyntax
             };
             assert_eq!((fault.class, is_named), (class, false), "{}", shown());
             return Reached::Canonical;

@@ -3,9 +3,9 @@
 
 use std::convert::Infallible;
 
-use parley_protocol::artifact::closure::{self, Options, Store};
+use parley_protocol::artifact::closure::{self, ArtifactStore, VerifyOptions};
 use parley_protocol::artifact::collection::Collection;
-use parley_protocol::artifact::{Class, Identifier, Report};
+use parley_protocol::artifact::{ClosureReport, Identifier, ViolationClass};
 use serde_json::{Value, json};
 
 use super::naive_closure::{self, Outcome};
@@ -20,7 +20,7 @@ struct Ordered<'a> {
     naive: &'a naive_closure::Store,
 }
 
-impl Store for Ordered<'_> {
+impl ArtifactStore for Ordered<'_> {
     type Error = Infallible;
 
     fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, Infallible> {
@@ -37,8 +37,8 @@ impl Store for Ordered<'_> {
 }
 
 /// What a report says, as the second implementation says it.
-fn outcome(report: &Report) -> Outcome {
-    let is_cycle = |class| class == Class::ReferenceCycle;
+fn outcome(report: &ClosureReport) -> Outcome {
+    let is_cycle = |class| class == ViolationClass::ReferenceCycle;
     let failures = report.failures.iter();
     let ids = |ids: &[Identifier]| ids.iter().map(ToString::to_string).collect();
     let later: Vec<_> = report.later_objections.iter().map(|it| it.artifact_id).collect();
@@ -60,7 +60,7 @@ pub fn agree(collection: &Collection, naive: &naive_closure::Store, targets: &[S
     let ids: Vec<Identifier> =
         targets.iter().map(|id| id.parse().expect("an identifier")).collect();
     let store = Ordered { collection, naive };
-    for options in [Options::STRICT, Options::LITERAL] {
+    for options in [VerifyOptions::STRICT, VerifyOptions::LITERAL] {
         let Ok(report) = closure::verify(&store, &ids, options);
         let again: Vec<Identifier> = ids.iter().rev().copied().collect();
         let Ok(again) = closure::verify(&store, &again, options);

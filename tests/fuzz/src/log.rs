@@ -9,7 +9,7 @@ use super::Taps;
 
 /// What an act is shown as is JSON, whatever its bytes were.
 fn shown(act: &Act) {
-    let mut out = wire::Out::new();
+    let mut out = wire::JsonBuffer::new();
     out.push(b'[');
     wire::message(&mut out, act, None);
     out.push(b',');

@@ -2,8 +2,8 @@
 //! first three bytes choose the headers.
 
 use axum::http::{HeaderMap, HeaderValue};
-use parley::gateway::fuzzing::{Judged, judged};
-use parley_protocol::json::{self, FaultKind, NESTING_CEILING};
+use parley::gateway::fuzzing::{MessageOutcome, judged};
+use parley_protocol::json::{self, JsonFaultKind, NESTING_CEILING};
 use parley_protocol::limits::Limits;
 use serde_json::Value;
 
@@ -53,9 +53,9 @@ pub fn run(bytes: &[u8]) {
     assert!((1..=50).contains(&all.len()));
     for one in &all {
         match one {
-            Judged::Silent | Judged::Other => {}
-            Judged::Failed(status, code, answer) => is_error(*status, *code, answer),
-            Judged::Call(read) => {
+            MessageOutcome::Silent | MessageOutcome::Other => {}
+            MessageOutcome::Failed(status, code, answer) => is_error(*status, *code, answer),
+            MessageOutcome::Call(read) => {
                 if let Err(refusal) = &**read {
                     is_refusal(refusal);
                 }
@@ -63,10 +63,11 @@ pub fn run(bytes: &[u8]) {
         }
     }
     // What is JSON is never said to be none, and the other way round.
-    let is_broken = matches!(all[..], [Judged::Failed(_, -32_700, _)]);
+    let is_broken = matches!(all[..], [MessageOutcome::Failed(_, -32_700, _)]);
     match json::parse_keeping_surrogates(body, NESTING_CEILING) {
         Ok(_) => assert!(!is_broken),
-        Err(fault) if fault.kind == FaultKind::TooDeep || fault.kind == FaultKind::Duplicate => {}
+        Err(fault)
+            if fault.kind == JsonFaultKind::TooDeep || fault.kind == JsonFaultKind::Duplicate => {}
         Err(_) => assert!(is_broken, "{all:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use parley::gateway::fuzzing::feed_query;
 use parley_protocol::arguments::Query;
-use parley_protocol::operation::{Found, Profiles, find};
+use parley_protocol::operation::{PathMatch, Profiles, find};
 
 use super::is_refusal;
 
@@ -12,11 +12,11 @@ pub fn run(bytes: &[u8]) {
     let (path, query) = text.split_once('\n').unwrap_or(("", text));
     for method in ["GET", "POST", "HEAD", "DELETE", ""] {
         match find(method, path, Profiles::ALL) {
-            Found::Operation(operation, value) => {
+            PathMatch::Operation(operation, value) => {
                 assert_eq!(value.is_some(), operation.row().path.contains('{'), "{path:?}");
             }
-            Found::OtherMethod(methods) => assert!(!methods.contains(&method), "{path:?}"),
-            Found::Nothing => {}
+            PathMatch::OtherMethod(methods) => assert!(!methods.contains(&method), "{path:?}"),
+            PathMatch::Nothing => {}
         }
     }
     if let Err(refusal) = feed_query(query) {

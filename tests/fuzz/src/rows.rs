@@ -4,13 +4,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use parley::journal::archive::{Meta, Progress, Remembered, Retraction};
-use parley::journal::tokens::Record;
+use parley::journal::archive::{ArchiveMeta, ArchiveProgress, RememberedOutcome, Retraction};
+use parley::journal::tokens::TokenRecord;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Published};
-use parley_protocol::head::Head;
+use parley_protocol::head::ThreadSummary;
 use parley_protocol::thread::Thread;
-use parley_protocol::wire::{self, Out};
+use parley_protocol::wire::{self, JsonBuffer};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,8 +27,8 @@ fn read<T: DeserializeOwned + Serialize + Debug>(bytes: &[u8]) -> Option<T> {
 }
 
 /// What is put out is JSON.
-fn shown(put: impl FnOnce(&mut Out)) {
-    let mut out = Out::new();
+fn shown(put: impl FnOnce(&mut JsonBuffer)) {
+    let mut out = JsonBuffer::new();
     put(&mut out);
     serde_json::from_slice::<serde_json::Value>(&out).expect("JSON");
 }
@@ -38,7 +38,7 @@ pub fn run(bytes: &[u8]) {
     let Some((choice, row)) = bytes.split_first() else { return };
     match choice % 10 {
         0 => {
-            if let Some(head) = read::<Head>(row) {
+            if let Some(head) = read::<ThreadSummary>(row) {
                 shown(|out| wire::thread(out, &head, "1.1.0"));
             }
         }
@@ -54,16 +54,16 @@ pub fn run(bytes: &[u8]) {
             }
         }
         3 => {
-            if let Some(record) = read::<Record>(row) {
+            if let Some(record) = read::<TokenRecord>(row) {
                 shown(|out| wire::token(out, &record.shown()));
                 assert!(!record.is_good(NOW) || record.revoked_at.is_none());
             }
         }
-        4 => drop(read::<Remembered>(row)),
+        4 => drop(read::<RememberedOutcome>(row)),
         5 => drop(read::<Retraction>(row)),
         6 => drop(read::<Published>(row)),
-        7 => drop(read::<Meta>(row)),
-        8 => drop(read::<Progress>(row)),
+        7 => drop(read::<ArchiveMeta>(row)),
+        8 => drop(read::<ArchiveProgress>(row)),
         _ => {
             if let Ok(thread) = postcard::from_bytes::<Thread>(row) {
                 shown(|out| wire::thread(out, thread.head(), "1.1.0"));

@@ -4,7 +4,7 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use parley::config::{Authority, Network, Origin, PublicUrl};
+use parley::config::{HostPort, Network, PublicUrl, WebOrigin};
 use parley::journal::fuzzing as journal;
 use parley_protocol::arguments::{idempotency_key, percent_decode};
 use parley_protocol::artifact::Identifier;
@@ -79,8 +79,8 @@ pub fn run(bytes: &[u8]) {
     identifiers(text);
     times(text);
     cursors(text, bytes);
-    there_and_back::<Authority>(text);
-    there_and_back::<Origin>(text);
+    there_and_back::<HostPort>(text);
+    there_and_back::<WebOrigin>(text);
     there_and_back::<PublicUrl>(text);
     there_and_back::<Network>(text);
     if let Ok(id) = text.parse::<Identifier>() {

@@ -1,7 +1,7 @@
 //! A store with one artifact more.
 
 use super::super::Identifier;
-use super::Store;
+use super::ArtifactStore;
 
 /// A store as it would be with an artifact that is to be judged before it is stored, such as
 /// a final decision that is published (`artifacts.md` §4). It has no place in the order yet:
@@ -16,7 +16,7 @@ pub struct Candidate<'a, S> {
     pub bytes: &'a [u8],
 }
 
-impl<S: Store> Store for Candidate<'_, S> {
+impl<S: ArtifactStore> ArtifactStore for Candidate<'_, S> {
     type Error = S::Error;
 
     fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, S::Error> {

@@ -3,11 +3,13 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 
-use super::super::content::{Decision, TerminationState};
+use super::super::content::{DecisionContent, TerminationState};
 use super::super::identity::Keyed;
-use super::super::report::{Failure, Notice, warning};
-use super::super::{ArtifactType, Class, Content, Identifier, canonicalize, examine, identity};
-use super::Store;
+use super::super::report::{ClosureFailure, Notice, warning};
+use super::super::{
+    ArtifactType, Content, Identifier, ViolationClass, canonicalize, examine, identity,
+};
+use super::ArtifactStore;
 
 /// An artifact of the closure. Artifacts are named by their place in [`Graph::nodes`].
 #[derive(Debug)]
@@ -19,14 +21,14 @@ pub(super) struct Node {
     /// What it objects to and is there; empty unless it is an objection.
     pub(super) objects_to: Vec<usize>,
     pub(super) blocking: bool,
-    pub(super) decision: Option<Box<Decision>>,
+    pub(super) decision: Option<Box<DecisionContent>>,
     pub(super) state: Option<TerminationState>,
 }
 
 /// Places by identifier. The key comes from the targets: nobody can aim artifacts at one place
 /// of the table, since a target's identifier, and so the key, changes with every artifact it
 /// rests on. And unlike with a random key, the same closure always costs the same.
-pub(super) type Index = HashMap<Identifier, usize, Keyed>;
+pub(super) type NodeIndex = HashMap<Identifier, usize, Keyed>;
 
 /// A closure. What is missing is kept in a tree: a reference may name whatever its author
 /// likes, and a tree has no worst case to be aimed at.
@@ -37,23 +39,23 @@ pub(super) struct Graph {
     /// would be spread over the memory, and large closures cost what memory costs. A closure
     /// has fewer artifacts than 32 bits can count.
     references: Vec<u32>,
-    pub(super) index: Index,
+    pub(super) index: NodeIndex,
     pub(super) missing: BTreeSet<Identifier>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<ClosureFailure>,
     pub(super) warnings: Vec<Notice>,
 }
 
 /// What the bytes stored under an identifier turned out to be.
-pub(super) struct Loaded {
+pub(super) struct LoadedArtifact {
     pub(super) content: Content,
-    pub(super) failures: Vec<Failure>,
-    pub(super) warnings: Vec<Class>,
+    pub(super) failures: Vec<ClosureFailure>,
+    pub(super) warnings: Vec<ViolationClass>,
 }
 
 impl Graph {
     /// Loads everything reachable from the targets; `None` if over `artifacts_max` artifacts
     /// are there, or as many are missing.
-    pub(super) fn load<S: Store>(
+    pub(super) fn load<S: ArtifactStore>(
         store: &S,
         targets: &[Identifier],
         artifacts_max: usize,
@@ -61,7 +63,7 @@ impl Graph {
         let mut graph = Self {
             nodes: Vec::new(),
             references: Vec::new(),
-            index: Index::with_hasher(Keyed::by(targets)),
+            index: NodeIndex::with_hasher(Keyed::by(targets)),
             missing: BTreeSet::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
@@ -96,7 +98,7 @@ impl Graph {
     }
 
     /// The place of an artifact, loading it when it is met for the first time.
-    fn find<S: Store>(
+    fn find<S: ArtifactStore>(
         &mut self,
         store: &S,
         id: Identifier,
@@ -112,7 +114,7 @@ impl Graph {
             self.missing.insert(id);
             return Ok(None);
         };
-        let Loaded { mut content, failures, warnings } = read(id, &bytes);
+        let LoadedArtifact { mut content, failures, warnings } = read(id, &bytes);
         self.failures.extend(failures);
         self.warnings.extend(warnings.into_iter().map(|class| warning(class, id)));
         let at = self.nodes.len();
@@ -133,8 +135,8 @@ impl Graph {
 
 /// Verifies identifier and semantics of what is stored under an identifier. A wrong
 /// identifier does not keep the references from being followed: all steps report.
-pub(super) fn read(id: Identifier, bytes: &[u8]) -> Loaded {
-    let failure = |class, pointer, detail: &str| Failure {
+pub(super) fn read(id: Identifier, bytes: &[u8]) -> LoadedArtifact {
+    let failure = |class, pointer, detail: &str| ClosureFailure {
         class,
         artifact_id: id,
         pointer,
@@ -144,7 +146,7 @@ pub(super) fn read(id: Identifier, bytes: &[u8]) -> Loaded {
         Ok(canonical) => canonical,
         Err(fault) => {
             let failures = vec![failure(fault.class, String::new(), fault.detail)];
-            return Loaded { content: Content::default(), failures, warnings: Vec::new() };
+            return LoadedArtifact { content: Content::default(), failures, warnings: Vec::new() };
         }
     };
     let mut failures = Vec::new();
@@ -152,16 +154,20 @@ pub(super) fn read(id: Identifier, bytes: &[u8]) -> Loaded {
         Err(fault) => failures.push(failure(fault.class, String::new(), fault.detail)),
         Ok(stated) if stated != id => {
             let detail = "The artifact is stored under another identifier than its own.";
-            failures.push(failure(Class::ArtifactIdentifierMismatch, String::new(), detail));
+            failures.push(failure(
+                ViolationClass::ArtifactIdentifierMismatch,
+                String::new(),
+                detail,
+            ));
         }
         Ok(_) => {}
     }
     let examination = examine(&canonical);
     failures.extend(examination.violations.into_iter().map(|violation| {
         // The pointer says where semantics fail, and nothing else.
-        let is_limit = violation.class == Class::LimitExceeded;
+        let is_limit = violation.class == ViolationClass::LimitExceeded;
         let pointer = if is_limit { String::new() } else { violation.pointer };
         failure(violation.class, pointer, violation.detail)
     }));
-    Loaded { content: examination.content, failures, warnings: examination.warnings }
+    LoadedArtifact { content: examination.content, failures, warnings: examination.warnings }
 }

@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::content::{Decision, TerminationState};
-use super::super::report::{Failure, Notice, ReportedObjection, warning};
-use super::super::{ArtifactType, Class, Identifier};
+use super::super::content::{DecisionContent, TerminationState};
+use super::super::report::{ClosureFailure, Notice, ReportedObjection, warning};
+use super::super::{ArtifactType, Identifier, ViolationClass};
 use super::graph::{Graph, read};
-use super::shape::Shape;
-use super::{Options, Store};
+use super::shape::Components;
+use super::{ArtifactStore, VerifyOptions};
 
 /// One bit for each judge of a walk.
 type Bits = u128;
@@ -20,7 +20,7 @@ type Bits = u128;
 const BITS: usize = Bits::BITS as usize;
 
 #[derive(Debug)]
-struct Judge {
+struct ObjectionJudge {
     at: usize,
     is_decision: bool,
     order: Option<u64>,
@@ -46,7 +46,7 @@ struct Objection {
 #[derive(Debug)]
 pub(super) struct Judgement<'a> {
     graph: &'a Graph,
-    judges: Vec<Judge>,
+    judges: Vec<ObjectionJudge>,
     /// The completed targets.
     completed: Vec<usize>,
     /// The decisions whose word on an objection comes before that of others.
@@ -57,7 +57,7 @@ pub(super) struct Judgement<'a> {
 
 /// What one walk is about.
 struct Walk<'a> {
-    judges: &'a [Judge],
+    judges: &'a [ObjectionJudge],
     decisions: Bits,
     /// For each artifact, the judges in whose closure it is.
     reach: Vec<Bits>,
@@ -87,7 +87,7 @@ impl<'a> Judgement<'a> {
             }
         }
         speakers.extend(&decisions);
-        let judge = |is_decision| move |at| Judge { at, is_decision, order: None };
+        let judge = |is_decision| move |at| ObjectionJudge { at, is_decision, order: None };
         let judges = decisions.into_iter().map(judge(true));
         let judges = judges.chain(stalemates.into_iter().map(judge(false))).collect();
         let nodes = graph.nodes.iter().enumerate();
@@ -110,10 +110,10 @@ impl<'a> Judgement<'a> {
     /// objections outside of the closure. `false` if there are more of these than a closure
     /// may have artifacts, those left out that came after every judge: nobody can make an old
     /// decision fail by objecting to it often.
-    pub(super) fn objections_outside<S: Store>(
+    pub(super) fn objections_outside<S: ArtifactStore>(
         &mut self,
         store: &S,
-        options: Options,
+        options: VerifyOptions,
     ) -> Result<bool, S::Error> {
         if !options.strict || self.judges.is_empty() {
             return Ok(true);
@@ -144,14 +144,14 @@ impl<'a> Judgement<'a> {
         Ok(true)
     }
 
-    fn add_outside<S: Store>(
+    fn add_outside<S: ArtifactStore>(
         &mut self,
         store: &S,
         id: Identifier,
         order: Option<u64>,
     ) -> Result<(), S::Error> {
         let Some(bytes) = store.load(&id)? else {
-            self.warnings.push(warning(Class::ReferenceUnavailable, id));
+            self.warnings.push(warning(ViolationClass::ReferenceUnavailable, id));
             return Ok(());
         };
         let loaded = read(id, &bytes);
@@ -174,10 +174,10 @@ impl<'a> Judgement<'a> {
     }
 
     /// Steps 4 and 5, on a closure without cycles and without other failures.
-    pub(super) fn judge(&mut self, shape: &Shape, strict: bool) -> Vec<Failure> {
+    pub(super) fn judge(&mut self, shape: &Components, strict: bool) -> Vec<ClosureFailure> {
         let places = self.places();
         // Objections passed over, each with the smallest of the judges that pass it over.
-        let mut passed: BTreeMap<(Class, Identifier), Identifier> = BTreeMap::new();
+        let mut passed: BTreeMap<(ViolationClass, Identifier), Identifier> = BTreeMap::new();
         let mut failed_decisions = BTreeSet::new();
         for judges in self.judges.chunks(BITS) {
             let walk = Walk::new(self.graph, shape, judges);
@@ -188,9 +188,9 @@ impl<'a> Judgement<'a> {
                     let judge = &judges[bit];
                     let class = if judge.is_decision {
                         failed_decisions.insert(judge.at);
-                        Class::HiddenObjection
+                        ViolationClass::HiddenObjection
                     } else {
-                        Class::ObjectionNotPreserved
+                        ViolationClass::ObjectionNotPreserved
                     };
                     let judge = self.graph.nodes[judge.at].id;
                     let first = passed.entry((class, objection.id)).or_insert(judge);
@@ -198,7 +198,7 @@ impl<'a> Judgement<'a> {
                 }
             }
         }
-        let mut failures: Vec<Failure> = passed.into_iter().map(passed_over).collect();
+        let mut failures: Vec<ClosureFailure> = passed.into_iter().map(passed_over).collect();
         failures.extend(self.without_decision(&failed_decisions));
         failures
     }
@@ -209,15 +209,15 @@ impl<'a> Judgement<'a> {
     }
 
     /// The completed targets none of whose final decisions verifies.
-    fn without_decision(&self, failed_decisions: &BTreeSet<usize>) -> Vec<Failure> {
+    fn without_decision(&self, failed_decisions: &BTreeSet<usize>) -> Vec<ClosureFailure> {
         let nodes = &self.graph.nodes;
         let verifies = |at: usize| {
             nodes[at].decision.as_ref().is_some_and(|it| it.is_final)
                 && !failed_decisions.contains(&at)
         };
         let failed = self.completed.iter().filter(|at| !self.graph.references(**at).any(verifies));
-        let failures = failed.map(|at| Failure {
-            class: Class::TerminationWithoutDecision,
+        let failures = failed.map(|at| ClosureFailure {
+            class: ViolationClass::TerminationWithoutDecision,
             artifact_id: nodes[*at].id,
             pointer: String::new(),
             detail: "The termination refers to no final decision whose closure verifies."
@@ -258,7 +258,7 @@ impl<'a> Judgement<'a> {
         let later = self.objections.iter().filter(|objection| objection.is_later);
         let mut notices: Vec<Notice> = later
             .map(|objection| Notice {
-                class: Class::LaterObjection,
+                class: ViolationClass::LaterObjection,
                 artifact_id: objection.id,
                 detail: "The objection came later: a reason to decide anew.".to_owned(),
             })
@@ -273,7 +273,7 @@ impl<'a> Judgement<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(graph: &Graph, shape: &Shape, judges: &'a [Judge]) -> Self {
+    fn new(graph: &Graph, shape: &Components, judges: &'a [ObjectionJudge]) -> Self {
         let mut reach = vec![0; graph.nodes.len()];
         let mut decisions = 0;
         for (bit, judge) in judges.iter().enumerate() {
@@ -336,7 +336,7 @@ impl<'a> Walk<'a> {
     /// The judges known to have been stored before.
     fn before(&self, order: Option<u64>) -> Bits {
         let Some(order) = order else { return 0 };
-        let is_before = |judge: &Judge| judge.order.is_some_and(|it| it < order);
+        let is_before = |judge: &ObjectionJudge| judge.order.is_some_and(|it| it < order);
         match self.judges.partition_point(is_before) {
             0 => 0,
             count => Bits::MAX >> (BITS - count),
@@ -344,12 +344,16 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn passed_over(((class, objection), judge): ((Class, Identifier), Identifier)) -> Failure {
+fn passed_over(
+    ((class, objection), judge): ((ViolationClass, Identifier), Identifier),
+) -> ClosureFailure {
     let detail = match class {
-        Class::HiddenObjection => format!("The final decision {judge} does not account for it."),
+        ViolationClass::HiddenObjection => {
+            format!("The final decision {judge} does not account for it.")
+        }
         _ => format!("The termination {judge} leaves it behind."),
     };
-    Failure { class, artifact_id: objection, pointer: String::new(), detail }
+    ClosureFailure { class, artifact_id: objection, pointer: String::new(), detail }
 }
 
 /// The places of the bits set, ascending.
@@ -362,7 +366,7 @@ fn bits(mut bits: Bits) -> impl Iterator<Item = usize> {
 }
 
 /// The objections a decision disposes of: those of which it says nothing else.
-fn disposed_of(decision: &Decision) -> BTreeSet<Identifier> {
+fn disposed_of(decision: &DecisionContent) -> BTreeSet<Identifier> {
     let (disposed, open): (Vec<_>, Vec<_>) =
         decision.dispositions.iter().partition(|disposition| disposition.disposes());
     let mut ids: BTreeSet<Identifier> = disposed.iter().map(|it| it.objection).collect();
@@ -373,14 +377,14 @@ fn disposed_of(decision: &Decision) -> BTreeSet<Identifier> {
 }
 
 /// The objections a decision names as it must: disposed of, or listed as unresolved.
-fn accounted_for(decision: &Decision) -> BTreeSet<Identifier> {
+fn accounted_for(decision: &DecisionContent) -> BTreeSet<Identifier> {
     let mut ids = disposed_of(decision);
     ids.extend(&decision.unresolved);
     ids
 }
 
 /// What a decision says of objections, its dispositions before its unresolved issues.
-fn words(decision: &Decision) -> impl Iterator<Item = (Identifier, bool, &str)> {
+fn words(decision: &DecisionContent) -> impl Iterator<Item = (Identifier, bool, &str)> {
     let dispositions = decision.dispositions.iter();
     let dispositions = dispositions.map(|it| (it.objection, it.disposes(), it.word.as_str()));
     dispositions.chain(decision.unresolved.iter().map(|id| (*id, false, "unresolved")))

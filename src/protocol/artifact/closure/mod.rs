@@ -14,14 +14,14 @@ mod shape;
 pub use candidate::Candidate;
 use graph::Graph;
 use judge::Judgement;
-use shape::Shape;
+use shape::Components;
 
-use super::report::Failure;
-use super::{CLOSURE_ARTIFACTS_MAX, Class, Identifier, Report};
+use super::report::ClosureFailure;
+use super::{CLOSURE_ARTIFACTS_MAX, ClosureReport, Identifier, ViolationClass};
 
 /// Where artifacts come from. A database answers from its tables as it is asked, a set of
 /// files from memory ([`Collection`](super::collection::Collection)).
-pub trait Store {
+pub trait ArtifactStore {
     /// Why the store could not answer; that is no statement about an artifact.
     type Error;
 
@@ -40,7 +40,7 @@ pub trait Store {
 
 /// How to verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct VerifyOptions {
     /// Whether objections count that are known to the store and that nothing in the closure
     /// refers to.
     pub strict: bool,
@@ -48,7 +48,7 @@ pub struct Options {
     pub artifacts_max: usize,
 }
 
-impl Options {
+impl VerifyOptions {
     /// Strict, with the bound of `artifacts.md` §3.3.
     pub const STRICT: Self = Self { strict: true, artifacts_max: CLOSURE_ARTIFACTS_MAX };
     /// By references alone, with the bound of `artifacts.md` §3.3.
@@ -57,13 +57,13 @@ impl Options {
 
 /// Verifies the closure of the targets (`artifacts.md` §3.1). The only errors are the
 /// store's: whatever is wrong with artifacts stands in the report.
-pub fn verify<S: Store>(
+pub fn verify<S: ArtifactStore>(
     store: &S,
     targets: &[Identifier],
-    options: Options,
-) -> Result<Report, S::Error> {
+    options: VerifyOptions,
+) -> Result<ClosureReport, S::Error> {
     let artifacts_max = options.artifacts_max.min(CLOSURE_ARTIFACTS_MAX);
-    let options = Options { artifacts_max, ..options };
+    let options = VerifyOptions { artifacts_max, ..options };
     let mut targets = targets.to_vec();
     targets.sort_unstable();
     targets.dedup();
@@ -71,10 +71,10 @@ pub fn verify<S: Store>(
         let detail = format!("The closure has over {} artifacts.", options.artifacts_max);
         return Ok(limit_exceeded(targets, options, &detail));
     };
-    let shape = Shape::of(&graph);
+    let shape = Components::of(&graph);
     let mut failures = std::mem::take(&mut graph.failures);
-    failures.extend(graph.missing.iter().map(|id| Failure {
-        class: Class::ReferenceUnavailable,
+    failures.extend(graph.missing.iter().map(|id| ClosureFailure {
+        class: ViolationClass::ReferenceUnavailable,
         artifact_id: *id,
         pointer: String::new(),
         detail: "The artifact is referred to, or a target, and is not there.".to_owned(),
@@ -96,7 +96,7 @@ pub fn verify<S: Store>(
     let mut warnings = judgement.into_warnings();
     warnings.append(&mut graph.warnings);
     warnings.sort_unstable();
-    Ok(Report {
+    Ok(ClosureReport {
         ok: failures.is_empty(),
         strict: options.strict,
         artifact_count: graph.nodes.len(),
@@ -111,14 +111,14 @@ pub fn verify<S: Store>(
 
 /// A report that says nothing but that a bound was passed: what was seen until then depends
 /// on where the reading stopped.
-fn limit_exceeded(targets: Vec<Identifier>, options: Options, detail: &str) -> Report {
-    let failure = |id: &Identifier| Failure {
-        class: Class::LimitExceeded,
+fn limit_exceeded(targets: Vec<Identifier>, options: VerifyOptions, detail: &str) -> ClosureReport {
+    let failure = |id: &Identifier| ClosureFailure {
+        class: ViolationClass::LimitExceeded,
         artifact_id: *id,
         pointer: String::new(),
         detail: detail.to_owned(),
     };
-    Report {
+    ClosureReport {
         ok: false,
         strict: options.strict,
         artifact_count: options.artifacts_max,

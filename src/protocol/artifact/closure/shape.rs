@@ -1,8 +1,8 @@
 //! The shape of a closure: its cycles, its depth, and an order in which to walk it
 //! (`artifacts.md` §3.1, 3).
 
-use super::super::Class;
-use super::super::report::Failure;
+use super::super::ViolationClass;
+use super::super::report::ClosureFailure;
 use super::graph::Graph;
 
 const UNSEEN: usize = usize::MAX;
@@ -10,7 +10,7 @@ const UNSEEN: usize = usize::MAX;
 /// The strongly connected components of a closure. A component of more than one artifact, or
 /// of one that refers to itself, is made of cycles; all others are single artifacts.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct Components {
     /// The artifacts, component by component, each component after all it refers to.
     order: Vec<usize>,
     /// Where each component ends in `order`.
@@ -21,7 +21,7 @@ pub(super) struct Shape {
 }
 
 /// Tarjan's algorithm with its recursion turned into `path`.
-struct Search<'a> {
+struct ComponentSearch<'a> {
     graph: &'a Graph,
     /// When each artifact was first seen.
     seen: Vec<usize>,
@@ -32,13 +32,13 @@ struct Search<'a> {
     /// The artifacts on the way to where the search is, and the next reference of each.
     path: Vec<(usize, usize)>,
     clock: usize,
-    shape: Shape,
+    shape: Components,
 }
 
-impl Shape {
+impl Components {
     pub(super) fn of(graph: &Graph) -> Self {
         let count = graph.nodes.len();
-        let mut search = Search {
+        let mut search = ComponentSearch {
             graph,
             seen: vec![UNSEEN; count],
             low: vec![0; count],
@@ -73,13 +73,13 @@ impl Shape {
     }
 
     /// A failure for each artifact on a cycle, naming the one that comes next.
-    pub(super) fn cycles(&self, graph: &Graph) -> Vec<Failure> {
+    pub(super) fn cycles(&self, graph: &Graph) -> Vec<ClosureFailure> {
         let mut failures = Vec::new();
         for (at, node) in graph.nodes.iter().enumerate() {
             let is_inside = |other: &usize| self.component[*other] == self.component[at];
             let next = graph.references(at).filter(is_inside).map(|other| graph.nodes[other].id);
-            failures.extend(next.min().map(|next| Failure {
-                class: Class::ReferenceCycle,
+            failures.extend(next.min().map(|next| ClosureFailure {
+                class: ViolationClass::ReferenceCycle,
                 artifact_id: node.id,
                 pointer: String::new(),
                 detail: format!("The artifact stands on a cycle, which goes on with {next}."),
@@ -103,7 +103,7 @@ impl Shape {
     }
 }
 
-impl Search<'_> {
+impl ComponentSearch<'_> {
     fn from(&mut self, start: usize) {
         self.enter(start);
         while let Some((at, next)) = self.path.last_mut() {

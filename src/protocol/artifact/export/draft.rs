@@ -10,13 +10,13 @@ use super::super::{ArtifactType, Identifier, Relation};
 use super::Exported;
 use crate::entry::{Act, Message};
 use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
-use crate::json::{Member, Object, Value};
+use crate::json::{JsonMember, JsonObject, JsonValue};
 use crate::time::Millis;
 use crate::who::Participant;
 
 /// What an artifact was made of: `extensions["parley/1"]`.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct DraftSource<'a> {
     pub thread: ThreadId,
     pub message: Option<MessageId>,
     pub claim: Option<ClaimId>,
@@ -26,7 +26,7 @@ pub(super) struct Source<'a> {
     pub at: Millis,
 }
 
-impl<'a> Source<'a> {
+impl<'a> DraftSource<'a> {
     /// Of a message.
     pub fn message(act: &'a Act, message: &Message) -> Self {
         Self { message: Some(message.id), ..Self::of(act, message.kind.word()) }
@@ -42,13 +42,13 @@ impl<'a> Source<'a> {
         Self { thread: *thread, message: None, claim: None, event: None, act: word, by, at: *at }
     }
 
-    fn value(&self) -> Value {
-        let extension = self.by.extension.as_deref().map_or(Value::Null, text);
+    fn value(&self) -> JsonValue {
+        let extension = self.by.extension.as_deref().map_or(JsonValue::Null, text);
         named([
             ("thread", shown(self.thread)),
-            ("message", self.message.map_or(Value::Null, shown)),
-            ("claim", self.claim.map_or(Value::Null, shown)),
-            ("event", self.event.map_or(Value::Null, shown)),
+            ("message", self.message.map_or(JsonValue::Null, shown)),
+            ("claim", self.claim.map_or(JsonValue::Null, shown)),
+            ("event", self.event.map_or(JsonValue::Null, shown)),
             ("act", text(self.act)),
             (
                 "participant",
@@ -60,14 +60,14 @@ impl<'a> Source<'a> {
 }
 
 /// An artifact without its payload.
-pub(super) struct Draft<'s> {
+pub(super) struct ArtifactDraft<'s> {
     artifact_type: ArtifactType,
-    source: &'s Source<'s>,
+    source: &'s DraftSource<'s>,
     references: Vec<(Identifier, Relation)>,
 }
 
-impl<'s> Draft<'s> {
-    pub fn new(artifact_type: ArtifactType, source: &'s Source<'s>) -> Self {
+impl<'s> ArtifactDraft<'s> {
+    pub fn new(artifact_type: ArtifactType, source: &'s DraftSource<'s>) -> Self {
         Self { artifact_type, source, references: Vec::new() }
     }
 
@@ -78,7 +78,7 @@ impl<'s> Draft<'s> {
     }
 
     /// The artifact with this payload.
-    pub fn finish<const N: usize>(self, payload: [(&str, Value); N]) -> Exported {
+    pub fn finish<const N: usize>(self, payload: [(&str, JsonValue); N]) -> Exported {
         let references = self.references.iter().map(|(id, relation)| {
             named([("artifact_id", identifier(*id)), ("relation", text(relation.as_str()))])
         });
@@ -87,7 +87,7 @@ impl<'s> Draft<'s> {
             ("extensions", named([("parley/1", self.source.value())])),
             ("payload", named(payload)),
             ("protocol_version", text(PROTOCOL_VERSION)),
-            ("references", Value::Array(references.collect())),
+            ("references", JsonValue::Array(references.collect())),
         ]);
         let canonical = of_object(body).expect("its names differ and no number stands in it");
         let unnamed = canonical.bytes();
@@ -103,25 +103,26 @@ impl<'s> Draft<'s> {
 }
 
 /// A string.
-pub(super) fn text(text: &str) -> Value {
-    Value::String(text.to_owned())
+pub(super) fn text(text: &str) -> JsonValue {
+    JsonValue::String(text.to_owned())
 }
 
 /// An identifier of an artifact.
-pub(super) fn identifier(id: Identifier) -> Value {
+pub(super) fn identifier(id: Identifier) -> JsonValue {
     shown(id)
 }
 
 /// An object of members whose names differ.
-pub(super) fn named<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(object(members))
+pub(super) fn named<const N: usize>(members: [(&str, JsonValue); N]) -> JsonValue {
+    JsonValue::Object(object(members))
 }
 
-fn shown(value: impl Display) -> Value {
-    Value::String(value.to_string())
+fn shown(value: impl Display) -> JsonValue {
+    JsonValue::String(value.to_string())
 }
 
-fn object<const N: usize>(members: [(&str, Value); N]) -> Object {
-    let member = |(name, value): (&str, Value)| Member { name: name.to_owned(), value, span: 0..0 };
-    Object::from_members(members.into_iter().map(member).collect())
+fn object<const N: usize>(members: [(&str, JsonValue); N]) -> JsonObject {
+    let member =
+        |(name, value): (&str, JsonValue)| JsonMember { name: name.to_owned(), value, span: 0..0 };
+    JsonObject::from_members(members.into_iter().map(member).collect())
 }

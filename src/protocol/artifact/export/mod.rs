@@ -14,13 +14,13 @@ use super::content::ProvenanceClass;
 use super::{ArtifactType, Identifier, Relation, TerminationState};
 use crate::act::Kind;
 use crate::claim::{Claim, Evidence, EvidenceKind};
-use crate::entry::{Act, Deed, Message};
+use crate::entry::{Act, Change, Message};
 use crate::ids::{ClaimId, MessageId};
-use crate::json::Value;
+use crate::json::JsonValue;
 use crate::state::State;
 use crate::text::is_visible;
 
-use draft::{Draft, Source, identifier, named, text};
+use draft::{ArtifactDraft, DraftSource, identifier, named, text};
 pub use survey::Survey;
 use survey::{Ending, Plan};
 
@@ -56,13 +56,13 @@ where
 
 /// What is said of an objection when it is named.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ObjectionStatus {
     Unresolved,
     Withdrawn,
     Resolved,
 }
 
-impl Standing {
+impl ObjectionStatus {
     fn word(self) -> &'static str {
         match self {
             Self::Unresolved => "unresolved",
@@ -82,7 +82,7 @@ pub struct Export {
     last: Option<Identifier>,
     final_decision: Option<Identifier>,
     /// The objections that the next decision has to name, in order of creation.
-    objections: Vec<(Identifier, Standing)>,
+    objections: Vec<(Identifier, ObjectionStatus)>,
 }
 
 impl Export {
@@ -107,18 +107,18 @@ impl Export {
     /// The artifacts that the next act makes, in order; none of a mark.
     pub fn act(&mut self, act: &Act) -> Vec<Exported> {
         match &act.deed {
-            Deed::Message(message) => vec![self.message(act, message)],
-            Deed::Mark => Vec::new(),
-            Deed::Assert(claim) => self.assertion(act, claim),
-            Deed::Attest(claim, attestation) => {
+            Change::Message(message) => vec![self.message(act, message)],
+            Change::Mark => Vec::new(),
+            Change::Assert(claim) => self.assertion(act, claim),
+            Change::Attest(claim, attestation) => {
                 let supported = self.claims.get(claim).map(|(id, _)| *id);
                 self.evidence(
-                    Source::claim(act, *claim, "attest"),
+                    DraftSource::claim(act, *claim, "attest"),
                     supported,
                     &attestation.evidence,
                 )
             }
-            Deed::Refute(claim, refutation) => self.refutation(act, *claim, &refutation.evidence),
+            Change::Refute(claim, refutation) => self.refutation(act, *claim, &refutation.evidence),
         }
     }
 
@@ -130,7 +130,7 @@ impl Export {
             State::Deferred => TerminationState::Suspended,
             _ => TerminationState::Cancelled,
         };
-        let source = Source {
+        let source = DraftSource {
             thread,
             message: None,
             claim: None,
@@ -146,8 +146,12 @@ impl Export {
     }
 
     /// The next link of the chain.
-    fn draft<'s>(&self, artifact_type: ArtifactType, source: &'s Source<'s>) -> Draft<'s> {
-        let mut draft = Draft::new(artifact_type, source);
+    fn draft<'s>(
+        &self,
+        artifact_type: ArtifactType,
+        source: &'s DraftSource<'s>,
+    ) -> ArtifactDraft<'s> {
+        let mut draft = ArtifactDraft::new(artifact_type, source);
         draft.refer(self.last, Relation::Considers);
         draft
     }
@@ -159,7 +163,7 @@ impl Export {
     }
 
     fn message(&mut self, act: &Act, message: &Message) -> Exported {
-        let source = Source::message(act, message);
+        let source = DraftSource::message(act, message);
         let parent = message.parent.and_then(|parent| self.messages.get(&parent).copied());
         let body = text(&message.body);
         let exported = match message.kind {
@@ -179,7 +183,7 @@ impl Export {
                 draft.finish([("content", body), ("provenance_class", text(class))])
             }
             Kind::Object => {
-                let blocking = Value::Bool(self.plan.blocks(message.id));
+                let blocking = JsonValue::Bool(self.plan.blocks(message.id));
                 let mut draft = self.draft(ArtifactType::Objection, &source);
                 draft.refer(parent.or(self.opening), Relation::ObjectsTo);
                 draft.finish([("statement", body), ("blocking", blocking)])
@@ -198,13 +202,13 @@ impl Export {
                 self.objections.push((id, standing));
             }
             // The next decision names again what this one leaves unresolved.
-            Kind::Decide => self.objections.retain(|(_, it)| *it == Standing::Unresolved),
+            Kind::Decide => self.objections.retain(|(_, it)| *it == ObjectionStatus::Unresolved),
             _ => {}
         }
         exported
     }
 
-    fn decision(&mut self, source: &Source<'_>, message: &Message) -> Exported {
+    fn decision(&mut self, source: &DraftSource<'_>, message: &Message) -> Exported {
         let is_final = self.plan.final_decision == Some(message.id);
         let status = if is_final { "final" } else { "provisional" };
         let objections = self.objections.iter().take(OBJECTIONS_NAMED_MAX);
@@ -212,14 +216,15 @@ impl Export {
             let disposition = text(standing.word());
             named([("artifact_id", identifier(*id)), ("disposition", disposition)])
         });
-        let open = objections.clone().filter(|(_, standing)| *standing == Standing::Unresolved);
+        let open =
+            objections.clone().filter(|(_, standing)| *standing == ObjectionStatus::Unresolved);
         let mut draft = self.draft(ArtifactType::Decision, source);
         draft.refer(self.opening, Relation::Decides);
         let exported = draft.finish([
             ("outcome", text(&message.body)),
             ("status", text(status)),
-            ("objection_dispositions", Value::Array(dispositions.collect())),
-            ("unresolved_issues", Value::Array(open.map(|(id, _)| identifier(*id)).collect())),
+            ("objection_dispositions", JsonValue::Array(dispositions.collect())),
+            ("unresolved_issues", JsonValue::Array(open.map(|(id, _)| identifier(*id)).collect())),
         ]);
         if is_final {
             self.final_decision = Some(exported.id);
@@ -228,7 +233,7 @@ impl Export {
     }
 
     fn assertion(&mut self, act: &Act, claim: &Claim) -> Vec<Exported> {
-        let source = Source::claim(act, claim.id, "assert");
+        let source = DraftSource::claim(act, claim.id, "assert");
         let is_new = claim.supersedes.is_empty();
         let artifact_type = if is_new { ArtifactType::Claim } else { ArtifactType::Revision };
         let mut draft = self.draft(artifact_type, &source);
@@ -244,15 +249,16 @@ impl Export {
     }
 
     fn refutation(&mut self, act: &Act, claim: ClaimId, proof: &[Evidence]) -> Vec<Exported> {
-        let source = Source::claim(act, claim, "refute");
+        let source = DraftSource::claim(act, claim, "refute");
         let refuted = self.claims.get(&claim);
         let (refuted, statement) = refuted.map_or((None, ""), |(id, text)| (Some(*id), &**text));
         let statement = text(&format!("Refuted: {statement}"));
         let mut draft = self.draft(ArtifactType::Objection, &source);
         draft.refer(refuted, Relation::ObjectsTo);
-        let exported = draft.finish([("statement", statement), ("blocking", Value::Bool(true))]);
+        let exported =
+            draft.finish([("statement", statement), ("blocking", JsonValue::Bool(true))]);
         let id = self.add(&exported);
-        self.objections.push((id, Standing::Unresolved));
+        self.objections.push((id, ObjectionStatus::Unresolved));
         let mut all = vec![exported];
         all.append(&mut self.evidence(source, Some(id), proof));
         all
@@ -261,7 +267,7 @@ impl Export {
     /// The pieces of evidence of a claim operation, each an artifact that supports `supported`.
     fn evidence(
         &mut self,
-        source: Source<'_>,
+        source: DraftSource<'_>,
         supported: Option<Identifier>,
         pieces: &[Evidence],
     ) -> Vec<Exported> {

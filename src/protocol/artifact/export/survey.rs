@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{OBJECTIONS_NAMED_MAX, Standing};
+use super::{OBJECTIONS_NAMED_MAX, ObjectionStatus};
 use crate::act::Kind;
-use crate::entry::{Act, Deed, Message};
+use crate::entry::{Act, Change, Message};
 use crate::ids::{EventId, MessageId, ThreadId};
 use crate::state::State;
 use crate::time::Millis;
@@ -52,15 +52,15 @@ impl Survey {
     /// Sees the next act.
     pub fn see(&mut self, act: &Act) {
         self.count += match &act.deed {
-            Deed::Message(_) => 1,
-            Deed::Mark => 0,
-            Deed::Assert(claim) => 1 + claim.evidence.len() as u64,
-            Deed::Attest(_, attestation) => attestation.evidence.len() as u64,
-            Deed::Refute(_, refutation) => 1 + refutation.evidence.len() as u64,
+            Change::Message(_) => 1,
+            Change::Mark => 0,
+            Change::Assert(claim) => 1 + claim.evidence.len() as u64,
+            Change::Attest(_, attestation) => attestation.evidence.len() as u64,
+            Change::Refute(_, refutation) => 1 + refutation.evidence.len() as u64,
         };
         match &act.deed {
-            Deed::Message(message) => self.message(act, message),
-            Deed::Refute(..) => self.objections.push(None),
+            Change::Message(message) => self.message(act, message),
+            Change::Refute(..) => self.objections.push(None),
             _ => {}
         }
         if let Some(event) = &act.event {
@@ -138,17 +138,17 @@ impl Survey {
 impl Plan {
     /// Whether the objection that a message makes still blocks.
     pub fn blocks(&self, objection: MessageId) -> bool {
-        self.standing(objection) == Standing::Unresolved
+        self.standing(objection) == ObjectionStatus::Unresolved
     }
 
     /// What a decision says of the objection that a message makes.
-    pub fn standing(&self, objection: MessageId) -> Standing {
+    pub fn standing(&self, objection: MessageId) -> ObjectionStatus {
         if self.retracted.contains(&objection) {
-            Standing::Withdrawn
+            ObjectionStatus::Withdrawn
         } else if self.resolved.contains(&objection) {
-            Standing::Resolved
+            ObjectionStatus::Resolved
         } else {
-            Standing::Unresolved
+            ObjectionStatus::Unresolved
         }
     }
 }
