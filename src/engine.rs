@@ -139,9 +139,9 @@ impl Engine {
             replay_max,
             interference: interference.clone(),
         });
-        let around = Arc::new(Deps { journal: Arc::clone(&door), limits, clock, interference });
-        let telling = tokio::spawn(tell(listening, hub, Arc::clone(&around)));
-        let forum = Forum::start(around, bounds, residence, manifest(&meta), inboxes.clone());
+        let deps = Arc::new(Deps { journal: Arc::clone(&door), limits, clock, interference });
+        let telling = tokio::spawn(tell(listening, hub, Arc::clone(&deps)));
+        let forum = Forum::start(deps, bounds, residence, manifest(&meta), inboxes.clone());
         let forum = forum.await.map_err(EngineError::Actor)?;
         let engine = Self { forum, journal: door, sources, meta, inboxes, telling, driven: None };
         Ok((engine, JournalTasks { writer, publisher, folder }))
@@ -178,9 +178,9 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
 }
 
-async fn tell(mut listening: BatchStream, hub: Arc<Hub>, around: Arc<Deps>) {
+async fn tell(mut listening: BatchStream, hub: Arc<Hub>, deps: Arc<Deps>) {
     while let Some(batch) = listening.batches.recv().await {
-        around.give_way().await;
-        hub.deliver(&batch.committed, around.clock.now());
+        deps.give_way().await;
+        hub.deliver(&batch.committed, deps.clock.now());
     }
 }

@@ -139,7 +139,7 @@ impl RequestLabel {
     }
 
     /// The label's value.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Operation(operation) => operation.name(),
             Self::Tokens => "tokens",
@@ -170,8 +170,8 @@ impl RequestMetrics {
         let outcome = reason.map_or(0, |reason| reason as usize + 1);
         let place = label.index() * (Reason::ALL.len() + 1) + outcome;
         let (counter, histogram) = self.handles[place].get_or_init(|| {
-            let outcome = reason.map_or("ok", Reason::word);
-            let labels = [("operation", label.word()), ("outcome", outcome)];
+            let outcome = reason.map_or("ok", Reason::as_str);
+            let labels = [("operation", label.as_str()), ("outcome", outcome)];
             (
                 metrics::counter!("parley_operations_total", &labels),
                 metrics::histogram!("parley_operation_seconds", &labels),

@@ -18,7 +18,7 @@ pub struct Member {
     /// The sub-agent's name; none for the bare line.
     pub extension: Option<String>,
     /// How it calls.
-    pub caller: Caller,
+    pub principal: Caller,
     /// Its token.
     pub token: String,
     /// Whether the token holds `lock`.
@@ -75,8 +75,8 @@ impl Cast {
                 (true, true) => Door::Legacy,
                 (true, false) => Door::Modern,
             };
-            let caller = Caller::new(&site.host, &token, door);
-            let member = Member { line, identity, extension, caller, token, lock: false };
+            let principal = Caller::new(&site.host, &token, door);
+            let member = Member { line, identity, extension, principal, token, lock: false };
             cast.members.push(member);
         }
         Ok(cast)
@@ -90,10 +90,10 @@ impl Cast {
         rights: &[&str],
     ) -> anyhow::Result<usize> {
         let (identity, token) = token(site, handle, rights).await?;
-        let caller = Caller::new(&site.host, &token, Door::Http);
+        let principal = Caller::new(&site.host, &token, Door::Http);
         let line = self.members.iter().map(|member| member.line + 1).max().unwrap_or(0);
         let lock = rights.contains(&"lock");
-        self.members.push(Member { line, identity, extension: None, caller, token, lock });
+        self.members.push(Member { line, identity, extension: None, principal, token, lock });
         Ok(self.members.len() - 1)
     }
 
@@ -121,7 +121,7 @@ impl Cast {
             line,
             identity: (*identity).to_owned(),
             extension: extension.map(str::to_owned),
-            caller: Caller::new("h", "t", Door::Http),
+            principal: Caller::new("h", "t", Door::Http),
             token: String::new(),
             lock: false,
         };
@@ -134,7 +134,7 @@ impl Cast {
             line: index,
             identity: format!("local:load-{index}"),
             extension: Some(format!("worker-{index}")),
-            caller: Caller::new(host, "parley_0123456789abcdef0123456789abcdef", Door::Http),
+            principal: Caller::new(host, "parley_0123456789abcdef0123456789abcdef", Door::Http),
             token: String::new(),
             lock: false,
         };
@@ -156,9 +156,9 @@ async fn token(site: &Site, handle: &str, rights: &[&str]) -> anyhow::Result<(St
     let rights = rights.iter().map(|right| format!("\"{right}\"")).collect::<Vec<_>>().join(",");
     let members = format!("\"handle\":\"{handle}\",\"rights\":[{rights}]");
     let operation = Operation::write("", "/v1/tokens".into(), String::new(), members);
-    let caller = site.admin();
+    let principal = site.admin();
     let mut request = Vec::new();
-    caller.write(&mut request, &operation);
+    principal.write(&mut request, &operation);
     let mut connection = Connection::open(site.address).await?;
     let answer = connection.call(&request).await?;
     match outcome(Door::Http, answer) {

@@ -44,8 +44,8 @@ pub async fn call_each<T: Send + 'static>(
         }));
     }
     let mut all = Vec::with_capacity(count);
-    for caller in callers {
-        all.extend(caller.await??);
+    for principal in callers {
+        all.extend(principal.await??);
     }
     all.sort_unstable_by_key(|(index, _)| *index);
     Ok(all.into_iter().map(|(_, taken)| taken).collect())
@@ -77,7 +77,7 @@ pub async fn post_each(
         let speaker = &cast.members[envelope(index, &mut members)];
         members.extend_from_slice(speaker.from().as_bytes());
         members.push(b'}');
-        speaker.caller.write_message(request, &members);
+        speaker.principal.write_message(request, &members);
     };
     call_each(address, connections, count, bar, compose, acknowledged).await
 }

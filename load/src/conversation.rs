@@ -54,10 +54,10 @@ pub struct Company {
 impl Conversation {
     /// A new one, its parts given by chance to participants of different lines.
     pub fn new(seed: u64, serial: u64, company: &Company) -> Self {
-        let mut dice = Dice::new(seed, serial);
+        let mut rng = Dice::new(seed, serial);
         let mut roles = [0; ROLES];
-        let first = dice.below(company.agents as u64) as usize;
-        let shift = 1 + dice.below((company.lines as u64 - 1) / 2) as usize;
+        let first = rng.below(company.agents as u64) as usize;
+        let shift = 1 + rng.below((company.lines as u64 - 1) / 2) as usize;
         // Agents of one line stand `lines` apart, so neighbours within it are of different lines.
         for (role, place) in roles.iter_mut().take(3).enumerate() {
             let line = (first % company.lines + role * shift) % company.lines;
@@ -69,9 +69,9 @@ impl Conversation {
             roles = [0, 1, 2, 0, 0];
         }
         let pick = |from: &[usize], throw: u64| from[(throw % from.len() as u64) as usize];
-        roles[3] = pick(&company.moderators, dice.next());
-        roles[4] = pick(&company.verifiers, dice.next());
-        let script = dice.below(SCRIPTS.len() as u64) as usize;
+        roles[3] = pick(&company.moderators, rng.next());
+        roles[4] = pick(&company.verifiers, rng.next());
+        let script = rng.below(SCRIPTS.len() as u64) as usize;
         let Company { body, run, .. } = *company;
         Self {
             serial,
@@ -128,11 +128,11 @@ impl Conversation {
             Step::Say(_, act, to) | Step::Refused(_, act, to, _) => self.say(act, to, &from),
             Step::Mark(_, state) => {
                 let members =
-                    format!("\"state\":\"{}\",\"reason\":\"so it seems\"{from}", state.word());
+                    format!("\"state\":\"{}\",\"reason\":\"so it seems\"{from}", state.as_str());
                 Operation::write("mark_thread", path("mark"), place, members)
             }
             Step::Confirm(_, state) => {
-                let members = format!("\"state\":\"{}\"{from}", state.word());
+                let members = format!("\"state\":\"{}\"{from}", state.as_str());
                 Operation::write("confirm_thread", path("confirm"), place, members)
             }
             Step::Reopen(_) => {
@@ -155,7 +155,7 @@ impl Conversation {
     }
 
     fn say(&self, act: Act, to: Option<usize>, from: &str) -> Operation {
-        let mut members = format!("\"kind\":\"{}\"", act.word());
+        let mut members = format!("\"kind\":\"{}\"", act.as_str());
         if self.shadow.is_some() {
             let _ = write!(members, ",\"thread\":\"th_{}\"", self.record.thread);
         }
@@ -197,7 +197,7 @@ impl Conversation {
             Step::Attest(_, _, status) => self.claimed(status, json),
             Step::Refute(_) => self.claimed("refuted", json),
             Step::Refused(_, act, _, reason) => {
-                Err(format!("{} was taken, must be refused: {reason}", act.word()))
+                Err(format!("{} was taken, must be refused: {reason}", act.as_str()))
             }
             Step::Inbox(_) => Ok(()),
         };
@@ -263,7 +263,7 @@ impl Conversation {
             self.record = Record::opened(thread, id, hash);
             self.shadow = Some(Shadow::open(speaker, id));
         }
-        if message.kind != act.word() || !cast.is(speaker, &message.from) {
+        if message.kind != act.as_str() || !cast.is(speaker, &message.from) {
             return Err(format!("msg_{id} is a {} from {:?}", message.kind, message.from));
         }
         if message.parent.as_deref().and_then(|text| objects::number(text, "msg_")) != parent {
@@ -285,9 +285,9 @@ impl Conversation {
         match (&marked.event, change) {
             (None, None) => {}
             (Some(event), Some(change)) => {
-                let from = change.from.map(State::word);
+                let from = change.from.map(State::as_str);
                 if event.from.as_deref() != from
-                    || event.to != change.to.word()
+                    || event.to != change.to.as_str()
                     || event.confirmed != change.confirmed
                 {
                     return Err(format!("the event {event:?}, must be {change:?}"));

@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn seed_reproduces() {
         let draw = |seed, stream| {
-            let mut dice = Dice::new(seed, stream);
-            (0..8).map(|_| dice.next()).collect::<Vec<_>>()
+            let mut rng = Dice::new(seed, stream);
+            (0..8).map(|_| rng.next()).collect::<Vec<_>>()
         };
         assert_eq!(draw(1, 2), draw(1, 2));
         assert_ne!(draw(1, 2), draw(1, 3));

@@ -202,7 +202,7 @@ impl Audience {
                 findings: Arc::clone(findings),
                 connected: Arc::clone(&connected),
                 refused: Arc::clone(&refused),
-                dice: Dice::new(seed ^ 0xfeed, index as u64),
+                rng: Dice::new(seed ^ 0xfeed, index as u64),
                 leave_now_and_then,
                 tape: Tape::default(),
             };
@@ -253,7 +253,7 @@ struct Follower {
     findings: Arc<Findings>,
     connected: Arc<AtomicU64>,
     refused: Arc<Mutex<String>>,
-    dice: Dice,
+    rng: Dice,
     leave_now_and_then: bool,
     tape: Tape,
 }
@@ -337,7 +337,7 @@ impl Follower {
                 }
                 Err(_) => return false,
             }
-            if self.leave_now_and_then && self.dice.below(3000) == 0 {
+            if self.leave_now_and_then && self.rng.below(3000) == 0 {
                 return false;
             }
         }

@@ -272,14 +272,14 @@ impl Agent {
         let Some(operation) = conversation.operation(&swarm.cast, swarm.retry) else {
             return Ok(Some(Taken::Lost));
         };
-        let caller = &swarm.cast.members[self.place].caller;
-        caller.write(&mut self.request, &operation);
+        let principal = &swarm.cast.members[self.place].principal;
+        principal.write(&mut self.request, &operation);
         let answer = self.connection.call(&self.request).await?;
         let before = Before {
             awaiting: conversation.awaiting(),
             acknowledged: conversation.record.acknowledged.len(),
         };
-        match outcome(caller.door(), answer) {
+        match outcome(principal.door(), answer) {
             Outcome::Done(json) => {
                 swarm.tally.acknowledge();
                 let absorbed = conversation.absorb(json, &swarm.cast);
@@ -339,9 +339,9 @@ pub async fn read_inbox(
     let mut request = Vec::new();
     loop {
         let read = Operation::inbox(member.extension.as_deref(), 200, anyone, &since);
-        member.caller.write(&mut request, &read);
+        member.principal.write(&mut request, &read);
         let answer = connection.call(&request).await?;
-        let json = match outcome(member.caller.door(), answer) {
+        let json = match outcome(member.principal.door(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, .. } => return Ok(Err(reason)),
             Outcome::Broken(text) => bail!(text),

@@ -87,16 +87,16 @@ impl Operation {
 impl Caller {
     /// A caller at `host` (the authority of the URL).
     pub fn new(host: &str, token: &str, door: Door) -> Self {
-        let mut caller =
+        let mut principal =
             Self { host: host.to_owned(), token: token.to_owned(), door, post_head: Vec::new() };
         let path = if door == Door::Http { "/v1/messages" } else { "/mcp" };
-        let mut head = caller.head("POST", path);
+        let mut head = principal.head("POST", path);
         if door != Door::Http {
-            head.push_str(caller.mcp_fields("post_message").as_str());
+            head.push_str(principal.mcp_fields("post_message").as_str());
         }
         head.push_str("Content-Type: application/json\r\nContent-Length: ");
-        caller.post_head = head.into_bytes();
-        caller
+        principal.post_head = head.into_bytes();
+        principal
     }
 
     /// Its door.

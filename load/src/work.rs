@@ -270,7 +270,7 @@ struct Writer {
     work: Arc<Work>,
     index: usize,
     connection: Connection,
-    dice: Dice,
+    rng: Dice,
     request: Vec<u8>,
     envelope: Vec<u8>,
     bar: Option<ProgressBar>,
@@ -289,10 +289,10 @@ struct Sent {
 impl Writer {
     async fn new(work: Arc<Work>, index: usize, bar: Option<ProgressBar>) -> anyhow::Result<Self> {
         let connection = Connection::open(work.address).await?;
-        let dice = Dice::new(work.seed, index as u64);
+        let rng = Dice::new(work.seed, index as u64);
         let fan = work.fan.lock().ok().and_then(|fan| fan.clone());
         let (request, envelope) = (Vec::new(), Vec::new());
-        Ok(Self { work, index, connection, dice, request, envelope, bar, fan })
+        Ok(Self { work, index, connection, rng, request, envelope, bar, fan })
     }
 
     async fn run(
@@ -317,7 +317,7 @@ impl Writer {
             if let Some(fan) = &self.fan {
                 fan.take_room().await;
             }
-            let slot = self.dice.below(self.work.slots.len() as u64) as usize;
+            let slot = self.rng.below(self.work.slots.len() as u64) as usize;
             match self.step(slot, false).await {
                 Ok(true) => {
                     let at = (due - begun).div_duration_f64(slice) as usize;
@@ -352,7 +352,7 @@ impl Writer {
         let sent = self.compose(slot, opens);
         let work = Arc::clone(&self.work);
         let member = &work.cast.members[sent.speaker];
-        member.caller.write_message(&mut self.request, &self.envelope);
+        member.principal.write_message(&mut self.request, &self.envelope);
         let answer = match self.connection.call(&self.request).await {
             Ok(answer) => answer,
             Err(error) => {
@@ -363,7 +363,7 @@ impl Writer {
                 return Err(error.into());
             }
         };
-        let acknowledged = work.judge(&sent, member.caller.door(), answer);
+        let acknowledged = work.judge(&sent, member.principal.door(), answer);
         match &self.fan {
             Some(fan) if acknowledged => fan.acknowledge(sent.serial),
             Some(fan) => fan.give_back(),

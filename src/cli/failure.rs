@@ -46,7 +46,7 @@ impl From<&Refusal> for CliError {
     fn from(refusal: &Refusal) -> Self {
         Self::Refused(Problem {
             status: refusal.reason.status(),
-            reason: refusal.reason.word().to_owned(),
+            reason: refusal.reason.as_str().to_owned(),
             detail: refusal.detail.to_string(),
             field: refusal.field.as_deref().map(str::to_owned),
         })

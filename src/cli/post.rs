@@ -26,7 +26,7 @@ pub struct PostArgs {
     #[arg(long, value_name = "M")]
     parent: Option<String>,
     /// The act: by default `ask` without a thread, `answer` with one
-    #[arg(long, value_name = "K", value_parser = speech::words(Kind::ALL.map(Kind::word)))]
+    #[arg(long, value_name = "K", value_parser = speech::words(Kind::ALL.map(Kind::as_str)))]
     kind: Option<String>,
     /// Speak as this extension of the token's line
     #[arg(long, value_name = "E")]
@@ -44,7 +44,7 @@ pub async fn run(options: PostArgs) -> CliResult {
     let client = options.server.client()?;
     let kind = options.kind.unwrap_or_else(|| {
         let kind = if options.thread.is_some() { Kind::Answer } else { Kind::Ask };
-        kind.word().to_owned()
+        kind.as_str().to_owned()
     });
     let envelope = speech::object([
         ("parley", Some("1".into())),
@@ -64,7 +64,7 @@ pub async fn run(options: PostArgs) -> CliResult {
     output::text(&format!(
         "{}{}  {}  {}\n",
         render::message(message, 0),
-        render::word(thread, "/id"),
+        render::text_at(thread, "/id"),
         render::state(thread),
         render::turn(thread),
     ))

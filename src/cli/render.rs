@@ -11,13 +11,13 @@ use crate::cli::text::{in_one_line, push_block};
 const INDENT_LEVELS_MAX: usize = 16;
 
 /// The string at a JSON Pointer, neutral and in one line; empty if there is none.
-pub fn word(value: &Value, pointer: &str) -> String {
+pub fn text_at(value: &Value, pointer: &str) -> String {
     value.pointer(pointer).and_then(Value::as_str).map(in_one_line).unwrap_or_default()
 }
 
 /// A participant: `local:ada` or `local:ada/worker-2`.
 pub fn participant(value: &Value) -> String {
-    let identity = word(value, "/identity");
+    let identity = text_at(value, "/identity");
     match value["extension"].as_str() {
         Some(extension) => format!("{identity}/{}", in_one_line(extension)),
         None => identity,
@@ -39,7 +39,7 @@ pub fn state(thread: &Value) -> String {
     let is_confirmed = !thread["state_confirmed_at"].is_null();
     let by = standing(is_confirmed, &thread["state_label"], &thread["state_origin"]);
     let locked = if thread["locked"] == true { ", locked" } else { "" };
-    format!("{} ({by}{locked})", word(thread, "/state"))
+    format!("{} ({by}{locked})", text_at(thread, "/state"))
 }
 
 /// What a state, or an event, rests on.
@@ -70,8 +70,8 @@ pub fn turn(thread: &Value) -> String {
 /// A thread in a few lines.
 pub fn thread(thread: &Value) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}  {}  {}", word(thread, "/id"), state(thread), turn(thread));
-    push_block(&mut text, "  ", &word(thread, "/subject"));
+    let _ = writeln!(text, "{}  {}  {}", text_at(thread, "/id"), state(thread), turn(thread));
+    push_block(&mut text, "  ", &text_at(thread, "/subject"));
     let count = |name: &str, one: &str| match thread[name].as_u64().unwrap_or_default() {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
@@ -94,9 +94,9 @@ pub fn message(message: &Value, level: usize) -> String {
     let _ = write!(
         text,
         "{indent}{}  {} {}",
-        word(message, "/id"),
+        text_at(message, "/id"),
         participant(&message["from"]),
-        word(message, "/kind"),
+        text_at(message, "/kind"),
     );
     if let Some(parent) = message["parent"].as_str() {
         let _ = write!(text, " {}", in_one_line(parent));
@@ -110,7 +110,7 @@ pub fn message(message: &Value, level: usize) -> String {
     let retracted = &message["retracted"];
     if !retracted.is_null() {
         let by = participant(&retracted["by"]);
-        let _ = writeln!(text, "{indent}  [retracted by {by}, {}]", word(retracted, "/message"));
+        let _ = writeln!(text, "{indent}  [retracted by {by}, {}]", text_at(retracted, "/message"));
     }
     text
 }
@@ -143,9 +143,9 @@ pub fn event(event: &Value) -> String {
     let by = standing(event["confirmed"] == true, &event["label"], &event["origin"]);
     let mut text = format!(
         "{}  {} {from} → {} ({by})\n",
-        word(event, "/id"),
+        text_at(event, "/id"),
         participant(&event["by"]),
-        word(event, "/to"),
+        text_at(event, "/to"),
     );
     if let Some(reason) = event["reason"].as_str() {
         push_block(&mut text, "  ", reason);
@@ -158,8 +158,8 @@ pub fn claim(claim: &Value) -> String {
     let expired = if claim["expired"] == true { ", expired" } else { "" };
     let mut text = format!(
         "{}  {}{expired}  {}\n",
-        word(claim, "/id"),
-        word(claim, "/status"),
+        text_at(claim, "/id"),
+        text_at(claim, "/status"),
         participant(&claim["author"]),
     );
     push_block(&mut text, "  ", claim["statement"].as_str().unwrap_or_default());
@@ -187,7 +187,7 @@ pub fn claim(claim: &Value) -> String {
 
 fn push_evidence(text: &mut String, evidence: &Value) {
     for piece in evidence.as_array().into_iter().flatten() {
-        let mut line = format!("{} {}", word(piece, "/kind"), word(piece, "/ref"));
+        let mut line = format!("{} {}", text_at(piece, "/kind"), text_at(piece, "/ref"));
         if let Some(note) = piece["note"].as_str().filter(|note| !note.is_empty()) {
             let _ = write!(line, " ({})", in_one_line(note));
         }

@@ -27,7 +27,7 @@ pub struct MarkArgs {
     #[arg(value_name = "THREAD")]
     thread: String,
     /// The state to set
-    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::word)))]
+    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::as_str)))]
     state: String,
     #[command(flatten)]
     why: ReasonArgs,
@@ -43,7 +43,7 @@ pub struct ConfirmArgs {
     #[arg(value_name = "THREAD")]
     thread: String,
     /// The state that the thread is in, and that is confirmed
-    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::word)))]
+    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::as_str)))]
     state: String,
     #[command(flatten)]
     why: ReasonArgs,

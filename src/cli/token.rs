@@ -217,8 +217,8 @@ fn table(list: &Value) -> String {
             token["rights"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mut line = format!(
             "{:<8} {:<28} {}",
-            render::word(token, "/id"),
-            render::word(token, "/identity"),
+            render::text_at(token, "/id"),
+            render::text_at(token, "/identity"),
             rights.join(",")
         );
         for (name, word) in [("label", "label"), ("expires_at", "until"), ("revoked_at", "revoked")]

@@ -207,29 +207,33 @@ fn closed(close: Option<&CloseFrame>) -> WatchEnd {
 fn describe(frame: &Value) -> String {
     let thread = &frame["thread"];
     let line = |text: &str| {
-        let id = render::word(thread, "/id");
+        let id = render::text_at(thread, "/id");
         format!("{id}  {}  {}\n{text}", render::state(thread), render::turn(thread))
     };
     match frame["type"].as_str().unwrap_or_default() {
         "hello" => {
-            let scope = render::word(frame, "/scope");
+            let scope = render::text_at(frame, "/scope");
             format!("Listening as {} ({scope}).\n", render::participant(&frame["participant"]))
         }
         "message" => line(&render::message(&frame["message"], 1)),
         "event" => line(&format!("    {}", render::event(&frame["event"]))),
         "claim" => {
             let claim = &frame["claim"];
-            format!("{}  {}", render::word(claim, "/thread"), render::claim(claim))
+            format!("{}  {}", render::text_at(claim, "/thread"), render::claim(claim))
         }
         "awaiting" => format!(
             "{}  waits for you\n{}",
-            render::word(thread, "/id"),
+            render::text_at(thread, "/id"),
             render::message(&frame["message"], 1)
         ),
-        "settled" => format!("{}  waits for you no more\n", render::word(frame, "/thread")),
+        "settled" => format!("{}  waits for you no more\n", render::text_at(frame, "/thread")),
         "caught_up" => "Caught up.\n".to_owned(),
         "notice" => {
-            format!("{}: {}\n", render::word(frame, "/reason"), render::word(frame, "/detail"))
+            format!(
+                "{}: {}\n",
+                render::text_at(frame, "/reason"),
+                render::text_at(frame, "/detail")
+            )
         }
         other => format!("({})\n", in_one_line(other)),
     }

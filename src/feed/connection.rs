@@ -72,7 +72,7 @@ pub async fn carry<S, P>(
     socket: S,
     read: Bytes,
     feed: Feed,
-    manner: ConnectionOptions,
+    options: ConnectionOptions,
     end: CancellationToken,
     place: P,
 ) where
@@ -87,11 +87,11 @@ pub async fn carry<S, P>(
         .read_buffer_size(READ_BYTES)
         .write_buffer_size(WRITE_BYTES)
         .max_write_buffer_size(WRITE_BYTES_MAX)
-        .max_message_size(Some(manner.message_bytes_max))
-        .max_frame_size(Some(manner.message_bytes_max));
+        .max_message_size(Some(options.message_bytes_max))
+        .max_frame_size(Some(options.message_bytes_max));
     let socket =
         WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await;
-    let mut talk = FeedConnection::new(socket, feed, manner);
+    let mut talk = FeedConnection::new(socket, feed, options);
     // Whatever is under way: a server that must go now waits for nobody.
     if let Some(over) = end.run_until_cancelled(talk.run()).await {
         // Most of the time this is not under way, and takes no room.
@@ -103,7 +103,7 @@ pub async fn carry<S, P>(
 struct FeedConnection<S> {
     socket: WebSocketStream<S>,
     feed: Feed,
-    manner: ConnectionOptions,
+    options: ConnectionOptions,
     /// When anything came last.
     heard: Instant,
     /// When a ping was sent last.
@@ -125,12 +125,12 @@ enum SocketEvent {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
-    fn new(socket: WebSocketStream<S>, feed: Feed, manner: ConnectionOptions) -> Self {
+    fn new(socket: WebSocketStream<S>, feed: Feed, options: ConnectionOptions) -> Self {
         let now = Instant::now();
         Self {
             socket,
             feed,
-            manner,
+            options,
             heard: now,
             pinged: now,
             unflushed: false,
@@ -140,7 +140,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
     }
 
     async fn run(&mut self) -> ConnectionEnd {
-        let hello = self.feed.hello(self.manner.heartbeat.as_secs());
+        let hello = self.feed.hello(self.options.heartbeat.as_secs());
         if let Err(over) = self.send([hello]) {
             return over;
         }
@@ -149,13 +149,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             let Self { socket, feed, .. } = self;
             let (hears, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
             let waits = self.waits.is_some();
-            let outlet = Arc::clone(feed.outlet());
+            let subscriber = Arc::clone(feed.subscriber());
             let done = tokio::select! {
                 biased;
                 happened = poll_fn(|context| poll(socket, hears, writes, waits, context)) => {
                     self.happened(happened)
                 }
-                close = outlet.closed(), if writes => Err(ConnectionEnd::Ended(close)),
+                close = subscriber.closed(), if writes => Err(ConnectionEnd::Ended(close)),
                 frames = feed.next(), if !writes => match frames {
                     Ok(frames) => self.send(frames),
                     Err(close) => Err(ConnectionEnd::Ended(close)),
@@ -179,11 +179,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
 
     /// When time has to be looked at next.
     fn next_look(&self) -> Instant {
-        let silent = self.heard + self.manner.heartbeat * 2;
+        let silent = self.heard + self.options.heartbeat * 2;
         let next = match self.waits {
             // A listener may fall behind at any time while a write waits.
             Some(since) => Instant::now().max(since) + SLOW_AFTER,
-            None => self.pinged + self.manner.heartbeat,
+            None => self.pinged + self.options.heartbeat,
         };
         next.min(silent)
     }
@@ -191,11 +191,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
     /// Looks what time it is for.
     fn look(&mut self) -> Result<(), ConnectionEnd> {
         let now = Instant::now();
-        let patience = self.manner.heartbeat * 2;
+        let patience = self.options.heartbeat * 2;
         if let Some(since) = self.waits {
-            let is_behind = self.feed.outlet().is_behind() && !self.feed.is_replaying();
+            let is_behind = self.feed.subscriber().is_behind() && !self.feed.is_replaying();
             if is_behind && now >= since + SLOW_AFTER {
-                self.feed.outlet().close(CloseReason::SlowConsumer);
+                self.feed.subscriber().close(CloseReason::SlowConsumer);
                 return Err(ConnectionEnd::Ended(CloseReason::SlowConsumer));
             }
             if now >= since + patience {
@@ -205,7 +205,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         if now >= self.heard + patience {
             return Err(ConnectionEnd::Silent);
         }
-        if self.waits.is_none() && now >= self.pinged + self.manner.heartbeat {
+        if self.waits.is_none() && now >= self.pinged + self.options.heartbeat {
             self.pinged = now;
             self.put(Message::Ping(Bytes::new()))?;
         }
@@ -363,8 +363,8 @@ pub(super) fn cause(close: CloseReason) -> Option<&'static str> {
 }
 
 fn tell(feed: &Feed, over: ConnectionEnd) {
-    let scope = feed.outlet().subscription.scope;
-    let scope = Scope::word(scope);
+    let scope = feed.subscriber().subscription.scope;
+    let scope = Scope::as_str(scope);
     match over {
         ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
         _ => tracing::debug!(scope, ?over, "a feed is over"),
@@ -385,10 +385,10 @@ mod tests {
         fn next<'f, F>(_: impl FnOnce(&'f mut Feed) -> F) -> usize {
             size_of::<F>()
         }
-        let manner =
+        let options =
             ConnectionOptions { heartbeat: Duration::from_secs(20), message_bytes_max: 1 << 16 };
         let carried = size(|socket, feed| {
-            carry(socket, Bytes::new(), feed, manner, CancellationToken::new(), Arc::new(()))
+            carry(socket, Bytes::new(), feed, options, CancellationToken::new(), Arc::new(()))
         });
         println!(
             "{carried} bytes: feed {}, next {}, socket {}, outlet {}",

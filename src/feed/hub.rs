@@ -25,11 +25,11 @@ use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription};
 pub const RING_ACTS_MAX: usize = 4_096;
 /// Acts that a listener is given from the ring at a time, and so lacks at most when it goes live:
 /// they are put in its queue whatever its bound.
-pub const APPROACH_ACTS_MAX: usize = 64;
+pub const CATCH_UP_ACTS_MAX: usize = 64;
 /// Entries without anything to tell after which a feed is told how far the hub has looked.
-pub const MARK_ENTRIES: u64 = 100_000;
+pub const WATERMARK_ENTRIES: u64 = 100_000;
 /// Entries between two looks at which feeds had nothing to tell for so long.
-const LOOK_ENTRIES: u64 = 4_096;
+const WATERMARK_CHECK_ENTRIES: u64 = 4_096;
 
 /// What a listener that comes near the head is given.
 pub enum CatchUp {
@@ -100,9 +100,9 @@ struct HubIndex {
     all: Vec<Arc<Subscriber>>,
     threads: HashMap<ThreadId, Vec<Arc<Subscriber>>>,
     /// Everyone seated, in the order in which they came.
-    seats: BTreeMap<u64, Arc<Subscriber>>,
+    registrations: BTreeMap<u64, Arc<Subscriber>>,
     /// The last number given to a seat.
-    seat: u64,
+    register: u64,
     per_identity: HashMap<Identity, usize>,
     stopping: bool,
 }
@@ -147,7 +147,7 @@ impl Hub {
             }
             index.delivered = committed.number;
         }
-        if before / LOOK_ENTRIES != index.delivered / LOOK_ENTRIES {
+        if before / WATERMARK_CHECK_ENTRIES != index.delivered / WATERMARK_CHECK_ENTRIES {
             self.mark(&index);
         }
     }
@@ -156,12 +156,13 @@ impl Hub {
     /// was told before.
     fn mark(&self, index: &HubIndex) {
         let looked = index.delivered;
-        let quiet =
-            |outlet: &&Arc<Subscriber>| looked.saturating_sub(outlet.told()) >= MARK_ENTRIES;
-        for outlet in index.seats.values().filter(quiet) {
-            match outlet.subscription.scope {
-                Scope::Inbox => self.inboxes.mark(outlet, looked),
-                Scope::All | Scope::Threads => outlet.mark(looked),
+        let quiet = |subscriber: &&Arc<Subscriber>| {
+            looked.saturating_sub(subscriber.told()) >= WATERMARK_ENTRIES
+        };
+        for subscriber in index.registrations.values().filter(quiet) {
+            match subscriber.subscription.scope {
+                Scope::Inbox => self.inboxes.mark(subscriber, looked),
+                Scope::All | Scope::Threads => subscriber.mark(looked),
             }
         }
     }
@@ -170,45 +171,45 @@ impl Hub {
     ///
     /// # Errors
     /// 503 `overloaded`, 429 `rate_limited`, 503 `shutting_down`.
-    pub fn seat(&self, outlet: &Arc<Subscriber>) -> Result<()> {
+    pub fn register(&self, subscriber: &Arc<Subscriber>) -> Result<()> {
         let mut index = self.index();
         if index.stopping {
             let detail = "The server is shutting down. Connect again in a moment.";
             return Err(Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000));
         }
-        let identity = &outlet.subscription.participant.identity;
+        let identity = &subscriber.subscription.participant.identity;
         let count = index.per_identity.get(identity).copied().unwrap_or_default();
         if count >= self.caps.per_identity_max {
             let detail = "This identity has as many feeds open as it may. Close one, or follow \
                           more with one feed.";
             return Err(Refusal::new(Reason::RateLimited, detail).retry_after(1_000));
         }
-        if index.seats.len() >= self.caps.connections_max {
+        if index.registrations.len() >= self.caps.connections_max {
             let detail = "The server has as many listeners as it takes. Try again later.";
             return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
         }
         index.per_identity.insert(Arc::clone(identity), count + 1);
-        index.seat += 1;
-        let number = outlet.seat(index.seat);
-        index.seats.insert(number, Arc::clone(outlet));
+        index.register += 1;
+        let number = subscriber.register(index.register);
+        index.registrations.insert(number, Arc::clone(subscriber));
         index.gauge();
         Ok(())
     }
 
     /// Makes a seated listener live now; gives the number of the entry after which it begins.
-    pub fn join(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) -> u64 {
+    pub fn join(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) -> u64 {
         let mut index = self.index();
-        outlet.catch_up([], index.delivered);
-        self.go_live(&mut index, outlet, threads);
+        subscriber.catch_up([], index.delivered);
+        self.go_live(&mut index, subscriber, threads);
         index.delivered
     }
 
     /// What a listener that has looked up to `place` lacks, as far as the ring holds it. Where
     /// that is little it is put in the listener's queue, and the listener goes live, as if it had
     /// been since: again, if it was before, or for the first time, at the end of its replay.
-    pub fn approach(
+    pub fn catch_up(
         &self,
-        outlet: &Arc<Subscriber>,
+        subscriber: &Arc<Subscriber>,
         threads: &[ThreadId],
         place: FeedPlace,
         was_live: bool,
@@ -218,54 +219,57 @@ impl Hub {
             return CatchUp::Far;
         }
         let begun = index.ring.partition_point(|told| told.number() <= place.after);
-        let end = index.ring.len().min(begun + APPROACH_ACTS_MAX);
+        let end = index.ring.len().min(begun + CATCH_UP_ACTS_MAX);
         let acts = index.ring.range(begun..end);
         if end < index.ring.len() {
             return CatchUp::Near(acts.cloned().collect());
         }
         let mut missed = Vec::new();
         for told in acts {
-            let frames = frames_for(&outlet.subscription, told.act(), threads);
+            let frames = frames_for(&subscriber.subscription, told.act(), threads);
             let frames = frames.filter(|frame| place.lacks(*frame, told.number()));
             missed.extend(frames.map(|frame| FeedItem::Frame(frame, Arc::clone(told))));
         }
         let delivered = index.delivered;
         missed.extend((!was_live).then_some(FeedItem::CaughtUp(delivered)));
-        outlet.catch_up(missed, delivered);
+        subscriber.catch_up(missed, delivered);
         if !was_live {
-            self.go_live(&mut index, outlet, threads);
+            self.go_live(&mut index, subscriber, threads);
         }
         CatchUp::Live(delivered)
     }
 
-    fn go_live(&self, index: &mut HubIndex, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
-        match outlet.subscription.scope {
-            Scope::All => index.all.push(Arc::clone(outlet)),
-            Scope::Threads => index.follow(outlet, threads),
+    fn go_live(&self, index: &mut HubIndex, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
+        match subscriber.subscription.scope {
+            Scope::All => index.all.push(Arc::clone(subscriber)),
+            Scope::Threads => index.follow(subscriber, threads),
             // Under the lock: whatever is delivered next comes after this in the actor's mailbox.
-            Scope::Inbox => self.inboxes.join(outlet),
+            Scope::Inbox => self.inboxes.join(subscriber),
         }
     }
 
     /// Follows further threads from now on, and queues the answer.
-    pub fn follow(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
+    pub fn follow(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
-        index.follow(outlet, threads);
-        outlet.following(index.delivered);
+        index.follow(subscriber, threads);
+        subscriber.following(index.delivered);
     }
 
     /// Follows these threads no longer, and queues the answer.
-    pub fn unfollow(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
+    pub fn unfollow(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
-        index.unfollow(outlet, threads);
-        outlet.following(index.delivered);
+        index.unfollow(subscriber, threads);
+        subscriber.following(index.delivered);
     }
 
     /// Gives the seat back.
-    pub fn leave(&self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
+    pub fn leave(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
-        if outlet.seated().is_some_and(|seat| index.seats.remove(&seat).is_some()) {
-            let identity = &outlet.subscription.participant.identity;
+        if subscriber
+            .registration()
+            .is_some_and(|register| index.registrations.remove(&register).is_some())
+        {
+            let identity = &subscriber.subscription.participant.identity;
             if let Some(count) = index.per_identity.get_mut(identity) {
                 *count -= 1;
                 if *count == 0 {
@@ -274,27 +278,27 @@ impl Hub {
             }
         }
         index.gauge();
-        match outlet.subscription.scope {
-            Scope::All => index.all.retain(|seat| !Arc::ptr_eq(seat, outlet)),
-            Scope::Threads => index.unfollow(outlet, threads),
-            Scope::Inbox => self.inboxes.leave(outlet),
+        match subscriber.subscription.scope {
+            Scope::All => index.all.retain(|register| !Arc::ptr_eq(register, subscriber)),
+            Scope::Threads => index.unfollow(subscriber, threads),
+            Scope::Inbox => self.inboxes.leave(subscriber),
         }
     }
 
     /// Cuts the feeds of a token that was revoked.
     pub fn revoke(&self, token: TokenId) {
-        for seat in self.index().seats.values() {
-            if seat.subscription.token == token {
-                seat.close(CloseReason::Revoked);
+        for register in self.index().registrations.values() {
+            if register.subscription.token == token {
+                register.close(CloseReason::Revoked);
             }
         }
     }
 
     /// Cuts the feeds whose token has expired.
     pub fn expire(&self, now: Millis) {
-        for seat in self.index().seats.values() {
-            if seat.subscription.expires_at.is_some_and(|at| at <= now) {
-                seat.close(CloseReason::Revoked);
+        for register in self.index().registrations.values() {
+            if register.subscription.expires_at.is_some_and(|at| at <= now) {
+                register.close(CloseReason::Revoked);
             }
         }
     }
@@ -303,8 +307,8 @@ impl Hub {
     pub fn stop(&self) {
         let mut index = self.index();
         index.stopping = true;
-        for seat in index.seats.values() {
-            seat.close(CloseReason::ShuttingDown);
+        for register in index.registrations.values() {
+            register.close(CloseReason::ShuttingDown);
         }
     }
 }
@@ -316,13 +320,13 @@ impl HubIndex {
             return;
         }
         let frames: Vec<Frame> = act_frames(told.act()).collect();
-        for outlet in &self.all {
-            let Subscription { participant, anyone, .. } = &outlet.subscription;
+        for subscriber in &self.all {
+            let Subscription { participant, anyone, .. } = &subscriber.subscription;
             let turn = turn_frame(told.act(), participant, *anyone);
-            outlet.tell(told, frames.iter().copied().chain(turn));
+            subscriber.tell(told, frames.iter().copied().chain(turn));
         }
-        for outlet in followers.into_iter().flatten() {
-            outlet.tell(told, frames.iter().copied());
+        for subscriber in followers.into_iter().flatten() {
+            subscriber.tell(told, frames.iter().copied());
         }
     }
 
@@ -335,19 +339,19 @@ impl HubIndex {
         self.ring.push_back(told);
     }
 
-    fn follow(&mut self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
+    fn follow(&mut self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         for thread in threads {
             let followers = self.threads.entry(*thread).or_default();
-            if !followers.iter().any(|other| Arc::ptr_eq(other, outlet)) {
-                followers.push(Arc::clone(outlet));
+            if !followers.iter().any(|other| Arc::ptr_eq(other, subscriber)) {
+                followers.push(Arc::clone(subscriber));
             }
         }
     }
 
-    fn unfollow(&mut self, outlet: &Arc<Subscriber>, threads: &[ThreadId]) {
+    fn unfollow(&mut self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         for thread in threads {
             if let Some(followers) = self.threads.get_mut(thread) {
-                followers.retain(|other| !Arc::ptr_eq(other, outlet));
+                followers.retain(|other| !Arc::ptr_eq(other, subscriber));
                 if followers.is_empty() {
                     self.threads.remove(thread);
                 }
@@ -356,7 +360,7 @@ impl HubIndex {
     }
 
     fn gauge(&self) {
-        metrics::gauge!("parley_feed_connections").set(self.seats.len() as f64);
+        metrics::gauge!("parley_feed_connections").set(self.registrations.len() as f64);
     }
 }
 
@@ -385,7 +389,7 @@ mod tests {
 
     use crate::outlet::Taken;
 
-    fn outlet(scope: Scope) -> Arc<Subscriber> {
+    fn subscriber(scope: Scope) -> Arc<Subscriber> {
         let subscription = Subscription {
             participant: Participant { identity: "local:ada".into(), extension: None },
             scope,
@@ -416,20 +420,22 @@ mod tests {
         let inboxes = Inboxes::start().await.unwrap();
         let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
         let hub = Hub::new(inboxes, caps, 10);
-        let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(outlet);
-        let seated = outlet(Scope::All);
-        hub.seat(&seated).unwrap();
+        let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(subscriber);
+        let registration = subscriber(Scope::All);
+        hub.register(&registration).unwrap();
         for listener in &listeners {
-            hub.seat(listener).unwrap();
+            hub.register(listener).unwrap();
             assert_eq!(hub.join(listener, &[ThreadId(1)]), 10);
         }
-        pass(&hub, MARK_ENTRIES - LOOK_ENTRIES);
-        pass(&hub, MARK_ENTRIES + 2 * LOOK_ENTRIES);
+        pass(&hub, WATERMARK_ENTRIES - WATERMARK_CHECK_ENTRIES);
+        pass(&hub, WATERMARK_ENTRIES + 2 * WATERMARK_CHECK_ENTRIES);
         for listener in &listeners {
             let Ok(Taken::Items(items)) = listener.take(8).await else { panic!("no mark") };
-            assert!(matches!(items[..], [FeedItem::Looked(number)] if number > MARK_ENTRIES));
+            assert!(
+                matches!(items[..], [FeedItem::Watermark(number)] if number > WATERMARK_ENTRIES)
+            );
         }
-        seated.close(CloseReason::ShuttingDown);
-        assert_eq!(seated.take(8).await.err(), Some(CloseReason::ShuttingDown));
+        registration.close(CloseReason::ShuttingDown);
+        assert_eq!(registration.take(8).await.err(), Some(CloseReason::ShuttingDown));
     }
 }

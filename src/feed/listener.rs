@@ -24,7 +24,7 @@ pub const FOLLOWED_MAX: usize = 1_000;
 /// A feed. It gives its seat back when it is dropped.
 pub struct Feed {
     sources: Arc<FeedDeps>,
-    outlet: Arc<Subscriber>,
+    subscriber: Arc<Subscriber>,
     /// The threads followed, sorted.
     threads: Vec<ThreadId>,
     /// The position up to which the feed has looked.
@@ -64,11 +64,11 @@ impl Feed {
             }
             since => since,
         };
-        let outlet = Subscriber::new(subscription, sources.hub.caps.buffer);
-        sources.hub.seat(&outlet)?;
+        let subscriber = Subscriber::new(subscription, sources.hub.caps.buffer);
+        sources.hub.register(&subscriber)?;
         let mut feed = Self {
             sources,
-            outlet,
+            subscriber,
             threads,
             looked: since.unwrap_or_default(),
             last: since.unwrap_or_default(),
@@ -81,7 +81,7 @@ impl Feed {
         feed.threads.dedup();
         feed.find(&feed.threads)?;
         if since.is_none() {
-            let joined = feed.sources.hub.join(&feed.outlet, &feed.threads);
+            let joined = feed.sources.hub.join(&feed.subscriber, &feed.threads);
             feed.looked = Position::after(joined);
             feed.last = feed.looked;
         }
@@ -101,8 +101,8 @@ impl Feed {
     }
 
     /// The listener's queue.
-    pub fn outlet(&self) -> &Arc<Subscriber> {
-        &self.outlet
+    pub fn subscriber(&self) -> &Arc<Subscriber> {
+        &self.subscriber
     }
 
     /// Whether the listener is still on its way to the present: it goes at its own pace then.
@@ -117,9 +117,9 @@ impl Feed {
 
     /// The first frame.
     pub fn hello(&self, heartbeat_seconds: u64) -> OutgoingFrame {
-        let Subscription { participant, scope, .. } = &self.outlet.subscription;
+        let Subscription { participant, scope, .. } = &self.subscriber.subscription;
         let encoder = &self.sources.encoder;
-        let scope = scope.word();
+        let scope = scope.as_str();
         let text =
             encoder.hello(self.looked, participant, scope, heartbeat_seconds, self.replaying);
         count(FrameType::Hello);
@@ -134,12 +134,12 @@ impl Feed {
         loop {
             let frames = match &mut self.replay {
                 Some(replay) => {
-                    if let Some(close) = self.outlet.closing() {
+                    if let Some(close) = self.subscriber.closing() {
                         return Err(close);
                     }
                     // A long way without anything to tell is gone without holding up others.
                     tokio::task::coop::consume_budget().await;
-                    let step = replay.step(&self.sources, &self.outlet, &self.threads).await;
+                    let step = replay.step(&self.sources, &self.subscriber, &self.threads).await;
                     match step.map_err(|refusal| lost(&refusal))? {
                         ReplayStep::Given(frames) => {
                             self.looked = replay.place.looked().max(self.looked);
@@ -152,7 +152,7 @@ impl Feed {
                         }
                     }
                 }
-                None => match self.outlet.take(BATCH_FRAMES).await? {
+                None => match self.subscriber.take(BATCH_FRAMES).await? {
                     Taken::Items(items) => self.live(items)?,
                     Taken::Behind => {
                         self.replay = Some(Box::new(Replay::new(self.looked, true)));
@@ -177,7 +177,7 @@ impl Feed {
         for item in items {
             match item {
                 FeedItem::Frame(which, told) => frames.extend(self.frame(which, &told)?),
-                FeedItem::Looked(number) => {
+                FeedItem::Watermark(number) => {
                     if Position::after(number) > self.looked {
                         frames.push(self.caught_up(number));
                     }
@@ -250,7 +250,7 @@ impl Feed {
     }
 
     fn obey(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
-        if self.outlet.subscription.scope != Scope::Threads {
+        if self.subscriber.subscription.scope != Scope::Threads {
             return Err(client::only_in_threads());
         }
         let is_followed = |thread: &ThreadId| self.threads.binary_search(thread).is_ok();
@@ -269,12 +269,12 @@ impl Feed {
             self.threads.extend(&new);
             self.threads.sort_unstable();
             if is_live {
-                hub.follow(&self.outlet, &new);
+                hub.follow(&self.subscriber, &new);
             }
         } else {
             self.threads.retain(|thread| !changed.contains(thread));
             if is_live {
-                hub.unfollow(&self.outlet, &changed);
+                hub.unfollow(&self.subscriber, &changed);
             }
         }
         // On the way to the present, what follows is told from the place reached on.
@@ -289,7 +289,7 @@ impl Feed {
 impl Feed {
     /// Gives the seat back; nothing more is told.
     pub fn leave(&mut self) {
-        self.sources.hub.leave(&self.outlet, &self.threads);
+        self.sources.hub.leave(&self.subscriber, &self.threads);
     }
 }
 
@@ -314,7 +314,7 @@ fn count(kind: FrameType) {
         std::sync::OnceLock::new();
     let counters = COUNTERS.get_or_init(|| {
         FrameType::ALL
-            .map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.word()))
+            .map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.as_str()))
     });
     counters[kind as usize].increment(1);
 }

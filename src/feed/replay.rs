@@ -101,7 +101,7 @@ impl Replay {
         Self { place: FeedPlace::at(since), was_live }
     }
 
-    /// The next frames of what concerns `outlet`, which follows `threads`. Loses nothing if it is
+    /// The next frames of what concerns `subscriber`, which follows `threads`. Loses nothing if it is
     /// dropped.
     ///
     /// # Errors
@@ -109,11 +109,11 @@ impl Replay {
     pub async fn step(
         &mut self,
         sources: &FeedDeps,
-        outlet: &Arc<Subscriber>,
+        subscriber: &Arc<Subscriber>,
         threads: &[ThreadId],
     ) -> Result<ReplayStep> {
         let place = self.place;
-        let step = self.go_on(sources, outlet, threads).await?;
+        let step = self.go_on(sources, subscriber, threads).await?;
         if matches!(step, ReplayStep::Given(_)) && sources.plants(Flaw::ReplayTwice) {
             self.place = place;
         }
@@ -123,11 +123,11 @@ impl Replay {
     async fn go_on(
         &mut self,
         sources: &FeedDeps,
-        outlet: &Arc<Subscriber>,
+        subscriber: &Arc<Subscriber>,
         threads: &[ThreadId],
     ) -> Result<ReplayStep> {
         let now = sources.clock.now();
-        match sources.hub.approach(outlet, threads, self.place, self.was_live) {
+        match sources.hub.catch_up(subscriber, threads, self.place, self.was_live) {
             CatchUp::Live(looked) => {
                 self.place.after = looked.max(self.place.after);
                 Ok(ReplayStep::Live(looked))
@@ -135,7 +135,7 @@ impl Replay {
             CatchUp::Near(acts) => {
                 let mut given = ReplayedFrames::default();
                 for told in acts {
-                    for which in frames_for(&outlet.subscription, told.act(), threads) {
+                    for which in frames_for(&subscriber.subscription, told.act(), threads) {
                         if self.place.lacks(which, told.number()) {
                             let text = sources.encoder.retold(&told, which, now)?;
                             given.add(OutgoingFrame::of(which, told.number(), text));
@@ -148,21 +148,23 @@ impl Replay {
                 }
                 Ok(ReplayStep::Given(given.frames))
             }
-            CatchUp::Far => self.read(sources, outlet, threads, now).await.map(ReplayStep::Given),
+            CatchUp::Far => {
+                self.read(sources, subscriber, threads, now).await.map(ReplayStep::Given)
+            }
         }
     }
 
     async fn read(
         &mut self,
         sources: &FeedDeps,
-        outlet: &Arc<Subscriber>,
+        subscriber: &Arc<Subscriber>,
         threads: &[ThreadId],
         now: Millis,
     ) -> Result<Vec<OutgoingFrame>> {
         let chunk = sources.chunks.at(self.place.after).await?;
         let mut given = ReplayedFrames::default();
-        for (number, act) in chunk.concerning(&outlet.subscription, threads, self.place.after) {
-            for which in frames_for(&outlet.subscription, act, threads) {
+        for (number, act) in chunk.concerning(&subscriber.subscription, threads, self.place.after) {
+            for which in frames_for(&subscriber.subscription, act, threads) {
                 if self.place.lacks(which, number) {
                     let text = sources.encoder.replayed(number, act, which, now)?;
                     given.add(OutgoingFrame::of(which, number, text));

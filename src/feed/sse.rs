@@ -19,7 +19,7 @@ const COMMENT: &[u8] = b":\n\n";
 struct EventStream {
     feed: Feed,
     encoder: Encoder,
-    manner: ConnectionOptions,
+    options: ConnectionOptions,
     hello: Option<OutgoingFrame>,
     /// When the last piece was given away.
     given: Instant,
@@ -31,12 +31,12 @@ struct EventStream {
 pub fn events(
     feed: Feed,
     encoder: Encoder,
-    manner: ConnectionOptions,
+    options: ConnectionOptions,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static {
     let now = Instant::now();
-    let hello = Some(feed.hello(manner.heartbeat.as_secs()));
-    let comment = now + manner.heartbeat;
-    let events = EventStream { feed, encoder, manner, hello, given: now, comment };
+    let hello = Some(feed.hello(options.heartbeat.as_secs()));
+    let comment = now + options.heartbeat;
+    let events = EventStream { feed, encoder, options, hello, given: now, comment };
     futures_util::stream::unfold(events, |mut events| async move {
         let piece = events.next().await?;
         events.given = Instant::now();
@@ -51,7 +51,7 @@ impl EventStream {
             return Some(self.write(&[hello]));
         }
         // Nobody asks for the next piece while the last one waits to be taken.
-        let is_behind = self.feed.outlet().is_behind() && !self.feed.is_replaying();
+        let is_behind = self.feed.subscriber().is_behind() && !self.feed.is_replaying();
         if is_behind && self.given.elapsed() >= SLOW_AFTER {
             return Self::over(CloseReason::SlowConsumer);
         }
@@ -62,7 +62,7 @@ impl EventStream {
                 Err(close) => Self::over(close),
             },
             () = sleep_until(self.comment) => {
-                self.comment = Instant::now() + self.manner.heartbeat;
+                self.comment = Instant::now() + self.options.heartbeat;
                 Some(Bytes::from_static(COMMENT))
             }
         }
@@ -79,7 +79,7 @@ impl EventStream {
         let bytes = frames.iter().map(|sent| sent.text.len() + 96).sum();
         let mut out = Vec::with_capacity(bytes);
         for OutgoingFrame { kind, cursor, text } in frames {
-            let (kind, cursor) = (kind.word(), self.encoder.cursor(*cursor));
+            let (kind, cursor) = (kind.as_str(), self.encoder.cursor(*cursor));
             write!(out, "event: {kind}\nid: {cursor}\ndata: {text}\n\n")
                 .expect("memory takes what is written");
         }

@@ -23,7 +23,7 @@ pub const TICKETS_PER_IDENTITY_MAX: usize = 256;
 type TicketHash = [u8; 32];
 
 struct Ticket {
-    caller: Arc<Principal>,
+    principal: Arc<Principal>,
     expires_at: Millis,
 }
 
@@ -42,17 +42,17 @@ impl Tickets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a ticket for `caller`; gives it and when it ends.
+    /// Makes a ticket for `principal`; gives it and when it ends.
     ///
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
-    pub fn issue(&self, caller: &Arc<Principal>, now: Millis) -> Result<(String, Millis)> {
+    pub fn issue(&self, principal: &Arc<Principal>, now: Millis) -> Result<(String, Millis)> {
         let mut held = self.held();
-        let count = held.per_identity.get(&caller.identity).copied().unwrap_or_default();
+        let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if held.by_hash.len() >= TICKETS_MAX || count >= TICKETS_PER_IDENTITY_MAX {
             held.drop_if(|ticket| ticket.expires_at <= now);
         }
-        let count = held.per_identity.get(&caller.identity).copied().unwrap_or_default();
+        let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if count >= TICKETS_PER_IDENTITY_MAX {
             let detail = "This identity holds as many unused tickets as it may. Use one, or wait \
                           until they have ended.";
@@ -67,9 +67,9 @@ impl Tickets {
             let _ = write!(secret, "{byte:02x}");
         }
         let expires_at = Millis(now.0 + TICKET_MS);
-        let ticket = Ticket { caller: Arc::clone(caller), expires_at };
+        let ticket = Ticket { principal: Arc::clone(principal), expires_at };
         held.by_hash.insert(hash(&secret), ticket);
-        held.per_identity.insert(Arc::clone(&caller.identity), count + 1);
+        held.per_identity.insert(Arc::clone(&principal.identity), count + 1);
         Ok((secret, expires_at))
     }
 
@@ -77,20 +77,21 @@ impl Tickets {
     pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let mut held = self.held();
         let ticket = held.by_hash.remove(&hash(secret))?;
-        held.forget(&ticket.caller.identity);
-        (now < ticket.expires_at).then_some(ticket.caller)
+        held.forget(&ticket.principal.identity);
+        (now < ticket.expires_at).then_some(ticket.principal)
     }
 
     /// Drops the tickets of a token that was revoked.
     pub fn revoke(&self, token: TokenId) {
-        self.held().drop_if(|ticket| ticket.caller.token == token);
+        self.held().drop_if(|ticket| ticket.principal.token == token);
     }
 }
 
 impl TicketTable {
     fn drop_if(&mut self, is_over: impl Fn(&Ticket) -> bool) {
         let over = self.by_hash.extract_if(|_, ticket| is_over(ticket));
-        let over: Vec<Identity> = over.map(|(_, ticket)| ticket.caller.identity.clone()).collect();
+        let over: Vec<Identity> =
+            over.map(|(_, ticket)| ticket.principal.identity.clone()).collect();
         for identity in over {
             self.forget(&identity);
         }
@@ -116,7 +117,7 @@ mod tests {
 
     use parley_protocol::who::{AuthorKind, Rights};
 
-    fn caller(identity: &str, token: u64) -> Arc<Principal> {
+    fn principal(identity: &str, token: u64) -> Arc<Principal> {
         Arc::new(Principal {
             token: TokenId(token),
             identity: identity.into(),
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn once() {
         let tickets = Tickets::default();
-        let ada = caller("local:ada", 1);
+        let ada = principal("local:ada", 1);
         let issue = || tickets.issue(&ada, Millis(1_000)).unwrap();
         let (used, expires_at) = issue();
         assert_eq!(expires_at, Millis(31_000));
@@ -153,14 +154,14 @@ mod tests {
         let tickets = Tickets::default();
         let identities = TICKETS_MAX / TICKETS_PER_IDENTITY_MAX;
         for place in 0..identities {
-            let one = caller(&format!("local:{place}"), 1);
+            let one = principal(&format!("local:{place}"), 1);
             for _ in 0..TICKETS_PER_IDENTITY_MAX {
                 tickets.issue(&one, Millis(0)).unwrap();
             }
             let refusal = tickets.issue(&one, Millis(0)).unwrap_err();
             assert_eq!(refusal.reason, Reason::RateLimited);
         }
-        let other = caller("local:other", 2);
+        let other = principal("local:other", 2);
         assert_eq!(tickets.issue(&other, Millis(1)).unwrap_err().reason, Reason::Overloaded);
         tickets.issue(&other, Millis(TICKET_MS)).unwrap();
         assert_eq!(tickets.held().by_hash.len(), 1);

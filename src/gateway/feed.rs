@@ -202,8 +202,8 @@ impl Gateway {
     pub(super) fn feed(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         let head = asked.head;
         let upgrade = Upgrade::of(head);
-        let caller = self.listener(asked, upgrade.as_ref())?;
-        if let Some(right) = caller.lacks(&[Right::Read]) {
+        let principal = self.listener(asked, upgrade.as_ref())?;
+        if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right));
         }
         if upgrade.is_none() {
@@ -212,7 +212,7 @@ impl Gateway {
         let mut key = None;
         if let Some(upgrade) = &upgrade {
             let tickets = upgrade.tickets().count();
-            if tickets > 1 || (tickets > 0 && self.caller(asked)?.is_some()) {
+            if tickets > 1 || (tickets > 0 && self.principal(asked)?.is_some()) {
                 let detail = "Send a token or one ticket, not both.";
                 return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
             }
@@ -220,8 +220,8 @@ impl Gateway {
         }
         let wish = FeedQuery::read(head.uri.query().unwrap_or_default())?;
         let since = self.since(&head.headers, &wish, upgrade.is_some())?;
-        let feed = self.open(&caller, wish, since)?;
-        let manner = ConnectionOptions {
+        let feed = self.open(&principal, wish, since)?;
+        let options = ConnectionOptions {
             heartbeat: Duration::from_secs(self.parts.config.feed.heartbeat_seconds),
             message_bytes_max: usize::try_from(self.parts.config.limits.request_bytes_max)
                 .unwrap_or(usize::MAX),
@@ -231,10 +231,10 @@ impl Gateway {
                 let reply = upgrade.answer(key);
                 let connection = Arc::clone(asked.connection);
                 let tasks = asked.connection.life.tasks.clone();
-                tasks.spawn(upgraded(upgrade.on, connection, feed, manner));
+                tasks.spawn(upgraded(upgrade.on, connection, feed, options));
                 Ok(reply)
             }
-            None => Ok(self.stream(head, feed, manner)),
+            None => Ok(self.stream(head, feed, options)),
         }
     }
 
@@ -248,21 +248,21 @@ impl Gateway {
         let now = self.parts.clock.now();
         let tickets = upgrade.into_iter().flat_map(Upgrade::tickets);
         let redeemed: Vec<_> = tickets.map(|ticket| self.tickets.redeem(ticket, now)).collect();
-        if let Some(caller) = self.caller(asked)? {
-            return Ok(caller);
+        if let Some(principal) = self.principal(asked)? {
+            return Ok(principal);
         }
         let named = !redeemed.is_empty();
         let redeemed = redeemed.into_iter().flatten().next();
-        match redeemed.filter(|caller| self.is_good(caller)) {
-            Some(caller) => Ok(caller),
+        match redeemed.filter(|principal| self.is_good(principal)) {
+            Some(principal) => Ok(principal),
             None if named => Err(self.wrong_token(asked)),
             None => Err(caller::token_missing()),
         }
     }
 
     /// Whether the caller's token is still in force.
-    fn is_good(&self, caller: &Principal) -> bool {
-        let record = self.parts.tokens.get(caller.token);
+    fn is_good(&self, principal: &Principal) -> bool {
+        let record = self.parts.tokens.get(principal.token);
         record.is_some_and(|record| record.is_good(self.parts.clock.now()))
     }
 
@@ -284,29 +284,35 @@ impl Gateway {
         since.map(position).transpose()
     }
 
-    fn open(&self, caller: &Principal, wish: FeedQuery, since: Option<Position>) -> Result<Feed> {
-        let expires_at = self.parts.tokens.get(caller.token).and_then(|record| record.expires_at);
+    fn open(
+        &self,
+        principal: &Principal,
+        wish: FeedQuery,
+        since: Option<Position>,
+    ) -> Result<Feed> {
+        let expires_at =
+            self.parts.tokens.get(principal.token).and_then(|record| record.expires_at);
         let subscription = Subscription {
-            participant: caller.participant(wish.extension.as_ref()),
+            participant: principal.participant(wish.extension.as_ref()),
             scope: wish.scope,
             anyone: wish.anyone,
-            token: caller.token,
+            token: principal.token,
             expires_at,
         };
         let sources = Arc::clone(&self.parts.sources);
         let feed = Feed::open(sources, subscription, wish.threads, since)?;
         // A token that was revoked before the feed had its seat cuts nothing.
-        if !self.is_good(caller) {
+        if !self.is_good(principal) {
             return Err(caller::token_unknown());
         }
         Ok(feed)
     }
 
-    fn stream(&self, head: &Head, feed: Feed, manner: ConnectionOptions) -> HttpResponse {
+    fn stream(&self, head: &Head, feed: Feed, options: ConnectionOptions) -> HttpResponse {
         let body = if head.method == Method::HEAD {
             Body::empty()
         } else {
-            Body::from_stream(sse::events(feed, self.parts.sources.encoder.clone(), manner))
+            Body::from_stream(sse::events(feed, self.parts.sources.encoder.clone(), options))
         };
         let mut reply = HttpResponse::new(body);
         let headers = reply.headers_mut();
@@ -320,7 +326,7 @@ impl Gateway {
 
     /// `POST /v1/feed/tickets`.
     pub(super) async fn ticket(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
-        let caller = self.caller_with(asked, &[Right::Read])?;
+        let principal = self.caller_with(asked, &[Right::Read])?;
         let body = self.body(asked).await?;
         accept::check_content_type(&asked.head.headers, &["application/json"])?;
         accept::negotiate(&asked.head.headers, &["application/json"])?;
@@ -329,7 +335,7 @@ impl Gateway {
             return Err(Refusal::parameter(name, "A ticket takes no parameters."));
         }
         check_empty(&body)?;
-        let (ticket, expires_at) = self.tickets.issue(&caller, self.parts.clock.now())?;
+        let (ticket, expires_at) = self.tickets.issue(&principal, self.parts.clock.now())?;
         let text = format!("{{\"ticket\":\"{ticket}\",\"expires_at\":\"{expires_at}\"}}");
         let mut reply = answer::bytes(StatusCode::CREATED, JSON, text.into());
         reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -375,7 +381,7 @@ async fn upgraded(
     on: OnUpgrade,
     connection: Arc<Connection>,
     feed: Feed,
-    manner: ConnectionOptions,
+    options: ConnectionOptions,
 ) {
     let upgraded: Upgraded = match on.await {
         Ok(upgraded) => upgraded,
@@ -392,7 +398,7 @@ async fn upgraded(
             let end = life.end.clone();
             // A task of its own, which holds no more than it needs: the place among the
             // connections is kept.
-            life.tasks.spawn(carry(socket, parts.read_buf, feed, manner, end, connection));
+            life.tasks.spawn(carry(socket, parts.read_buf, feed, options, end, connection));
         }
         Err(_) => tracing::error!("an upgraded connection is none of ours"),
     }

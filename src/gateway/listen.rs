@@ -33,11 +33,11 @@ const HEADER_BYTES_MAX: usize = 64 << 10;
 /// Headers of a request at most.
 const HEADERS_MAX: usize = 100;
 /// Connections above the cap that are told so at a time; others are just closed.
-const TURNED_AWAY_MAX: usize = 256;
+const REJECTIONS_MAX: usize = 256;
 /// How long is waited for the place of a connection that was given up.
 const PLACE_TIME: Duration = Duration::from_secs(1);
 /// How long one of them is given to take the answer.
-const TURNED_AWAY_TIME: Duration = Duration::from_secs(2);
+const REJECTION_TIME: Duration = Duration::from_secs(2);
 /// How long no connection is accepted after accepting one failed (no file handles left).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -114,7 +114,7 @@ where
     F: Future<Output = HttpResponse> + Send + 'static,
 {
     let places = Arc::new(Semaphore::new(bounds.connections_max));
-    let turned_away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let rejected = Arc::new(Semaphore::new(REJECTIONS_MAX));
     let mut newcomers = PendingConnections::new(bounds.connections_max);
     let unread = BareErrors::default();
     loop {
@@ -137,7 +137,7 @@ where
         let _ = socket.set_nodelay(true);
         let place = match Arc::clone(&places).try_acquire_owned() {
             Ok(permit) => Some(permit),
-            Err(_) if newcomers.give_up_oldest() => {
+            Err(_) if newcomers.evict_oldest() => {
                 let freed = tokio::time::timeout(PLACE_TIME, Arc::clone(&places).acquire_owned());
                 freed.await.ok().and_then(Result::ok)
             }
@@ -149,10 +149,16 @@ where
             let permit = Arc::new(permit);
             let connection = Arc::new(Connection { peer, permit, life: life.clone() });
             let socket = DeadlineStream::new(socket, Arc::clone(&watch), unread.clone());
-            life.tasks.spawn(converse(socket, bounds.header, watch, connection, serve.clone()));
-        } else if let Ok(permit) = Arc::clone(&turned_away).try_acquire_owned() {
+            life.tasks.spawn(serve_connection(
+                socket,
+                bounds.header,
+                watch,
+                connection,
+                serve.clone(),
+            ));
+        } else if let Ok(permit) = Arc::clone(&rejected).try_acquire_owned() {
             let answer = unread.answer(&crate::router::overloaded());
-            life.tasks.spawn(turn_away(socket, peer, permit, answer, life.end.clone()));
+            life.tasks.spawn(reject(socket, peer, permit, answer, life.end.clone()));
         }
     }
 }
@@ -162,7 +168,7 @@ fn is_of_one_connection(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn converse<S, F>(
+async fn serve_connection<S, F>(
     socket: DeadlineStream<TcpStream>,
     header: Duration,
     watch: Arc<ConnectionDeadline>,
@@ -243,7 +249,7 @@ impl Drop for ResponseGuard {
 }
 
 /// Answers a connection above the cap: whatever it asks, 503 `overloaded`, and goodbye.
-async fn turn_away(
+async fn reject(
     mut socket: TcpStream,
     peer: SocketAddr,
     permit: OwnedSemaphorePermit,
@@ -266,7 +272,7 @@ async fn turn_away(
         }
     };
     tokio::select! {
-        _ = tokio::time::timeout(TURNED_AWAY_TIME, said) => {}
+        _ = tokio::time::timeout(REJECTION_TIME, said) => {}
         () = end.cancelled() => {}
     }
     drop(permit);

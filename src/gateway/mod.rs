@@ -86,7 +86,7 @@ pub struct Gateway {
     requests: RequestMetrics,
     ids: RequestIds,
     /// Who asks for what needs no token, without one.
-    nobody: Arc<Principal>,
+    anonymous: Arc<Principal>,
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; 3],
     /// The OpenAPI document and its tag.
@@ -117,7 +117,7 @@ enum NextStep {
 
 /// A write that is well-formed, and nothing of the request that it came in.
 struct PendingWrite {
-    caller: Arc<Principal>,
+    principal: Arc<Principal>,
     call: Call,
     key: Option<Box<str>>,
 }
@@ -137,7 +137,7 @@ impl Gateway {
             tickets: Tickets::default(),
             requests: RequestMetrics::default(),
             ids: RequestIds::default(),
-            nobody: Arc::new(http::nobody()),
+            anonymous: Arc::new(http::anonymous()),
             manifest_tags: Default::default(),
             openapi: OnceLock::new(),
             documents: mcp::Documents::new(profiles(&parts.config), &parts.config.limits),
@@ -197,8 +197,8 @@ impl Gateway {
     }
 
     async fn write(&self, write: PendingWrite) -> Result<HttpResponse> {
-        let PendingWrite { caller, call, key } = write;
-        self.parts.forum.perform(&caller, call, key.as_deref()).await.map(answer::of_forum)
+        let PendingWrite { principal, call, key } = write;
+        self.parts.forum.perform(&principal, call, key.as_deref()).await.map(answer::of_forum)
     }
 
     /// The refusal as an answer, once its sender can take it.
@@ -239,7 +239,7 @@ impl Gateway {
     }
 
     /// Who calls, if a token was sent.
-    fn caller(&self, asked: &RequestContext<'_>) -> Result<Option<Arc<Principal>>> {
+    fn principal(&self, asked: &RequestContext<'_>) -> Result<Option<Arc<Principal>>> {
         let headers = &asked.head.headers;
         let known = match caller::bearer(headers) {
             Bearer::None => return Ok(None),
@@ -247,9 +247,9 @@ impl Gateway {
             Bearer::Malformed => None,
         };
         match known {
-            Some(caller) => {
-                Span::current().record("identity", &*caller.identity);
-                Ok(Some(caller))
+            Some(principal) => {
+                Span::current().record("identity", &*principal.identity);
+                Ok(Some(principal))
             }
             None => Err(self.wrong_token(asked)),
         }
@@ -264,10 +264,10 @@ impl Gateway {
 
     /// Who calls, holding all of `rights`.
     fn caller_with(&self, asked: &RequestContext<'_>, rights: &[Right]) -> Result<Arc<Principal>> {
-        let caller = self.caller(asked)?.ok_or_else(caller::token_missing)?;
-        match caller.lacks(rights) {
+        let principal = self.principal(asked)?.ok_or_else(caller::token_missing)?;
+        match principal.lacks(rights) {
             Some(right) => Err(Refusal::lacks(right)),
-            None => Ok(caller),
+            None => Ok(principal),
         }
     }
 
@@ -311,12 +311,12 @@ fn tell(
     reason: Option<Reason>,
     slow: Option<Duration>,
 ) {
-    let outcome = reason.map_or("ok", Reason::word);
-    span.record("operation", label.word());
+    let outcome = reason.map_or("ok", Reason::as_str);
+    span.record("operation", label.as_str());
     span.record("outcome", outcome);
     let _entered = span.enter();
     let id = reply.headers().get(answer::REQUEST_ID).and_then(|id| id.to_str().ok());
-    let (operation, request_id) = (label.word(), id.unwrap_or_default());
+    let (operation, request_id) = (label.as_str(), id.unwrap_or_default());
     let status = reply.status();
     if status.as_u16() == 500 {
         tracing::error!(operation, outcome, request_id, "a request failed");

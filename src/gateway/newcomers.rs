@@ -36,10 +36,10 @@ impl PendingConnections {
     }
 
     /// Ends the connection that has let us wait longest; `false` if none has.
-    pub fn give_up_oldest(&mut self) -> bool {
+    pub fn evict_oldest(&mut self) -> bool {
         while let Some(watch) = self.waiting.pop_front() {
             if is_new(&watch) {
-                watch.give_up();
+                watch.evict();
                 return true;
             }
         }

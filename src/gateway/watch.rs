@@ -47,7 +47,7 @@ pub struct ConnectionDeadline {
     /// Milliseconds since `start` at which a write found no room, plus one; 0 if none waits.
     stalled: AtomicU64,
     /// Whether the place goes to another one, if still no header came.
-    given_up: AtomicBool,
+    evicted: AtomicBool,
     /// The connection's task, while no header came.
     task: AtomicWaker,
 }
@@ -61,7 +61,7 @@ impl ConnectionDeadline {
             idle,
             phase: AtomicU64::new(FIRST),
             stalled: AtomicU64::new(0),
-            given_up: AtomicBool::new(false),
+            evicted: AtomicBool::new(false),
             task: AtomicWaker::new(),
         })
     }
@@ -72,8 +72,8 @@ impl ConnectionDeadline {
     }
 
     /// Ends the connection if its first header has not come by the time that it is looked at.
-    pub fn give_up(&self) {
-        self.given_up.store(true, Ordering::Release);
+    pub fn evict(&self) {
+        self.evicted.store(true, Ordering::Release);
         self.task.wake();
     }
 
@@ -135,7 +135,7 @@ impl ConnectionDeadline {
         let mut alarm = alarm;
         if self.is_new() {
             self.task.register(context.waker());
-            if self.given_up.load(Ordering::Acquire) {
+            if self.evicted.load(Ordering::Acquire) {
                 return Poll::Ready(());
             }
         }

@@ -47,7 +47,7 @@ impl InboxListener {
 
     fn anyone(&self) -> bool {
         match self {
-            Self::Feed(outlet) => outlet.subscription.anyone,
+            Self::Feed(subscriber) => subscriber.subscription.anyone,
             Self::Held { anyone, .. } => *anyone,
         }
     }
@@ -57,7 +57,7 @@ impl InboxListener {
             return;
         };
         match self {
-            Self::Feed(outlet) => outlet.tell(told, [frame]),
+            Self::Feed(subscriber) => subscriber.tell(told, [frame]),
             Self::Held { notify, .. } if frame == Frame::Awaiting => notify.notify_one(),
             Self::Held { .. } => {}
         }
@@ -65,7 +65,7 @@ impl InboxListener {
 
     fn cut(&self, why: CloseReason) {
         match self {
-            Self::Feed(outlet) => outlet.close(why),
+            Self::Feed(subscriber) => subscriber.close(why),
             Self::Held { notify, .. } => notify.notify_one(),
         }
     }
@@ -123,7 +123,7 @@ impl Actor for InboxActor {
                     listener.tell(&self.participant, &told);
                 }
             }
-            InboxMessage::Mark(outlet, looked) => outlet.mark(looked),
+            InboxMessage::Mark(subscriber, looked) => subscriber.mark(looked),
         }
         Ok(())
     }
@@ -194,15 +194,15 @@ impl Inboxes {
     }
 
     /// A feed joins the inbox of its participant, waking it if need be.
-    pub fn join(&self, outlet: &Arc<Subscriber>) {
-        let participant = &outlet.subscription.participant;
-        self.listen(participant, InboxListener::Feed(Arc::clone(outlet)));
+    pub fn join(&self, subscriber: &Arc<Subscriber>) {
+        let participant = &subscriber.subscription.participant;
+        self.listen(participant, InboxListener::Feed(Arc::clone(subscriber)));
     }
 
     /// A feed leaves; the last one lets the inbox sleep.
-    pub fn leave(&self, outlet: &Arc<Subscriber>) {
-        let participant = &outlet.subscription.participant;
-        self.forget(participant, &InboxListener::Feed(Arc::clone(outlet)));
+    pub fn leave(&self, subscriber: &Arc<Subscriber>) {
+        let participant = &subscriber.subscription.participant;
+        self.forget(participant, &InboxListener::Feed(Arc::clone(subscriber)));
     }
 
     /// Someone listens to the inbox of `participant`.
@@ -303,11 +303,11 @@ impl Inboxes {
     }
 
     /// Tells this feed how far the hub has looked, behind all that it was told before.
-    pub fn mark(&self, outlet: &Arc<Subscriber>, looked: u64) {
+    pub fn mark(&self, subscriber: &Arc<Subscriber>, looked: u64) {
         let registry = self.registry();
-        if let Some(awake) = registry.awake.get(&outlet.subscription.participant) {
+        if let Some(awake) = registry.awake.get(&subscriber.subscription.participant) {
             // It is no loss: a feed that is told much needs no mark.
-            let _ = awake.send(InboxMessage::Mark(Arc::clone(outlet), looked));
+            let _ = awake.send(InboxMessage::Mark(Arc::clone(subscriber), looked));
         }
     }
 

@@ -19,7 +19,7 @@ thread_local! {
 ///
 /// # Errors
 /// Those of `work`, and [`StoreError::Damaged`] for a panic.
-pub fn calmly<T>(
+pub fn panic_guard<T>(
     file: &str,
     work: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -56,7 +56,7 @@ pub fn open_database(
     builder: &Builder,
     backend: impl StorageBackend,
 ) -> Result<Database, StoreError> {
-    calmly(file, || {
+    panic_guard(file, || {
         builder.create_with_backend(backend).map_err(|error| match error {
             DatabaseError::Storage(StorageError::Corrupted(detail)) => {
                 StoreError::damaged(file, detail)
@@ -74,13 +74,13 @@ mod tests {
     /// one within another piece of work.
     #[test]
     fn panics_are_errors() {
-        let told = calmly("a", || {
-            let inner = calmly::<()>("b", || panic!("not {}\nat all", 7)).unwrap_err();
+        let told = panic_guard("a", || {
+            let inner = panic_guard::<()>("b", || panic!("not {}\nat all", 7)).unwrap_err();
             assert!(IS_CALM.get());
             Err::<(), _>(inner)
         });
         assert!(told.unwrap_err().to_string().starts_with("b is damaged: "));
-        let plain = calmly::<()>("c", || panic!("plain")).unwrap_err().to_string();
+        let plain = panic_guard::<()>("c", || panic!("plain")).unwrap_err().to_string();
         assert!(plain.contains("(plain)") && !IS_CALM.get(), "{plain}");
     }
 }

@@ -30,7 +30,7 @@ const UNSYNCED_MAX: u64 = 65_536;
 /// How long what is folded may wait to become durable.
 const UNSYNCED_FOR: Duration = Duration::from_secs(1);
 /// How long a small slice waits for more.
-const GATHER_FOR: Duration = Duration::from_secs(3);
+const LINGER_FOR: Duration = Duration::from_secs(3);
 /// Between attempts while the disk refuses.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// Attempts that closing makes while the disk refuses: what is not folded is in the log.
@@ -55,7 +55,7 @@ pub struct ArchiverDeps {
 
 /// Folds the tail into the archive.
 pub struct Archiver {
-    around: ArchiverDeps,
+    deps: ArchiverDeps,
     /// `None` while it cannot be opened.
     archive: Option<Archive>,
     /// What is read meanwhile, and never folded into.
@@ -68,10 +68,10 @@ pub struct Archiver {
 
 impl Archiver {
     /// A folder that goes on from what `archive` holds.
-    pub fn new(around: ArchiverDeps, archive: Archive) -> Self {
-        let since_sync = around.clock.stopwatch();
+    pub fn new(deps: ArchiverDeps, archive: Archive) -> Self {
+        let since_sync = deps.clock.stopwatch();
         Self {
-            around,
+            deps,
             archive: Some(archive),
             rescued: None,
             snapshots: Vec::new(),
@@ -108,7 +108,7 @@ impl Archiver {
 
     /// Folds whatever comes until [`Views::close`], then the rest. On a thread of its own.
     pub fn run(mut self) {
-        let views = Arc::clone(&self.around.views);
+        let views = Arc::clone(&self.deps.views);
         let mut failures = 0;
         loop {
             let closing = self.wait();
@@ -148,7 +148,7 @@ impl Archiver {
 
     /// Waits for something to do; returns whether the views are closing.
     fn wait(&self) -> bool {
-        let views = &self.around.views;
+        let views = &self.deps.views;
         let backlog = views.backlog();
         match (backlog.waiting, backlog.unsynced) {
             (0, 0) => views.wait(None),
@@ -156,7 +156,7 @@ impl Archiver {
                 let passed = Duration::from_secs_f64(self.since_sync.seconds());
                 views.wait(Some(UNSYNCED_FOR.saturating_sub(passed)))
             }
-            _ => views.gather(SLICE_MAX, self.around.slice_bytes_max, GATHER_FOR),
+            _ => views.gather(SLICE_MAX, self.deps.slice_bytes_max, LINGER_FOR),
         }
     }
 
@@ -164,8 +164,8 @@ impl Archiver {
         if self.archive.is_none() {
             self.reopen()?;
         }
-        let views = Arc::clone(&self.around.views);
-        let slice = views.slice(self.slice, self.around.slice_bytes_max);
+        let views = Arc::clone(&self.deps.views);
+        let slice = views.slice(self.slice, self.deps.slice_bytes_max);
         let backlog = views.backlog();
         let last = all && slice.len() == backlog.waiting;
         let is_durable = last || self.is_sync_due(slice.len() + backlog.unsynced);
@@ -176,9 +176,9 @@ impl Archiver {
         if slice.is_empty() && snapshots.is_empty() && !has_to_sync {
             return Ok(false);
         }
-        (self.around.room)()?;
-        let now = self.around.clock.now();
-        let work = self.around.clock.stopwatch();
+        (self.deps.room)()?;
+        let now = self.deps.clock.now();
+        let work = self.deps.clock.stopwatch();
         let archive = self.archive.as_ref().expect("opened above");
         let folded = archive.fold(&slice, &snapshots, now, sync);
         let folded = folded.and_then(|progress| Ok((progress, archive.read()?)));
@@ -195,8 +195,8 @@ impl Archiver {
         self.adapt(work.seconds(), is_full, sync);
         views.show(read);
         if is_durable {
-            views.synced(progress.derived_upto);
-            self.since_sync = self.around.clock.stopwatch();
+            views.synced(progress.archived_upto);
+            self.since_sync = self.deps.clock.stopwatch();
         }
         Ok(true)
     }
@@ -204,16 +204,16 @@ impl Archiver {
     /// Whether what is folded has waited long enough to become durable, once it is `unsynced`
     /// entries.
     fn is_sync_due(&self, unsynced: usize) -> bool {
-        let (entries_max, bytes_max) = self.around.views.unsynced_max();
+        let (entries_max, bytes_max) = self.deps.views.unsynced_max();
         unsynced as u64 >= entries_max.min(UNSYNCED_MAX)
-            || self.around.views.tail_bytes() >= bytes_max
+            || self.deps.views.tail_bytes() >= bytes_max
             || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64()
     }
 
     /// The snapshots offered that may be stored once the archive is true up to `upto`. Those that
     /// are ahead of it wait; those ahead of `last` show what was never committed.
     fn take_snapshots(&mut self, upto: u64, last: u64) -> Vec<Thread> {
-        self.snapshots.extend(self.around.views.take_snapshots());
+        self.snapshots.extend(self.deps.views.take_snapshots());
         let entry = |thread: &Thread| thread.head().position.entry();
         let ready = self.snapshots.extract_if(.., |thread| entry(thread) <= upto).collect();
         self.snapshots.retain(|thread| entry(thread) <= last);
@@ -243,16 +243,16 @@ impl Archiver {
             // Closed before it is opened again: no two may write one file.
             self.archive = None;
         }
-        let archive = (self.around.reopen)()?;
-        self.around.views.show(archive.read()?);
+        let archive = (self.deps.reopen)()?;
+        self.deps.views.show(archive.read()?);
         self.archive = Some(archive);
         self.rescued = None;
         Ok(())
     }
 
     fn rescue(&mut self) -> Result<Archive, StoreError> {
-        let rescued = (self.around.rescue)()?;
-        self.around.views.show(rescued.read()?);
+        let rescued = (self.deps.rescue)()?;
+        self.deps.views.show(rescued.read()?);
         Ok(rescued)
     }
 }

@@ -8,7 +8,7 @@
 use redb::{Builder, Database, ReadableDatabase, WriteTransaction};
 
 use super::archive;
-use super::calm::{calmly, open_database};
+use super::calm::{open_database, panic_guard};
 use super::disk::{BoxedFile, Disk};
 use super::error::StoreError;
 use super::log::backend::Overlay;
@@ -153,7 +153,7 @@ pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, 
         if steps.is_empty() {
             continue;
         }
-        let format = calmly(name, || format_of(disk, name, kind))?;
+        let format = panic_guard(name, || format_of(disk, name, kind))?;
         if format < *from {
             let detail = format!("its format {format} is older than any that can be migrated");
             return Err(StoreError::damaged(name, detail));
@@ -172,7 +172,7 @@ pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, 
         }
     }
     for old in &old {
-        calmly(&old.name, || run(disk, old, migrations.of(old.kind)))?;
+        panic_guard(&old.name, || run(disk, old, migrations.of(old.kind)))?;
         tracing::info!(file = old.name, from = old.format, "a file was migrated");
     }
     Ok(old.into_iter().map(|old| old.name).collect())

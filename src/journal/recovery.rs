@@ -12,7 +12,7 @@ use parley_protocol::thread::Thread;
 use tokio::sync::mpsc;
 
 use super::archive::{Archive, ArchiveMeta, HighestNumbers};
-use super::calm::calmly;
+use super::calm::panic_guard;
 use super::cursor::Cursors;
 use super::disk::{self, Disk};
 use super::error::StoreError;
@@ -69,7 +69,7 @@ impl Journal {
         clock: Arc<dyn Clock>,
         interference: Option<Arc<dyn Interference>>,
     ) -> Result<OpenedJournal, StoreError> {
-        calmly(ARCHIVE_NAME, || {
+        panic_guard(ARCHIVE_NAME, || {
             migration::migrate(&*disk, &migration::SHIPPED)?;
             Self::open_current(options, disk, clock, interference)
         })
@@ -87,11 +87,11 @@ impl Journal {
         disk::make(&*disk, ARCHIVE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
         let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
-        let (derived_upto, maxima) = (read.upto(), read.progress().maxima);
+        let (archived_upto, maxima) = (read.upto(), read.progress().maxima);
         let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };
         let views = Arc::new(Views::new(read, max));
         let segment_bytes = options.segment_bytes;
-        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, derived_upto)?;
+        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, archived_upto)?;
         let (committed, maxima) = replay(&views, entries, maxima)?;
         views.push(&committed);
         let last = log.last();
@@ -116,7 +116,7 @@ impl Journal {
         let room = FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
         let mut folder_room = room.clone();
         let rescued = Arc::clone(&disk);
-        let around = ArchiverDeps {
+        let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
@@ -124,7 +124,7 @@ impl Journal {
             room: Box::new(move || folder_room.look()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
-        let folder = Archiver::new(around, archive);
+        let folder = Archiver::new(deps, archive);
         let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
         writer.interference = interference;
         Ok(OpenedJournal { journal, writer, publisher, folder, meta })

@@ -1,9 +1,9 @@
 //! What is committed and not yet folded, in order for reading.
 //!
 //! Persistent maps: a clone is a handful of counters and stays as it is while the tail goes on.
-//! The tail holds every entry after the archive's `derived_upto`: whoever joins the two lets the
+//! The tail holds every entry after the archive's `archived_upto`: whoever joins the two lets the
 //! tail's heads, claims and questions stand for the archive's, and takes acts and artifacts after
-//! `derived_upto` from the tail alone. It only grows; once a slice is folded, a new one takes its
+//! `archived_upto` from the tail alone. It only grows; once a slice is folded, a new one takes its
 //! place.
 
 use std::sync::Arc;

@@ -57,7 +57,7 @@ pub enum FeedItem {
     /// A frame of an act.
     Frame(Frame, Arc<Publication>),
     /// The hub has looked up to the entry with this number; nothing before it is still to come.
-    Looked(u64),
+    Watermark(u64),
     /// The threads followed have changed, after the entry with this number.
     Following(u64),
     /// The replay ends, after the entry with this number.
@@ -88,7 +88,7 @@ pub struct Subscriber {
     filled: Notify,
     bound: usize,
     told: AtomicU64,
-    seat: OnceLock<u64>,
+    register: OnceLock<u64>,
 }
 
 impl Subscriber {
@@ -97,18 +97,18 @@ impl Subscriber {
         let (queue, filled) = (Mutex::default(), Notify::new());
         // Until it joins there is nothing that it could lack.
         let told = AtomicU64::new(u64::MAX);
-        let seat = OnceLock::new();
-        Arc::new(Self { subscription, queue, filled, bound, told, seat })
+        let register = OnceLock::new();
+        Arc::new(Self { subscription, queue, filled, bound, told, register })
     }
 
     /// The number of its seat in the hub, which gave it `number` if it had none.
-    pub(super) fn seat(&self, number: u64) -> u64 {
-        *self.seat.get_or_init(|| number)
+    pub(super) fn register(&self, number: u64) -> u64 {
+        *self.register.get_or_init(|| number)
     }
 
     /// The number of its seat, if it was ever seated.
-    pub(super) fn seated(&self) -> Option<u64> {
-        self.seat.get().copied()
+    pub(super) fn registration(&self) -> Option<u64> {
+        self.register.get().copied()
     }
 
     fn queue(&self) -> MutexGuard<'_, SubscriberQueue> {
@@ -123,7 +123,7 @@ impl Subscriber {
 
     /// Queues that the hub has looked up to the entry `number`.
     pub fn mark(&self, number: u64) {
-        self.push(number, [FeedItem::Looked(number)]);
+        self.push(number, [FeedItem::Watermark(number)]);
     }
 
     /// Queues an answer to a change of the threads followed.
@@ -238,7 +238,7 @@ impl Subscriber {
 mod tests {
     use super::*;
 
-    fn outlet(bound: usize) -> Arc<Subscriber> {
+    fn subscriber(bound: usize) -> Arc<Subscriber> {
         let subscription = Subscription {
             participant: Participant { identity: "local:ada".into(), extension: None },
             scope: Scope::Inbox,
@@ -249,8 +249,8 @@ mod tests {
         Subscriber::new(subscription, bound)
     }
 
-    async fn taken(outlet: &Subscriber, max: usize) -> Vec<u64> {
-        match outlet.take(max).await {
+    async fn taken(subscriber: &Subscriber, max: usize) -> Vec<u64> {
+        match subscriber.take(max).await {
             Ok(Taken::Items(items)) => items.iter().map(number).collect(),
             Ok(Taken::Behind) => vec![u64::MAX],
             Err(_) => vec![],
@@ -260,9 +260,9 @@ mod tests {
     fn number(item: &FeedItem) -> u64 {
         match item {
             FeedItem::Frame(_, told) => told.number(),
-            FeedItem::Looked(number) | FeedItem::Following(number) | FeedItem::CaughtUp(number) => {
-                *number
-            }
+            FeedItem::Watermark(number)
+            | FeedItem::Following(number)
+            | FeedItem::CaughtUp(number) => *number,
         }
     }
 
@@ -270,32 +270,32 @@ mod tests {
     /// never grows. Method: three items into a queue of two.
     #[tokio::test]
     async fn full() {
-        let outlet = outlet(2);
+        let subscriber = subscriber(2);
         for number in 1..=3 {
-            outlet.mark(number);
+            subscriber.mark(number);
         }
-        assert!(outlet.is_behind());
-        assert_eq!(taken(&outlet, 1).await, [1]);
-        outlet.mark(4);
-        assert_eq!(taken(&outlet, 8).await, [2]);
-        assert_eq!(taken(&outlet, 8).await, [u64::MAX]);
-        outlet.catch_up([], 4);
-        outlet.mark(5);
-        assert_eq!(taken(&outlet, 8).await, [5]);
+        assert!(subscriber.is_behind());
+        assert_eq!(taken(&subscriber, 1).await, [1]);
+        subscriber.mark(4);
+        assert_eq!(taken(&subscriber, 8).await, [2]);
+        assert_eq!(taken(&subscriber, 8).await, [u64::MAX]);
+        subscriber.catch_up([], 4);
+        subscriber.mark(5);
+        assert_eq!(taken(&subscriber, 8).await, [5]);
     }
 
     /// Goal: what was queued before the server stops is still given; a revoked token gets nothing
     /// more; the first reason stands. Method: close after one item, for either reason.
     #[tokio::test]
     async fn closing() {
-        let (stopped, revoked) = (outlet(2), outlet(2));
-        for (outlet, why) in
+        let (stopped, revoked) = (subscriber(2), subscriber(2));
+        for (subscriber, why) in
             [(&stopped, CloseReason::ShuttingDown), (&revoked, CloseReason::Revoked)]
         {
-            outlet.mark(1);
-            outlet.close(why);
-            outlet.close(CloseReason::Failed);
-            outlet.mark(2);
+            subscriber.mark(1);
+            subscriber.close(why);
+            subscriber.close(CloseReason::Failed);
+            subscriber.mark(2);
         }
         assert_eq!(revoked.take(8).await.err(), Some(CloseReason::Revoked));
         assert_eq!(stopped.closed().await, CloseReason::ShuttingDown);

@@ -40,7 +40,7 @@ pub enum ParentRule {
 
 impl ParentRule {
     /// The word in the manifest.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Optional => "optional",
             Self::Reply => "reply",
@@ -64,7 +64,7 @@ impl Kind {
     ];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",
             Self::Answer => "answer",
@@ -80,7 +80,7 @@ impl Kind {
 
     /// The act of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// What the act says about its parent.

@@ -42,7 +42,7 @@ impl EvidenceKind {
     ];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Url => "url",
             Self::Hash => "hash",
@@ -57,7 +57,7 @@ impl EvidenceKind {
 
     /// The kind of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
     /// Whether a piece of this kind may stand alone as proof.
@@ -147,7 +147,7 @@ impl ClaimStatus {
         [Self::Unverified, Self::Supported, Self::Verified, Self::Refuted, Self::Superseded];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Unverified => "unverified",
             Self::Supported => "supported",
@@ -159,7 +159,7 @@ impl ClaimStatus {
 
     /// The status of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.word() == word)
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 

@@ -117,7 +117,7 @@ impl ThreadOrder {
         [Self::Created, Self::Updated, Self::CreatedDescending, Self::UpdatedDescending];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Updated => "updated",
@@ -128,7 +128,7 @@ impl ThreadOrder {
 
     /// The order of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.word() == word)
+        Self::ALL.into_iter().find(|order| order.as_str() == word)
     }
 }
 
@@ -201,7 +201,7 @@ impl Language {
     pub const ALL: [Self; 3] = [Self::En, Self::De, Self::Fr];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::En => "en",
             Self::De => "de",
@@ -211,7 +211,7 @@ impl Language {
 
     /// The language of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.word() == word)
+        Self::ALL.into_iter().find(|language| language.as_str() == word)
     }
 }
 

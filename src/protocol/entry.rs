@@ -136,7 +136,7 @@ pub struct Act {
     /// Human or model.
     pub author_kind: AuthorKind,
     /// What.
-    pub deed: Change,
+    pub change: Change,
     /// The change of state that it caused.
     pub event: Option<Event>,
     /// `awaiting` as it left it behind.
@@ -155,7 +155,7 @@ pub struct Act {
 impl Act {
     /// The message, if the act is one.
     pub fn message(&self) -> Option<&Message> {
-        match &self.deed {
+        match &self.change {
             Change::Message(message) => Some(message),
             _ => None,
         }
@@ -163,7 +163,7 @@ impl Act {
 
     /// The claims changed: the one made, attested or refuted first, then those superseded.
     pub fn claims(&self) -> impl Iterator<Item = ClaimId> + '_ {
-        let (one, more): (Option<ClaimId>, &[ClaimId]) = match &self.deed {
+        let (one, more): (Option<ClaimId>, &[ClaimId]) = match &self.change {
             Change::Assert(claim) => (Some(claim.id), &claim.supersedes),
             Change::Attest(claim, _) | Change::Refute(claim, _) => (Some(*claim), &[]),
             Change::Message(_) | Change::Mark => (None, &[]),

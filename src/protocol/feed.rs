@@ -21,7 +21,7 @@ pub enum Scope {
 
 impl Scope {
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Inbox => "inbox",
             Self::Threads => "threads",
@@ -31,7 +31,7 @@ impl Scope {
 
     /// The scope of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Inbox, Self::Threads, Self::All].into_iter().find(|scope| scope.word() == word)
+        [Self::Inbox, Self::Threads, Self::All].into_iter().find(|scope| scope.as_str() == word)
     }
 
     /// Whether the feed tells of messages, events and claims.
@@ -62,7 +62,7 @@ pub enum Frame {
 
 impl Frame {
     /// The `type` on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Message => "message",
             Self::Event => "event",

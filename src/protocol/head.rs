@@ -85,7 +85,7 @@ impl ThreadSummary {
         debug_assert_eq!(act.seq, self.seq, "acts apply in order");
         self.seq = act.seq + 1;
         self.updated_at = act.at;
-        match &act.deed {
+        match &act.change {
             Change::Message(_) => self.message_count += 1,
             Change::Assert(_) => self.claim_count += 1,
             Change::Mark | Change::Attest(..) | Change::Refute(..) => {}

@@ -21,7 +21,7 @@ macro_rules! reasons {
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The stable word.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
             }
 
@@ -85,7 +85,7 @@ reasons! {
 impl Reason {
     /// The reason of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|reason| reason.word() == word)
+        Self::ALL.iter().copied().find(|reason| reason.as_str() == word)
     }
 }
 
@@ -148,7 +148,7 @@ impl Refusal {
         let detail = format!(
             "This token does not hold the right `{}`. Use a token that does, or ask an \
              administrator for one.",
-            right.word()
+            right.as_str()
         );
         Self { right: Some(right), ..Self::new(Reason::TokenRightMissing, detail) }
     }
@@ -202,7 +202,7 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason.word(), self.detail)
+        write!(f, "{}: {}", self.reason.as_str(), self.detail)
     }
 }
 
@@ -211,7 +211,7 @@ impl std::error::Error for Refusal {}
 impl Serialize for Refusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        let reason = self.reason.word();
+        let reason = self.reason.as_str();
         map.serialize_entry("type", &format_args!("urn:parley:reason:{reason}"))?;
         map.serialize_entry("title", self.reason.title())?;
         map.serialize_entry("status", &self.reason.status())?;
@@ -221,16 +221,16 @@ impl Serialize for Refusal {
             map.serialize_entry("field", field)?;
         }
         if let Some(right) = self.right {
-            map.serialize_entry("right", right.word())?;
+            map.serialize_entry("right", right.as_str())?;
         }
         if let Some(thread) = self.thread {
             map.serialize_entry("thread", &format_args!("{thread}"))?;
         }
         if let Some(state) = self.state {
-            map.serialize_entry("state", state.word())?;
+            map.serialize_entry("state", state.as_str())?;
         }
         if let Some(attempted) = self.attempted {
-            map.serialize_entry("attempted", attempted.word())?;
+            map.serialize_entry("attempted", attempted.as_str())?;
         }
         if let Some(millis) = self.retry_after_ms {
             map.serialize_entry("retry_after_ms", &millis)?;

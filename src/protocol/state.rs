@@ -34,7 +34,7 @@ impl State {
     ];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::Answered => "answered",
@@ -48,7 +48,7 @@ impl State {
 
     /// The state of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
     /// The place on the line, 0 to 3; `None` for a side state.
@@ -94,7 +94,7 @@ pub enum Origin {
 
 impl Origin {
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Llm => "llm",

@@ -24,7 +24,7 @@ pub enum AuthorKind {
 
 impl AuthorKind {
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Human => "human",
             Self::Llm => "llm",
@@ -72,7 +72,7 @@ impl Right {
     pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Lock, Self::Verify, Self::Admin];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -84,7 +84,7 @@ impl Right {
 
     /// The right of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|right| right.word() == word)
+        Self::ALL.into_iter().find(|right| right.as_str() == word)
     }
 
     fn bit(self) -> u8 {

@@ -30,14 +30,14 @@ const NAMED_MAX: usize = 255;
 impl Forum {
     pub(super) async fn publish(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         bytes: Box<[u8]>,
         key: Option<&str>,
     ) -> Result<Answer> {
         let valid = validate(&bytes).map_err(|violations| invalid(&violations))?;
-        let permit = self.admit_write(caller).await?;
+        let permit = self.admit_write(principal).await?;
         let used = key.map(|key| KeyUse {
-            key: key_digest(&caller.identity, key),
+            key: key_digest(&principal.identity, key),
             content: content_digest_of_artifact(valid.id.digest()),
         });
         let forum = self.clone();
@@ -176,7 +176,7 @@ impl Forum {
 
     fn list_artifacts(&self, view: &View, query: &ArtifactQuery) -> Result<Answer> {
         let kind = format!("artifacts {:?} {:?} {:?}", query.kind, query.references, query.thread);
-        let cursors = self.inner.around.journal.cursors();
+        let cursors = self.inner.deps.journal.cursors();
         let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let scan = view.artifacts(query, after.transpose()?, self.page(&query.page))?;
         let mut body = JsonBuffer::new();

@@ -41,7 +41,7 @@ impl Forum {
             let detail = "Another copy is being taken. Wait until it is complete.";
             Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
         })?;
-        let copying = BackupCopy::begin(&self.inner.around.journal, tokens, self.now());
+        let copying = BackupCopy::begin(&self.inner.deps.journal, tokens, self.now());
         let cursor = copying.cursor().to_owned();
         let pieces = stream::unfold(Some((copying, permit)), |state| async move {
             let (mut copying, permit) = state?;

@@ -35,7 +35,7 @@ impl Forum {
         // No cursor was given for a thread that is not there, so this is decided first.
         let moved = head.as_ref().map_or(0, |head| head.position.0);
         let kind = format!("export {thread} {moved}");
-        let cursors = self.inner.around.journal.cursors();
+        let cursors = self.inner.deps.journal.cursors();
         let start = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let start = start.transpose()?.unwrap_or(0);
         let head = head.ok_or_else(|| Refusal::no_thread(thread))?;

@@ -42,8 +42,12 @@ impl Drop for HeldRead<'_> {
 }
 
 impl Forum {
-    pub(super) async fn read_inbox(&self, caller: &Principal, query: InboxQuery) -> Result<Answer> {
-        let participant = caller.participant(query.extension.as_ref());
+    pub(super) async fn read_inbox(
+        &self,
+        principal: &Principal,
+        query: InboxQuery,
+    ) -> Result<Answer> {
+        let participant = principal.participant(query.extension.as_ref());
         let since = self.position(query.page.cursor.as_deref())?;
         let limit = self.limit(query.page.limit);
         let end = Instant::now() + Duration::from_secs(query.wait_seconds);

@@ -57,9 +57,9 @@ pub struct Forum {
 }
 
 struct ForumInner {
-    around: Arc<Deps>,
+    deps: Arc<Deps>,
     admission: Admission,
-    residents: Arc<ActiveThreads>,
+    active_threads: Arc<ActiveThreads>,
     routers: Vec<ActorRef<Route>>,
     keys: Arc<InFlightKeys>,
     /// The artifacts that are being published.
@@ -90,24 +90,24 @@ impl Forum {
     /// # Errors
     /// If an actor does not start.
     pub async fn start(
-        around: Arc<Deps>,
+        deps: Arc<Deps>,
         bounds: AdmissionBounds,
         residence: PassivationOptions,
         manifest: Manifests,
         inboxes: Inboxes,
     ) -> std::result::Result<Self, ractor::SpawnErr> {
-        let residents = Arc::new(ActiveThreads::default());
+        let active_threads = Arc::new(ActiveThreads::default());
         let mut routers = Vec::with_capacity(SHARDS);
         for _ in 0..SHARDS {
-            let args = (Arc::clone(&residents), Arc::clone(&around));
+            let args = (Arc::clone(&active_threads), Arc::clone(&deps));
             routers.push(Actor::spawn(None, Router, args).await?.0);
         }
-        let admission = Admission::new(bounds, Arc::clone(&around.limits));
+        let admission = Admission::new(bounds, Arc::clone(&deps.limits));
         let forum = Self {
             inner: Arc::new(ForumInner {
-                around,
+                deps,
                 admission,
-                residents,
+                active_threads,
                 routers,
                 keys: Arc::default(),
                 publishing: Arc::default(),
@@ -124,21 +124,21 @@ impl Forum {
         Ok(forum)
     }
 
-    /// Performs one call of `caller`, under an idempotency key of its own if it gave one.
+    /// Performs one call of `principal`, under an idempotency key of its own if it gave one.
     ///
     /// # Errors
     /// Whatever refuses the call; nothing has changed then, but where the reason is `internal` or
     /// `storage_unavailable`, which leave it open.
     pub async fn perform(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer> {
         match call {
-            Call::Write(thread, command) => self.write(caller, thread, command, key).await,
-            Call::PublishArtifact(bytes) => Box::pin(self.publish(caller, bytes, key)).await,
-            Call::ReadInbox(query) => Box::pin(self.read_inbox(caller, query)).await,
+            Call::Write(thread, command) => self.write(principal, thread, command, key).await,
+            Call::PublishArtifact(bytes) => Box::pin(self.publish(principal, bytes, key)).await,
+            Call::ReadInbox(query) => Box::pin(self.read_inbox(principal, query)).await,
             call => self.read(call).await,
         }
     }
@@ -150,7 +150,7 @@ impl Forum {
 
     /// How many threads are awake.
     pub fn resident_count(&self) -> usize {
-        self.inner.residents.count()
+        self.inner.active_threads.count()
     }
 
     /// Whether it takes writes now (operations.md §4, `/readyz`).
@@ -161,12 +161,12 @@ impl Forum {
         if self.inner.stopping.is_cancelled() {
             return Err(shutting_down());
         }
-        self.inner.around.journal.refuses().map_or(Ok(()), Err)
+        self.inner.deps.journal.refuses().map_or(Ok(()), Err)
     }
 
     /// The text of a place in a list that is not the forum's own (the tokens).
     pub fn list_cursor(&self, kind: &str, place: u64) -> String {
-        self.inner.around.journal.cursors().list_text(kind, place)
+        self.inner.deps.journal.cursors().list_text(kind, place)
     }
 
     /// The place of such a text.
@@ -174,7 +174,7 @@ impl Forum {
     /// # Errors
     /// 400 `invalid_cursor`.
     pub fn read_list_cursor(&self, kind: &str, text: &str) -> Result<u64> {
-        self.inner.around.journal.cursors().read_list(kind, text)
+        self.inner.deps.journal.cursors().read_list(kind, text)
     }
 
     /// Ends held inbox reads at once and refuses new work of its own; the first step of a stop.
@@ -200,15 +200,15 @@ impl Forum {
                 () = self.inner.stopping.cancelled() => return,
                 _ = looks.tick() => {}
             }
-            let residents = &self.inner.residents;
-            residents.advance();
-            let sleepy = residents.sleepy(residence.idle_seconds, residence.resident_threads_max);
-            for actor in sleepy {
+            let active_threads = &self.inner.active_threads;
+            active_threads.advance();
+            let idle = active_threads.idle(residence.idle_seconds, residence.resident_threads_max);
+            for actor in idle {
                 // Closes its mailbox: what is in it is answered first, what comes after is routed
                 // to the successor.
                 let _ = actor.drain();
             }
-            metrics::gauge!("parley_threads_resident").set(residents.count() as f64);
+            metrics::gauge!("parley_threads_resident").set(active_threads.count() as f64);
         }
     }
 

@@ -63,17 +63,17 @@ impl Forum {
 
     /// The present view.
     pub fn view(&self) -> View {
-        self.inner.around.journal.view()
+        self.inner.deps.journal.view()
     }
 
     /// The clock's time.
     pub fn now(&self) -> Millis {
-        self.inner.around.clock.now()
+        self.inner.deps.clock.now()
     }
 
     /// The text of a position.
     pub fn cursor(&self, position: Position) -> String {
-        self.inner.around.journal.cursors().text(position)
+        self.inner.deps.journal.cursors().text(position)
     }
 
     /// The position of a cursor's text; the beginning without one.
@@ -84,14 +84,14 @@ impl Forum {
         match cursor {
             Some(text) => {
                 let now = self.view().position();
-                self.inner.around.journal.cursors().read(text, now)
+                self.inner.deps.journal.cursors().read(text, now)
             }
             None => Ok(Position::default()),
         }
     }
 
     pub(super) fn limit(&self, limit: Option<u64>) -> usize {
-        let limit = limit.unwrap_or_else(|| self.inner.around.limits.page_default());
+        let limit = limit.unwrap_or_else(|| self.inner.deps.limits.page_default());
         usize::try_from(limit).unwrap_or(usize::MAX)
     }
 
@@ -110,9 +110,9 @@ impl Forum {
             query.creator,
             query.awaiting,
             query.locked,
-            query.order.word()
+            query.order.as_str()
         );
-        let cursors = self.inner.around.journal.cursors();
+        let cursors = self.inner.deps.journal.cursors();
         let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let after = after.transpose()?;
         let scan = view.threads(query, after, self.page(&query.page))?;
@@ -127,7 +127,7 @@ impl Forum {
 
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
         let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
-        if head.message_count > self.inner.around.limits.tree_max {
+        if head.message_count > self.inner.deps.limits.tree_max {
             let detail = "The thread has too many messages to be read as a tree. Read it with \
                           `format=flat`, page by page.";
             return Err(Refusal::parameter("format", detail));
@@ -220,7 +220,7 @@ impl Forum {
         page: &PageQuery,
     ) -> Result<Answer> {
         let kind = format!("claims {thread} {status:?}");
-        let cursors = self.inner.around.journal.cursors();
+        let cursors = self.inner.deps.journal.cursors();
         let after = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let after = after.transpose()?;
         view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;

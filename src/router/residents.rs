@@ -89,16 +89,16 @@ impl ActiveThreads {
     /// The actors to send to sleep: those idle for more than `idle_ticks`, and of the rest those
     /// used longest ago, until at most `resident_max` stay; in an order that depends on nothing
     /// but them.
-    pub fn sleepy(&self, idle_ticks: u64, resident_max: usize) -> Vec<ActorRef<ThreadRequest>> {
+    pub fn idle(&self, idle_ticks: u64, resident_max: usize) -> Vec<ActorRef<ThreadRequest>> {
         let now = self.tick();
-        let mut sleepy = Vec::new();
+        let mut idle = Vec::new();
         let mut awake = Vec::new();
         let crowded = self.count() > resident_max;
         for shard in 0..SHARDS {
             for (thread, resident) in &*self.shard(shard) {
                 let used = resident.used;
                 if now.saturating_sub(used) > idle_ticks {
-                    sleepy.push((used, *thread, resident.actor.clone()));
+                    idle.push((used, *thread, resident.actor.clone()));
                 } else if crowded {
                     awake.push((used, *thread, resident.actor.clone()));
                 }
@@ -107,9 +107,9 @@ impl ActiveThreads {
         let excess = awake.len().saturating_sub(resident_max);
         if excess > 0 {
             awake.select_nth_unstable_by_key(excess - 1, |(used, thread, _)| (*used, *thread));
-            sleepy.extend(awake.drain(..excess));
+            idle.extend(awake.drain(..excess));
         }
-        sleepy.sort_unstable_by_key(|(used, thread, _)| (*used, *thread));
-        sleepy.into_iter().map(|(.., actor)| actor).collect()
+        idle.sort_unstable_by_key(|(used, thread, _)| (*used, *thread));
+        idle.into_iter().map(|(.., actor)| actor).collect()
     }
 }

@@ -34,8 +34,8 @@ pub struct Router;
 
 /// What a router works with.
 pub struct RouterState {
-    residents: Arc<ActiveThreads>,
-    around: Arc<Deps>,
+    active_threads: Arc<ActiveThreads>,
+    deps: Arc<Deps>,
     children: HashMap<ActorId, ThreadId>,
     /// Requests for a thread whose actor is on its way to sleep; the permits they hold bound them.
     parked: HashMap<ThreadId, VecDeque<ThreadRequest>>,
@@ -49,9 +49,9 @@ impl RouterState {
             return request.reply.send(Err(exhausted(thread)));
         }
         let awake = self
-            .residents
+            .active_threads
             .with(thread, Clone::clone)
-            .filter(|_| !self.around.plants(Flaw::TwoActors));
+            .filter(|_| !self.deps.plants(Flaw::TwoActors));
         let actor = match awake {
             Some(actor) => actor,
             None => match self.wake(myself, thread).await {
@@ -62,7 +62,7 @@ impl RouterState {
                 }
             },
         };
-        self.around.give_way().await;
+        self.deps.give_way().await;
         match actor.send_message(request) {
             Ok(()) => {}
             Err(MessagingErr::SendErr(request)) => {
@@ -78,11 +78,11 @@ impl RouterState {
         myself: &ActorRef<Route>,
         thread: ThreadId,
     ) -> Result<ActorRef<ThreadRequest>, ractor::SpawnErr> {
-        let actor = ThreadActor::new(thread, Arc::clone(&self.around));
+        let actor = ThreadActor::new(thread, Arc::clone(&self.deps));
         // Starting loads nothing, so this does not wait for the disk.
         let (actor, _) = Actor::spawn_linked(None, actor, (), myself.get_cell()).await?;
         self.children.insert(actor.get_id(), thread);
-        self.residents.insert(thread, actor.clone());
+        self.active_threads.insert(thread, actor.clone());
         Ok(actor)
     }
 
@@ -90,7 +90,7 @@ impl RouterState {
         let Some(thread) = self.children.remove(&cell.get_id()) else {
             return;
         };
-        self.residents.remove(thread, cell.get_id());
+        self.active_threads.remove(thread, cell.get_id());
         if failed {
             metrics::counter!("parley_actor_restarts_total", "actor" => "thread").increment(1);
             self.count_restart(thread);
@@ -101,7 +101,7 @@ impl RouterState {
     }
 
     fn count_restart(&mut self, thread: ThreadId) {
-        let now = self.residents.tick();
+        let now = self.active_threads.tick();
         if self.restarts.len() >= RESTARTING_MAX {
             self.restarts.retain(|_, ticks| {
                 ticks.back().is_some_and(|tick| now - tick < RESTART_WINDOW_TICKS)
@@ -124,7 +124,7 @@ impl RouterState {
     }
 
     fn is_exhausted(&self, thread: ThreadId) -> bool {
-        let now = self.residents.tick();
+        let now = self.active_threads.tick();
         self.restarts.get(&thread).is_some_and(|ticks| {
             let recent = ticks.iter().filter(|tick| now - **tick < RESTART_WINDOW_TICKS);
             recent.count() >= RESTARTS_MAX
@@ -140,11 +140,11 @@ impl Actor for Router {
     async fn pre_start(
         &self,
         _myself: ActorRef<Route>,
-        (residents, around): Self::Arguments,
+        (active_threads, deps): Self::Arguments,
     ) -> Result<RouterState, ActorProcessingErr> {
         Ok(RouterState {
-            residents,
-            around,
+            active_threads,
+            deps,
             children: HashMap::new(),
             parked: HashMap::new(),
             restarts: HashMap::new(),

@@ -25,30 +25,30 @@ use crate::thread::ThreadRequest;
 impl Forum {
     pub(super) async fn write(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         key: Option<&str>,
     ) -> Result<Answer> {
         if let Command::Attest(proof) = &command
             && proof.seal
-            && !caller.rights.has(Right::Verify)
+            && !principal.rights.has(Right::Verify)
         {
             return Err(Refusal::lacks(Right::Verify));
         }
-        let permit = self.admit_write(caller).await?;
+        let permit = self.admit_write(principal).await?;
         if let Some(key) = key {
             // Apart: each write would carry the room for it.
-            return Box::pin(self.write_keyed(caller, thread, command, key, permit)).await;
+            return Box::pin(self.write_keyed(principal, thread, command, key, permit)).await;
         }
         let shape = AnswerKind::of(&command);
-        let done = self.act(caller, thread, command, None, permit).await?;
+        let done = self.act(principal, thread, command, None, permit).await?;
         self.write_answer(shape, &done)
     }
 
     async fn write_keyed(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         key: &str,
@@ -56,25 +56,24 @@ impl Forum {
     ) -> Result<Answer> {
         let call = Call::Write(thread, command);
         let used = KeyUse {
-            key: key_digest(&caller.identity, key),
+            key: key_digest(&principal.identity, key),
             content: content_digest(Operation::of(&call), &call),
         };
         let Call::Write(thread, command) = call else { return Err(Refusal::internal()) };
-        let (forum, caller) = (self.clone(), caller.clone());
+        let (forum, principal) = (self.clone(), principal.clone());
         // A client that goes away must not leave the key free while its call is under way.
-        let keyed = self
-            .inner
-            .tasks
-            .spawn(async move { forum.write_once(&caller, thread, command, used, permit).await });
+        let keyed = self.inner.tasks.spawn(async move {
+            forum.write_once(&principal, thread, command, used, permit).await
+        });
         keyed.await.unwrap_or_else(|_| Err(Refusal::internal()))
     }
 
     /// Counts a write against its identity's rate and takes a permit for it.
-    pub(super) async fn admit_write(&self, caller: &Principal) -> Result<OwnedSemaphorePermit> {
-        let now = self.inner.around.clock.now();
-        self.inner.admission.count_write(&caller.identity, now)?;
+    pub(super) async fn admit_write(&self, principal: &Principal) -> Result<OwnedSemaphorePermit> {
+        let now = self.inner.deps.clock.now();
+        self.inner.admission.count_write(&principal.identity, now)?;
         let permit = self.inner.admission.permit(PermitClass::Write).await?;
-        if self.inner.around.plants(Flaw::LosePermit) {
+        if self.inner.deps.plants(Flaw::LosePermit) {
             self.inner.admission.lose(PermitClass::Write);
         }
         Ok(permit)
@@ -82,7 +81,7 @@ impl Forum {
 
     async fn write_once(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         used: KeyUse,
@@ -93,7 +92,7 @@ impl Forum {
         if let Some(again) = self.remembered(&used, Some(shape))? {
             return again;
         }
-        let result = self.act(caller, thread, command, Some(used), permit).await;
+        let result = self.act(principal, thread, command, Some(used), permit).await;
         match &result {
             Ok(WriteOutcome::Unchanged(head)) => {
                 self.remember(used, StoredOutcome::Unchanged(head.id)).await?;
@@ -112,10 +111,10 @@ impl Forum {
         used: &KeyUse,
         shape: Option<AnswerKind>,
     ) -> Result<Option<Result<Answer>>> {
-        if self.inner.around.plants(Flaw::ForgetKey) {
+        if self.inner.deps.plants(Flaw::ForgetKey) {
             return Ok(None);
         }
-        let view = self.inner.around.journal.view();
+        let view = self.inner.deps.journal.view();
         let Some(remembered) = view.outcome(&used.key)? else {
             return Ok(None);
         };
@@ -129,7 +128,7 @@ impl Forum {
 
     /// Stores an outcome that changed nothing; durable once this returns.
     pub(super) async fn remember(&self, used: KeyUse, outcome: StoredOutcome) -> Result<()> {
-        let entry = Entry::Outcome(self.inner.around.clock.now(), used, outcome);
+        let entry = Entry::Outcome(self.inner.deps.clock.now(), used, outcome);
         self.store(entry, None).await.map(drop)
     }
 
@@ -142,7 +141,7 @@ impl Forum {
         let (sender, receiver) = oneshot::channel();
         let reply = ReplyPort { sender, permit };
         // What is refused has its reply already.
-        let _ = self.inner.around.journal.append(|_| Append {
+        let _ = self.inner.deps.journal.append(|_| Append {
             lease: None,
             entry,
             head: None,
@@ -154,7 +153,7 @@ impl Forum {
 
     async fn act(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         thread: Option<ThreadId>,
         command: Command,
         key: Option<KeyUse>,
@@ -166,19 +165,19 @@ impl Forum {
             (Some(thread), _) => thread,
             (None, Command::Attest(proof) | Command::Refute(proof)) => self.home(proof.claim)?,
             (None, _) => {
-                self.open(caller, &command, key, reply);
+                self.open(principal, &command, key, reply);
                 return self.answered(receiver).await;
             }
         };
-        let request = ThreadRequest { caller: caller.clone(), command, key, reply };
-        self.inner.around.give_way().await;
+        let request = ThreadRequest { principal: principal.clone(), command, key, reply };
+        self.inner.deps.give_way().await;
         self.send(thread, request)?;
         self.answered(receiver).await
     }
 
     /// The thread of a claim.
     fn home(&self, claim: ClaimId) -> Result<ThreadId> {
-        let claim = self.inner.around.journal.view().claim(claim)?.ok_or_else(|| {
+        let claim = self.inner.deps.journal.view().claim(claim)?.ok_or_else(|| {
             let detail = format!("There is no claim {claim}. List a thread's claims and name one.");
             Refusal::new(Reason::ClaimNotFound, detail)
         })?;
@@ -188,18 +187,24 @@ impl Forum {
 
     /// Opens a thread. It has no actor yet: nobody knows it before its opening is on disk, and
     /// its first act wakes it.
-    fn open(&self, caller: &Principal, command: &Command, key: Option<KeyUse>, reply: ReplyPort) {
-        let around = &self.inner.around;
-        let mut numbers = around.journal.numbers();
+    fn open(
+        &self,
+        principal: &Principal,
+        command: &Command,
+        key: Option<KeyUse>,
+        reply: ReplyPort,
+    ) {
+        let deps = &self.inner.deps;
+        let mut numbers = deps.journal.numbers();
         let mut ctx = Context {
-            now: around.clock.now(),
-            caller,
-            limits: &around.limits,
+            now: deps.clock.now(),
+            principal,
+            limits: &deps.limits,
             numbers: &mut numbers,
             key,
         };
         // What is refused has its reply already.
-        let _ = around.journal.open_thread(|number, thread| {
+        let _ = deps.journal.open_thread(|number, thread| {
             let act = Thread::opening(&mut ctx, thread, command);
             let head = ThreadSummary::open(&act).map(|mut head| {
                 head.stamp(&act, number);
@@ -218,7 +223,7 @@ impl Forum {
     /// Brings a request into the mailbox of its thread's actor, waking it if need be.
     fn send(&self, thread: ThreadId, request: ThreadRequest) -> Result<()> {
         let mut unsent = Some(request);
-        let awake = self.inner.residents.with(thread, |actor| {
+        let awake = self.inner.active_threads.with(thread, |actor| {
             // An actor that is ending takes nothing in; what else may be wrong drops the request,
             // and with it the way back, which is an answer too.
             if let Some(request) = unsent.take()
@@ -228,7 +233,7 @@ impl Forum {
             }
         });
         let Some(request) = unsent else { return Ok(()) };
-        if awake.is_none() && self.inner.around.journal.view().head(thread)?.is_none() {
+        if awake.is_none() && self.inner.deps.journal.view().head(thread)?.is_none() {
             return Err(Refusal::no_thread(thread));
         }
         self.router(thread).send_message(Route(thread, request)).map_err(|_| shutting_down())

@@ -30,7 +30,7 @@ pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 #[derive(Debug)]
 pub struct ThreadRequest {
     /// Who asks.
-    pub caller: Principal,
+    pub principal: Principal,
     /// What.
     pub command: Command,
     /// The idempotency key that it came under.
@@ -66,7 +66,7 @@ impl Deps {
 /// The actor of one thread.
 pub struct ThreadActor {
     thread: ThreadId,
-    around: Arc<Deps>,
+    deps: Arc<Deps>,
 }
 
 /// The state of one thread's actor: nothing until the first request loads it.
@@ -88,14 +88,14 @@ struct LoadedThread {
 
 impl ThreadActor {
     /// The actor of `thread`.
-    pub fn new(thread: ThreadId, around: Arc<Deps>) -> Self {
-        Self { thread, around }
+    pub fn new(thread: ThreadId, deps: Arc<Deps>) -> Self {
+        Self { thread, deps }
     }
 
     /// Takes the lease and reads the state, unless what is there belongs to the journal's present
     /// generation.
     async fn load(&self, state: &mut ThreadState) -> Result<(), Refusal> {
-        let journal = &self.around.journal;
+        let journal = &self.deps.journal;
         loop {
             let generation = journal.generation();
             if state.loaded.as_ref().is_some_and(|loaded| loaded.generation == generation) {
@@ -121,16 +121,16 @@ impl ThreadActor {
     /// must not stand between admitted and appended then.
     fn act(&self, state: &mut ThreadState, request: ThreadRequest) {
         let Some(loaded) = &mut state.loaded else { return };
-        let ThreadRequest { mut caller, command, key, reply } = request;
-        let now = self.around.clock.now();
-        if let Some(interference) = &self.around.interference {
-            interference.before_judging(&mut loaded.thread, &mut caller, &command, now);
+        let ThreadRequest { mut principal, command, key, reply } = request;
+        let now = self.deps.clock.now();
+        if let Some(interference) = &self.deps.interference {
+            interference.before_judging(&mut loaded.thread, &mut principal, &command, now);
         }
-        let mut numbers = self.around.journal.numbers();
+        let mut numbers = self.deps.journal.numbers();
         let mut ctx = Context {
             now,
-            caller: &caller,
-            limits: &self.around.limits,
+            principal: &principal,
+            limits: &self.deps.limits,
             numbers: &mut numbers,
             key,
         };
@@ -162,7 +162,7 @@ impl ThreadActor {
     ) -> Result<(), AppendRefused> {
         let LoadedThread { thread, lease, appended, .. } = loaded;
         thread.apply(&act);
-        *appended = self.around.journal.append(|number| {
+        *appended = self.deps.journal.append(|number| {
             thread.stamp(&act, number);
             let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
             Append {
@@ -183,8 +183,8 @@ impl ThreadActor {
         outcome: Result<WriteOutcome, Refusal>,
         reply: ReplyPort,
     ) {
-        let journal = &self.around.journal;
-        let skips = self.around.interference.as_ref().is_some_and(|it| it.skips_barrier());
+        let journal = &self.deps.journal;
+        let skips = self.deps.interference.as_ref().is_some_and(|it| it.skips_barrier());
         // In this order: were the last append lost, the generation would be another one by the time
         // at which anything after it is shown.
         let settled =
@@ -216,21 +216,21 @@ impl Actor for ThreadActor {
         request: ThreadRequest,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
-        if let Some(interference) = &self.around.interference {
+        if let Some(interference) = &self.deps.interference {
             interference.before_act(self.thread, &request.command);
         }
-        self.around.give_way().await;
+        self.deps.give_way().await;
         if let Err(refusal) = self.load(state).await {
             request.reply.send(Err(refusal));
             return Ok(());
         }
-        self.around.give_way().await;
-        if let Some(refusal) = self.around.journal.refuses() {
+        self.deps.give_way().await;
+        if let Some(refusal) = self.deps.journal.refuses() {
             request.reply.send(Err(refusal));
             return Ok(());
         }
         self.act(state, request);
-        if let Some(interference) = &self.around.interference {
+        if let Some(interference) = &self.deps.interference {
             interference.after_act(self.thread);
         }
         Ok(())
@@ -241,11 +241,11 @@ impl Actor for ThreadActor {
         _myself: ActorRef<ThreadRequest>,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
-        self.around.give_way().await;
+        self.deps.give_way().await;
         let Some(loaded) = state.loaded.take() else {
             return Ok(());
         };
-        let journal = &self.around.journal;
+        let journal = &self.deps.journal;
         let settled =
             loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
         let grown = loaded.thread.head().seq - loaded.seq_at_start;

@@ -55,12 +55,12 @@ async fn readers() {
     let writers = (0..WRITERS).map(|writer| {
         let (engine, done) = (Arc::clone(&engine), Arc::clone(&done));
         tokio::spawn(async move {
-            let caller = model(&format!("writer-{writer}"));
+            let principal = model(&format!("writer-{writer}"));
             for count in 0..acts / WRITERS {
                 let thread = threads[usize::try_from(count % 2).unwrap()];
-                say(&engine, &caller, thread, &format!("{writer}.{count}")).await.unwrap();
+                say(&engine, &principal, thread, &format!("{writer}.{count}")).await.unwrap();
                 if count % 8 == 0 {
-                    open(&engine, &caller, &format!("{writer}.{count}")).await;
+                    open(&engine, &principal, &format!("{writer}.{count}")).await;
                 }
             }
             done.fetch_add(1, Ordering::Release);
@@ -114,8 +114,8 @@ async fn hot_thread() {
     {
         let disk = Arc::new(FolderDisk::open(&path).unwrap());
         let engine = Arc::new(start_on(disk, AWAKE, None).await);
-        let caller = model("ada");
-        let thread = open(&engine, &caller, "a").await;
+        let principal = model("ada");
+        let thread = open(&engine, &principal, "a").await;
         let mut listening = engine.journal.listen(64);
         let counting = tokio::spawn(async move {
             let (mut batches, mut acts) = (0_u64, 0_u64);
@@ -127,12 +127,12 @@ async fn hot_thread() {
         });
         let (begun, lasts) = (Instant::now(), Duration::from_secs(seconds));
         let writers = (0..64).map(|writer| {
-            let (engine, caller) = (Arc::clone(&engine), caller.clone());
+            let (engine, principal) = (Arc::clone(&engine), principal.clone());
             tokio::spawn(async move {
                 let name = format!("w{writer}");
                 while begun.elapsed() < lasts {
                     let command = said_as(Kind::Inform, Some(thread), Some(&name), "more");
-                    write(&engine, &caller, Some(thread), command, None).await.unwrap();
+                    write(&engine, &principal, Some(thread), command, None).await.unwrap();
                 }
             })
         });

@@ -98,10 +98,10 @@ async fn fails_after() {
     }
 }
 
-/// Writers until the power goes at the time that `dice` choose; then what is left is compared with
+/// Writers until the power goes at the time that `rng` choose; then what is left is compared with
 /// what they were told.
 async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
-    let (disk, dice) = (FaultyDisk::default(), Dice::new(seed));
+    let (disk, rng) = (FaultyDisk::default(), Dice::new(seed));
     let engine = Arc::new(start(&disk, AWAKE, None).await);
     let threads: Arc<Mutex<BTreeSet<ThreadId>>> = Arc::default();
     let done = Arc::new(AtomicU64::new(0));
@@ -109,21 +109,21 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     let writers = (0..8_u64).map(|writer| {
         let (engine, threads, done) =
             (Arc::clone(&engine), Arc::clone(&threads), Arc::clone(&done));
-        let dice = Dice::new(seed << 8 | writer);
+        let rng = Dice::new(seed << 8 | writer);
         tokio::spawn(async move {
-            let (caller, mut told, mut mine) = (model(&format!("w{writer}")), Vec::new(), None);
+            let (principal, mut told, mut mine) = (model(&format!("w{writer}")), Vec::new(), None);
             loop {
                 let text = format!("{seed}.{writer}.{}", told.len());
-                let thread = mine.filter(|_| dice.below(8) > 0);
+                let thread = mine.filter(|_| rng.below(8) > 0);
                 let kind = if thread.is_none() { Kind::Ask } else { Kind::Inform };
                 let command = post(kind, thread, &text);
-                let outcome = write(&engine, &caller, thread, command.clone(), None).await;
+                let outcome = write(&engine, &principal, thread, command.clone(), None).await;
                 if let Ok(answer) = &outcome {
                     mine = answer.location;
                     threads.lock().unwrap().extend(mine);
                 }
                 let failed = outcome.is_err();
-                told.push(Told { text, caller: caller.clone(), thread, command, outcome });
+                told.push(Told { text, principal: principal.clone(), thread, command, outcome });
                 done.fetch_add(1, Ordering::Relaxed);
                 if failed {
                     return told;
@@ -132,7 +132,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
         })
     });
     let writers: Vec<_> = writers.collect();
-    let enough = 20 + dice.below(400);
+    let enough = 20 + rng.below(400);
     while done.load(Ordering::Relaxed) < enough {
         tokio::task::yield_now().await;
     }
@@ -140,7 +140,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     // it is another one, which the engine that ran on this one never reaches.
     disk.set(Faults { write: 1, sync: 1, lasting: true, ..Faults::default() });
     let left = disk.copy();
-    left.cut(if lies || dice.below(2) == 0 { Cut::ForgetAll } else { Cut::KeepSome(seed) });
+    left.cut(if lies || rng.below(2) == 0 { Cut::ForgetAll } else { Cut::KeepSome(seed) });
     let mut told = Vec::new();
     for writer in writers {
         told.extend(writer.await.unwrap());

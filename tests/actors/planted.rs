@@ -32,17 +32,17 @@ async fn second_actor() {
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &ada, thread, "by the first").await.unwrap();
-    let around = Arc::new(Deps {
+    let deps = Arc::new(Deps {
         journal: Arc::clone(&engine.journal),
         limits: Arc::new(generous()),
         clock: Arc::new(SystemClock),
         interference: None,
     });
-    let (second, _) = Actor::spawn(None, ThreadActor::new(thread, around), ()).await.unwrap();
+    let (second, _) = Actor::spawn(None, ThreadActor::new(thread, deps), ()).await.unwrap();
     for body in ["by the second", "by the second again"] {
         let (sender, receiver) = oneshot::channel();
         let request = ThreadRequest {
-            caller: ada.clone(),
+            principal: ada.clone(),
             command: post(Kind::Inform, Some(thread), body),
             key: None,
             reply: ReplyPort { sender, permit: None },
@@ -93,9 +93,9 @@ async fn closing(hasty: bool) -> Closing {
     let opening = post(Kind::Ask, None, "a");
     let outcome = write(&engine, &ada, None, opening.clone(), None).await;
     let thread = outcome.as_ref().unwrap().location.unwrap();
-    let told = |text: &str, caller, thread, command, outcome| {
+    let told = |text: &str, principal, thread, command, outcome| {
         let text = text.to_owned();
-        Told { text, caller, thread, command, outcome }
+        Told { text, principal, thread, command, outcome }
     };
     let first = told("a", ada, None, opening, outcome);
     say(&engine, &hal, thread, "b").await.unwrap();

@@ -22,7 +22,7 @@ use crate::site::{Outcome, json};
 pub struct Told {
     /// The text that no other call has: body, reason or statement.
     pub text: String,
-    pub caller: Principal,
+    pub principal: Principal,
     /// `None` for an opening.
     pub thread: Option<ThreadId>,
     pub command: Command,
@@ -31,7 +31,7 @@ pub struct Told {
 
 /// The text of its own that an act carries.
 fn text_of(act: &Act) -> &str {
-    match &act.deed {
+    match &act.change {
         Change::Message(message) => &message.body,
         Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
         Change::Assert(claim) => &claim.statement,
@@ -48,7 +48,7 @@ fn tells_of_state(reason: Reason) -> bool {
 fn shows(answer: &Answer, act: &Act) -> bool {
     let body = json(answer);
     let mut out = Vec::new();
-    let member = match &act.deed {
+    let member = match &act.change {
         Change::Message(_) => {
             wire::message(&mut out, act, None);
             "message"
@@ -125,8 +125,8 @@ fn replay<'t>(
         last = placed.entry;
         let mut numbers = Given(act);
         let now = act.at;
-        let (caller, numbers, key) = (&one.caller, &mut numbers, act.key);
-        let mut ctx = Context { now, caller, limits, numbers, key };
+        let (principal, numbers, key) = (&one.principal, &mut numbers, act.key);
+        let mut ctx = Context { now, principal, limits, numbers, key };
         match &mut model {
             None => {
                 let expected = Thread::opening(&mut ctx, thread, &one.command);
@@ -171,8 +171,8 @@ fn same(expected: &Act, act: &Act) -> Result<(), String> {
 
 /// Whether `model`, as it stands, refuses the call as it was refused.
 fn refuses(model: &Thread, told: &Told, limits: &Limits) -> bool {
-    let (now, caller, numbers) = (model.head().updated_at, &told.caller, &mut Nowhere);
-    let mut ctx = Context { now, caller, limits, numbers, key: None };
+    let (now, principal, numbers) = (model.head().updated_at, &told.principal, &mut Nowhere);
+    let mut ctx = Context { now, principal, limits, numbers, key: None };
     let judged = model.admit(&mut ctx, &told.command);
     judged.err().map(|refusal| refusal.reason) == refusal_of(told)
 }

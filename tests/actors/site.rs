@@ -149,22 +149,22 @@ pub type Outcome = Result<Answer, Refusal>;
 /// Performs a write.
 pub async fn write(
     engine: &Engine,
-    caller: &Principal,
+    principal: &Principal,
     thread: Option<ThreadId>,
     command: Command,
     key: Option<&str>,
 ) -> Outcome {
-    engine.forum.perform(caller, Call::Write(thread, command), key).await
+    engine.forum.perform(principal, Call::Write(thread, command), key).await
 }
 
 /// Says something in a thread.
-pub async fn say(engine: &Engine, caller: &Principal, thread: ThreadId, body: &str) -> Outcome {
-    write(engine, caller, Some(thread), post(Kind::Inform, Some(thread), body), None).await
+pub async fn say(engine: &Engine, principal: &Principal, thread: ThreadId, body: &str) -> Outcome {
+    write(engine, principal, Some(thread), post(Kind::Inform, Some(thread), body), None).await
 }
 
 /// Opens a thread.
-pub async fn open(engine: &Engine, caller: &Principal, body: &str) -> ThreadId {
-    let answer = write(engine, caller, None, post(Kind::Ask, None, body), None).await;
+pub async fn open(engine: &Engine, principal: &Principal, body: &str) -> ThreadId {
+    let answer = write(engine, principal, None, post(Kind::Ask, None, body), None).await;
     answer.unwrap().location.unwrap()
 }
 

@@ -24,13 +24,13 @@ const PANICS: u64 = 150;
 
 /// Panics now and then, and lets others go first.
 struct Mischief {
-    dice: Dice,
+    rng: Dice,
     panics: AtomicU64,
 }
 
 impl Mischief {
     fn maybe_panic(&self) {
-        if self.dice.below(PANICS) == 0 {
+        if self.rng.below(PANICS) == 0 {
             self.panics.fetch_add(1, Ordering::Relaxed);
             panic!("as the test asked");
         }
@@ -47,7 +47,7 @@ impl Interference for Mischief {
     }
 
     fn yields(&self) -> u32 {
-        u32::try_from(self.dice.below(4)).unwrap()
+        u32::try_from(self.rng.below(4)).unwrap()
     }
 }
 
@@ -70,26 +70,26 @@ async fn storms() {
 /// One storm; tells what it was like.
 async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     let disk = MemoryDisk::default();
-    let mischief = Arc::new(Mischief { dice: Dice::new(seed), panics: AtomicU64::new(0) });
+    let mischief = Arc::new(Mischief { rng: Dice::new(seed), panics: AtomicU64::new(0) });
     let engine = Arc::new(start(&disk, SLEEPY, Some(Arc::clone(&mischief) as _)).await);
     let opened = Arc::new(Mutex::new(Vec::new()));
     let writers = (0..WRITERS).map(|writer| {
         let (engine, opened) = (Arc::clone(&engine), Arc::clone(&opened));
         let name = format!("writer-{writer}");
-        let caller = if writer % 5 == 0 { human(&name) } else { model(&name) };
-        let dice = Dice::new(seed << 32 | writer);
+        let principal = if writer % 5 == 0 { human(&name) } else { model(&name) };
+        let rng = Dice::new(seed << 32 | writer);
         tokio::spawn(async move {
             let mut told = Vec::new();
             for count in 0..acts / WRITERS {
                 let text = format!("{seed}.{writer}.{count}");
-                let thread = choose(&dice, &opened.lock().unwrap(), threads);
-                let command = command(&dice, &caller, thread, &text);
-                let key = (dice.below(3) == 0).then_some(text.as_str());
-                let outcome = write(&engine, &caller, thread, command.clone(), key).await;
+                let thread = choose(&rng, &opened.lock().unwrap(), threads);
+                let command = command(&rng, &principal, thread, &text);
+                let key = (rng.below(3) == 0).then_some(text.as_str());
+                let outcome = write(&engine, &principal, thread, command.clone(), key).await;
                 if let (None, Ok(answer)) = (thread, &outcome) {
                     opened.lock().unwrap().push(answer.location.unwrap());
                 }
-                told.push(Told { text, caller: caller.clone(), thread, command, outcome });
+                told.push(Told { text, principal: principal.clone(), thread, command, outcome });
             }
             told
         })
@@ -123,19 +123,19 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     )
 }
 
-fn choose(dice: &Dice, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
+fn choose(rng: &Dice, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
     let count = opened.len() as u64;
-    if count < threads && dice.below(4) == 0 || count == 0 {
+    if count < threads && rng.below(4) == 0 || count == 0 {
         return None;
     }
-    Some(opened[usize::try_from(dice.below(count)).unwrap()])
+    Some(opened[usize::try_from(rng.below(count)).unwrap()])
 }
 
-fn command(dice: &Dice, caller: &Principal, thread: Option<ThreadId>, text: &str) -> Command {
+fn command(rng: &Dice, principal: &Principal, thread: Option<ThreadId>, text: &str) -> Command {
     if thread.is_none() {
         return post(Kind::Ask, None, text);
     }
-    match dice.below(20) {
+    match rng.below(20) {
         0..=8 => post(Kind::Inform, thread, text),
         9..=11 => post(Kind::Ask, thread, text),
         12..=14 => post(Kind::Answer, thread, text),
@@ -146,7 +146,7 @@ fn command(dice: &Dice, caller: &Principal, thread: Option<ThreadId>, text: &str
             valid_until: None,
             extension: None,
         }),
-        16 if caller.is_human() => Command::Mark(mark(State::Closed, text)),
+        16 if principal.is_human() => Command::Mark(mark(State::Closed, text)),
         16 | 17 => Command::Mark(mark(State::Answered, text)),
         _ => Command::Reopen(mark(State::Open, text)),
     }

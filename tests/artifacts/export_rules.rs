@@ -32,7 +32,7 @@ fn is_resolved(acts: &[(u64, Act)], objection: MessageId, by: &Act) -> bool {
 
 /// What is to be said of the objection that an act makes; `None` if it makes none.
 fn word(acts: &[(u64, Act)], act: &Act) -> Option<&'static str> {
-    match &act.deed {
+    match &act.change {
         Change::Refute(..) => Some("unresolved"),
         Change::Message(one) if one.kind == Kind::Object => Some(if is_retracted(acts, one.id) {
             "withdrawn"

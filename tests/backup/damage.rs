@@ -29,7 +29,7 @@ enum Where {
 }
 
 /// Flips a bit of a file in `folder`; tells which.
-fn flip(folder: &Path, dice: &mut Dice, place: Where) -> String {
+fn flip(folder: &Path, rng: &mut Dice, place: Where) -> String {
     let files: Vec<_> = names(folder)
         .into_iter()
         .map(|name| (std::fs::read(folder.join(&name)).unwrap(), name))
@@ -38,10 +38,10 @@ fn flip(folder: &Path, dice: &mut Dice, place: Where) -> String {
         })
         .collect();
     let (file, byte) = if place == Where::Header {
-        let file = dice.below(files.len() as u64) as usize;
-        (file, dice.below(HEADER.min(files[file].0.len() as u64)) as usize)
+        let file = rng.below(files.len() as u64) as usize;
+        (file, rng.below(HEADER.min(files[file].0.len() as u64)) as usize)
     } else {
-        let mut byte = dice.below(files.iter().map(|(bytes, _)| bytes.len() as u64).sum()) as usize;
+        let mut byte = rng.below(files.iter().map(|(bytes, _)| bytes.len() as u64).sum()) as usize;
         let found = files.iter().position(|(bytes, _)| {
             let within = byte < bytes.len();
             byte -= if within { 0 } else { bytes.len() };
@@ -52,7 +52,7 @@ fn flip(folder: &Path, dice: &mut Dice, place: Where) -> String {
     let (mut bytes, name) = files.into_iter().nth(file).unwrap();
     let filled = (byte..bytes.len()).find(|byte| bytes[*byte] != 0);
     let byte = if place == Where::Filled { filled.unwrap_or(byte) } else { byte };
-    let bit = dice.below(8);
+    let bit = rng.below(8);
     bytes[byte] ^= 1 << bit;
     std::fs::write(folder.join(&name), bytes).unwrap();
     format!("{name} byte {byte} bit {bit}")
@@ -70,14 +70,14 @@ fn flips_in_the_data() {
     server.kill();
     copy_folder(&folder.path("killed"), &folder.path("stopped"));
     Server::start(&folder.text("stopped")).stop();
-    let (mut dice, flips) = (site::dice(), number("PARLEY_FLIPS", FLIPS));
+    let (mut rng, flips) = (site::rng(), number("PARLEY_FLIPS", FLIPS));
     let (mut found, mut refused) = (0, 0);
     for n in 0..flips {
         let from = if n % 2 == 0 { "stopped" } else { "killed" };
         copy_folder(&folder.path(from), &folder.path("flipped"));
         let places = [Where::Anywhere, Where::Filled, Where::Header, Where::Filled];
         let place = places[(n / 2 % 4) as usize];
-        let which = flip(&folder.path("flipped"), &mut dice, place);
+        let which = flip(&folder.path("flipped"), &mut rng, place);
         let which = format!("flip {n} of {from}: {which}");
         let checked = run(&["check", "--data", &folder.text("flipped")]);
         if checked.code == 0 {
@@ -127,7 +127,7 @@ fn flips_in_a_backup() {
     let whole = std::fs::read(folder.path("copy")).unwrap();
     let (file, target) = (folder.path("damaged"), folder.path("restored"));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (mut dice, flips) = (site::dice(), number("PARLEY_FLIPS", FLIPS).max(200));
+    let (mut rng, flips) = (site::rng(), number("PARLEY_FLIPS", FLIPS).max(200));
     let length = whole.len() as u64;
     let refuse = |bytes: &[u8], which: &str, by_command: bool| {
         std::fs::write(&file, bytes).unwrap();
@@ -144,14 +144,14 @@ fn flips_in_a_backup() {
         let byte = match n % 4 {
             0 => n / 4 % length,
             1 => length - 1 - (n / 4 % length),
-            _ => dice.below(length),
+            _ => rng.below(length),
         };
         let mut flipped = whole.clone();
-        flipped[byte as usize] ^= 1 << dice.below(8);
+        flipped[byte as usize] ^= 1 << rng.below(8);
         refuse(&flipped, &format!("byte {byte}"), n % 50 == 0);
     }
     for n in 0..40 {
-        let cut = if n < 20 { n } else { dice.below(length) };
+        let cut = if n < 20 { n } else { rng.below(length) };
         refuse(&whole[..cut as usize], &format!("cut at {cut}"), n == 30);
         let cut = length - 1 - n;
         refuse(&whole[..cut as usize], &format!("cut at {cut}"), false);

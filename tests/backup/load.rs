@@ -22,7 +22,7 @@ const BEFORE: u64 = 200;
 fn under_load() {
     let folder = Folder::new("load");
     let source = Server::start(&folder.text("data"));
-    let mut dice = site::dice();
+    let mut rng = site::rng();
     let told = Told::default();
     let (mut heard, mut cursor, mut before) = (0, String::new(), Vec::new());
     let tokens: Vec<_> = (0..WRITERS)
@@ -30,8 +30,8 @@ fn under_load() {
         .collect();
     std::thread::scope(|scope| {
         for token in &tokens {
-            let (dice, source, told) = (Dice(dice.below(u64::MAX)), &source, &told);
-            scope.spawn(move || speak(source, token, dice, told));
+            let (rng, source, told) = (Dice(rng.below(u64::MAX)), &source, &told);
+            scope.spawn(move || speak(source, token, rng, told));
         }
         let listener = scope.spawn(|| listen(&source, &told));
         told.wait_for(BEFORE);
@@ -80,7 +80,7 @@ impl Told {
 }
 
 /// Opens threads and speaks in each for a while.
-fn speak(server: &Server, token: &str, mut dice: Dice, told: &Told) {
+fn speak(server: &Server, token: &str, mut rng: Dice, told: &Told) {
     let mut thread = Value::Null;
     for number in 0.. {
         if told.enough.load(Ordering::Relaxed) {
@@ -88,7 +88,7 @@ fn speak(server: &Server, token: &str, mut dice: Dice, told: &Told) {
         }
         let text = format!("{} {number}", &token[..12]);
         let mut body = json!({ "kind": "ask", "body": text });
-        if !thread.is_null() && dice.below(6) > 0 {
+        if !thread.is_null() && rng.below(6) > 0 {
             body["kind"] = "inform".into();
             body["thread"] = thread.clone();
         }

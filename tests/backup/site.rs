@@ -33,7 +33,7 @@ pub fn number(variable: &str, default: u64) -> u64 {
 }
 
 /// Chance whose seed is printed, and comes from `PARLEY_SEED` if that is set.
-pub fn dice() -> Dice {
+pub fn rng() -> Dice {
     let seed = number("PARLEY_SEED", u64::from(std::process::id()));
     println!("seed {seed}");
     Dice(seed)

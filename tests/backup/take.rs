@@ -47,7 +47,7 @@ async fn start(disk: &MemoryDisk) -> Engine {
 }
 
 async fn open_threads(engine: &Engine, count: usize) {
-    let caller = Principal {
+    let principal = Principal {
         token: TokenId(1),
         identity: "local:ada".into(),
         author_kind: AuthorKind::Llm,
@@ -63,7 +63,7 @@ async fn open_threads(engine: &Engine, count: usize) {
             body: format!("{number} {}", "x".repeat(400)).into(),
             provenance: None,
         });
-        engine.forum.perform(&caller, Call::Write(None, command), None)
+        engine.forum.perform(&principal, Call::Write(None, command), None)
     });
     let answers: Vec<_> = futures_util::stream::iter(calls).buffer_unordered(128).collect().await;
     for answer in answers {

@@ -87,14 +87,14 @@ pub struct Round<'a> {
 impl Round<'_> {
     /// Speaks as `writer` until the server is gone.
     pub fn speak(&self, writer: usize) -> Vec<Call> {
-        let mut dice = Dice(self.seed ^ (self.turn << 32) ^ ((writer as u64) << 16));
+        let mut rng = Dice(self.seed ^ (self.turn << 32) ^ ((writer as u64) << 16));
         let mut calls = Vec::new();
         let Ok(mut client) = Client::connect(self.address, &self.tokens[writer]) else {
             return calls;
         };
         loop {
             let text = format!("seed {} round {} {writer}.{}", self.seed, self.turn, calls.len());
-            let mut call = self.next(&mut dice, writer, text);
+            let mut call = self.next(&mut rng, writer, text);
             match call.send_first(&mut client) {
                 Ok(answer) => {
                     if let Some(thread) = answer.body["thread"]["number"].as_u64()
@@ -119,13 +119,13 @@ impl Round<'_> {
         self.threads.lock().expect("no writer panics")
     }
 
-    fn next(&self, dice: &mut Dice, writer: usize, text: String) -> Call {
+    fn next(&self, rng: &mut Dice, writer: usize, text: String) -> Call {
         let known = {
             let threads = self.threads();
             let count = threads.len() as u64;
-            (count > 0).then(|| threads[dice.below(count) as usize])
+            (count > 0).then(|| threads[rng.below(count) as usize])
         };
-        let (path, body) = match (known, dice.below(10)) {
+        let (path, body) = match (known, rng.below(10)) {
             (None, _) | (Some(_), 0) => {
                 ("/v1/messages".to_owned(), json!({ "kind": "ask", "body": text }))
             }
@@ -147,9 +147,9 @@ impl Round<'_> {
                 ("/v1/messages".to_owned(), body)
             }
         };
-        let takes_key = path != "/v1/artifacts" && dice.below(2) == 0;
+        let takes_key = path != "/v1/artifacts" && rng.below(2) == 0;
         let key = takes_key.then(|| text.replace(' ', "-"));
-        Call { writer, path, body, key, mcp: dice.below(3) == 0, answer: None }
+        Call { writer, path, body, key, mcp: rng.below(3) == 0, answer: None }
     }
 }
 

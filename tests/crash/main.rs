@@ -64,7 +64,7 @@ fn kill_and_restart() {
     let rounds = number("PARLEY_ROUNDS", ROUNDS);
     println!("seed {seed}, {rounds} rounds");
     let folder = Folder::new();
-    let mut dice = Dice(seed);
+    let mut rng = Dice(seed);
     let mut server = Server::start(&folder);
     let tokens = tokens(&server, &folder.admin());
     let mut told = Told::default();
@@ -74,7 +74,7 @@ fn kill_and_restart() {
         let (address, threads) = (server.address, Mutex::new(std::mem::take(&mut carried)));
         let answered = AtomicU64::new(0);
         let play = Round { address, tokens: &tokens, seed, turn: round, threads, answered };
-        let lasts = Duration::from_millis(100 + dice.below(900));
+        let lasts = Duration::from_millis(100 + rng.below(900));
         let calls: Vec<Call> = std::thread::scope(|scope| {
             let play = &play;
             let writers = (0..WRITERS).map(|writer| scope.spawn(move || play.speak(writer)));

@@ -40,7 +40,7 @@ fn before_each(recording: &Recording, look: impl Fn(&Before<'_>) -> u64 + Sync) 
                 let (mut played, mut sum) = (0, 0);
                 let before = marks.iter().filter(|mark| mark.asked > mark.told);
                 for (commit, mark) in before.enumerate() {
-                    recording.deeds[played..mark.at].iter().for_each(|deed| player.play(deed));
+                    recording.deeds[played..mark.at].iter().for_each(|change| player.play(change));
                     played = mark.at;
                     if commit % WORKERS == worker {
                         let image = player.disk().copy();

@@ -41,8 +41,8 @@ fn each_write_and_each_sync() {
             (0..WORKERS).map(|worker| scope.spawn(move || played(recording, extent, worker)));
         workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).collect()
     });
-    let writes = recording.deeds.iter().filter(|deed| deed.is_write()).count();
-    let syncs = recording.deeds.iter().filter(|deed| deed.is_sync()).count();
+    let writes = recording.deeds.iter().filter(|change| change.is_write()).count();
+    let syncs = recording.deeds.iter().filter(|change| change.is_sync()).count();
     println!(
         "seed {}: {acts} acts, {writes} writes, {syncs} syncs, {} cuts in {:?}",
         extent.seed,
@@ -55,26 +55,26 @@ fn each_write_and_each_sync() {
 fn played(recording: &Recording, extent: Extent, worker: usize) -> usize {
     let mut player = Player::default();
     let mut cuts = 0;
-    for (at, deed) in recording.deeds.iter().enumerate() {
+    for (at, change) in recording.deeds.iter().enumerate() {
         let mine = at % WORKERS == worker;
         let seed = extent.seed << 32 | at as u64;
         let mut look = |player: &Player, at: usize, cut: Cut| {
             cuts += 1;
             cut_at(recording, player.disk(), at, cut);
         };
-        if mine && deed.is_sync() {
+        if mine && change.is_sync() {
             look(&player, at, Cut::ForgetAll);
             look(&player, at, Cut::KeepSome(seed));
-            player.play(deed);
+            player.play(change);
             look(&player, at + 1, Cut::ForgetAll);
-        } else if mine && deed.is_write() && extent.takes(at / WORKERS) {
-            player.play_half(deed);
+        } else if mine && change.is_write() && extent.takes(at / WORKERS) {
+            player.play_half(change);
             look(&player, at, Cut::Kill);
-            player.play(deed);
+            player.play(change);
             look(&player, at + 1, Cut::KeepSome(seed));
         } else {
-            player.play(deed);
-            if mine && !deed.is_write() && extent.takes(at / WORKERS) {
+            player.play(change);
+            if mine && !change.is_write() && extent.takes(at / WORKERS) {
                 look(&player, at + 1, Cut::Kill);
             }
         }
@@ -128,7 +128,7 @@ fn recovery_that_is_cut() {
     let mut played = 0;
     let mut starts = 0;
     for (turn, mark) in recording.marks.iter().enumerate() {
-        recording.deeds[played..mark.at].iter().for_each(|deed| player.play(deed));
+        recording.deeds[played..mark.at].iter().for_each(|change| player.play(change));
         played = mark.at;
         if turn % RECOVERIES != 1 {
             continue;
@@ -184,9 +184,9 @@ fn planted() {
     let mut player = Player::default();
     let end = recording.marks[recording.marks.len() / 2].at;
     let begin = recording.marks[recording.marks.len() / 4].at;
-    for (at, deed) in recording.deeds[..end].iter().enumerate() {
-        if at < begin || !deed.is_sync() {
-            player.play(deed);
+    for (at, change) in recording.deeds[..end].iter().enumerate() {
+        if at < begin || !change.is_sync() {
+            player.play(change);
         }
     }
     let mark = recording.mark(end);

@@ -95,13 +95,13 @@ impl Ear {
             };
             let thread = act.thread;
             if self.follows(thread) {
-                if let Change::Message(message) = &act.deed {
+                if let Change::Message(message) = &act.change {
                     add(0, "message", format!("{thread} {}", message.id));
                 }
                 if let Some(event) = &act.event {
                     add(1, "event", format!("{thread} {}", event.id));
                 }
-                let claims = match &act.deed {
+                let claims = match &act.change {
                     Change::Assert(claim) => [&[claim.id], &*claim.supersedes].concat(),
                     Change::Attest(claim, _) | Change::Refute(claim, _) => vec![*claim],
                     Change::Message(_) | Change::Mark => Vec::new(),

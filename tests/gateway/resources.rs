@@ -40,7 +40,7 @@ fn openapi() {
     let document = answer.json();
     for operation in parley_protocol::operation::Operation::all() {
         let row = operation.row();
-        let method = row.method.word().to_lowercase();
+        let method = row.method.as_str().to_lowercase();
         assert!(document["paths"][row.path][&method].is_object(), "{}", row.path);
     }
     let tag = format!("If-None-Match: {}", answer.header("etag").expect("a tag"));

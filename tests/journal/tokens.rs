@@ -131,7 +131,7 @@ fn check(tokens: &Tokens, held: &BTreeMap<TokenId, (String, bool)>, faults: Faul
     for (id, (secret, good)) in held {
         let found = tokens.find(secret, NOW);
         assert_eq!(found.is_some(), *good, "{id}: {faults:?} {cut:?}");
-        assert!(found.is_none_or(|caller| caller.token == *id));
+        assert!(found.is_none_or(|principal| principal.token == *id));
     }
 }
 

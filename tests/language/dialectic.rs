@@ -16,8 +16,8 @@ fn claims(stage: &Stage) -> Vec<Claim> {
 fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) {
     let before = play(text);
     let mut stage = play(text);
-    let (caller, command) = read(&stage, act);
-    let outcome = stage.act(&caller, &command);
+    let (principal, command) = read(&stage, act);
+    let outcome = stage.act(&principal, &command);
     let (old, new) = (claims(&before), claims(&stage));
     let made = match outcome {
         Err(refusal) => {
@@ -29,8 +29,8 @@ fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) 
     assert_eq!(made.event, None, "{place}: no state changes");
     assert_eq!(stage.opened().head().awaiting, before.opened().head().awaiting, "{place}");
     assert_eq!(stage.opened().head().updated_at, made.at, "{place}: updated_at moves");
-    let me = caller.participant(command.extension());
-    match &made.deed {
+    let me = principal.participant(command.extension());
+    match &made.change {
         Change::Assert(_) => {
             let newest = new.last().expect("just made");
             assert_eq!((new.len(), &newest.author), (old.len() + 1, &me), "{place}");
@@ -68,7 +68,7 @@ fn grids() {
     let mut wrong = Vec::new();
     for (place, text, act, want) in cases {
         let (claims, refused) = perform(&text, &act, &place);
-        let status = claims[0].status.word();
+        let status = claims[0].status.as_str();
         let got = refused.map_or(status, |refusal| sheet::short(refusal.reason));
         if got != want {
             wrong.push(format!("{place}\n  want {want}\n  got  {got}"));
@@ -85,7 +85,7 @@ fn rows() {
     for row in sheet::rows(include_str!("dialectic.txt")) {
         let place = format!("line {}: `{}` then `{}`", row.line, row.cells[0], row.cells[1]);
         let (claims, refused) = perform(row.cells[0], row.cells[1], &place);
-        let statuses = claims.iter().map(|claim| claim.status.word()).collect::<Vec<_>>();
+        let statuses = claims.iter().map(|claim| claim.status.as_str()).collect::<Vec<_>>();
         let refused = refused.as_ref().map(scenario::refusal);
         let got = refused.unwrap_or_else(|| statuses.join(" "));
         if got != row.cells[2] {
@@ -171,9 +171,9 @@ fn reference_forms() {
 /// Goal: the five statuses by their words. Method: there and back.
 #[test]
 fn words() {
-    let words = ClaimStatus::ALL.map(ClaimStatus::word);
+    let words = ClaimStatus::ALL.map(ClaimStatus::as_str);
     assert_eq!(words, ["unverified", "supported", "verified", "refuted", "superseded"]);
     assert!(
-        ClaimStatus::ALL.iter().all(|status| ClaimStatus::parse(status.word()) == Some(*status))
+        ClaimStatus::ALL.iter().all(|status| ClaimStatus::parse(status.as_str()) == Some(*status))
     );
 }

@@ -121,9 +121,9 @@ pub fn expects(kind: Kind) -> bool {
 }
 
 /// §5.1: whose marks are confirmed ones.
-pub fn confirms(caller: &Principal) -> bool {
-    let lock = caller.rights.iter().any(|right| right.word() == "lock");
-    caller.author_kind.word() == "human" || lock
+pub fn confirms(principal: &Principal) -> bool {
+    let lock = principal.rights.iter().any(|right| right.as_str() == "lock");
+    principal.author_kind.as_str() == "human" || lock
 }
 
 impl Model {
@@ -176,8 +176,8 @@ impl Model {
     }
 
     /// §6: the creator's identity, a lock holder, a human.
-    pub fn has_authority(&self, caller: &Principal) -> bool {
-        confirms(caller) || caller.identity == self.creator().identity
+    pub fn has_authority(&self, principal: &Principal) -> bool {
+        confirms(principal) || principal.identity == self.creator().identity
     }
 
     /// Whether one of the first `upto` facts retracts the message.

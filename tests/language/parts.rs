@@ -88,11 +88,11 @@ fn last_slots() {
         ("a:ask b:claim", "b:claim^1", slot::CLAIMS + 1),
         ("a:ask 8*b:claim", "b:claim^1,2,3,4,5,6,7,8", slot::CLAIMS + 8),
     ];
-    for (text, deed, want) in table {
+    for (text, change, want) in table {
         let mut stage = play(text);
-        let (caller, command) = read(&stage, deed);
-        let act = stage.act(&caller, &command).unwrap().expect("something happens");
-        assert_eq!(act.last_slot(), want, "`{text}` then {deed}");
+        let (principal, command) = read(&stage, change);
+        let act = stage.act(&principal, &command).unwrap().expect("something happens");
+        assert_eq!(act.last_slot(), want, "`{text}` then {change}");
         let entry = stage.acts.last().unwrap().0;
         assert_eq!(stage.opened().head().position, Position::of(entry, want));
     }
@@ -106,8 +106,8 @@ fn last_slots() {
 #[test]
 fn claims_of_an_act() {
     let mut stage = play("a:ask b:claim b:claim b:claim");
-    let (caller, command) = read(&stage, "b:claim^3,1");
-    let act = stage.act(&caller, &command).unwrap().unwrap();
+    let (principal, command) = read(&stage, "b:claim^3,1");
+    let act = stage.act(&principal, &command).unwrap().unwrap();
     let want = [4, 3, 1].map(|rank| claim(&stage, rank));
     assert_eq!(act.claims().collect::<Vec<_>>(), want);
     assert!(act.message().is_none());
@@ -182,10 +182,10 @@ fn entry_parts() {
 
 fn opening(body: &str) -> (Stage, Act) {
     let mut stage = play("");
-    let (caller, command) = read(&stage, "a/x:ask");
+    let (principal, command) = read(&stage, "a/x:ask");
     let Command::Post(mut envelope) = command else { panic!("an ask is a post") };
     envelope.body = body.into();
-    let act = stage.act(&caller, &Command::Post(envelope)).ok().flatten();
+    let act = stage.act(&principal, &Command::Post(envelope)).ok().flatten();
     (stage, act.expect("an opening is admitted"))
 }
 
@@ -268,7 +268,7 @@ fn acts() {
     ];
     assert_eq!(table.map(|row| row.0), Kind::ALL);
     for (kind, word, parent, expects, mark) in table {
-        assert_eq!((kind.word(), Kind::parse(word)), (word, Some(kind)));
+        assert_eq!((kind.as_str(), Kind::parse(word)), (word, Some(kind)));
         assert_eq!(
             (kind.parent_rule(), kind.expects_reply(), kind.mark()),
             (parent, expects, mark)

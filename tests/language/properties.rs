@@ -17,15 +17,15 @@ use crate::stage::Stage;
 use crate::verdict::{Verdict, judge};
 
 /// Enters what happened, as the page's verdict says, under the numbers that the core gave.
-fn record(model: &mut Model, caller: &Principal, act: &Act, entry: u64, verdict: &Verdict) {
+fn record(model: &mut Model, principal: &Principal, act: &Act, entry: u64, verdict: &Verdict) {
     let Verdict::Done { parent, to } = verdict else { panic!("only what is done is recorded") };
     let (at, by) = (act.at, act.by.clone());
     let from = (!model.facts.is_empty()).then(|| model.state());
     let mut message = None;
-    match &act.deed {
+    match &act.change {
         Change::Message(one) => {
             message = Some(one.id);
-            let human = caller.author_kind.word() == "human";
+            let human = principal.author_kind.as_str() == "human";
             let (id, kind, parent) = (one.id, one.kind, *parent);
             let by = by.clone();
             model.facts.push(Fact::Said(Said { id, at, entry, by, human, kind, parent }));
@@ -46,10 +46,10 @@ fn record(model: &mut Model, caller: &Principal, act: &Act, entry: u64, verdict:
     }
     if let Some(to) = *to {
         let event = act.event.as_ref().expect("there is one");
-        let user = caller.author_kind.word() == "human";
-        let label = (!user && confirms(caller)).then_some(caller.label.as_deref()).flatten();
+        let user = principal.author_kind.as_str() == "human";
+        let label = (!user && confirms(principal)).then_some(principal.label.as_deref()).flatten();
         let label = label.map(|label| format!("KI · {label}"));
-        let (id, confirmed) = (event.id, confirms(caller));
+        let (id, confirmed) = (event.id, confirms(principal));
         model.facts.push(Fact::Moved(Moved {
             id,
             at,
@@ -165,7 +165,7 @@ fn check_act(model: &Model, before: Option<&Awaiting>, act: &Act, stage: &Stage,
         assert_ne!(due(&awaiting.due).as_ref(), Some(&awaiting.asker), "{place}: due on its own");
         assert!(!model.retracted(awaiting.message), "{place}: a retracted one is awaited");
     }
-    if let (Some(event), Change::Message(message)) = (&act.event, &act.deed)
+    if let (Some(event), Change::Message(message)) = (&act.event, &act.change)
         && event.from.is_some()
     {
         let moves = matches!(message.kind, Kind::Answer | Kind::Decide);
@@ -183,7 +183,7 @@ fn check_order(acts: &[(u64, Act)], place: &str) {
     let acts = || acts.iter().map(|(_, act)| act);
     assert!(rises(acts().filter_map(Act::message).map(|one| one.id.0).collect()), "{place}");
     assert!(rises(acts().filter_map(|act| act.event.as_ref()).map(|one| one.id.0).collect()));
-    let made = acts().filter_map(|act| match &act.deed {
+    let made = acts().filter_map(|act| match &act.change {
         Change::Assert(claim) => Some(claim.id.0),
         _ => None,
     });
@@ -244,22 +244,22 @@ fn play(seed: u64, steps: usize, seen: &mut BTreeMap<String, u64>) {
     let mut stage = Stage::new(generator.limits());
     let mut model = Model::default();
     for step in 0..steps {
-        let (caller, command) = generator.next(&stage);
-        let who = caller.participant(command.extension());
+        let (principal, command) = generator.next(&stage);
+        let who = principal.participant(command.extension());
         let place = format!("seed {seed}, step {step}, {who}: {command:?}");
         let want = if stage.thread.is_none() {
             Verdict::Done { parent: None, to: Some(State::Open) }
         } else {
-            judge(&model, &caller, &command, &stage.limits, stage.now)
+            judge(&model, &principal, &command, &stage.limits, stage.now)
         };
         let before = stage.thread.clone();
-        let result = stage.act(&caller, &command);
+        let result = stage.act(&principal, &command);
         assert_eq!(outcome(&result), want, "{place}");
         *seen.entry(word(&want, &command)).or_default() += 1;
         if let Ok(Some(act)) = &result {
             assert_eq!(act.by, who, "{place}");
             assert_eq!(act.at, stage.now.max(model.updated_at), "{place}: time");
-            record(&mut model, &caller, act, stage.acts.last().expect("stored").0, &want);
+            record(&mut model, &principal, act, stage.acts.last().expect("stored").0, &want);
             let awaiting = before.as_ref().and_then(|before| before.head().awaiting.as_ref());
             check_act(&model, awaiting, act, &stage, &place);
             let back = act.awaiting.as_ref().is_some_and(|now| {
@@ -297,8 +297,8 @@ fn word(verdict: &Verdict, command: &Command) -> String {
         Verdict::Refused(text) => text.split(' ').next().unwrap_or("").to_owned(),
         Verdict::Nothing => "nothing".to_owned(),
         Verdict::Done { to, .. } => {
-            let deed = match command {
-                Command::Post(envelope) => envelope.kind.word(),
+            let change = match command {
+                Command::Post(envelope) => envelope.kind.as_str(),
                 Command::Mark(_) => "mark",
                 Command::Confirm(_) => "confirm",
                 Command::Reopen(_) => "reopen",
@@ -312,7 +312,7 @@ fn word(verdict: &Verdict, command: &Command) -> String {
                 }
                 Command::Refute(_) => "refute",
             };
-            format!("{deed}{}", if to.is_some() { " moves" } else { "" })
+            format!("{change}{}", if to.is_some() { " moves" } else { "" })
         }
     }
 }

@@ -72,7 +72,7 @@ pub fn short(reason: Reason) -> &'static str {
         Reason::AlreadyAttested => "already",
         Reason::ClaimSettled => "settled",
         Reason::ClaimNotSupported => "no_support",
-        other => other.word(),
+        other => other.as_str(),
     }
 }
 
@@ -91,7 +91,7 @@ pub fn cases(text: &str) -> Vec<(String, String, String, String)> {
                 let act = match *column {
                     "-" => head.to_owned(),
                     parent if parent.starts_with('>') => format!("{head}{parent}"),
-                    deed if deed.contains(['@', '^']) => format!("{head}:{deed}"),
+                    change if change.contains(['@', '^']) => format!("{head}:{change}"),
                     who => format!("{who}:{head}"),
                 };
                 let place = format!("line {}: `{}` then `{act}`", row.line, grid.play);

@@ -12,8 +12,8 @@ use crate::stage::Stage;
 fn perform(text: &str, act: &str) -> (Stage, Stage, Result<Option<Act>, Refusal>) {
     let before = play(text);
     let mut stage = play(text);
-    let (caller, command) = read(&stage, act);
-    let outcome = stage.act(&caller, &command);
+    let (principal, command) = read(&stage, act);
+    let outcome = stage.act(&principal, &command);
     (before, stage, outcome)
 }
 

@@ -30,25 +30,25 @@ fn check(good: bool, refusal: &str) -> Checked<()> {
 }
 
 fn transition(from: State, to: State) -> String {
-    format!("invalid_transition {}>{}", from.word(), to.word())
+    format!("invalid_transition {}>{}", from.as_str(), to.as_str())
 }
 
-/// Judges `command` of `caller` on the thread that `model` is.
+/// Judges `command` of `principal` on the thread that `model` is.
 pub fn judge(
     model: &Model,
-    caller: &Principal,
+    principal: &Principal,
     command: &Command,
     limits: &Limits,
     now: Millis,
 ) -> Verdict {
     let now = now.max(model.updated_at);
     let verdict = match command {
-        Command::Post(envelope) => post(model, caller, envelope, limits),
-        Command::Mark(mark) => self::mark(model, caller, mark.state),
-        Command::Confirm(mark) => confirm(model, caller, mark.state),
-        Command::Reopen(_) => reopen(model, caller),
-        Command::Assert(assertion) => assert_claim(model, caller, assertion, limits),
-        Command::Attest(proof) => attest(model, caller, proof, limits, now),
+        Command::Post(envelope) => post(model, principal, envelope, limits),
+        Command::Mark(mark) => self::mark(model, principal, mark.state),
+        Command::Confirm(mark) => confirm(model, principal, mark.state),
+        Command::Reopen(_) => reopen(model, principal),
+        Command::Assert(assertion) => assert_claim(model, principal, assertion, limits),
+        Command::Attest(proof) => attest(model, principal, proof, limits, now),
         Command::Refute(proof) => refute(model, proof),
     };
     verdict.unwrap_or_else(Verdict::Refused)
@@ -56,7 +56,7 @@ pub fn judge(
 
 fn post(
     model: &Model,
-    caller: &Principal,
+    principal: &Principal,
     envelope: &Envelope,
     limits: &Limits,
 ) -> Checked<Verdict> {
@@ -71,14 +71,14 @@ fn post(
         check(parent.is_some(), "invalid_body parent")?;
     }
     let on = parent.and_then(found);
-    let own = on.is_some_and(|on| on.by.identity == caller.identity);
+    let own = on.is_some_and(|on| on.by.identity == principal.identity);
     let free = match kind {
         Kind::Decide => false,
         Kind::Retract => own,
         _ => true,
     };
-    check(free || model.has_authority(caller), "thread_authority_missing")?;
-    rest(model, caller, envelope, on, limits)?;
+    check(free || model.has_authority(principal), "thread_authority_missing")?;
+    rest(model, principal, envelope, on, limits)?;
     let state = model.state();
     let mark = marks(kind, on);
     if side(state)
@@ -87,7 +87,7 @@ fn post(
         return Err(transition(state, to));
     }
     let to = mark.filter(|to| {
-        let same = state == *to && !model.last_move().confirmed && confirms(caller);
+        let same = state == *to && !model.last_move().confirmed && confirms(principal);
         same || place(state) < place(*to)
     });
     Ok(Verdict::Done { parent, to })
@@ -105,13 +105,13 @@ fn marks(kind: Kind, on: Option<&Said>) -> Option<State> {
 /// The 409s of a message, in the order of §10.
 fn rest(
     model: &Model,
-    caller: &Principal,
+    principal: &Principal,
     envelope: &Envelope,
     on: Option<&Said>,
     limits: &Limits,
 ) -> Checked<()> {
     let kind = envelope.kind;
-    let me = caller.participant(envelope.extension.as_ref());
+    let me = principal.participant(envelope.extension.as_ref());
     let retract = kind == Kind::Retract;
     if let Some(on) = on {
         let taken = model.retracted(on.id) || (retract && on.kind == Kind::Retract);
@@ -131,39 +131,39 @@ fn rest(
 }
 
 /// Setting the state that the thread has already.
-fn again(model: &Model, caller: &Principal) -> Verdict {
-    if confirms(caller) && !model.last_move().confirmed {
+fn again(model: &Model, principal: &Principal) -> Verdict {
+    if confirms(principal) && !model.last_move().confirmed {
         return Verdict::Done { parent: None, to: Some(model.state()) };
     }
     Verdict::Nothing
 }
 
-fn mark(model: &Model, caller: &Principal, to: State) -> Checked<Verdict> {
+fn mark(model: &Model, principal: &Principal, to: State) -> Checked<Verdict> {
     check(!model.locked(), "thread_closed")?;
-    check(model.has_authority(caller), "thread_authority_missing")?;
+    check(model.has_authority(principal), "thread_authority_missing")?;
     let from = model.state();
     if from == to {
-        return Ok(again(model, caller));
+        return Ok(again(model, principal));
     }
-    let human = caller.author_kind.word() == "human";
+    let human = principal.author_kind.as_str() == "human";
     let allowed =
         human || (!side(from) && (side(to) || (1..=2).contains(&(place(to) - place(from)))));
     check(allowed, &transition(from, to))?;
     Ok(Verdict::Done { parent: None, to: Some(to) })
 }
 
-fn confirm(model: &Model, caller: &Principal, named: State) -> Checked<Verdict> {
-    check(confirms(caller), "token_right_missing lock")?;
+fn confirm(model: &Model, principal: &Principal, named: State) -> Checked<Verdict> {
+    check(confirms(principal), "token_right_missing lock")?;
     check(!model.locked(), "thread_closed")?;
     let state = model.state();
-    let moved = format!("state_moved {}>{}", state.word(), named.word());
+    let moved = format!("state_moved {}>{}", state.as_str(), named.as_str());
     check(state == named, &moved)?;
-    Ok(again(model, caller))
+    Ok(again(model, principal))
 }
 
-fn reopen(model: &Model, caller: &Principal) -> Checked<Verdict> {
+fn reopen(model: &Model, principal: &Principal) -> Checked<Verdict> {
     let state = model.state();
-    let may = if side(state) { confirms(caller) } else { model.has_authority(caller) };
+    let may = if side(state) { confirms(principal) } else { model.has_authority(principal) };
     check(may, "thread_authority_missing")?;
     check(side(state) || state == State::Closed, &transition(state, State::Open))?;
     Ok(Verdict::Done { parent: None, to: Some(State::Open) })
@@ -173,7 +173,7 @@ const DONE: Verdict = Verdict::Done { parent: None, to: None };
 
 fn assert_claim(
     model: &Model,
-    caller: &Principal,
+    principal: &Principal,
     assertion: &Assertion,
     limits: &Limits,
 ) -> Checked<Verdict> {
@@ -184,8 +184,8 @@ fn assert_claim(
     }
     check(!model.locked(), "thread_closed")?;
     let mut authors = older.iter().filter_map(|id| model.claim(*id)).map(|held| &held.by);
-    let own = authors.all(|author| author.identity == caller.identity);
-    check(own || model.has_authority(caller), "thread_authority_missing")?;
+    let own = authors.all(|author| author.identity == principal.identity);
+    check(own || model.has_authority(principal), "thread_authority_missing")?;
     let count = model.held().count() as u64;
     check(count < limits.claims_per_thread_max, "thread_full")?;
     let gone = older.iter().any(|id| model.status(*id) == ClaimStatus::Superseded);
@@ -195,7 +195,7 @@ fn assert_claim(
 
 fn attest(
     model: &Model,
-    caller: &Principal,
+    principal: &Principal,
     proof: &ClaimProof,
     limits: &Limits,
     now: Millis,
@@ -206,20 +206,21 @@ fn attest(
     let support = model.proved(id).filter(|one| one.what == For::Support).count() as u64;
     let room = proof.seal || support < limits.attestations_per_claim_max;
     check(room, "thread_full")?;
-    check(held.by.identity != caller.identity, "self_attest")?;
+    check(held.by.identity != principal.identity, "self_attest")?;
     let status = model.status(id);
     let settled = matches!(status, ClaimStatus::Refuted | ClaimStatus::Superseded);
     let expired = held.until.is_some_and(|until| now >= until);
     check(!settled && !expired, "claim_settled")?;
-    let mine =
-        |what| model.proved(id).any(|one| one.what == what && one.by.identity == caller.identity);
+    let mine = |what| {
+        model.proved(id).any(|one| one.what == what && one.by.identity == principal.identity)
+    };
     let already = mine(For::Seal) || (!proof.seal && mine(For::Support));
     check(!already, "already_attested")?;
     if proof.seal {
         let standing = matches!(status, ClaimStatus::Supported | ClaimStatus::Verified);
         let by_another = model
             .proved(id)
-            .any(|one| one.what != For::Refutation && one.by.identity != caller.identity);
+            .any(|one| one.what != For::Refutation && one.by.identity != principal.identity);
         check(standing && by_another, "claim_not_supported")?;
     }
     Ok(DONE)

@@ -68,7 +68,7 @@ impl<'s> Client<'s> {
     /// Posts a well-formed request, as its era wants it.
     pub fn post(&self, method: &str, params: &Value) -> Answer {
         let authorization = bearer(self.token);
-        let mut headers = vec![format!("MCP-Protocol-Version: {}", self.revision.word())];
+        let mut headers = vec![format!("MCP-Protocol-Version: {}", self.revision.as_str())];
         if !self.token.is_empty() {
             headers.push(authorization);
         }

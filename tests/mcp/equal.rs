@@ -68,7 +68,7 @@ fn over_http(server: &Server, token: &str, step: &Step) -> Said {
     if !query.is_empty() {
         path = format!("{path}?{}", query.join("&"));
     }
-    let mut lines = vec![format!("{} {path} HTTP/1.1", row.method.word()), "Host: {own}".into()];
+    let mut lines = vec![format!("{} {path} HTTP/1.1", row.method.as_str()), "Host: {own}".into()];
     if !token.is_empty() {
         lines.push(format!("Authorization: Bearer {token}"));
     }
@@ -186,6 +186,6 @@ fn ways_in_are_equal() {
     }
     for reason in Reason::ALL {
         let aside = ASIDE.iter().any(|(known, why)| known == reason && !why.is_empty());
-        assert_ne!(reasons.contains(reason.word()), aside, "{}", reason.word());
+        assert_ne!(reasons.contains(reason.as_str()), aside, "{}", reason.as_str());
     }
 }

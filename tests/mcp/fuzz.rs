@@ -84,13 +84,13 @@ const PIECES: [&str; 22] = [
     "NaN",
 ];
 
-fn spoil(dice: &mut Dice, body: &str) -> String {
+fn spoil(rng: &mut Dice, body: &str) -> String {
     let mut characters: Vec<char> = body.chars().collect();
-    for _ in 0..=dice.below(3) {
-        let at = dice.below(characters.len().max(1));
-        let end = (at + dice.below(12)).min(characters.len());
-        let piece: Vec<char> = dice.of(&PIECES).chars().collect();
-        match dice.below(6) {
+    for _ in 0..=rng.below(3) {
+        let at = rng.below(characters.len().max(1));
+        let end = (at + rng.below(12)).min(characters.len());
+        let piece: Vec<char> = rng.of(&PIECES).chars().collect();
+        match rng.below(6) {
             0 => drop(characters.splice(at..end, piece)),
             1 => drop(characters.splice(at..at, piece)),
             2 => drop(characters.drain(at..end)),
@@ -100,7 +100,7 @@ fn spoil(dice: &mut Dice, body: &str) -> String {
                 drop(characters.splice(at..at, part));
             }
             _ => {
-                let depth = 1 << dice.below(10);
+                let depth = 1 << rng.below(10);
                 drop(characters.splice(at..at, std::iter::repeat_n('[', depth)));
             }
         }
@@ -119,16 +119,16 @@ const HEADERS: [(&str, &[&str]); 8] = [
     ("Mcp-Session-Id", &["x"]),
 ];
 
-fn headers(dice: &mut Dice, agent: &str) -> Vec<String> {
+fn headers(rng: &mut Dice, agent: &str) -> Vec<String> {
     let mut lines = vec!["POST /mcp HTTP/1.1".to_owned(), "Host: {own}".to_owned()];
-    if dice.below(3) > 0 {
+    if rng.below(3) > 0 {
         lines.push(agent.to_owned());
     }
     for (name, values) in &HEADERS[..] {
         // A right token is not spoilt often, or nothing else would be looked at.
         let often = if matches!(*name, "Authorization" | "Origin") { 24 } else { 4 };
-        if dice.below(often) == 0 {
-            lines.push(format!("{name}: {}", dice.of(values)));
+        if rng.below(often) == 0 {
+            lines.push(format!("{name}: {}", rng.of(values)));
         }
     }
     lines
@@ -174,15 +174,15 @@ fn malformed() {
     let seed = read("PARLEY_SEED").unwrap_or(20_261_129);
     let count = read("PARLEY_FUZZ").unwrap_or(REQUESTS);
     eprintln!("seed {seed}, {count} requests");
-    let (mut dice, bodies) = (Dice(seed), bodies());
+    let (mut rng, bodies) = (Dice(seed), bodies());
     let agent = bearer(&server.agent);
     let mut peer = server.connect();
     for number in 0..count {
         let body = {
-            let whole = dice.of(&bodies).clone();
-            if dice.below(8) == 0 { whole } else { spoil(&mut dice, &whole) }
+            let whole = rng.of(&bodies).clone();
+            if rng.below(8) == 0 { whole } else { spoil(&mut rng, &whole) }
         };
-        let lines = headers(&mut dice, &agent);
+        let lines = headers(&mut rng, &agent);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let bytes = server.request(&lines, &body);
         peer.send(&bytes);

@@ -20,7 +20,7 @@ impl Revision {
         [Self::March2025, Self::June2025, Self::November2025, Self::July2026];
 
     /// Its date.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"][self as usize]
     }
 }
@@ -39,7 +39,7 @@ impl Schemas {
             };
             let read = |revision: Revision| {
                 let folder = PathBuf::from(&folder).join("mcp-schemas");
-                let path = folder.join(format!("{}.json", revision.word()));
+                let path = folder.join(format!("{}.json", revision.as_str()));
                 let text = std::fs::read(&path).unwrap_or_else(|error| {
                     panic!("{}: {error}", path.display());
                 });

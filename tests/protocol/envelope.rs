@@ -60,9 +60,9 @@ fn outcome<T>(result: &Result<T, Refusal>) -> String {
     match result {
         Ok(_) => "ok".to_owned(),
         Err(refusal) => match refusal.field.as_deref() {
-            None => refusal.reason.word().to_owned(),
-            Some("") => format!("{} \"\"", refusal.reason.word()),
-            Some(field) => format!("{} {field}", refusal.reason.word()),
+            None => refusal.reason.as_str().to_owned(),
+            Some("") => format!("{} \"\"", refusal.reason.as_str()),
+            Some(field) => format!("{} {field}", refusal.reason.as_str()),
         },
     }
 }

@@ -55,6 +55,6 @@ fn manifests_are_current() {
             limits: &limits,
         };
         let value = serde_json::from_slice(&manifest(&facts, language)).expect("JSON");
-        check(&format!("manifest.{}.json", language.word()), &value);
+        check(&format!("manifest.{}.json", language.as_str()), &value);
     }
 }

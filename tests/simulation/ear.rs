@@ -60,13 +60,13 @@ impl Ear {
             Scope::Inbox => false,
         };
         if follows {
-            if let Change::Message(message) = &act.deed {
+            if let Change::Message(message) = &act.change {
                 add(0, FrameType::Message, message.id.0);
             }
             if let Some(event) = &act.event {
                 add(1, FrameType::Event, event.id.0);
             }
-            let claims = match &act.deed {
+            let claims = match &act.change {
                 Change::Assert(claim) => [&[claim.id], &*claim.supersedes].concat(),
                 Change::Attest(claim, _) | Change::Refute(claim, _) => vec![*claim],
                 Change::Message(_) | Change::Mark => Vec::new(),

@@ -125,10 +125,11 @@ impl World {
         let mut record = self.record.lock().unwrap();
         let wish = wish(&self.chance, &record.shadow, self.temper.threads, &text, seals);
         let call = Call::Write(wish.thread, wish.command.clone());
-        let caller = life.door.caller(&token.secret, &call);
-        let caller = caller.map_err(|refusal| format!("{identity}: {refusal}"))?;
+        let principal = life.door.principal(&token.secret, &call);
+        let principal = principal.map_err(|refusal| format!("{identity}: {refusal}"))?;
         record.trace.remark(format_args!("{identity} {key:?}: {call:?}"));
-        let intent = record.ledger.want(text, &caller, wish.thread, wish.home, wish.command, key);
+        let intent =
+            record.ledger.want(text, &principal, wish.thread, wish.home, wish.command, key);
         drop(record);
         self.call(life, intent);
         Ok(())
@@ -148,7 +149,7 @@ impl World {
             (!keyed.is_empty()).then(|| self.chance.pick(&keyed))
         };
         let Some(intent) = chosen else { return Ok(()) };
-        let identity = Arc::clone(&self.record().ledger.intents[intent].caller.identity);
+        let identity = Arc::clone(&self.record().ledger.intents[intent].principal.identity);
         let member = self.cast.iter().find(|member| *member.identity == *identity);
         let Some(token) = member.and_then(|member| member.token.clone()) else { return Ok(()) };
         if life.door.tokens.find(&token.secret, life.door.now()).is_none() {
@@ -171,11 +172,11 @@ impl World {
         known.trace.note("call", &[attempt as u64, intent as u64]);
         let intent = &known.ledger.intents[intent];
         let call = Call::Write(intent.thread, intent.command.clone());
-        let (caller, key) = (intent.caller.clone(), intent.key.clone());
+        let (principal, key) = (intent.principal.clone(), intent.key.clone());
         drop(known);
         let task = tokio::spawn(async move {
             meddler.dawdle().await;
-            let outcome = door.perform(&caller, call, key.as_deref()).await;
+            let outcome = door.perform(&principal, call, key.as_deref()).await;
             let panics = |thread: Option<ThreadId>| {
                 thread.map_or_else(|| meddler.panicked(), |thread| meddler.panicked_at(thread))
             };

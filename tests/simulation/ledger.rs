@@ -22,7 +22,7 @@ use crate::shadow::{Shadow, Verdict};
 pub struct Intent {
     /// The text that no other has.
     pub text: String,
-    pub caller: Principal,
+    pub principal: Principal,
     /// As the call names it.
     pub thread: Option<ThreadId>,
     /// Where it is judged; `None` for an opening.
@@ -103,7 +103,7 @@ impl Ledger {
     pub fn want(
         &mut self,
         text: String,
-        caller: &Principal,
+        principal: &Principal,
         thread: Option<ThreadId>,
         home: Option<ThreadId>,
         command: Command,
@@ -111,7 +111,7 @@ impl Ledger {
     ) -> usize {
         let call = Call::Write(thread, command.clone());
         let used = key.as_deref().map(|key| KeyUse {
-            key: key_digest(&caller.identity, key),
+            key: key_digest(&principal.identity, key),
             content: content_digest(Operation::of(&call), &call),
         });
         let number = self.intents.len();
@@ -121,7 +121,7 @@ impl Ledger {
         self.by_text.insert(text.clone(), number);
         self.intents.push(Intent {
             text,
-            caller: caller.clone(),
+            principal: principal.clone(),
             thread,
             home,
             command,
@@ -148,7 +148,7 @@ impl Ledger {
     fn judge(&mut self, intent: usize, shadow: &Shadow) {
         let intent = &mut self.intents[intent];
         let verdict = match (intent.home, &intent.command) {
-            (Some(home), command) => shadow.verdict(&intent.caller, home, command),
+            (Some(home), command) => shadow.verdict(&intent.principal, home, command),
             (None, Command::Attest(_) | Command::Refute(_)) => {
                 Verdict::Refused(Reason::ClaimNotFound)
             }
@@ -283,7 +283,7 @@ impl Ledger {
         excused: bool,
     ) -> Result<(), String> {
         let intent = &self.intents[place];
-        let word = reason.word();
+        let word = reason.as_str();
         if reason.status() >= 429 {
             let good = excused;
             return if good { Ok(()) } else { Err(format!("{}: {word} for nothing", intent.text)) };
@@ -395,7 +395,7 @@ impl Excuses {
 /// What answers show of an act.
 pub fn shown(act: &Act, shadow: &Shadow) -> Value {
     let mut out = Vec::new();
-    match &act.deed {
+    match &act.change {
         Change::Message(_) => wire::message(&mut out, act, None),
         Change::Mark => wire::event(&mut out, act),
         Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {

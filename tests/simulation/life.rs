@@ -130,13 +130,13 @@ impl Door {
     ///
     /// # Errors
     /// 401 `token_unknown`, 403 `token_right_missing`.
-    pub fn caller(&self, secret: &str, call: &Call) -> Result<Arc<Principal>, Refusal> {
-        let caller = self.tokens.find(secret, self.clock.now());
-        let caller = caller.ok_or_else(|| Refusal::new(Reason::TokenUnknown, "Unknown."))?;
+    pub fn principal(&self, secret: &str, call: &Call) -> Result<Arc<Principal>, Refusal> {
+        let principal = self.tokens.find(secret, self.clock.now());
+        let principal = principal.ok_or_else(|| Refusal::new(Reason::TokenUnknown, "Unknown."))?;
         let rights = Operation::of(call).rights().iter().copied();
         let rights: Vec<Right> = rights.filter(|right| *right != Right::Lock).collect();
-        match caller.lacks(&rights) {
-            None => Ok(caller),
+        match principal.lacks(&rights) {
+            None => Ok(principal),
             Some(right) => Err(Refusal::lacks(right)),
         }
     }
@@ -147,10 +147,10 @@ impl Door {
     /// Whatever refuses it.
     pub async fn perform(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer, Refusal> {
-        self.engine.forum.perform(caller, call, key).await
+        self.engine.forum.perform(principal, call, key).await
     }
 }

@@ -140,7 +140,7 @@ impl Interference for Meddler {
     fn before_judging(
         &self,
         thread: &mut Thread,
-        caller: &mut Principal,
+        principal: &mut Principal,
         command: &Command,
         now: Millis,
     ) {
@@ -148,11 +148,11 @@ impl Interference for Meddler {
             let anybody = Principal {
                 author_kind: AuthorKind::Human,
                 rights: Rights::HUMAN,
-                ..caller.clone()
+                ..principal.clone()
             };
             let mut ctx = Context {
                 now,
-                caller: &anybody,
+                principal: &anybody,
                 limits: &Limits::default(),
                 numbers: &mut Nowhere,
                 key: None,
@@ -162,7 +162,7 @@ impl Interference for Meddler {
             }
         }
         if matches!(command, Command::Confirm(_)) && self.happens(Fault::ConfirmWithoutLock, 1) {
-            caller.rights = caller.rights.with(Right::Lock);
+            principal.rights = principal.rights.with(Right::Lock);
         }
     }
 

@@ -67,8 +67,8 @@ impl World {
         let since = self.cursor(30);
         let held = Held { ear, since: since.as_deref().map_or(0, position) };
         let call = Self::query(&held.ear, since, 0);
-        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
-        let outcome = life.door.perform(&caller, call, None).await;
+        let principal = life.door.principal(&token.secret, &call).map_err(|it| it.to_string())?;
+        let outcome = life.door.perform(&principal, call, None).await;
         self.record().inbox_read(&held, &outcome, &life.door.engine.journal);
         Ok(())
     }
@@ -79,11 +79,11 @@ impl World {
         let since = self.cursor(80);
         let held = Held { ear, since: since.as_deref().map_or(0, position) };
         let call = Self::query(&held.ear, since, 1 + self.chance.below(25));
-        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
+        let principal = life.door.principal(&token.secret, &call).map_err(|it| it.to_string())?;
         let (door, record) = (life.door.clone(), Arc::clone(&self.record));
         let reading = held.clone();
         let task = tokio::spawn(async move {
-            let outcome = door.perform(&caller, call, None).await;
+            let outcome = door.perform(&principal, call, None).await;
             record.lock().unwrap().inbox_read(&reading, &outcome, &door.engine.journal);
         });
         self.held.push((held, task));
@@ -100,8 +100,8 @@ impl World {
         let (thread, since) = (self.chance.pick(&threads), self.cursor(30));
         let after = since.as_deref().map_or(0, position);
         let call = Call::ReadFlat(thread, PageQuery { cursor: since, limit: Some(PAGE) });
-        let caller = life.door.caller(&token.secret, &call).map_err(|it| it.to_string())?;
-        let outcome = life.door.perform(&caller, call, None).await;
+        let principal = life.door.principal(&token.secret, &call).map_err(|it| it.to_string())?;
+        let outcome = life.door.perform(&principal, call, None).await;
         self.record().thread_read(thread, after, &outcome, &life.door.engine.journal);
         Ok(())
     }

@@ -44,7 +44,7 @@ pub struct Record {
     /// append having come under a lease that no longer held. Since the last start.
     left_out: u64,
     /// Calls that were told so since then.
-    turned_away: u64,
+    rejected: u64,
     generation: u64,
     pub trouble: u64,
     pub crowded: u64,
@@ -121,12 +121,12 @@ impl Record {
 
     /// Each number left out must be of a call that was told so, or of one that is not answered.
     pub fn account(&mut self) {
-        let excused = self.turned_away + self.ledger.busy() as u64;
+        let excused = self.rejected + self.ledger.busy() as u64;
         if self.left_out > excused {
             let left_out = self.left_out;
             self.check(Err(format!("{left_out} numbers left out, {excused} calls turned away")));
         }
-        (self.left_out, self.turned_away) = (0, 0);
+        (self.left_out, self.rejected) = (0, 0);
     }
 
     fn read_again(&mut self, journal: &Journal) -> Result<(), String> {
@@ -179,7 +179,7 @@ impl Record {
         let place = self.ledger.find(number, text_of(act), act)?;
         let intent = &self.ledger.intents[place];
         let used = intent.used;
-        self.shadow.take(number, act, &intent.caller, &intent.command, used)?;
+        self.shadow.take(number, act, &intent.principal, &intent.command, used)?;
         if key != used {
             return Err(format!("stored under another key: {act:?}"));
         }
@@ -264,9 +264,9 @@ impl Record {
             }
             Ok(Told::Refused { reason, .. }) => {
                 self.refused += 1;
-                self.turned_away += u64::from(reason == Reason::StorageUnavailable);
-                *self.reasons.entry(reason.word()).or_default() += 1;
-                self.trace.note(reason.word(), &[attempt as u64]);
+                self.rejected += u64::from(reason == Reason::StorageUnavailable);
+                *self.reasons.entry(reason.as_str()).or_default() += 1;
+                self.trace.note(reason.as_str(), &[attempt as u64]);
             }
             Err(wrong) => self.check(Err(wrong)),
         }
@@ -362,7 +362,7 @@ impl Record {
     pub fn heard(&mut self, session: usize, sent: &OutgoingFrame, journal: &Journal) {
         self.catch_up(journal);
         self.frames += 1;
-        self.trace.note(sent.kind.word(), &[session as u64, sent.cursor.0]);
+        self.trace.note(sent.kind.as_str(), &[session as u64, sent.cursor.0]);
         let found = self.sessions[session].hear(sent, &self.shadow.seen);
         self.check(found);
     }

@@ -81,7 +81,7 @@ impl Session {
     pub fn hear(&mut self, sent: &OutgoingFrame, seen: &[Seen]) -> Result<(), String> {
         let body: Value = serde_json::from_str(&sent.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
-        if position(cursor) != sent.cursor.0 || body["type"] != sent.kind.word() {
+        if position(cursor) != sent.cursor.0 || body["type"] != sent.kind.as_str() {
             return Err(format!("{:?} carries {body}", sent.kind));
         }
         self.look(seen);

@@ -59,7 +59,7 @@ pub fn text_of(act: &Act) -> &str {
     let first = |evidence: &'_ [parley_protocol::claim::Evidence]| -> Option<usize> {
         (!evidence.is_empty()).then_some(0)
     };
-    match &act.deed {
+    match &act.change {
         Change::Message(message) => &message.body,
         Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
         Change::Assert(claim) => &claim.statement,
@@ -74,12 +74,12 @@ pub fn text_of(act: &Act) -> &str {
 
 impl Shadow {
     /// What the language says to `command` on the thread as it stands now.
-    pub fn verdict(&self, caller: &Principal, thread: ThreadId, command: &Command) -> Verdict {
+    pub fn verdict(&self, principal: &Principal, thread: ThreadId, command: &Command) -> Verdict {
         let Some(thread) = self.threads.get(&thread) else {
             return Verdict::Refused(Reason::ThreadNotFound);
         };
         let (now, numbers) = (thread.head().updated_at, &mut Nowhere);
-        let mut ctx = Context { now, caller, limits: &self.limits, numbers, key: None };
+        let mut ctx = Context { now, principal, limits: &self.limits, numbers, key: None };
         match thread.admit(&mut ctx, command) {
             Ok(Some(_)) => Verdict::Done,
             Ok(None) => Verdict::Unchanged,
@@ -87,7 +87,7 @@ impl Shadow {
         }
     }
 
-    /// Takes the next act of the log, which `caller` asked for by `command`.
+    /// Takes the next act of the log, which `principal` asked for by `command`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -95,13 +95,13 @@ impl Shadow {
         &mut self,
         number: u64,
         act: &Act,
-        caller: &Principal,
+        principal: &Principal,
         command: &Command,
         key: Option<KeyUse>,
     ) -> Result<(), String> {
         self.ids.take(act)?;
         let limits = &self.limits;
-        let mut ctx = Context { now: act.at, caller, limits, numbers: &mut Given(act), key };
+        let mut ctx = Context { now: act.at, principal, limits, numbers: &mut Given(act), key };
         let before = match self.threads.get_mut(&act.thread) {
             None => {
                 let expected = Thread::opening(&mut ctx, act.thread, command);
@@ -116,8 +116,8 @@ impl Shadow {
                 }
                 let before = thread.head().awaiting.clone();
                 let expected = thread.admit(&mut ctx, command);
-                let expected =
-                    expected.map_err(|it| format!("stored, but {}: {act:?}", it.reason.word()))?;
+                let expected = expected
+                    .map_err(|it| format!("stored, but {}: {act:?}", it.reason.as_str()))?;
                 same(&expected.ok_or_else(|| format!("changes nothing: {act:?}"))?, act)?;
                 thread.apply(act);
                 before
@@ -129,7 +129,7 @@ impl Shadow {
         if let Some(message) = act.message() {
             self.messages.entry(act.thread).or_default().push((message.id, message.kind));
         }
-        if let Change::Assert(claim) = &act.deed {
+        if let Change::Assert(claim) = &act.change {
             self.claims.insert(claim.id, act.thread);
         }
         self.seen.push(Seen { number, act: act.clone(), before });
@@ -165,7 +165,7 @@ impl Ids {
             good &= it.id.0 > event && self.events.insert(it.id);
             event = it.id.0;
         }
-        if let Change::Assert(it) = &act.deed {
+        if let Change::Assert(it) = &act.change {
             good &= it.id.0 > claim && self.claims.insert(it.id);
             claim = it.id.0;
         }

@@ -125,14 +125,14 @@ impl FaultyDisk {
         let mut state = self.state();
         state.life += 1;
         state.faults = Faults::default();
-        let mut dice = match cut {
+        let mut rng = match cut {
             Cut::Kill => return,
             Cut::KeepSome(seed) => seed,
             Cut::ForgetAll => 0,
         };
         for file in &mut state.files {
             if matches!(cut, Cut::KeepSome(_)) {
-                file.sync_some(&mut dice);
+                file.sync_some(&mut rng);
             }
             file.seen = file.stable.clone();
             file.dirty.clear();
@@ -168,9 +168,9 @@ impl FaultyDisk {
 }
 
 /// The next number of a small generator: xorshift.
-fn roll(dice: &mut u64) -> u64 {
-    *dice = dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *dice;
+fn roll(rng: &mut u64) -> u64 {
+    *rng = rng.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *rng;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
@@ -188,15 +188,15 @@ impl File {
     }
 
     /// The length may have got there or not, and of each page some sectors.
-    fn sync_some(&mut self, dice: &mut u64) {
-        if self.seen.len() > self.stable.len() || roll(dice) & 1 == 0 {
+    fn sync_some(&mut self, rng: &mut u64) {
+        if self.seen.len() > self.stable.len() || roll(rng) & 1 == 0 {
             self.stable.resize(self.seen.len(), 0);
         }
         for page in std::mem::take(&mut self.dirty) {
             for sector in 0..PAGE / SECTOR {
                 let start = page * PAGE + sector * SECTOR;
                 let end = (start + SECTOR).min(self.seen.len()).min(self.stable.len());
-                if start < end && roll(dice) & 1 == 0 {
+                if start < end && roll(rng) & 1 == 0 {
                     self.stable[start..end].copy_from_slice(&self.seen[start..end]);
                 }
             }

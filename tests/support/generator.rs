@@ -132,20 +132,20 @@ impl Generator {
     pub fn next(&mut self, stage: &Stage) -> (Principal, Command) {
         let extension = self.extension();
         if stage.thread.is_none() {
-            let caller = self.chance.pick(&self.cast).clone();
+            let principal = self.chance.pick(&self.cast).clone();
             let envelope = self.envelope(Kind::Ask, None, None, extension);
-            return (caller, Command::Post(envelope));
+            return (principal, Command::Post(envelope));
         }
-        let caller = self.caller();
+        let principal = self.principal();
         if self.chance.percent(self.claims) {
-            return self.claim(stage, caller, extension);
+            return self.claim(stage, principal, extension);
         }
         if self.chance.percent(self.marks) {
             let mark = self.mark(stage, extension);
-            return (caller, mark);
+            return (principal, mark);
         }
         if self.chance.percent(25)
-            && let Some(knot) = self.knot(stage, &caller, extension.clone())
+            && let Some(knot) = self.knot(stage, &principal, extension.clone())
         {
             return knot;
         }
@@ -162,7 +162,7 @@ impl Generator {
         ]);
         let named = kind == Kind::Retract || self.chance.percent(60);
         let parent = named.then(|| self.message(stage));
-        (caller, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))
+        (principal, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))
     }
 
     /// What is told about an awaited `clarify` (§3.4): it or what it asks back about is answered
@@ -170,7 +170,7 @@ impl Generator {
     fn knot(
         &mut self,
         stage: &Stage,
-        caller: &Principal,
+        principal: &Principal,
         extension: Option<Arc<str>>,
     ) -> Option<(Principal, Command)> {
         let messages = || stage.acts.iter().filter_map(|(_, act)| act.message());
@@ -188,15 +188,15 @@ impl Generator {
             (1, (Kind::Clarify, awaited)),
         ]);
         let moderators: Vec<_> = self.cast.iter().filter(|one| one.moderates()).cloned().collect();
-        let mut caller = caller.clone();
+        let mut principal = principal.clone();
         if kind == Kind::Retract && !moderators.is_empty() && self.chance.percent(60) {
-            caller = self.chance.pick(&moderators).clone();
+            principal = self.chance.pick(&moderators).clone();
         }
         let envelope = self.envelope(kind, Some(THREAD), Some(parent), extension);
-        Some((caller, Command::Post(envelope)))
+        Some((principal, Command::Post(envelope)))
     }
 
-    fn caller(&mut self) -> Principal {
+    fn principal(&mut self) -> Principal {
         let few = if self.chance.percent(self.pairs) { 2 } else { self.cast.len() };
         self.chance.pick(&self.cast[..few]).clone()
     }
@@ -282,30 +282,30 @@ impl Generator {
     fn claim(
         &mut self,
         stage: &Stage,
-        caller: Principal,
+        principal: Principal,
         extension: Option<Arc<str>>,
     ) -> (Principal, Command) {
         let made = stage.opened().head().claim_count;
         if made == 0 || self.chance.percent(35) {
             let assertion = self.assertion(stage, extension);
-            return (caller, Command::Assert(assertion));
+            return (principal, Command::Assert(assertion));
         }
         let claim = self.some_claim(stage);
         let evidence = self.evidence(true);
         if self.chance.percent(12) {
             let proof = ClaimProof { claim, evidence, seal: false, extension };
-            return (caller, Command::Refute(proof));
+            return (principal, Command::Refute(proof));
         }
         let verifies =
-            |caller: &Principal| caller.rights.iter().any(|right| right.word() == "verify");
+            |principal: &Principal| principal.rights.iter().any(|right| right.as_str() == "verify");
         let mut seal = self.chance.percent(40);
-        let mut caller = caller;
-        if seal && !verifies(&caller) {
+        let mut principal = principal;
+        if seal && !verifies(&principal) {
             let verifiers: Vec<_> = self.cast.iter().filter(|one| verifies(one)).cloned().collect();
             seal = !verifiers.is_empty();
-            caller = if seal { self.chance.pick(&verifiers).clone() } else { caller };
+            principal = if seal { self.chance.pick(&verifiers).clone() } else { principal };
         }
-        (caller, Command::Attest(ClaimProof { claim, evidence, seal, extension }))
+        (principal, Command::Attest(ClaimProof { claim, evidence, seal, extension }))
     }
 
     fn assertion(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Assertion {
@@ -331,9 +331,9 @@ pub fn thread(seed: u64, steps: usize) -> Stage {
     let mut generator = Generator::new(seed);
     let mut stage = Stage::new(generator.limits());
     for _ in 0..steps {
-        let (caller, command) = generator.next(&stage);
+        let (principal, command) = generator.next(&stage);
         // A refusal is an outcome like another here.
-        let _ = stage.act(&caller, &command);
+        let _ = stage.act(&principal, &command);
         stage.now = generator.clock(stage.now);
     }
     stage

@@ -89,7 +89,7 @@ pub struct Rig {
 }
 
 /// Somebody who may write.
-pub fn caller(identity: &str) -> Principal {
+pub fn principal(identity: &str) -> Principal {
     Principal {
         token: TokenId(1),
         identity: identity.into(),
@@ -188,11 +188,11 @@ impl Rig {
     /// Says something in a thread, as its actor does.
     pub fn say(&self, holder: &mut Holder, by: &str, kind: Kind, body: &str) -> Waiting {
         let (reply, waiting) = reply();
-        let caller = caller(by);
+        let principal = principal(by);
         let mut numbers = self.journal.numbers();
         let mut ctx = Context {
             now: self.clock.now(),
-            caller: &caller,
+            principal: &principal,
             limits: &Limits::default(),
             numbers: &mut numbers,
             key: None,
@@ -239,11 +239,11 @@ const THREADS_MAX: u64 = 300;
 /// Opens a thread.
 fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
     let (reply, waiting) = reply();
-    let caller = caller(by);
+    let principal = principal(by);
     let mut numbers = journal.numbers();
     let mut ctx = Context {
         now,
-        caller: &caller,
+        principal: &principal,
         limits: &Limits::default(),
         numbers: &mut numbers,
         key: None,

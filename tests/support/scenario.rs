@@ -37,8 +37,8 @@ pub fn play(text: &str) -> Stage {
         if !direct(&mut stage, word) {
             let (times, word) = word.split_once('*').unwrap_or(("1", word));
             for _ in 0..times.parse::<u32>().expect("a number of times") {
-                let (caller, command) = read(&stage, word);
-                let outcome = stage.act(&caller, &command);
+                let (principal, command) = read(&stage, word);
+                let outcome = stage.act(&principal, &command);
                 assert!(outcome.is_ok(), "{word} in the play `{text}`: {outcome:?}");
                 stage.now = stage.now.plus(1);
             }
@@ -68,13 +68,13 @@ fn direct(stage: &mut Stage, word: &str) -> bool {
 
 /// Who does what by the word `who:deed`, on this stage.
 pub fn read(stage: &Stage, word: &str) -> (Principal, Command) {
-    let (who, deed) = word.split_once(':').unwrap_or_else(|| panic!("no word of a play: {word}"));
+    let (who, change) = word.split_once(':').unwrap_or_else(|| panic!("no word of a play: {word}"));
     let (name, extension) = match who.split_once('/') {
         Some((name, extension)) => (name, Some(Arc::from(extension))),
         None => (who, None),
     };
-    let split = deed.find(['>', '=', '@', '^', '~']).unwrap_or(deed.len());
-    let (verb, rest) = deed.split_at(split);
+    let split = change.find(['>', '=', '@', '^', '~']).unwrap_or(change.len());
+    let (verb, rest) = change.split_at(split);
     (token(name), command(stage, verb, rest, extension))
 }
 
@@ -170,25 +170,25 @@ pub fn state(head: &ThreadSummary) -> String {
         (Origin::User, true, None) => '*',
         other => panic!("no such standing: {other:?}"),
     };
-    format!("{}{mark}", head.state.word())
+    format!("{}{mark}", head.state.as_str())
 }
 
 /// `open>answered`, or `-` where the act caused none.
 pub fn event(act: Option<&Act>) -> String {
     let event = act.and_then(|act| act.event.as_ref());
     event.map_or("-".to_owned(), |event| {
-        let from = event.from.map_or("null", State::word);
-        format!("{from}>{}", event.to.word())
+        let from = event.from.map_or("null", State::as_str);
+        format!("{from}>{}", event.to.as_str())
     })
 }
 
 /// The reason of a refusal and what belongs to it: `invalid_transition open>closed`.
 pub fn refusal(refusal: &Refusal) -> String {
-    let mut words = vec![refusal.reason.word().to_owned()];
+    let mut words = vec![refusal.reason.as_str().to_owned()];
     words.extend(refusal.field.as_deref().map(str::to_owned));
-    words.extend(refusal.right.map(|right| right.word().to_owned()));
+    words.extend(refusal.right.map(|right| right.as_str().to_owned()));
     if let (Some(state), Some(attempted)) = (refusal.state, refusal.attempted) {
-        words.push(format!("{}>{}", state.word(), attempted.word()));
+        words.push(format!("{}>{}", state.as_str(), attempted.as_str()));
     }
     words.join(" ")
 }

@@ -69,10 +69,14 @@ impl Stage {
     }
 
     /// Judges `command` and, if it is admitted, applies it and places it in the order.
-    pub fn act(&mut self, caller: &Principal, command: &Command) -> Result<Option<Act>, Refusal> {
+    pub fn act(
+        &mut self,
+        principal: &Principal,
+        command: &Command,
+    ) -> Result<Option<Act>, Refusal> {
         let numbers = &mut self.numbers;
         let (now, limits) = (self.now, &self.limits);
-        let mut ctx = Context { now, caller, limits, numbers, key: None };
+        let mut ctx = Context { now, principal, limits, numbers, key: None };
         let act = match &self.thread {
             None => Some(Thread::opening(&mut ctx, THREAD, command)),
             Some(thread) => thread.admit(&mut ctx, command)?,

@@ -52,8 +52,8 @@ impl TapedDisk {
         self.taken.lock().unwrap()
     }
 
-    fn take(&self, deed: Deed) {
-        self.taken().deeds.push(deed);
+    fn take(&self, change: Deed) {
+        self.taken().deeds.push(change);
     }
 
     /// How much is on the tape.
@@ -64,7 +64,7 @@ impl TapedDisk {
     /// Where the first removal after `from` stands, or the end.
     pub fn removal_after(&self, from: usize) -> usize {
         let taken = self.taken();
-        let removal = |deed: &Deed| matches!(deed, Deed::Remove(_));
+        let removal = |change: &Deed| matches!(change, Deed::Remove(_));
         taken.deeds[from..].iter().position(removal).map_or(taken.deeds.len(), |at| from + at)
     }
 
@@ -166,9 +166,9 @@ impl Player {
     }
 
     /// Does one thing more.
-    pub fn play(&mut self, deed: &Deed) {
+    pub fn play(&mut self, change: &Deed) {
         let disk = &self.disk;
-        match deed {
+        match change {
             Deed::Open(name, true) => self.handles.push(disk.create(name).unwrap()),
             Deed::Open(name, false) => self.handles.push(disk.open(name).unwrap()),
             Deed::SetLen(handle, len) => self.handles[*handle].set_len(*len).unwrap(),
@@ -183,8 +183,8 @@ impl Player {
     }
 
     /// Does the first half of a write; the whole may be played after it.
-    pub fn play_half(&self, deed: &Deed) {
-        if let Deed::Write(handle, offset, data) = deed {
+    pub fn play_half(&self, change: &Deed) {
+        if let Deed::Write(handle, offset, data) = change {
             self.handles[*handle].write(*offset, &data[..data.len() / 2]).unwrap();
         }
     }

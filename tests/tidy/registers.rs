@@ -15,7 +15,7 @@ fn reasons() {
         .filter_map(|line| line.strip_prefix("### `"))
         .map(|rest| rest.split('`').next().unwrap_or(rest))
         .collect();
-    let words: Vec<_> = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    let words: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     let missing = words.iter().filter(|word| !sections.contains(word));
     let unknown = sections.iter().filter(|section| !words.contains(section));
     let broken: Vec<_> = missing
@@ -24,7 +24,7 @@ fn reasons() {
         .collect();
     none(&broken, "docs/guide/REASONS.md has one section for each reason");
     for reason in Reason::ALL {
-        let head = format!("### `{}` · {}", reason.word(), reason.status());
+        let head = format!("### `{}` · {}", reason.as_str(), reason.status());
         assert!(text.contains(&head), "docs/guide/REASONS.md: {head}");
     }
 }

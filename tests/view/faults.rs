@@ -15,7 +15,7 @@ use parley_protocol::time::Millis;
 
 use crate::backend::Disk;
 use crate::model::Model;
-use crate::world::{World, caller};
+use crate::world::{World, principal};
 use crate::{CACHE_BYTES, Rig};
 
 /// Goal: a fold that loses one row is caught by the comparison with the model. Method: fold all
@@ -27,7 +27,7 @@ fn a_lost_row_is_caught() {
         while world.entries.len() < 60 {
             world.act();
         }
-        let lost = world.dice.below(59);
+        let lost = world.rng.below(59);
         let mut slice = world.entries.clone();
         slice.remove(lost);
         let archive = Archive::open(Box::new(Disk::default()), CACHE_BYTES).unwrap();
@@ -35,7 +35,7 @@ fn a_lost_row_is_caught() {
         views.push(&world.entries);
         archive.fold(&slice, &[], world.now, SyncMode::Durable).unwrap();
         views.show(archive.read().unwrap());
-        let found = Model(&world.entries).compare(&views.view(), &mut world.dice);
+        let found = Model(&world.entries).compare(&views.view(), &mut world.rng);
         assert!(found.is_err(), "seed {seed}: the loss of {:?} went unseen", world.entries[lost]);
     }
 }
@@ -85,12 +85,12 @@ fn a_disk_that_refuses() {
         if round % 2 == 0 {
             rig.folder.step().unwrap();
         }
-        let mut dice = world.dice.clone();
-        Model(&world.entries).compare(&rig.view(), &mut dice).unwrap();
+        let mut rng = world.rng.clone();
+        Model(&world.entries).compare(&rig.view(), &mut rng).unwrap();
     }
     rig.folder.finish().unwrap();
     assert_eq!(rig.views.tail_entries(), 0);
-    Model(&world.entries).compare(&rig.view(), &mut world.dice).unwrap();
+    Model(&world.entries).compare(&rig.view(), &mut world.rng).unwrap();
 }
 
 /// Goal: what is in the tail can be read though the archive cannot. Method: the archive is
@@ -159,7 +159,7 @@ fn inform_until(world: &mut World, acts: u64) {
             body: "and so on".into(),
             provenance: None,
         });
-        world.command_on(ThreadId(1), &caller("human:eve"), &command);
+        world.command_on(ThreadId(1), &principal("human:eve"), &command);
     }
 }
 
@@ -215,7 +215,7 @@ fn closing_folds_all() {
     let archive = Archive::open(Box::new(rig.disk.clone()), CACHE_BYTES).unwrap();
     assert_eq!(archive.read().unwrap().upto(), last);
     let views = Views::new(archive.read().unwrap(), TailMax::default());
-    Model(&world.entries).compare(&views.view(), &mut world.dice).unwrap();
+    Model(&world.entries).compare(&views.view(), &mut world.rng).unwrap();
 }
 
 /// Goal: closing ends even if the disk refuses for good. Method: it does.

@@ -8,7 +8,7 @@ use parley_protocol::ids::{MessageId, ThreadId};
 
 use crate::Rig;
 use crate::backend::Disk;
-use crate::world::{World, caller, participant};
+use crate::world::{World, participant, principal};
 
 const ALL: ScanLimits = ScanLimits { limit: 100, scan_max: 100 };
 
@@ -26,13 +26,13 @@ fn say(world: &mut World, who: &str, thread: u64, kind: Kind, parent: Option<u64
         body: "words".into(),
         provenance: None,
     });
-    let said = world.command_on(ThreadId(thread), &caller(identity), &command);
+    let said = world.command_on(ThreadId(thread), &principal(identity), &command);
     assert!(said.is_some(), "{who} could not speak");
 }
 
 fn ask(world: &mut World, who: &str) {
     let (identity, extension) = split(who);
-    world.open_by(&caller(identity), extension.map(Into::into));
+    world.open_by(&principal(identity), extension.map(Into::into));
 }
 
 /// Four threads: 1 asked by ada to anyone, 2 by ada/w1 to anyone, 3 asked by bob and clarified by

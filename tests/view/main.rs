@@ -58,7 +58,7 @@ impl Rig {
         let archive = Archive::open(Box::new(disk.clone()), CACHE_BYTES).unwrap();
         let views = Arc::new(Views::new(archive.read().unwrap(), max));
         let clock = Arc::new(Hands::default());
-        let around = ArchiverDeps {
+        let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             reopen: {
@@ -72,7 +72,7 @@ impl Rig {
             room: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
         };
-        let folder = Archiver::new(around, archive);
+        let folder = Archiver::new(deps, archive);
         Self { disk, views, folder, clock }
     }
 
@@ -106,12 +106,12 @@ fn run(seed: u64, steps: usize) -> model::Found {
     let mut old: Vec<(View, usize)> = Vec::new();
     for step in 0..steps {
         let before = world.entries.len();
-        for _ in 0..world.dice.below(4) {
+        for _ in 0..world.rng.below(4) {
             world.act();
         }
         rig.clock.set(world.now);
         rig.views.push(&world.entries[before..]);
-        match world.dice.below(20) {
+        match world.rng.below(20) {
             0..=5 => {
                 rig.folder.step().map_err(|error| error.to_string())?;
             }
@@ -121,7 +121,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
                 }
             }
             7 => rig.folder.finish().map_err(|error| error.to_string())?,
-            8 if world.dice.once_in(4) => {
+            8 if world.rng.once_in(4) => {
                 rig = Rig::restarted(rig.disk.after_power_cut(), &world.entries);
                 rig.clock.set(world.now);
                 old.clear();
@@ -135,13 +135,13 @@ fn run(seed: u64, steps: usize) -> model::Found {
             _ => {}
         }
         if step % 25 == 0 && !world.entries.is_empty() {
-            let mut dice = world.dice.clone();
-            Model(&world.entries).compare(&rig.view(), &mut dice)?;
+            let mut rng = world.rng.clone();
+            Model(&world.entries).compare(&rig.view(), &mut rng)?;
             if old.len() > 3 {
                 old.remove(0);
             }
             for (view, length) in old.iter().filter(|(_, length)| *length > 0) {
-                Model(&world.entries[..*length]).compare(view, &mut dice)?;
+                Model(&world.entries[..*length]).compare(view, &mut rng)?;
             }
         }
     }
@@ -149,8 +149,8 @@ fn run(seed: u64, steps: usize) -> model::Found {
     let last = world.entries.last().map_or(0, |committed| committed.number);
     assert_eq!(rig.views.durable_upto(), last);
     assert_eq!((rig.views.tail_entries(), rig.views.tail_bytes()), (0, 0));
-    let mut dice = world.dice.clone();
-    Model(&world.entries).compare(&rig.view(), &mut dice)?;
+    let mut rng = world.rng.clone();
+    Model(&world.entries).compare(&rig.view(), &mut rng)?;
     let rig = Rig::restarted(rig.disk.after_power_cut(), &[]);
-    Model(&world.entries).compare(&rig.view(), &mut dice)
+    Model(&world.entries).compare(&rig.view(), &mut rng)
 }

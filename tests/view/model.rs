@@ -96,15 +96,15 @@ impl Model<'_> {
     }
 
     /// Compares everything that `view` can be asked with what the entries say.
-    pub fn compare(&self, view: &View, dice: &mut Dice) -> Found {
+    pub fn compare(&self, view: &View, rng: &mut Dice) -> Found {
         let last = self.0.last().map_or(0, |committed| committed.number);
         same("position", &view.position(), &Position(last * 16 + 15))?;
         self.compare_threads(view)?;
-        self.compare_lists(view, dice)?;
-        self.compare_inboxes(view, dice)?;
-        self.compare_claims(view, dice)?;
+        self.compare_lists(view, rng)?;
+        self.compare_inboxes(view, rng)?;
+        self.compare_claims(view, rng)?;
         self.compare_outcomes(view)?;
-        self.compare_artifacts(view, dice)
+        self.compare_artifacts(view, rng)
     }
 
     fn compare_threads(&self, view: &View) -> Found {
@@ -146,17 +146,17 @@ impl Model<'_> {
         same("unknown", &read("", view.acts(unknown, 0, 9))?.len(), &0)
     }
 
-    fn compare_lists(&self, view: &View, dice: &mut Dice) -> Found {
+    fn compare_lists(&self, view: &View, rng: &mut Dice) -> Found {
         for order in [
             ThreadOrder::Created,
             ThreadOrder::Updated,
             ThreadOrder::CreatedDescending,
             ThreadOrder::UpdatedDescending,
         ] {
-            let state = dice.once_in(2).then(|| *dice.pick(&State::ALL));
-            let creator = dice.once_in(3).then(|| (*dice.pick(&IDENTITIES)).into());
-            let awaiting = dice.once_in(3).then(|| dice.once_in(2));
-            let locked = dice.once_in(4).then(|| dice.once_in(2));
+            let state = rng.once_in(2).then(|| *rng.pick(&State::ALL));
+            let creator = rng.once_in(3).then(|| (*rng.pick(&IDENTITIES)).into());
+            let awaiting = rng.once_in(3).then(|| rng.once_in(2));
+            let locked = rng.once_in(4).then(|| rng.once_in(2));
             let filtered =
                 ThreadQuery { state, creator, awaiting, locked, order, ..ThreadQuery::default() };
             for query in [ThreadQuery { order, ..ThreadQuery::default() }, filtered] {
@@ -177,24 +177,24 @@ impl Model<'_> {
                 {
                     want.reverse();
                 }
-                let got = paged(dice, |after, page| view.threads(&query, after, page))?;
+                let got = paged(rng, |after, page| view.threads(&query, after, page))?;
                 same(&query, &got, &want)?;
             }
         }
         Ok(())
     }
 
-    fn compare_inboxes(&self, view: &View, dice: &mut Dice) -> Found {
+    fn compare_inboxes(&self, view: &View, rng: &mut Dice) -> Found {
         let last = view.position();
         for identity in IDENTITIES.into_iter().chain(["local:nobody"]) {
             for extension in EXTENSIONS {
                 let who = participant(identity, extension);
                 for anyone in [true, false] {
-                    let since = Position(if dice.once_in(2) { 0 } else { dice.next() % last.0 });
+                    let since = Position(if rng.once_in(2) { 0 } else { rng.next() % last.0 });
                     let want = self.inbox(&who, anyone, since);
                     let (mut got, mut place) = (Vec::new(), since);
                     loop {
-                        let page = random_page(dice);
+                        let page = random_page(rng);
                         let found = read(&who, view.inbox(&who, anyone, place, page))?;
                         if found.items.len() > page.limit || (found.more && found.next <= place) {
                             return Err(format!("{who}: no proper page at {place:?}"));
@@ -219,19 +219,19 @@ impl Model<'_> {
         Ok(())
     }
 
-    fn compare_claims(&self, view: &View, dice: &mut Dice) -> Found {
+    fn compare_claims(&self, view: &View, rng: &mut Dice) -> Found {
         let claims = self.claims();
         for (id, claim) in &claims {
             same(id, &read(id, view.claim(*id))?.as_ref(), &Some(claim))?;
         }
         same("unknown", &read("", view.claim(ClaimId(1 << 40)))?, &None)?;
         for thread in self.heads().into_keys() {
-            for status in [None, Some(*dice.pick(&ClaimStatus::ALL))] {
+            for status in [None, Some(*rng.pick(&ClaimStatus::ALL))] {
                 let mut want: Vec<_> = claims.values().cloned().collect();
                 want.retain(|claim| {
                     claim.thread == thread && status.is_none_or(|status| claim.status == status)
                 });
-                let got = paged(dice, |after, page| view.claims(thread, status, after, page))?;
+                let got = paged(rng, |after, page| view.claims(thread, status, after, page))?;
                 same((thread, "claims", status), &got, &want)?;
             }
         }
@@ -259,7 +259,7 @@ impl Model<'_> {
         same("unknown", &read("", view.outcome(&[255; 16]))?, &None)
     }
 
-    fn compare_artifacts(&self, view: &View, dice: &mut Dice) -> Found {
+    fn compare_artifacts(&self, view: &View, rng: &mut Dice) -> Found {
         let all = self.artifacts();
         let mut queries = vec![ArtifactQuery::default()];
         for (entry, published) in &all {
@@ -280,8 +280,8 @@ impl Model<'_> {
             let got = read(entry, view.objections_to(&published.id, usize::MAX))?;
             same((entry, "objections"), &got, &(objections, true))?;
             queries.push(ArtifactQuery {
-                kind: dice.once_in(3).then(|| "OBJECTION".into()),
-                references: dice.once_in(2).then_some(published.id),
+                kind: rng.once_in(3).then(|| "OBJECTION".into()),
+                references: rng.once_in(2).then_some(published.id),
                 thread: published.thread,
                 ..ArtifactQuery::default()
             });
@@ -293,7 +293,7 @@ impl Model<'_> {
                     && query.references.is_none_or(|id| it.references.contains(&id))
                     && query.thread.is_none_or(|thread| it.thread == Some(thread))
             });
-            let got = paged(dice, |after, page| view.artifacts(query, after, page))?;
+            let got = paged(rng, |after, page| view.artifacts(query, after, page))?;
             let got: Vec<_> = got.iter().map(|one| (one.entry, one.published())).collect();
             same(query, &got, &want)?;
         }
@@ -301,19 +301,19 @@ impl Model<'_> {
     }
 }
 
-fn random_page(dice: &mut Dice) -> ScanLimits {
-    let scan_max = *dice.pick(&[1, 2, 5, 1_000]);
-    ScanLimits { limit: *dice.pick(&[1, 2, 3, 1_000]), scan_max }
+fn random_page(rng: &mut Dice) -> ScanLimits {
+    let scan_max = *rng.pick(&[1, 2, 5, 1_000]);
+    ScanLimits { limit: *rng.pick(&[1, 2, 3, 1_000]), scan_max }
 }
 
 /// Every item of a list, taken in pages of random sizes.
 fn paged<T>(
-    dice: &mut Dice,
+    rng: &mut Dice,
     list: impl Fn(Option<u64>, ScanLimits) -> Result<Scan<T>, parley::journal::error::StoreError>,
 ) -> Result<Vec<T>, String> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {
-        let page = random_page(dice);
+        let page = random_page(rng);
         let scan = read("a list", list(after, page))?;
         if scan.items.len() > page.limit {
             return Err("a page is too long".into());

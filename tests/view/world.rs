@@ -85,7 +85,7 @@ impl Numbers for Counters {
 /// Threads as they stand, and every entry so far.
 pub struct World {
     /// What decides.
-    pub dice: Dice,
+    pub rng: Dice,
     /// The threads as their actors have them.
     pub threads: BTreeMap<ThreadId, Thread>,
     /// Every entry, in order.
@@ -105,7 +105,7 @@ impl World {
     /// A world from a seed.
     pub fn new(seed: u64) -> Self {
         Self {
-            dice: Dice(seed),
+            rng: Dice(seed),
             threads: BTreeMap::new(),
             entries: Vec::new(),
             now: Millis(1_800_000_000_000),
@@ -126,8 +126,8 @@ impl World {
 
     /// Lets something happen; returns the entry, if one came of it.
     pub fn act(&mut self) -> Option<Arc<Committed>> {
-        self.now.0 += self.dice.next() % 50;
-        match self.dice.below(20) {
+        self.now.0 += self.rng.next() % 50;
+        match self.rng.below(20) {
             0 | 1 => return Some(self.open()),
             2 => return Some(self.publish()),
             _ => {}
@@ -137,20 +137,24 @@ impl World {
             return Some(self.open());
         }
         // Some threads are busier than others.
-        let id = if self.dice.once_in(2) { ids[0] } else { *self.dice.pick(&ids) };
-        let (caller, command) = (self.caller(), self.command(id));
-        self.command_on(id, &caller, &command)
+        let id = if self.rng.once_in(2) { ids[0] } else { *self.rng.pick(&ids) };
+        let (principal, command) = (self.principal(), self.command(id));
+        self.command_on(id, &principal, &command)
     }
 
     /// Opens a thread.
     pub fn open(&mut self) -> Arc<Committed> {
-        let caller = self.caller();
+        let principal = self.principal();
         let extension = self.extension();
-        self.open_by(&caller, extension)
+        self.open_by(&principal, extension)
     }
 
-    /// Opens a thread as `caller` with `extension`.
-    pub fn open_by(&mut self, caller: &Principal, extension: Option<Arc<str>>) -> Arc<Committed> {
+    /// Opens a thread as `principal` with `extension`.
+    pub fn open_by(
+        &mut self,
+        principal: &Principal,
+        extension: Option<Arc<str>>,
+    ) -> Arc<Committed> {
         let id = ThreadId(self.threads.len() as u64 + 1);
         let command = Command::Post(Envelope {
             kind: Kind::Ask,
@@ -163,7 +167,7 @@ impl World {
         let key = self.key();
         let mut context = Context {
             now: self.now,
-            caller,
+            principal,
             limits: &self.limits,
             numbers: &mut self.counters,
             key,
@@ -178,13 +182,13 @@ impl World {
     pub fn command_on(
         &mut self,
         id: ThreadId,
-        caller: &Principal,
+        principal: &Principal,
         command: &Command,
     ) -> Option<Arc<Committed>> {
         let key = self.key();
         let mut context = Context {
             now: self.now,
-            caller,
+            principal,
             limits: &self.limits,
             numbers: &mut self.counters,
             key,
@@ -217,7 +221,7 @@ impl World {
     }
 
     fn place(&mut self, entry: Entry) -> Arc<Committed> {
-        self.last += if self.gaps && self.dice.once_in(10) { 3 } else { 1 };
+        self.last += if self.gaps && self.rng.once_in(10) { 3 } else { 1 };
         let number = self.last;
         let (mut head, mut claims) = (None, Vec::new());
         if let Entry::Act(act) = &entry {
@@ -233,15 +237,15 @@ impl World {
 
     fn publish(&mut self) -> Arc<Committed> {
         let mut references = Vec::new();
-        for _ in 0..self.dice.below(4) {
+        for _ in 0..self.rng.below(4) {
             // Some refer to what is not there.
             let known = self.artifacts.clone();
-            let other = if known.is_empty() { [7; 32] } else { *self.dice.pick(&known) };
+            let other = if known.is_empty() { [7; 32] } else { *self.rng.pick(&known) };
             if !references.contains(&other) {
                 references.push(other);
             }
         }
-        let kind = *self.dice.pick(&["CLAIM", "OBJECTION", "DECISION"]);
+        let kind = *self.rng.pick(&["CLAIM", "OBJECTION", "DECISION"]);
         let hex =
             |id: &[u8; 32]| id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let written = references.iter().enumerate().map(|(place, id)| {
@@ -249,12 +253,12 @@ impl World {
             format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
         });
         let written = written.collect::<Vec<_>>().join(",");
-        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.dice.next());
+        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.rng.next());
         let unnamed = canonicalize(format!("{{{rest}").as_bytes()).expect("it is canonical");
         let id = *identity::compute(&unnamed).digest();
         let bytes = format!("{{\"artifact_id\":\"sha256:{}\",{rest}", hex(&id));
         let ids: Vec<_> = self.threads.keys().copied().collect();
-        let thread = (!ids.is_empty() && self.dice.once_in(2)).then(|| *self.dice.pick(&ids));
+        let thread = (!ids.is_empty() && self.rng.once_in(2)).then(|| *self.rng.pick(&ids));
         let key = self.key().map(|key| (key, Box::from(&b"{}"[..])));
         self.artifacts.push(id);
         self.place(Entry::Artifact(Box::new(Published {
@@ -269,23 +273,23 @@ impl World {
     }
 
     fn key(&mut self) -> Option<KeyUse> {
-        self.dice.once_in(4).then(|| {
+        self.rng.once_in(4).then(|| {
             let mut key = [0; 16];
-            key[..8].copy_from_slice(&self.dice.next().to_le_bytes());
+            key[..8].copy_from_slice(&self.rng.next().to_le_bytes());
             KeyUse { key, content: [key[0]; 16] }
         })
     }
 
-    fn caller(&mut self) -> Principal {
-        caller(self.dice.pick::<&str>(&IDENTITIES))
+    fn principal(&mut self) -> Principal {
+        principal(self.rng.pick::<&str>(&IDENTITIES))
     }
 
     fn extension(&mut self) -> Option<Arc<str>> {
-        self.dice.pick(&EXTENSIONS).map(Into::into)
+        self.rng.pick(&EXTENSIONS).map(Into::into)
     }
 
     fn command(&mut self, id: ThreadId) -> Command {
-        match self.dice.below(12) {
+        match self.rng.below(12) {
             0 => self.mark(),
             1 | 2 => self.assertion(id),
             3 => Command::Attest(self.proof(id)),
@@ -295,9 +299,9 @@ impl World {
     }
 
     fn mark(&mut self) -> Command {
-        let state = *self.dice.pick(&State::ALL);
+        let state = *self.rng.pick(&State::ALL);
         let mark = Mark { state, reason: None, extension: self.extension() };
-        match self.dice.below(4) {
+        match self.rng.below(4) {
             0 => Command::Reopen(Mark { state: State::Open, ..mark }),
             1 => Command::Confirm(mark),
             _ => Command::Mark(mark),
@@ -305,10 +309,10 @@ impl World {
     }
 
     fn post(&mut self, id: ThreadId) -> Command {
-        let kind = *self.dice.pick(&Kind::ALL);
+        let kind = *self.rng.pick(&Kind::ALL);
         let messages = &self.messages[&id];
         let parent =
-            (!self.dice.once_in(3) || kind == Kind::Retract).then(|| *self.dice.pick(messages));
+            (!self.rng.once_in(3) || kind == Kind::Retract).then(|| *self.rng.pick(messages));
         Command::Post(Envelope {
             kind,
             thread: Some(id),
@@ -321,11 +325,11 @@ impl World {
 
     fn claim_of(&mut self, id: ThreadId) -> Option<ClaimId> {
         let claims: Vec<_> = self.threads[&id].claims().map(|claim| claim.id).collect();
-        (!claims.is_empty()).then(|| *self.dice.pick(&claims))
+        (!claims.is_empty()).then(|| *self.rng.pick(&claims))
     }
 
     fn assertion(&mut self, id: ThreadId) -> Command {
-        let supersedes = if self.dice.once_in(3) { self.claim_of(id) } else { None };
+        let supersedes = if self.rng.once_in(3) { self.claim_of(id) } else { None };
         Command::Assert(Assertion {
             statement: "so it is".into(),
             evidence: Vec::new(),
@@ -347,7 +351,7 @@ impl World {
 }
 
 /// Who calls with a token of `identity`.
-pub fn caller(identity: &str) -> Principal {
+pub fn principal(identity: &str) -> Principal {
     let human = identity.starts_with("human:");
     let rights: Rights = [Right::Read, Right::Write].into_iter().collect();
     Principal {

@@ -81,15 +81,15 @@ fn command(conversation: &Conversation, cast: &Cast) -> Command {
     };
     match conversation.step().unwrap() {
         Step::Say(_, act, to) | Step::Refused(_, act, to, _) => Command::Post(Envelope {
-            kind: Kind::parse(act.word()).unwrap(),
+            kind: Kind::parse(act.as_str()).unwrap(),
             thread: conversation.shadow.is_some().then_some(ThreadId(1)),
             parent: conversation.id(to).map(MessageId),
             extension,
             body: conversation.words().into(),
             provenance: None,
         }),
-        Step::Mark(_, state) => Command::Mark(mark(state.word())),
-        Step::Confirm(_, state) => Command::Confirm(mark(state.word())),
+        Step::Mark(_, state) => Command::Mark(mark(state.as_str())),
+        Step::Confirm(_, state) => Command::Confirm(mark(state.as_str())),
         Step::Reopen(_) => Command::Reopen(mark("open")),
         Step::Assert(_) => Command::Assert(Assertion {
             statement: conversation.words().into(),
@@ -106,12 +106,12 @@ fn command(conversation: &Conversation, cast: &Cast) -> Command {
 
 impl Forum {
     /// Does it; the answer's JSON, or the reason of the refusal.
-    fn act(&mut self, caller: &Principal, command: &Command) -> Result<Vec<u8>, String> {
+    fn act(&mut self, principal: &Principal, command: &Command) -> Result<Vec<u8>, String> {
         self.now += 1;
         let limits = Limits::default();
         let mut context = Context {
             now: Millis(self.now),
-            caller,
+            principal,
             limits: &limits,
             numbers: &mut self.numbers,
             key: None,
@@ -125,7 +125,7 @@ impl Forum {
             Some(thread) => {
                 let entry = thread
                     .admit(&mut context, command)
-                    .map_err(|refusal| refusal.reason.word().to_owned())?;
+                    .map_err(|refusal| refusal.reason.as_str().to_owned())?;
                 if let Some(entry) = &entry {
                     thread.apply(entry);
                 }
@@ -161,7 +161,7 @@ impl Forum {
     }
 }
 
-fn caller(cast: &Cast, place: usize) -> Principal {
+fn principal(cast: &Cast, place: usize) -> Principal {
     let member = &cast.members[place];
     let mut rights = vec![Right::Read, Right::Write];
     if member.lock {
@@ -197,7 +197,7 @@ fn scripts_are_lawful() {
                 continue;
             }
             let command = command(&conversation, &cast);
-            match forum.act(&caller(&cast, conversation.speaker()), &command) {
+            match forum.act(&principal(&cast, conversation.speaker()), &command) {
                 Ok(json) => conversation.absorb(&json, &cast).unwrap(),
                 Err(reason) => {
                     assert!(conversation.refused(&reason), "{}", conversation.told(&reason));

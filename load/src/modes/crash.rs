@@ -26,13 +26,13 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let swarm = Arc::clone(&scene.swarm);
     let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
     let mut done = Vec::new();
-    let mut dice = Dice::new(options.seed, 0xc4a5);
+    let mut rng = Dice::new(options.seed, 0xc4a5);
     let mut starts = Vec::new();
     let progress = bar(options.rounds as u64, "kills");
     let quiet = indicatif::ProgressBar::hidden();
     for _ in 0..options.rounds {
         let longest = options.duration.as_millis() as u64;
-        let load = Duration::from_millis(longest / 10 + dice.below(longest));
+        let load = Duration::from_millis(longest / 10 + rng.below(longest));
         let killing = kill_and_restart(&mut site, load, &mut starts);
         conversations = swarm.run(conversations, &quiet, killing).await?;
         while let Ok(conversation) = finished.try_recv() {

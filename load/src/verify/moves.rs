@@ -34,7 +34,7 @@ impl State {
     ];
 
     /// Its word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::Answered => "answered",
@@ -48,7 +48,7 @@ impl State {
 
     /// The state of that word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
     /// Its place on the line, none for a side state.

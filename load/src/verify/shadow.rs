@@ -32,7 +32,7 @@ pub enum Act {
 
 impl Act {
     /// Its word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",
             Self::Answer => "answer",
@@ -229,8 +229,8 @@ impl Shadow {
         let differs = |what: &str, expected: String, shown: String| {
             Err(format!("{name}: {what} is {shown}, must be {expected}"))
         };
-        if thread.state != self.state.word() {
-            return differs("the state", self.state.word().into(), thread.state.clone().into());
+        if thread.state != self.state.as_str() {
+            return differs("the state", self.state.as_str().into(), thread.state.clone().into());
         }
         if thread.state_confirmed_at.is_some() != self.confirmed {
             let shown = format!("{:?}", thread.state_confirmed_at);

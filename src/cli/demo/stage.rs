@@ -84,17 +84,17 @@ impl Conversation {
         let status = answer.status;
         let answer = answer.json()?;
         let message = &answer["message"];
-        let id = render::word(message, "/id");
+        let id = render::text_at(message, "/id");
         tell(&step, &format!("{id}; {}", describe(&answer["thread"])))?;
         self.hold("status", &status.to_string(), "201")?;
-        self.hold("kind", &render::word(message, "/kind"), kind)?;
+        self.hold("kind", &render::text_at(message, "/kind"), kind)?;
         self.hold("author", &render::participant(&message["from"]), &player.name())?;
         self.hold("body", message["body"].as_str().unwrap_or_default(), body)?;
         if let Some(parent) = parent {
-            self.hold("parent", &render::word(message, "/parent"), parent)?;
+            self.hold("parent", &render::text_at(message, "/parent"), parent)?;
         }
         if self.thread.is_empty() {
-            self.thread = render::word(&answer["thread"], "/id");
+            self.thread = render::text_at(&answer["thread"], "/id");
         }
         self.kinds.insert(kind.to_owned());
         let on = want.on.map(|on| if on == ITSELF { id.as_str() } else { on });
@@ -123,9 +123,9 @@ impl Conversation {
         let path = crate::cli::client::with_query("/v1/inbox", &parameters);
         let inbox = player.client.get(&path).await?.json()?;
         let first = &inbox["items"][0];
-        let waiting = render::word(first, "/message/id");
-        tell(&step, &format!("{} waits with {waiting}", render::word(first, "/thread/id")))?;
-        self.hold("waiting thread", &render::word(first, "/thread/id"), &self.thread)?;
+        let waiting = render::text_at(first, "/message/id");
+        tell(&step, &format!("{} waits with {waiting}", render::text_at(first, "/thread/id")))?;
+        self.hold("waiting thread", &render::text_at(first, "/thread/id"), &self.thread)?;
         self.hold("waiting message", &waiting, message)
     }
 
@@ -151,10 +151,10 @@ impl Conversation {
         let path = format!("/v1/threads/{}/{operation}", self.thread);
         let answer = player.client.post(&path, &body, NO_EXTRA).await?.json()?;
         let event = &answer["event"];
-        let id = render::word(event, "/id");
+        let id = render::text_at(event, "/id");
         tell(&step, &format!("{id}; {}", describe(&answer["thread"])))?;
         self.hold("event's author", &render::participant(&event["by"]), &player.name())?;
-        self.hold("event's state", &render::word(event, "/to"), state.unwrap_or("open"))?;
+        self.hold("event's state", &render::text_at(event, "/to"), state.unwrap_or("open"))?;
         self.hold_thread(&answer["thread"], want)
     }
 
@@ -178,9 +178,9 @@ impl Conversation {
         self.hold_claim(&step, &claim, "unverified")?;
         if let Some(old) = supersedes {
             let old = player.client.get(&format!("/v1/claims/{old}")).await?.json()?;
-            self.hold("older claim", &render::word(&old, "/status"), "superseded")?;
+            self.hold("older claim", &render::text_at(&old, "/status"), "superseded")?;
         }
-        Ok(render::word(&claim, "/id"))
+        Ok(render::text_at(&claim, "/id"))
     }
 
     /// `player` attests, seals or refutes a claim, which leads to `status`.
@@ -287,13 +287,13 @@ impl Conversation {
     fn hold_thread(&self, thread: &Value, want: ExpectedThread<'_>) -> CliResult {
         self.hold("state", &render::state(thread), want.state)?;
         self.hold("turn", &render::due(&thread["turn"]), want.turn)?;
-        let awaited = render::word(thread, "/awaiting/message");
+        let awaited = render::text_at(thread, "/awaiting/message");
         self.hold("awaited message", &awaited, want.on.unwrap_or_default())
     }
 
     fn hold_claim(&self, step: &str, claim: &Value, status: &str) -> CliResult {
-        let got = render::word(claim, "/status");
-        tell(step, &format!("{}: {got}", render::word(claim, "/id")))?;
+        let got = render::text_at(claim, "/status");
+        tell(step, &format!("{}: {got}", render::text_at(claim, "/id")))?;
         self.hold("claim's status", &got, status)
     }
 
@@ -348,7 +348,12 @@ fn verb(word: &str) -> String {
 
 /// The thread in one line.
 fn describe(thread: &Value) -> String {
-    format!("{} {}; {}", render::word(thread, "/id"), render::state(thread), render::turn(thread))
+    format!(
+        "{} {}; {}",
+        render::text_at(thread, "/id"),
+        render::state(thread),
+        render::turn(thread)
+    )
 }
 
 fn pieces(evidence: &[(&str, &str)]) -> Value {

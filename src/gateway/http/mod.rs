@@ -69,7 +69,7 @@ pub(super) fn is_health(path: &str) -> bool {
 }
 
 /// The caller of what needs no token, without one.
-pub(super) fn nobody() -> Principal {
+pub(super) fn anonymous() -> Principal {
     Principal {
         token: TokenId(0),
         identity: "".into(),

@@ -40,11 +40,11 @@ impl Gateway {
         let head = asked.head;
         let rights = operation.rights();
         let known = if rights.is_empty() {
-            self.caller(asked)?
+            self.principal(asked)?
         } else {
             Some(self.caller_with(asked, rights)?)
         };
-        let caller = known.as_deref().unwrap_or(&self.nobody);
+        let principal = known.as_deref().unwrap_or(&self.anonymous);
         let body = if operation.has_body() { Some(self.body(asked).await?) } else { None };
         if body.is_some() {
             let artifact = operation == Operation::PublishArtifact;
@@ -68,12 +68,18 @@ impl Gateway {
         }
         match &mut call {
             Call::Write(..) => {
-                let caller = known.unwrap_or_else(|| Arc::clone(&self.nobody));
-                return Ok(NextStep::Write(PendingWrite { caller, call, key: key.map(Box::from) }));
+                let principal = known.unwrap_or_else(|| Arc::clone(&self.anonymous));
+                return Ok(NextStep::Write(PendingWrite {
+                    principal,
+                    call,
+                    key: key.map(Box::from),
+                }));
             }
             Call::GetManifest(language) => {
                 let language = *language;
-                return Box::pin(self.manifest(asked, caller, language)).await.map(NextStep::Reply);
+                return Box::pin(self.manifest(asked, principal, language))
+                    .await
+                    .map(NextStep::Reply);
             }
             Call::ExportThread(thread, _) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(*thread).await?;
@@ -85,7 +91,7 @@ impl Gateway {
         }
         // Apart, like other answers that take long or come seldom: each request would move the room
         // for them.
-        let answered = Box::pin(self.perform_held(asked, caller, call, key)).await;
+        let answered = Box::pin(self.perform_held(asked, principal, call, key)).await;
         answered.map(answer::of_forum).map(NextStep::Reply)
     }
 
@@ -93,28 +99,28 @@ impl Gateway {
     pub(in super::super) async fn perform_held(
         &self,
         asked: &mut RequestContext<'_>,
-        caller: &Principal,
+        principal: &Principal,
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer> {
         if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
-            return self.parts.forum.perform(caller, call, key).await;
+            return self.parts.forum.perform(principal, call, key).await;
         }
         asked.held = true;
         tokio::select! {
             biased;
-            answered = self.parts.forum.perform(caller, call, key) => answered,
-            () = self.parts.tokens.ended(caller.token) => Err(caller::token_unknown()),
+            answered = self.parts.forum.perform(principal, call, key) => answered,
+            () = self.parts.tokens.ended(principal.token) => Err(caller::token_unknown()),
         }
     }
 
     async fn manifest(
         &self,
         asked: &RequestContext<'_>,
-        caller: &Principal,
+        principal: &Principal,
         language: Language,
     ) -> Result<HttpResponse> {
-        let answer = self.parts.forum.perform(caller, Call::GetManifest(language), None).await?;
+        let answer = self.parts.forum.perform(principal, Call::GetManifest(language), None).await?;
         // It does not change while the server runs.
         let tag = self.manifest_tags[language as usize]
             .get_or_init(|| HeaderValue::try_from(manifest::etag(&answer.body)).unwrap_or(NO_TAG));
@@ -123,7 +129,7 @@ impl Gateway {
 
     /// The description of the HTTP binding; it does not change while the server runs.
     pub(super) fn openapi(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        self.caller(asked)?;
+        self.principal(asked)?;
         accept::negotiate(&asked.head.headers, ANSWERS)?;
         let (text, tag) = self.openapi.get_or_init(|| {
             let facts = OpenApiFacts {

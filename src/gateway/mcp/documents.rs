@@ -85,7 +85,7 @@ impl Documents {
     pub fn initialize(&self, revision: Revision) -> ResultMembers {
         let mut out = JsonBuffer::new();
         raw(&mut out, "\"protocolVersion\":");
-        text(&mut out, revision.word());
+        text(&mut out, revision.as_str());
         raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{},\"prompts\":{}}");
         raw(&mut out, ",\"serverInfo\":");
         raw(&mut out, &self.server);

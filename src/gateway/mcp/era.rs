@@ -23,7 +23,7 @@ impl Revision {
         [Self::July2026, Self::November2025, Self::June2025, Self::March2025];
 
     /// Its date, which is its name.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::March2025 => "2025-03-26",
             Self::June2025 => "2025-06-18",
@@ -34,7 +34,7 @@ impl Revision {
 
     /// The revision of that date.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|revision| revision.word() == word)
+        Self::ALL.into_iter().find(|revision| revision.as_str() == word)
     }
 
     /// Whether requests need no `initialize`.
@@ -50,10 +50,10 @@ impl Revision {
 
 /// The dates of all revisions served, newest first.
 pub const SERVED: [&str; 4] = [
-    Revision::July2026.word(),
-    Revision::November2025.word(),
-    Revision::June2025.word(),
-    Revision::March2025.word(),
+    Revision::July2026.as_str(),
+    Revision::November2025.as_str(),
+    Revision::June2025.as_str(),
+    Revision::March2025.as_str(),
 ];
 
 /// The member of `_meta` that makes a request a modern one.
@@ -127,5 +127,5 @@ fn is_modern_date(text: &str) -> bool {
     let plausible = digits(0, 4).is_some()
         && digits(5, 7).is_some_and(|month| (1..=12).contains(&month))
         && digits(8, 10).is_some_and(|day| (1..=31).contains(&day));
-    dashes && plausible && text >= Revision::July2026.word()
+    dashes && plausible && text >= Revision::July2026.as_str()
 }

@@ -124,7 +124,7 @@ impl From<Refusal> for RpcError {
     /// Code and status are those of the reason, and the data is the problem object.
     fn from(refusal: Refusal) -> Self {
         let status = refusal.reason.status();
-        let failure = Self::new(status, status.into(), refusal.reason.word());
+        let failure = Self::new(status, status.into(), refusal.reason.as_str());
         Self { refusal: Some(Box::new(refusal)), ..failure }
     }
 }

@@ -118,7 +118,7 @@ fn addresses(params: &Params<'_>) -> Result<Option<Vec<String>>, RpcError> {
 /// One queue that the stream is filled from, and the addresses that it stands for.
 struct FollowedQueue {
     hub: Arc<Hub>,
-    outlet: Arc<Subscriber>,
+    subscriber: Arc<Subscriber>,
     threads: Vec<ThreadId>,
     /// Of an inbox its address; none for threads.
     inbox: Option<String>,
@@ -132,16 +132,16 @@ impl FollowedQueue {
         threads: Vec<ThreadId>,
         inbox: Option<String>,
     ) -> Result<Self> {
-        let outlet = Subscriber::new(subscription, hub.caps.buffer);
-        hub.seat(&outlet)?;
-        hub.join(&outlet, &threads);
-        Ok(Self { hub: Arc::clone(hub), outlet, threads, inbox })
+        let subscriber = Subscriber::new(subscription, hub.caps.buffer);
+        hub.register(&subscriber)?;
+        hub.join(&subscriber, &threads);
+        Ok(Self { hub: Arc::clone(hub), subscriber, threads, inbox })
     }
 }
 
 impl Drop for FollowedQueue {
     fn drop(&mut self) {
-        self.hub.leave(&self.outlet, &self.threads);
+        self.hub.leave(&self.subscriber, &self.threads);
     }
 }
 
@@ -233,7 +233,7 @@ async fn any(followed: &[FollowedQueue]) -> (usize, Result<Taken, CloseReason>) 
     if followed.is_empty() {
         return pending().await;
     }
-    let takes = followed.iter().map(|one| Box::pin(one.outlet.take(TAKEN_MAX)));
+    let takes = followed.iter().map(|one| Box::pin(one.subscriber.take(TAKEN_MAX)));
     let (taken, index, _) = select_all(takes).await;
     (index, taken)
 }
@@ -271,10 +271,10 @@ impl Gateway {
     pub(super) async fn listen(
         &self,
         asked: &RequestContext<'_>,
-        caller: &Arc<Principal>,
+        principal: &Arc<Principal>,
         task: &McpTask<'_>,
     ) -> Result<HttpResponse, RpcError> {
-        if let Some(right) = caller.lacks(&[Right::Read]) {
+        if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right).into());
         }
         let asked_for = addresses(&task.params)?;
@@ -282,7 +282,8 @@ impl Gateway {
         let mut unknown = Vec::new();
         for thread in wanted.threads.keys() {
             let first = PageQuery { cursor: None, limit: Some(1) };
-            let read = self.parts.forum.perform(caller, Call::ReadFlat(*thread, first), None).await;
+            let read =
+                self.parts.forum.perform(principal, Call::ReadFlat(*thread, first), None).await;
             match read {
                 Ok(_) => {}
                 Err(refusal) if super::resources::is_missing(refusal.reason) => {
@@ -292,11 +293,11 @@ impl Gateway {
             }
         }
         wanted.threads.retain(|thread, _| !unknown.contains(thread));
-        let followed = self.follow(caller, &wanted)?;
+        let followed = self.follow(principal, &wanted)?;
         let mut comments = interval(COMMENT_EVERY);
         comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
         comments.reset();
-        let (tokens, token) = (Arc::clone(&self.parts.tokens), caller.token);
+        let (tokens, token) = (Arc::clone(&self.parts.tokens), principal.token);
         let stream = ListenStream {
             first: Some(acknowledged(&task.id, &wanted, asked_for.as_deref())),
             id: task.id.clone(),
@@ -317,14 +318,14 @@ impl Gateway {
 
     fn follow(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         wanted: &RequestedResources,
     ) -> Result<Vec<FollowedQueue>, RpcError> {
         let subscription = |scope, extension| Subscription {
-            participant: caller.participant(extension),
+            participant: principal.participant(extension),
             scope,
             anyone: true,
-            token: caller.token,
+            token: principal.token,
             // The stream looks after its token itself.
             expires_at: None,
         };

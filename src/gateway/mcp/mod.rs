@@ -101,8 +101,8 @@ impl Gateway {
     pub(super) async fn mcp(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
         let body = self.body_up_to(asked, bytes_max).await?;
-        let caller = self.caller(asked)?;
-        let caller = caller.as_ref();
+        let principal = self.principal(asked)?;
+        let principal = principal.as_ref();
         accept::check_content_type(&asked.head.headers, &["application/json"])?;
         let streamed = result::wants_event(&asked.head.headers);
         let headers = McpHeaders::of(&asked.head.headers);
@@ -110,7 +110,7 @@ impl Gateway {
             Dispatch::One(MessageStep::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
             Dispatch::One(MessageStep::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
             Dispatch::One(MessageStep::Do(task)) => {
-                Ok(match self.carry_out(asked, caller, &task).await {
+                Ok(match self.carry_out(asked, principal, &task).await {
                     Ok(TaskOutcome::Done(done)) if streamed => {
                         let mut out = JsonBuffer::new();
                         done.put(&mut out, &task.id, task.era, self.documents.server());
@@ -125,7 +125,7 @@ impl Gateway {
                     Err(failure) => failed(&failure, Some(&task.id)),
                 })
             }
-            Dispatch::Batch(steps) => Ok(self.batch(asked, caller, &steps, streamed).await),
+            Dispatch::Batch(steps) => Ok(self.batch(asked, principal, &steps, streamed).await),
         }
     }
 
@@ -133,7 +133,7 @@ impl Gateway {
     async fn batch(
         &self,
         asked: &mut RequestContext<'_>,
-        caller: Option<&Arc<Principal>>,
+        principal: Option<&Arc<Principal>>,
         steps: &[MessageStep<'_>],
         streamed: bool,
     ) -> HttpResponse {
@@ -143,7 +143,7 @@ impl Gateway {
             match step {
                 MessageStep::Silent => continue,
                 MessageStep::Fail(id, failure) => failure.put(&mut one, id.as_ref()),
-                MessageStep::Do(task) => match self.carry_out(asked, caller, task).await {
+                MessageStep::Do(task) => match self.carry_out(asked, principal, task).await {
                     Ok(TaskOutcome::Done(done)) => {
                         done.put(&mut one, &task.id, task.era, self.documents.server());
                     }
@@ -167,12 +167,12 @@ impl Gateway {
     async fn carry_out(
         &self,
         asked: &mut RequestContext<'_>,
-        caller: Option<&Arc<Principal>>,
+        principal: Option<&Arc<Principal>>,
         task: &McpTask<'_>,
     ) -> Result<TaskOutcome, RpcError> {
-        let caller = match caller {
-            Some(caller) => caller,
-            None if is_free(task) => &self.nobody,
+        let principal = match principal {
+            Some(principal) => principal,
+            None if is_free(task) => &self.anonymous,
             None => return Err(caller::token_missing().into()),
         };
         let done = match task.method {
@@ -187,12 +187,12 @@ impl Gateway {
             | McpMethod::ListTemplates
             | McpMethod::ListPrompts => self.documents.list(task.method, &task.params)?,
             McpMethod::GetPrompt => Documents::prompt(&task.params)?,
-            McpMethod::CallTool => self.call_tool(asked, caller, task).await?,
-            McpMethod::ReadResource => self.read_resource(asked, caller, task).await?,
+            McpMethod::CallTool => self.call_tool(asked, principal, task).await?,
+            McpMethod::ReadResource => self.read_resource(asked, principal, task).await?,
             McpMethod::Listen => {
                 asked.label = RequestLabel::Feed;
                 asked.held = true;
-                return self.listen(asked, caller, task).await.map(TaskOutcome::Stream);
+                return self.listen(asked, principal, task).await.map(TaskOutcome::Stream);
             }
         };
         Ok(TaskOutcome::Done(done))
@@ -201,12 +201,12 @@ impl Gateway {
     async fn call_tool(
         &self,
         asked: &mut RequestContext<'_>,
-        caller: &Principal,
+        principal: &Principal,
         task: &McpTask<'_>,
     ) -> Result<ResultMembers, RpcError> {
         let call = ToolCall::read(&task.params, self.profiles)?;
         asked.label = RequestLabel::Operation(call.operation);
-        match self.perform_tool(asked, caller, call).await {
+        match self.perform_tool(asked, principal, call).await {
             Ok(answer) if answer.is_refusal() => Ok(tools::problem(&answer.body, None)),
             Ok(answer) if call.operation == Operation::GetManifest => {
                 Ok(self.documents.manifests.answered(answer.body))
@@ -222,11 +222,11 @@ impl Gateway {
     async fn perform_tool(
         &self,
         asked: &mut RequestContext<'_>,
-        caller: &Principal,
+        principal: &Principal,
         call: ToolCall<'_>,
     ) -> Result<Answer> {
         let ToolCall { operation, arguments } = call;
-        if let Some(right) = caller.lacks(operation.rights()) {
+        if let Some(right) = principal.lacks(operation.rights()) {
             return Err(Refusal::lacks(right));
         }
         let limits = &self.parts.config.limits;
@@ -243,13 +243,13 @@ impl Gateway {
         if let Call::Write(Some(thread), _) = &call {
             tracing::Span::current().record("thread", tracing::field::display(thread));
         }
-        self.perform_held(asked, caller, call, key.as_deref()).await
+        self.perform_held(asked, principal, call, key.as_deref()).await
     }
 
     async fn read_resource(
         &self,
         asked: &mut RequestContext<'_>,
-        caller: &Principal,
+        principal: &Principal,
         task: &McpTask<'_>,
     ) -> Result<ResultMembers, RpcError> {
         let Some(uri) = task.params.text("uri") else {
@@ -260,7 +260,7 @@ impl Gateway {
         let arguments = address.arguments();
         let call = ToolCall { operation: address.operation(), arguments: &arguments };
         asked.label = RequestLabel::Operation(call.operation);
-        match self.perform_tool(asked, caller, call).await {
+        match self.perform_tool(asked, principal, call).await {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
             Err(refusal) if resources::is_missing(refusal.reason) => Err(not_found()),
             Err(refusal) => Err(refusal.into()),

@@ -29,7 +29,7 @@ fn told(step: &MessageStep<'_>) -> String {
         MessageStep::Fail(_, RpcError { status, code, .. }) => format!("{status} {code}"),
         MessageStep::Do(task) => {
             let era = match task.era {
-                ProtocolFamily::Legacy(revision) => revision.word(),
+                ProtocolFamily::Legacy(revision) => revision.as_str(),
                 ProtocolFamily::Modern => "modern",
             };
             format!("{era} {:?}", task.method)
@@ -124,7 +124,7 @@ fn initialize() {
         ("null", Revision::November2025),
     ] {
         let body = request("initialize", &format!("{{\"protocolVersion\":{asked}}}"));
-        let want = format!("{} Initialize", want.word());
+        let want = format!("{} Initialize", want.as_str());
         assert_eq!(one(&McpHeaders::default(), body.as_bytes()), want, "{asked}");
     }
 }

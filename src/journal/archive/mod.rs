@@ -117,7 +117,7 @@ impl HighestNumbers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveProgress {
     /// The archive holds what the entries up to this one made; 0 for none.
-    pub derived_upto: u64,
+    pub archived_upto: u64,
     /// The highest numbers used up to there.
     pub maxima: HighestNumbers,
     /// The bucket that outcomes go into now.
@@ -230,7 +230,7 @@ impl Archive {
     }
 
     /// Folds entries, in order and following what is folded already, in one transaction; those
-    /// at or before `derived_upto` are passed over, so that folding again changes nothing. `now`
+    /// at or before `archived_upto` are passed over, so that folding again changes nothing. `now`
     /// decides which outcomes are old enough to be forgotten. Snapshots are stored if they show a
     /// thread as the archive knows it after the slice.
     ///

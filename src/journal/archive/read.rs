@@ -100,7 +100,7 @@ impl ArchiveRead {
 
     /// The entry up to which this state is true.
     pub fn upto(&self) -> u64 {
-        self.progress.derived_upto
+        self.progress.archived_upto
     }
 
     pub(in super::super) fn head(

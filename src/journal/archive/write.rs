@@ -102,7 +102,7 @@ impl<'a> ArchiveSlice<'a> {
         for claim in &committed.claims {
             self.claims.insert(pair(thread, claim.id.0), claim);
         }
-        if let Change::Assert(claim) = &act.deed {
+        if let Change::Assert(claim) = &act.change {
             self.claims_made.insert(claim.id.0, thread);
         }
         if let Some((target, retraction)) = retraction(act) {
@@ -131,9 +131,9 @@ pub(super) fn fold(
     roll_bucket(&mut progress, now);
     let mut slice = ArchiveSlice::default();
     for committed in entries {
-        if committed.number > progress.derived_upto {
+        if committed.number > progress.archived_upto {
             slice.take(committed, progress.bucket)?;
-            progress.derived_upto = committed.number;
+            progress.archived_upto = committed.number;
             progress.maxima =
                 progress.maxima.max(HighestNumbers::of(committed.number, &committed.entry));
         }

@@ -10,7 +10,7 @@ use super::frames::FrameWriter;
 use super::{head, section};
 use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveRead, RawRows};
-use crate::journal::calm::calmly;
+use crate::journal::calm::panic_guard;
 use crate::journal::error::StoreError;
 use crate::journal::log::{LOG_FORMAT, RetentionGuard};
 use crate::journal::tokens::{self, Tokens};
@@ -86,7 +86,7 @@ impl BackupCopy {
     /// # Errors
     /// What the disk says, or [`StoreError::Damaged`]; the copy is worth nothing then.
     pub fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
-        calmly("the store", || {
+        panic_guard("the store", || {
             loop {
                 let (piece, next) = match std::mem::replace(&mut self.stage, CopyStage::Ended) {
                     CopyStage::Head => self.head()?,

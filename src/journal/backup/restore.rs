@@ -180,10 +180,10 @@ fn fill_archive(
 
 /// Fills the log; gives its last number and the highest numbers that its entries use.
 fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumbers), StoreError> {
-    let derived_upto = open_archive(disk)?.read()?.upto();
+    let archived_upto = open_archive(disk)?.read()?.upto();
     let mut used = HighestNumbers::default();
     let segment_bytes = JournalOptions::default().segment_bytes;
-    let last = log::refill(disk, segment_bytes, derived_upto, &mut || {
+    let last = log::refill(disk, segment_bytes, archived_upto, &mut || {
         let row = copy.row_of(section::LOG)?;
         if let Some((_, entry)) = &row {
             let entry = Entry::decode(entry);

@@ -13,7 +13,7 @@ mod threads;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::calm::calmly;
+use super::calm::panic_guard;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::log::parse_name;
@@ -112,7 +112,7 @@ impl CheckReport {
 
     /// Does a part of the check, whose error is a finding and ends it.
     fn part(&mut self, file: &str, work: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
-        if let Err(error) = calmly(file, || work(self)) {
+        if let Err(error) = panic_guard(file, || work(self)) {
             self.fail(file, error);
         }
     }

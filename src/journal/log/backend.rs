@@ -13,17 +13,17 @@ pub struct ErrorLatch(Arc<AtomicBool>);
 
 impl ErrorLatch {
     /// Lets nothing through any more.
-    pub fn blow(&self) {
+    pub fn trip(&self) {
         self.0.store(true, Ordering::Release);
     }
 
     /// Whether it is blown.
-    pub fn is_blown(&self) -> bool {
+    pub fn is_tripped(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 
     fn check(&self) -> io::Result<()> {
-        if self.is_blown() {
+        if self.is_tripped() {
             return Err(io::Error::other("the file failed before and is not written any more"));
         }
         Ok(())
@@ -31,7 +31,7 @@ impl ErrorLatch {
 
     fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if result.is_err() {
-            self.blow();
+            self.trip();
         }
         result
     }
@@ -42,13 +42,13 @@ impl ErrorLatch {
 #[derive(Debug)]
 pub struct LatchedFile {
     inner: Box<dyn StorageBackend>,
-    fuse: ErrorLatch,
+    latch: ErrorLatch,
 }
 
 impl LatchedFile {
-    /// `inner` behind `fuse`.
-    pub fn new(inner: Box<dyn StorageBackend>, fuse: ErrorLatch) -> Self {
-        Self { inner, fuse }
+    /// `inner` behind `latch`.
+    pub fn new(inner: Box<dyn StorageBackend>, latch: ErrorLatch) -> Self {
+        Self { inner, latch }
     }
 }
 
@@ -62,18 +62,18 @@ impl StorageBackend for LatchedFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.fuse.check()?;
-        self.fuse.watch(self.inner.set_len(len))
+        self.latch.check()?;
+        self.latch.watch(self.inner.set_len(len))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.fuse.check()?;
-        self.fuse.watch(self.inner.sync_data())
+        self.latch.check()?;
+        self.latch.watch(self.inner.sync_data())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.fuse.check()?;
-        self.fuse.watch(self.inner.write(offset, data))
+        self.latch.check()?;
+        self.latch.watch(self.inner.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -178,13 +178,13 @@ impl Log {
         }
     }
 
-    /// Drops the segments that are folded, everything in them being at most `derived_upto`, and
+    /// Drops the segments that are folded, everything in them being at most `archived_upto`, and
     /// that no replay reaches any more, `replay_max` entries back.
     ///
     /// # Errors
     /// If the disk refuses; what could not be dropped is tried again at the next call.
-    pub fn drop_folded(&self, derived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
-        let reach = (derived_upto + 1).min((self.shown() + 1).saturating_sub(replay_max));
+    pub fn drop_folded(&self, archived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
+        let reach = (archived_upto + 1).min((self.shown() + 1).saturating_sub(replay_max));
         let mut dropped = Vec::new();
         {
             let mut segments = self.segments();

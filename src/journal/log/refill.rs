@@ -7,7 +7,7 @@ use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
 
 /// Makes the log of a folder that has none out of entries in order: under the eight bytes of its
-/// number, little-endian, each as it was encoded. What comes up to `derived_upto` is there for
+/// number, little-endian, each as it was encoded. What comes up to `archived_upto` is there for
 /// replays, what comes after it to be folded. Gives the number of the last entry.
 ///
 /// # Errors
@@ -15,7 +15,7 @@ use crate::journal::error::StoreError;
 pub(in super::super) fn refill(
     disk: &dyn Disk,
     segment_bytes: u64,
-    derived_upto: u64,
+    archived_upto: u64,
     next: NextRow<'_>,
 ) -> Result<u64, StoreError> {
     let disordered = || StoreError::damaged("the log", "the entries of the copy are in no order");
@@ -25,7 +25,7 @@ pub(in super::super) fn refill(
         Ok(Some((number, entry)))
     };
     let mut pending = numbered()?;
-    let mut last = derived_upto;
+    let mut last = archived_upto;
     if let Some((number, _)) = &pending {
         last = last.min(number.saturating_sub(1));
     }
@@ -50,7 +50,7 @@ pub(in super::super) fn refill(
         })?;
         segment.close()?;
         if pending.is_none() {
-            return Ok(last.max(derived_upto));
+            return Ok(last.max(archived_upto));
         }
     }
 }

@@ -7,7 +7,7 @@ use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
 use super::backend::{ErrorLatch, LatchedFile, Overlay};
 use super::chunk::{ChunkReader, RawEntry};
-use crate::journal::calm::{calmly, open_database};
+use crate::journal::calm::{open_database, panic_guard};
 use crate::journal::disk::{Disk, open_made};
 use crate::journal::error::StoreError;
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
@@ -102,8 +102,8 @@ impl Segment {
         if disk.list().map_err(error)?.iter().any(|name| name == NEW_NAME) {
             disk.remove(NEW_NAME).map_err(error)?;
         }
-        let fuse = ErrorLatch::default();
-        let backend = LatchedFile::new(disk.create(NEW_NAME).map_err(error)?, fuse.clone());
+        let latch = ErrorLatch::default();
+        let backend = LatchedFile::new(disk.create(NEW_NAME).map_err(error)?, latch.clone());
         let mut builder = Builder::new();
         builder.set_cache_size(ACTIVE_CACHE_BYTES);
         let database = open_database(NEW_NAME, &builder, backend)?;
@@ -120,27 +120,27 @@ impl Segment {
             disk.sync().map_err(error)
         })();
         if let Err(error) = made {
-            fuse.blow();
+            latch.trip();
             return Err(error);
         }
         let slot = RwLock::new(SegmentHandle::Writing(database));
-        Ok((Arc::new(Self { first, slot }), fuse))
+        Ok((Arc::new(Self { first, slot }), latch))
     }
 
     /// Opens it for writing, if its last writer closed it in good order; `None` if not: then
     /// nobody knows what of it is on the disk, and it is only to be read.
     pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<ErrorLatch>, StoreError> {
         let file = self.name();
-        let fuse = ErrorLatch::default();
+        let latch = ErrorLatch::default();
         let inner = open_made(disk, &file)?;
         let mut builder = Builder::new();
         builder.set_cache_size(ACTIVE_CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
-        match open_database(&file, &builder, LatchedFile::new(inner, fuse.clone())) {
+        match open_database(&file, &builder, LatchedFile::new(inner, latch.clone())) {
             Ok(database) => {
                 check_meta(&database, self.first)?;
                 *self.slot.write().unwrap_or_else(PoisonError::into_inner) =
                     SegmentHandle::Writing(database);
-                Ok(Some(fuse))
+                Ok(Some(latch))
             }
             Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
                 Ok(None)
@@ -159,7 +159,7 @@ impl Segment {
         loop {
             match &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
                 SegmentHandle::Writing(database) | SegmentHandle::Reading(database) => {
-                    return calmly(&self.name(), || with(database));
+                    return panic_guard(&self.name(), || with(database));
                 }
                 SegmentHandle::Closed => {}
             }

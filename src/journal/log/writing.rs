@@ -21,7 +21,7 @@ use crate::journal::options::CHUNK_BYTES;
 #[derive(Debug)]
 struct ActiveSegment {
     segment: Arc<Segment>,
-    fuse: ErrorLatch,
+    latch: ErrorLatch,
     /// Bytes of rows in it, about.
     bytes: u64,
 }
@@ -48,7 +48,7 @@ pub fn begin(disk: &dyn Disk, first: u64) -> Result<(), StoreError> {
 }
 
 /// Opens the log, making one where nothing was ever stored, and gives what is in it after
-/// `derived_upto`, the number up to which everything is folded.
+/// `archived_upto`, the number up to which everything is folded.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], or
@@ -56,39 +56,39 @@ pub fn begin(disk: &dyn Disk, first: u64) -> Result<(), StoreError> {
 pub fn open(
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
-    derived_upto: u64,
+    archived_upto: u64,
 ) -> Result<(LogWriter, Vec<(u64, Entry)>), StoreError> {
     let error = |error| StoreError::io("log", error);
     let mut firsts = stored(&*disk)?;
     if firsts.is_empty() {
-        if derived_upto > 0 {
-            let detail = format!("there is none, but entries up to {derived_upto} were stored");
+        if archived_upto > 0 {
+            let detail = format!("there is none, but entries up to {archived_upto} were stored");
             return Err(StoreError::damaged("the log", detail));
         }
         begin(&*disk, 1)?;
         firsts.push(1);
     }
-    if firsts.iter().all(|first| *first > derived_upto + 1) {
-        let detail = format!("the entries after {derived_upto} are missing");
+    if firsts.iter().all(|first| *first > archived_upto + 1) {
+        let detail = format!("the entries after {archived_upto} are missing");
         return Err(StoreError::damaged("the log", detail));
     }
     let by_first: BTreeMap<_, _> =
         firsts.into_iter().map(|first| (first, Segment::stored(first))).collect();
     let (_, last) = by_first.last_key_value().expect("it was filled above");
     let last = Arc::clone(last);
-    let fuse = last.open_for_writing(&*disk)?;
+    let latch = last.open_for_writing(&*disk)?;
     let bytes = disk.open(&last.name()).and_then(|file| file.len()).map_err(error)? / 2;
     let log = Arc::new(Log {
         disk,
-        shown: AtomicU64::new(derived_upto),
+        shown: AtomicU64::new(archived_upto),
         segments: Mutex::new(SegmentSet { by_first, ..SegmentSet::default() }),
     });
     let mut writer =
-        LogWriter { log, active: None, last: derived_upto, segment_bytes, rotated: true };
-    let entries = writer.tail(derived_upto)?;
-    match fuse {
-        Some(fuse) => writer.active = Some(ActiveSegment { segment: last, fuse, bytes }),
-        None => writer.renew(derived_upto)?,
+        LogWriter { log, active: None, last: archived_upto, segment_bytes, rotated: true };
+    let entries = writer.tail(archived_upto)?;
+    match latch {
+        Some(latch) => writer.active = Some(ActiveSegment { segment: last, latch, bytes }),
+        None => writer.renew(archived_upto)?,
     }
     Ok((writer, entries))
 }
@@ -158,9 +158,9 @@ impl LogWriter {
     ///
     /// # Errors
     /// What the disk says; it may be tried again.
-    pub fn make_ready(&mut self, derived_upto: u64) -> Result<(), StoreError> {
+    pub fn make_ready(&mut self, archived_upto: u64) -> Result<(), StoreError> {
         match &self.active {
-            None => self.renew(derived_upto),
+            None => self.renew(archived_upto),
             Some(active) if active.bytes >= self.segment_bytes => self.rotate(),
             Some(_) => Ok(()),
         }
@@ -194,7 +194,7 @@ impl LogWriter {
             Ok(bytes)
         });
         match written {
-            Ok(bytes) if !active.fuse.is_blown() => {
+            Ok(bytes) if !active.latch.is_tripped() => {
                 active.bytes += bytes;
                 self.last = entries.last().map_or(last, |committed| committed.number);
                 Ok(())
@@ -213,7 +213,7 @@ impl LogWriter {
     /// Gives up the segment that is written: nothing gets to its file any more.
     fn fail(&mut self) {
         if let Some(active) = self.active.take() {
-            active.fuse.blow();
+            active.latch.trip();
             if let Err(error) = active.segment.close() {
                 tracing::debug!(%error, "the failed segment did not close in order");
             }
@@ -222,10 +222,10 @@ impl LogWriter {
 
     /// Goes on in a new segment.
     fn rotate(&mut self) -> Result<(), StoreError> {
-        let (segment, fuse) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
+        let (segment, latch) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
         self.log.segments().by_first.insert(segment.first, Arc::clone(&segment));
         self.rotated = true;
-        let sealed = self.active.replace(ActiveSegment { segment, fuse, bytes: 0 });
+        let sealed = self.active.replace(ActiveSegment { segment, latch, bytes: 0 });
         // What it holds was synced with every commit: without a good end it is mended, in memory,
         // whenever it is read.
         if let Some(sealed) = sealed
@@ -238,17 +238,17 @@ impl LogWriter {
 
     /// Goes on after a failure or a bad end: a new segment, with a copy of what is not folded into
     /// the archive, takes over.
-    fn renew(&mut self, derived_upto: u64) -> Result<(), StoreError> {
+    fn renew(&mut self, archived_upto: u64) -> Result<(), StoreError> {
         self.fail();
         let last = {
             let segments = self.log.segments();
             segments.by_first.last_key_value().map(|(_, segment)| Arc::clone(segment))
         };
         let doubtful = last.expect("a log has a segment");
-        let first = doubtful.first.max(derived_upto + 1);
+        let first = doubtful.first.max(archived_upto + 1);
         let (disk, end) = (Arc::clone(&self.log.disk), self.last + 1);
         let mut bytes = 0;
-        let (segment, fuse) = Segment::create(&*disk, first, |table| {
+        let (segment, latch) = Segment::create(&*disk, first, |table| {
             let mut rows = None;
             let mut table = Some(table);
             doubtful.scan(&*disk, first, end, |raw| {
@@ -270,19 +270,19 @@ impl LogWriter {
         })?;
         doubtful.close()?;
         self.log.segments().by_first.insert(first, Arc::clone(&segment));
-        self.active = Some(ActiveSegment { segment, fuse, bytes });
+        self.active = Some(ActiveSegment { segment, latch, bytes });
         Ok(())
     }
 
-    /// What is stored after `derived_upto`, checked to be whole.
-    fn tail(&mut self, derived_upto: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
+    /// What is stored after `archived_upto`, checked to be whole.
+    fn tail(&mut self, archived_upto: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
         let log = Arc::clone(&self.log);
         let mut entries = Vec::new();
-        for (segment, end) in log.holding(derived_upto + 1).unwrap_or_default() {
-            let from = segment.first.max(derived_upto + 1);
+        for (segment, end) in log.holding(archived_upto + 1).unwrap_or_default() {
+            let from = segment.first.max(archived_upto + 1);
             segment.scan(&*log.disk, from, end, |raw: RawEntry<'_>| {
                 let before = self.last;
-                let follows = if before == derived_upto {
+                let follows = if before == archived_upto {
                     raw.previous <= before
                 } else {
                     raw.previous == before

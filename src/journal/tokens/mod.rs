@@ -22,7 +22,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use super::archive::NextRow;
-use super::calm::calmly;
+use super::calm::panic_guard;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::migration;
@@ -46,7 +46,7 @@ struct TokenSnapshot {
 
 struct KnownToken {
     record: TokenRecord,
-    caller: Arc<Principal>,
+    principal: Arc<Principal>,
 }
 
 /// All tokens ever made.
@@ -71,7 +71,7 @@ impl Tokens {
         realm: &str,
         clock: Arc<dyn Clock>,
     ) -> std::result::Result<Self, StoreError> {
-        let (store, records) = calmly(store::TOKENS_NAME, || {
+        let (store, records) = panic_guard(store::TOKENS_NAME, || {
             migration::migrate(&*disk, &migration::SHIPPED)?;
             let store = TokenStore::open(disk)?;
             let records = store.all()?;
@@ -158,7 +158,7 @@ impl Tokens {
         let held = snapshot.by_hash.get(&hash)?;
         // The lookup is by a digest that nobody can steer; the last comparison takes one time.
         let same: bool = held.record.secret.ct_eq(&hash).into();
-        (same && held.record.is_good(now)).then(|| Arc::clone(&held.caller))
+        (same && held.record.is_good(now)).then(|| Arc::clone(&held.principal))
     }
 
     /// The token `id`, as it stands.
@@ -275,7 +275,7 @@ impl TokenSnapshot {
         let name = record.identity.split_once(':').map_or("", |(_, name)| name);
         let key = (record.human, name.to_ascii_lowercase());
         self.names.entry(key).or_insert_with(|| name.into());
-        let held = Arc::new(KnownToken { caller: Arc::new(record.caller()), record });
+        let held = Arc::new(KnownToken { principal: Arc::new(record.principal()), record });
         self.by_hash.insert(held.record.secret, Arc::clone(&held));
         self.by_id.insert(held.record.id, held);
     }

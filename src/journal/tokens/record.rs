@@ -49,7 +49,7 @@ impl TokenRecord {
     }
 
     /// Who speaks with it.
-    pub fn caller(&self) -> Principal {
+    pub fn principal(&self) -> Principal {
         Principal {
             token: self.id,
             identity: Arc::clone(&self.identity),

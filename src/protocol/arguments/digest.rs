@@ -96,7 +96,7 @@ fn write(parts: &mut DigestParts, thread: Option<ThreadId>, command: &Command) {
 }
 
 fn post(parts: &mut DigestParts, envelope: &Envelope) {
-    parts.text(envelope.kind.word());
+    parts.text(envelope.kind.as_str());
     parts.option(envelope.parent, |parts, parent| parts.number(parent.0));
     parts.text(&envelope.body);
     parts.option(envelope.provenance.as_ref(), |parts, Provenance { model, client }| {
@@ -106,7 +106,7 @@ fn post(parts: &mut DigestParts, envelope: &Envelope) {
 }
 
 fn set(parts: &mut DigestParts, mark: &Mark) {
-    parts.text(mark.state.word());
+    parts.text(mark.state.as_str());
     parts.text_option(mark.reason.as_deref());
 }
 
@@ -129,7 +129,7 @@ fn prove(parts: &mut DigestParts, proof: &ClaimProof) {
 fn evidence(parts: &mut DigestParts, pieces: &[Evidence]) {
     parts.number(pieces.len() as u64);
     for piece in pieces {
-        parts.text(piece.kind.word());
+        parts.text(piece.kind.as_str());
         parts.text(&piece.reference);
         parts.text_option(piece.note.as_deref());
     }

@@ -279,7 +279,7 @@ fn evidence(raw: RawArgument<'_>, judge: ArgumentContext<'_>) -> ParseResult<Vec
 /// One piece of evidence (parley.md §8).
 fn piece(object: &JsonObject) -> ParseResult<Evidence> {
     field::known(object, &["kind", "ref", "note"], &[])?;
-    let kinds = EvidenceKind::ALL.map(EvidenceKind::word);
+    let kinds = EvidenceKind::ALL.map(EvidenceKind::as_str);
     let kind = field::required(object, "kind", |raw| word(raw, &kinds))?;
     let reference = field::required(object, "ref", |raw| bounded(raw, 1, REF_MAX))?;
     let note = field::optional(object, "note", |raw| bounded(raw, 0, NOTE_MAX))?;

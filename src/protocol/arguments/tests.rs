@@ -24,8 +24,8 @@ fn outcome<T>(result: Result<T>) -> String {
     match result {
         Ok(_) => "ok".to_owned(),
         Err(refusal) => match refusal.field {
-            Some(field) => format!("{} {field}", refusal.reason.word()),
-            None => refusal.reason.word().to_owned(),
+            Some(field) => format!("{} {field}", refusal.reason.as_str()),
+            None => refusal.reason.as_str().to_owned(),
         },
     }
 }

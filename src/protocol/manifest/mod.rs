@@ -215,8 +215,8 @@ impl<'a> Manifest<'a> {
             reasons: reasons(said),
             profiles: facts.profiles.iter().map(|profile| row(profile, said)).collect(),
             operations: facts.profiles.operations().map(operation).collect(),
-            evidence_kinds: EvidenceKind::ALL.map(EvidenceKind::word).into(),
-            languages: Language::ALL.map(Language::word).into(),
+            evidence_kinds: EvidenceKind::ALL.map(EvidenceKind::as_str).into(),
+            languages: Language::ALL.map(Language::as_str).into(),
             hints: all(&rules::HINTS),
         }
     }
@@ -233,24 +233,24 @@ fn fields(said: impl Fn(&Prose) -> &'static str) -> Vec<FieldRow> {
 
 fn acts(said: impl Fn(&Prose) -> &'static str) -> Vec<ActRow> {
     let acts = words::ACTS.iter().map(|(kind, purpose)| ActRow {
-        kind: kind.word(),
+        kind: kind.as_str(),
         purpose: said(purpose),
-        parent: kind.parent_rule().word(),
+        parent: kind.parent_rule().as_str(),
         expects_reply: kind.expects_reply(),
-        mark: kind.mark().map(State::word),
+        mark: kind.mark().map(State::as_str),
     });
     acts.collect()
 }
 
 fn states(said: impl Fn(&Prose) -> &'static str) -> Vec<StateRow> {
     let states = words::STATES.iter().map(|(state, meaning)| StateRow {
-        state: state.word(),
+        state: state.as_str(),
         kind: if state.is_side() { "side" } else { "line" },
         meaning: said(meaning),
         next: State::ALL
             .into_iter()
             .filter(|next| state.model_may_move(*next))
-            .map(State::word)
+            .map(State::as_str)
             .collect(),
         reopened_by: match (state.is_side(), *state) {
             (true, _) => &["lock", "human"],
@@ -270,12 +270,13 @@ fn authority(said: impl Fn(&Prose) -> &'static str) -> Vec<AuthorityRow> {
 
 fn rights(said: impl Fn(&Prose) -> &'static str) -> Vec<RightRow> {
     let rows = words::RIGHTS.iter();
-    rows.map(|(right, meaning)| RightRow { right: right.word(), meaning: said(meaning) }).collect()
+    rows.map(|(right, meaning)| RightRow { right: right.as_str(), meaning: said(meaning) })
+        .collect()
 }
 
 fn reasons(said: impl Fn(&Prose) -> &'static str) -> Vec<ReasonRow> {
     let rows = reasons::REASONS.iter().map(|(reason, meaning)| ReasonRow {
-        reason: reason.word(),
+        reason: reason.as_str(),
         status: reason.status(),
         meaning: said(meaning),
     });
@@ -290,7 +291,7 @@ fn row(profile: Profile, said: impl Fn(&Prose) -> &'static str) -> ProfileRow {
         Profile::Artifacts => &rules::ARTIFACTS,
     };
     ProfileRow {
-        name: profile.word(),
+        name: profile.as_str(),
         version: profile.version(),
         operations: profile.operations().map(Operation::name).collect(),
         rules: rules.iter().map(said).collect(),
@@ -311,9 +312,9 @@ fn operation(operation: Operation) -> OperationRow {
     });
     OperationRow {
         name: row.name,
-        method: row.method.word(),
+        method: row.method.as_str(),
         path: row.path,
-        rights: row.rights.iter().map(|right| right.word()).collect(),
+        rights: row.rights.iter().map(|right| right.as_str()).collect(),
         success: row.success,
         fields: fields.collect(),
     }

@@ -30,10 +30,10 @@ fn words<'v>(manifest: &'v Value, list: &str, name: &str) -> Vec<&'v str> {
 #[test]
 fn complete() {
     let manifest = read(Profiles::ALL, Language::En);
-    assert_eq!(words(&manifest, "acts", "kind"), Kind::ALL.map(Kind::word));
-    assert_eq!(words(&manifest, "states", "state"), State::ALL.map(State::word));
-    assert_eq!(words(&manifest, "rights", "right"), Right::ALL.map(Right::word));
-    let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    assert_eq!(words(&manifest, "acts", "kind"), Kind::ALL.map(Kind::as_str));
+    assert_eq!(words(&manifest, "states", "state"), State::ALL.map(State::as_str));
+    assert_eq!(words(&manifest, "rights", "right"), Right::ALL.map(Right::as_str));
+    let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     assert_eq!(words(&manifest, "reasons", "reason"), reasons);
     let operations: Vec<_> = Operation::all().map(Operation::name).collect();
     assert_eq!(words(&manifest, "operations", "name"), operations);
@@ -89,7 +89,7 @@ fn languages() {
     for language in [Language::De, Language::Fr] {
         let other = read(Profiles::ALL, language);
         assert_ne!(english, other);
-        assert_eq!(bare(&english), bare(&other), "{}", language.word());
+        assert_eq!(bare(&english), bare(&other), "{}", language.as_str());
     }
     fn bare(value: &Value) -> Value {
         match value {

@@ -55,7 +55,7 @@ pub enum HttpMethod {
 
 impl HttpMethod {
     /// The word in a request line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
@@ -100,12 +100,12 @@ impl WordSet {
     pub fn list(self) -> Vec<&'static str> {
         match self {
             Self::Version => vec!["1"],
-            Self::Act => Kind::ALL.map(Kind::word).into(),
-            Self::State => State::ALL.map(State::word).into(),
-            Self::Order => ThreadOrder::ALL.map(ThreadOrder::word).into(),
+            Self::Act => Kind::ALL.map(Kind::as_str).into(),
+            Self::State => State::ALL.map(State::as_str).into(),
+            Self::Order => ThreadOrder::ALL.map(ThreadOrder::as_str).into(),
             Self::Format => vec!["tree", "flat"],
-            Self::Status => ClaimStatus::ALL.map(ClaimStatus::word).into(),
-            Self::Language => Language::ALL.map(Language::word).into(),
+            Self::Status => ClaimStatus::ALL.map(ClaimStatus::as_str).into(),
+            Self::Language => Language::ALL.map(Language::as_str).into(),
             Self::ArtifactType => ArtifactType::ALL.iter().map(|kind| kind.as_str()).collect(),
         }
     }

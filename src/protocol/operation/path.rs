@@ -23,10 +23,10 @@ pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> PathMatch<'p
     for operation in profiles.operations() {
         let row = operation.row();
         let Some(value) = matched(row.path, path) else { continue };
-        if method == row.method.word() || (method == "HEAD" && row.method == HttpMethod::Get) {
+        if method == row.method.as_str() || (method == "HEAD" && row.method == HttpMethod::Get) {
             return PathMatch::Operation(operation, value);
         }
-        allowed.push(row.method.word());
+        allowed.push(row.method.as_str());
         if row.method == HttpMethod::Get {
             allowed.push("HEAD");
         }

@@ -20,7 +20,7 @@ impl Profile {
     pub const ALL: [Self; 4] = [Self::Core, Self::Dialectic, Self::Feed, Self::Artifacts];
 
     /// The word in manifest and configuration.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Core => "core",
             Self::Dialectic => "dialectic",
@@ -39,7 +39,7 @@ impl Profile {
 
     /// The profile of a word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|profile| profile.word() == word)
+        Self::ALL.into_iter().find(|profile| profile.as_str() == word)
     }
 
     /// The operations that belong to it; the feed is a way in of its own and has none.

@@ -61,7 +61,7 @@ pub(super) fn body(operation: Operation, limits: &Limits) -> Value {
 /// A piece of evidence that may stand alone as proof.
 fn proving() -> Value {
     let kinds = EvidenceKind::ALL.into_iter().filter(|kind| kind.proves());
-    let kinds: Vec<_> = kinds.map(EvidenceKind::word).collect();
+    let kinds: Vec<_> = kinds.map(EvidenceKind::as_str).collect();
     json!({ "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] })
 }
 
@@ -85,9 +85,9 @@ fn envelope(limits: &Limits) -> Value {
     };
     let spoken = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Retract);
     json!({ "oneOf": [
-        form(vec![Kind::Ask.word()], &["thread", "parent"], &["kind", "body"]),
-        form(spoken.map(Kind::word).collect(), &[], &["kind", "body", "thread"]),
-        form(vec![Kind::Retract.word()], &[], &["kind", "body", "thread", "parent"]),
+        form(vec![Kind::Ask.as_str()], &["thread", "parent"], &["kind", "body"]),
+        form(spoken.map(Kind::as_str).collect(), &[], &["kind", "body", "thread"]),
+        form(vec![Kind::Retract.as_str()], &[], &["kind", "body", "thread", "parent"]),
     ] })
 }
 
@@ -166,7 +166,7 @@ pub(super) fn components() -> Vec<(&'static str, Value)> {
 /// Evidence as it is given: what `ref` looks like depends on the kind.
 fn evidence() -> Value {
     let of = |kinds: &[EvidenceKind], reference: Value| {
-        let kinds: Vec<_> = kinds.iter().map(|kind| kind.word()).collect();
+        let kinds: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
         let properties = members([
             ("kind", json!({ "type": "string", "enum": kinds })),
             ("ref", reference),

@@ -68,7 +68,7 @@ pub fn openapi(facts: &OpenApiFacts<'_>) -> Value {
 }
 
 fn schemas() -> Value {
-    let answers = OutputObject::ALL.into_iter().map(|named| (named.word(), named.of().full()));
+    let answers = OutputObject::ALL.into_iter().map(|named| (named.as_str(), named.of().full()));
     members(answers.chain(field::components()).chain([("NewToken", new_token())]))
 }
 
@@ -80,7 +80,8 @@ fn new_token() -> Value {
         let right = json!({ "type": "string", "enum": among });
         json!({ "type": "array", "uniqueItems": true, "items": right })
     };
-    let human_rights = json!({ "anyOf": [rights(vec![Right::Admin.word()]), { "type": "null" }] });
+    let human_rights =
+        json!({ "anyOf": [rights(vec![Right::Admin.as_str()]), { "type": "null" }] });
     let human = members([
         ("human", strings::handle()),
         ("rights", human_rights),
@@ -88,8 +89,8 @@ fn new_token() -> Value {
         ("handle", nothing()),
         ("label", nothing()),
     ]);
-    let all = Right::ALL.map(Right::word);
-    let plain = all.into_iter().filter(|right| *right != Right::Lock.word());
+    let all = Right::ALL.map(Right::as_str);
+    let plain = all.into_iter().filter(|right| *right != Right::Lock.as_str());
     let plain = super::with(rights(plain.collect()), "minItems", 1);
     let moderator = super::with(rights(all.into()), "contains", json!({ "const": "lock" }));
     let model = |rights: Value, label: Value| {
@@ -115,7 +116,7 @@ fn responses() -> Value {
     statuses.dedup();
     members(statuses.into_iter().map(|status| {
         let reasons = Reason::ALL.iter().filter(|reason| reason.status() == status);
-        let reasons: Vec<_> = reasons.map(|reason| format!("`{}`", reason.word())).collect();
+        let reasons: Vec<_> = reasons.map(|reason| format!("`{}`", reason.as_str())).collect();
         let mut headers = vec![("X-Request-Id", "The identifier of the request.")];
         match status {
             401 => headers.push(("WWW-Authenticate", "The scheme, `Bearer`.")),

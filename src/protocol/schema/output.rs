@@ -10,15 +10,15 @@ use crate::state::{Origin, State};
 use crate::who::{AuthorKind, Right};
 
 fn state() -> OutputValue {
-    OutputValue::Words(State::ALL.map(State::word).into())
+    OutputValue::Words(State::ALL.map(State::as_str).into())
 }
 
 fn author_kind() -> OutputValue {
-    OutputValue::Words([AuthorKind::Human, AuthorKind::Llm].map(AuthorKind::word).into())
+    OutputValue::Words([AuthorKind::Human, AuthorKind::Llm].map(AuthorKind::as_str).into())
 }
 
 fn origin() -> OutputValue {
-    OutputValue::Words([Origin::User, Origin::Llm].map(Origin::word).into())
+    OutputValue::Words([Origin::User, Origin::Llm].map(Origin::as_str).into())
 }
 
 fn due() -> OutputValue {
@@ -98,7 +98,7 @@ impl OutputObject {
             Self::Evidence => vec![
                 always(
                     "kind",
-                    OutputValue::Words(EvidenceKind::ALL.map(EvidenceKind::word).into()),
+                    OutputValue::Words(EvidenceKind::ALL.map(EvidenceKind::as_str).into()),
                 ),
                 always("ref", OutputValue::Text),
                 always("note", maybe(OutputValue::Text)),
@@ -135,7 +135,7 @@ fn message() -> OutputMembers {
         always("id", OutputValue::Text),
         always("thread", OutputValue::Text),
         always("parent", maybe(OutputValue::Text)),
-        always("kind", OutputValue::Words(Kind::ALL.map(Kind::word).into())),
+        always("kind", OutputValue::Words(Kind::ALL.map(Kind::as_str).into())),
         always("from", OutputValue::Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
         always("label", maybe(OutputValue::Text)),
@@ -207,7 +207,7 @@ fn claim() -> OutputMembers {
         always("author", OutputValue::Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
         always("created_at", OutputValue::Time),
-        always("status", OutputValue::Words(ClaimStatus::ALL.map(ClaimStatus::word).into())),
+        always("status", OutputValue::Words(ClaimStatus::ALL.map(ClaimStatus::as_str).into())),
         always("expired", OutputValue::Truth),
         always("valid_until", maybe(OutputValue::Time)),
         always("evidence", list(OutputValue::Named(OutputObject::Evidence))),
@@ -255,7 +255,7 @@ fn token() -> OutputMembers {
         always("id", OutputValue::Text),
         always("identity", OutputValue::Text),
         always("author_kind", author_kind()),
-        always("rights", list(OutputValue::Words(Right::ALL.map(Right::word).into()))),
+        always("rights", list(OutputValue::Words(Right::ALL.map(Right::as_str).into()))),
         always("label", maybe(OutputValue::Text)),
         always("created_at", OutputValue::Time),
         always("expires_at", maybe(OutputValue::Time)),
@@ -264,7 +264,7 @@ fn token() -> OutputMembers {
 }
 
 fn problem() -> OutputMembers {
-    let reasons = Reason::ALL.iter().map(|reason| reason.word()).collect();
+    let reasons = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     vec![
         always("type", OutputValue::Text),
         always("title", OutputValue::Text),
@@ -272,7 +272,7 @@ fn problem() -> OutputMembers {
         always("detail", OutputValue::Text),
         always("reason", OutputValue::Words(reasons)),
         sometimes("field", OutputValue::Text),
-        sometimes("right", OutputValue::Words(Right::ALL.map(Right::word).into())),
+        sometimes("right", OutputValue::Words(Right::ALL.map(Right::as_str).into())),
         sometimes("thread", OutputValue::Text),
         sometimes("state", state()),
         sometimes("attempted", state()),

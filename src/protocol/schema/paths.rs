@@ -21,7 +21,7 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let operations = profiles.operations().map(|operation| {
         let row = operation.row();
-        (row.path, row.method.word(), of_table(operation, limits))
+        (row.path, row.method.as_str(), of_table(operation, limits))
     });
     let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
     let beside = tokens(limits).into_iter().chain([backup()]).chain(feed).chain(server());
@@ -90,7 +90,7 @@ struct PathItem(Map<String, Value>);
 
 impl PathItem {
     fn new(id: &str, title: &str, description: &str, rights: &[Right]) -> Self {
-        let rights: Vec<_> = rights.iter().map(|right| right.word()).collect();
+        let rights: Vec<_> = rights.iter().map(|right| right.as_str()).collect();
         let security = if rights.is_empty() { json!([]) } else { json!([{ "token": [] }]) };
         Self(Map::from_iter([
             ("operationId".to_owned(), id.into()),

@@ -108,7 +108,7 @@ impl OutputObject {
     ];
 
     /// The name in OpenAPI's components.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Participant => "Participant",
             Self::Awaiting => "Awaiting",
@@ -152,7 +152,7 @@ impl OutputValue {
             Self::Maybe(of) => json!({ "anyOf": [of.full(), { "type": "null" }] }),
             Self::Either(one, other) => json!({ "anyOf": [one.full(), other.full()] }),
             Self::Named(named) | Self::Within(named) => {
-                json!({ "$ref": format!("#/components/schemas/{}", named.word()) })
+                json!({ "$ref": format!("#/components/schemas/{}", named.as_str()) })
             }
             plain => plain.portable().unwrap_or_default(),
         }

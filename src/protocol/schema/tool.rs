@@ -97,7 +97,7 @@ fn property(field: &FieldSpec, limits: &Limits) -> Value {
 
 /// Pieces of evidence; where they are required there is at least one.
 fn evidence(required: bool, limits: &Limits) -> Value {
-    let kinds = EvidenceKind::ALL.map(EvidenceKind::word);
+    let kinds = EvidenceKind::ALL.map(EvidenceKind::as_str);
     let piece = closed(
         [
             ("kind", json!({ "type": "string", "enum": kinds })),

@@ -17,9 +17,9 @@ impl Thread {
             older.push(found.map_err(|refusal| refusal.at(&format!("supersedes/{place}")))?);
         }
         self.refuse_locked()?;
-        let others = older.iter().any(|old| old.author.identity != ctx.caller.identity);
+        let others = older.iter().any(|old| old.author.identity != ctx.principal.identity);
         if others {
-            self.require_authority(ctx.caller, "supersede another's claim")?;
+            self.require_authority(ctx.principal, "supersede another's claim")?;
         }
         if self.head.claim_count >= ctx.limits.claims_per_thread_max {
             let detail = "The thread holds as many claims as it may, superseded ones too. Claim \
@@ -30,14 +30,14 @@ impl Thread {
             let detail = format!("{} was superseded already; supersede the newest claim.", old.id);
             return Err(Refusal::new(Reason::ClaimSettled, detail));
         }
-        let by = ctx.caller.participant(assertion.extension.as_ref());
+        let by = ctx.principal.participant(assertion.extension.as_ref());
         let mut act = self.act(ctx, by.clone(), Change::Mark);
-        act.deed = Change::Assert(Box::new(Claim {
+        act.change = Change::Assert(Box::new(Claim {
             id: ctx.numbers.claim(),
             thread: self.head.id,
             statement: assertion.statement.clone(),
             author: by,
-            author_kind: ctx.caller.author_kind,
+            author_kind: ctx.principal.author_kind,
             created_at: act.at,
             status: ClaimStatus::Unverified,
             valid_until: assertion.valid_until,
@@ -53,7 +53,7 @@ impl Thread {
     pub(super) fn attest(&self, ctx: &mut Context<'_>, proof: &ClaimProof) -> Result<Act> {
         let claim = self.known(proof.claim)?;
         self.refuse_locked()?;
-        let me = &ctx.caller.identity;
+        let me = &ctx.principal.identity;
         let plain = claim.attestations.iter().filter(|one| !one.seal).count() as u64;
         if !proof.seal && plain >= ctx.limits.attestations_per_claim_max {
             let detail = "The claim has as many attestations as it may. It needs no more support.";
@@ -77,11 +77,11 @@ impl Thread {
         if proof.seal {
             refuse_unsupported(claim, me)?;
         }
-        let by = ctx.caller.participant(proof.extension.as_ref());
+        let by = ctx.principal.participant(proof.extension.as_ref());
         let mut act = self.act(ctx, by.clone(), Change::Mark);
         let evidence = proof.evidence.clone();
         let attestation = Attestation { by, at: act.at, evidence, seal: proof.seal };
-        act.deed = Change::Attest(proof.claim, attestation);
+        act.change = Change::Attest(proof.claim, attestation);
         Ok(act)
     }
 
@@ -91,10 +91,10 @@ impl Thread {
         if claim.is_settled() {
             return Err(settled(claim, false));
         }
-        let by = ctx.caller.participant(proof.extension.as_ref());
+        let by = ctx.principal.participant(proof.extension.as_ref());
         let mut act = self.act(ctx, by.clone(), Change::Mark);
         let refutation = Refutation { by, at: act.at, evidence: proof.evidence.clone() };
-        act.deed = Change::Refute(proof.claim, refutation);
+        act.change = Change::Refute(proof.claim, refutation);
         Ok(act)
     }
 
@@ -107,7 +107,7 @@ impl Thread {
 }
 
 fn settled(claim: &Claim, expired: bool) -> Refusal {
-    let how = if expired { "has expired" } else { claim.status.word() };
+    let how = if expired { "has expired" } else { claim.status.as_str() };
     let detail = format!("{} is settled: {how}. Assert a new claim instead.", claim.id);
     Refusal::new(Reason::ClaimSettled, detail)
 }

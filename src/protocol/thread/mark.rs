@@ -11,19 +11,19 @@ use super::{Context, Thread, empty_awaiting, event};
 impl Thread {
     pub(super) fn mark(&self, ctx: &mut Context<'_>, mark: &Mark) -> Result<Option<Act>> {
         self.refuse_locked()?;
-        self.require_authority(ctx.caller, "mark its state")?;
+        self.require_authority(ctx.principal, "mark its state")?;
         let (from, to) = (self.head.state, mark.state);
         if from == to {
             return Ok(self.confirming(ctx, mark));
         }
-        if !ctx.caller.is_human() && !from.model_may_move(to) {
+        if !ctx.principal.is_human() && !from.model_may_move(to) {
             return Err(invalid_transition(from, to));
         }
         Ok(Some(self.moving(ctx, mark, to)))
     }
 
     pub(super) fn confirm(&self, ctx: &mut Context<'_>, mark: &Mark) -> Result<Option<Act>> {
-        if !ctx.caller.moderates() {
+        if !ctx.principal.moderates() {
             return Err(Refusal::lacks(Right::Lock));
         }
         self.refuse_locked()?;
@@ -31,8 +31,8 @@ impl Thread {
         if state != named {
             let detail = format!(
                 "The thread is {}, not {}. Read it again, then confirm the state it is in.",
-                state.word(),
-                named.word()
+                state.as_str(),
+                named.as_str()
             );
             let refusal = Refusal::new(Reason::StateMoved, detail);
             return Err(Refusal { state: Some(state), attempted: Some(named), ..refusal });
@@ -42,12 +42,12 @@ impl Thread {
 
     pub(super) fn reopen(&self, ctx: &mut Context<'_>, mark: &Mark) -> Result<Act> {
         let from = self.head.state;
-        if from.is_side() && !ctx.caller.moderates() {
+        if from.is_side() && !ctx.principal.moderates() {
             let detail = "Only a lock holder or a human may reopen a thread from a side state. \
                           Ask one, or ask in a new thread.";
             return Err(Refusal::new(Reason::ThreadAuthorityMissing, detail));
         }
-        self.require_authority(ctx.caller, "reopen it")?;
+        self.require_authority(ctx.principal, "reopen it")?;
         if from != State::Closed && !from.is_side() {
             return Err(invalid_transition(from, State::Open));
         }
@@ -56,12 +56,12 @@ impl Thread {
 
     /// Setting the state that the thread has: a proposal becomes confirmed by whose marks are.
     fn confirming(&self, ctx: &mut Context<'_>, mark: &Mark) -> Option<Act> {
-        let confirms = ctx.caller.moderates() && self.head.confirmed_at.is_none();
+        let confirms = ctx.principal.moderates() && self.head.confirmed_at.is_none();
         confirms.then(|| self.moving(ctx, mark, self.head.state))
     }
 
     fn moving(&self, ctx: &mut Context<'_>, mark: &Mark, to: State) -> Act {
-        let by = ctx.caller.participant(mark.extension.as_ref());
+        let by = ctx.principal.participant(mark.extension.as_ref());
         let mut act = self.act(ctx, by, Change::Mark);
         act.event = Some(event(ctx, Some(self.head.state), to, mark.reason.clone()));
         if to.empties_awaiting() {
@@ -76,8 +76,8 @@ pub(super) fn invalid_transition(from: State, to: State) -> Refusal {
     let detail = format!(
         "A thread cannot go from {} to {} so. The manifest's `states` say where it may go; from \
          `closed` and the side states only reopening leads.",
-        from.word(),
-        to.word()
+        from.as_str(),
+        to.as_str()
     );
     let refusal = Refusal::new(Reason::InvalidTransition, detail);
     Refusal { state: Some(from), attempted: Some(to), ..refusal }

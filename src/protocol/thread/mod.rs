@@ -35,7 +35,7 @@ pub struct Context<'a> {
     /// The clock; a thread's own time never runs backwards, whatever this says.
     pub now: Millis,
     /// Who calls.
-    pub caller: &'a Principal,
+    pub principal: &'a Principal,
     /// The limits in force.
     pub limits: &'a Limits,
     /// Where new numbers come from.
@@ -112,13 +112,13 @@ impl Thread {
     /// Says at which entry `act`, the one applied last, was placed in the one order.
     pub fn stamp(&mut self, act: &Act, entry: u64) {
         self.head.stamp(act, entry);
-        if let (Change::Message(_), Some(last)) = (&act.deed, self.messages.last_mut()) {
+        if let (Change::Message(_), Some(last)) = (&act.change, self.messages.last_mut()) {
             last.entry = entry;
         }
     }
 
     fn apply_parts(&mut self, act: &Act) {
-        match &act.deed {
+        match &act.change {
             Change::Message(message) => self.apply_message(act, message),
             Change::Mark => {}
             Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => self.apply_claim(act),
@@ -154,7 +154,7 @@ impl Thread {
     }
 
     fn apply_claim(&mut self, act: &Act) {
-        match &act.deed {
+        match &act.change {
             Change::Assert(claim) => {
                 for old in &claim.supersedes {
                     self.change_claim(*old, |old| {
@@ -208,13 +208,13 @@ impl Thread {
         Err(Refusal { state: Some(State::Closed), ..Refusal::new(Reason::ThreadClosed, detail) })
     }
 
-    /// Whether `caller` has authority over the thread (§6): creator's line, lock holder, human.
-    fn has_authority(&self, caller: &Principal) -> bool {
-        caller.moderates() || caller.identity == self.head.creator.identity
+    /// Whether `principal` has authority over the thread (§6): creator's line, lock holder, human.
+    fn has_authority(&self, principal: &Principal) -> bool {
+        principal.moderates() || principal.identity == self.head.creator.identity
     }
 
-    fn require_authority(&self, caller: &Principal, what: &str) -> Result<()> {
-        if self.has_authority(caller) {
+    fn require_authority(&self, principal: &Principal, what: &str) -> Result<()> {
+        if self.has_authority(principal) {
             return Ok(());
         }
         let detail = format!(
@@ -229,15 +229,15 @@ impl Thread {
         now.max(self.head.updated_at)
     }
 
-    /// The act that `deed` becomes; `awaiting` stays as it is.
-    fn act(&self, ctx: &Context<'_>, by: Participant, deed: Change) -> Act {
+    /// The act that `change` becomes; `awaiting` stays as it is.
+    fn act(&self, ctx: &Context<'_>, by: Participant, change: Change) -> Act {
         Act {
             thread: self.head.id,
             seq: self.head.seq,
             at: self.time(ctx.now),
             by,
-            author_kind: ctx.caller.author_kind,
-            deed,
+            author_kind: ctx.principal.author_kind,
+            change,
             event: None,
             awaiting: self.head.awaiting.clone(),
             awaiting_set: false,
@@ -250,14 +250,14 @@ impl Thread {
 
 /// The event that `ctx.caller` causes by setting `to` (§5.1).
 fn event(ctx: &mut Context<'_>, from: Option<State>, to: State, reason: Option<Box<str>>) -> Event {
-    let caller = ctx.caller;
+    let principal = ctx.principal;
     Event {
         id: ctx.numbers.event(),
         from,
         to,
-        origin: if caller.is_human() { Origin::User } else { Origin::Llm },
-        confirmed: caller.moderates(),
-        label: caller.shown_label(),
+        origin: if principal.is_human() { Origin::User } else { Origin::Llm },
+        confirmed: principal.moderates(),
+        label: principal.shown_label(),
         reason,
     }
 }

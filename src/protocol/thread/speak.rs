@@ -19,7 +19,7 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
         Command::Post(envelope) => (envelope.body.clone(), envelope.provenance.clone()),
         _ => (Box::default(), None),
     };
-    let by = ctx.caller.participant(extension.as_ref());
+    let by = ctx.principal.participant(extension.as_ref());
     let id = ctx.numbers.message();
     let awaiting = Awaiting { message: id, asker: by.clone(), due: Due::Anyone, since: ctx.now };
     Act {
@@ -27,8 +27,8 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
         seq: 0,
         at: ctx.now,
         by,
-        author_kind: ctx.caller.author_kind,
-        deed: Change::Message(Message { id, parent: None, kind: Kind::Ask, body, provenance }),
+        author_kind: ctx.principal.author_kind,
+        change: Change::Message(Message { id, parent: None, kind: Kind::Ask, body, provenance }),
         event: Some(event(ctx, None, State::Open, None)),
         awaiting: Some(awaiting),
         awaiting_set: true,
@@ -67,8 +67,8 @@ impl Thread {
             (None, ParentRule::Reply) => Some(self.awaited_parent()?),
             (named, _) => named,
         };
-        let by = ctx.caller.participant(envelope.extension.as_ref());
-        self.refuse_unauthorized(ctx.caller, envelope.kind, parent)?;
+        let by = ctx.principal.participant(envelope.extension.as_ref());
+        self.refuse_unauthorized(ctx.principal, envelope.kind, parent)?;
         self.refuse_rest(&by, envelope.kind, parent, ctx.limits)?;
         Ok(self.message(ctx, envelope, by, parent))
     }
@@ -85,15 +85,15 @@ impl Thread {
 
     fn refuse_unauthorized(
         &self,
-        caller: &Principal,
+        principal: &Principal,
         kind: Kind,
         parent: Option<&MessageMeta>,
     ) -> Result<()> {
-        let own = |parent: &MessageMeta| self.author(parent).identity == caller.identity;
+        let own = |parent: &MessageMeta| self.author(parent).identity == principal.identity;
         match kind {
-            Kind::Decide => self.require_authority(caller, "decide"),
+            Kind::Decide => self.require_authority(principal, "decide"),
             Kind::Retract if !parent.is_some_and(own) => {
-                self.require_authority(caller, "retract another's message")
+                self.require_authority(principal, "retract another's message")
             }
             _ => Ok(()),
         }
@@ -175,7 +175,7 @@ impl Thread {
         let mut act = self.act(ctx, by, Change::Message(message));
         set_turn(&mut act, id, turn);
         if let Some(to) = marked(kind, parent)
-            && self.act_moves(ctx.caller, to)
+            && self.act_moves(ctx.principal, to)
         {
             act.event = Some(event(ctx, Some(self.head.state), to, None));
             if to.empties_awaiting() {
@@ -187,10 +187,10 @@ impl Thread {
 
     /// Whether the mark of an act changes the state: forward, or confirming a proposal of the
     /// same; a mark that the thread has passed changes none (§5).
-    fn act_moves(&self, caller: &Principal, to: State) -> bool {
+    fn act_moves(&self, principal: &Principal, to: State) -> bool {
         let state = self.head.state;
         if state == to {
-            return caller.moderates() && self.head.confirmed_at.is_none();
+            return principal.moderates() && self.head.confirmed_at.is_none();
         }
         state.step().zip(to.step()).is_some_and(|(from, to)| from < to)
     }

@@ -15,11 +15,11 @@ pub fn claim(out: &mut JsonBuffer, claim: &Claim, now: Millis) {
     raw(out, ",\"author\":");
     participant(out, &claim.author);
     raw(out, ",\"author_kind\":");
-    word(out, claim.author_kind.word());
+    word(out, claim.author_kind.as_str());
     raw(out, ",\"created_at\":");
     time(out, claim.created_at);
     raw(out, ",\"status\":");
-    word(out, claim.status.word());
+    word(out, claim.status.as_str());
     raw(out, ",\"expired\":");
     truth(out, claim.expired(now));
     raw(out, ",\"valid_until\":");
@@ -39,7 +39,7 @@ pub fn claim(out: &mut JsonBuffer, claim: &Claim, now: Millis) {
 
 fn evidence(out: &mut JsonBuffer, evidence: &Evidence) {
     raw(out, "{\"kind\":");
-    word(out, evidence.kind.word());
+    word(out, evidence.kind.as_str());
     raw(out, ",\"ref\":");
     text(out, &evidence.reference);
     raw(out, ",\"note\":");

@@ -44,7 +44,7 @@ impl FrameType {
     ];
 
     /// The word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Hello => "hello",
             Self::Message => "message",
@@ -61,7 +61,7 @@ impl FrameType {
 
 fn open(out: &mut JsonBuffer, kind: FrameType, cursor: &str) {
     raw(out, "{\"type\":");
-    word(out, kind.word());
+    word(out, kind.as_str());
     raw(out, ",\"cursor\":");
     text(out, cursor);
 }
@@ -152,7 +152,7 @@ pub fn subscribed(out: &mut JsonBuffer, cursor: &str, threads: impl IntoIterator
 pub fn notice(out: &mut JsonBuffer, cursor: &str, reason: Reason, detail: &str) {
     open(out, FrameType::Notice, cursor);
     raw(out, ",\"reason\":");
-    word(out, reason.word());
+    word(out, reason.as_str());
     raw(out, ",\"detail\":");
     text(out, detail);
     out.push(b'}');

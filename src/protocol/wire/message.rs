@@ -24,11 +24,11 @@ pub(super) fn open(out: &mut JsonBuffer, act: &Act, retraction: Option<&Retracti
     raw(out, ",\"parent\":");
     option(out, message.parent, id);
     raw(out, ",\"kind\":");
-    word(out, message.kind.word());
+    word(out, message.kind.as_str());
     raw(out, ",\"from\":");
     participant(out, &act.by);
     raw(out, ",\"author_kind\":");
-    word(out, act.author_kind.word());
+    word(out, act.author_kind.as_str());
     raw(out, ",\"label\":");
     option(out, act.event.as_ref().and_then(|event| event.label.as_deref()), text);
     raw(out, ",\"body\":");

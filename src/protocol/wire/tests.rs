@@ -24,7 +24,7 @@ fn said(id: u64, parent: Option<u64>, kind: Kind, body: &str) -> Act {
         at: AT.plus(id),
         by: who("local:ada", Some("worker-2")),
         author_kind: AuthorKind::Llm,
-        deed: Change::Message(Message {
+        change: Change::Message(Message {
             id: MessageId(id),
             parent: parent.map(MessageId),
             kind,
@@ -83,7 +83,7 @@ fn messages() {
          \"since\":\"2026-11-30T20:00:00.001Z\"},\"retracted\":null}"
     );
     let mut act = said(2, Some(1), Kind::Answer, "…");
-    let Change::Message(inner) = &mut act.deed else { unreachable!() };
+    let Change::Message(inner) = &mut act.change else { unreachable!() };
     inner.provenance = Some(Provenance { model: Some("m".into()), client: None });
     act.awaiting = Some(Awaiting {
         message: MessageId(1),
@@ -105,7 +105,7 @@ fn messages() {
          \"retracted\":{\"by\":{\"identity\":\"local:bob\",\"extension\":null},\
          \"at\":\"2026-11-30T20:00:00.000Z\",\"message\":\"msg_9\"}}"
     );
-    act.deed = Change::Mark;
+    act.change = Change::Mark;
     assert_eq!(written(|out| message(out, &act, None)), "null");
 }
 

@@ -33,9 +33,9 @@ pub fn token(out: &mut JsonBuffer, token: &ShownToken<'_>) {
     raw(out, ",\"identity\":");
     text(out, token.identity);
     raw(out, ",\"author_kind\":");
-    word(out, token.author_kind.word());
+    word(out, token.author_kind.as_str());
     raw(out, ",\"rights\":");
-    array(out, token.rights.iter(), |out, right| word(out, right.word()));
+    array(out, token.rights.iter(), |out, right| word(out, right.as_str()));
     raw(out, ",\"label\":");
     option(out, token.label, text);
     raw(out, ",\"created_at\":");

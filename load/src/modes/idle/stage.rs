@@ -63,7 +63,7 @@ impl<'a> Stage<'a> {
         let mut cast = Cast::hire(&site, agents, 0.0).await?;
         let place = cast.add(&site, "load-moderator-0", &["read", "write", "lock"]).await?;
         // A moderator that opened a thread would confirm its state.
-        let moderator = cast.members.remove(place).caller;
+        let moderator = cast.members.remove(place).principal;
         let cast = Arc::new(cast);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
         let work = Work::forum(site.address, Arc::clone(&cast), threads, body, seed);

@@ -111,11 +111,11 @@ async fn walk(
     let mut request = Vec::new();
     while !walk.ended && walk.pages.len() < pages_max {
         let read = Operation::inbox(member.extension.as_deref(), PAGE, anyone, &since);
-        member.caller.write(&mut request, &read);
+        member.principal.write(&mut request, &read);
         let begun = clock::now();
         let answer = connection.call(&request).await?;
         walk.millis.push(clock::micros_since(begun) as f64 / 1000.0);
-        let json = match outcome(member.caller.door(), answer) {
+        let json = match outcome(member.principal.door(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, detail, .. } => bail!("no inbox: {reason}: {detail}"),
             Outcome::Broken(text) => bail!("no inbox: {text}"),

@@ -318,13 +318,13 @@ impl Writer {
 
     async fn run(mut self, quit: watch::Receiver<bool>) -> Self {
         let mut pace = Pace::new(clock::now(), self.rate, 1.0, 0, 1);
-        let mut dice = Dice::new(self.seed, 0);
+        let mut rng = Dice::new(self.seed, 0);
         let mut connection = None;
         let mut serial = 0;
         while !*quit.borrow() {
             let due = pace.next();
             tokio::time::sleep_until(tokio::time::Instant::from_std(due)).await;
-            let listener = dice.below(self.threads.len() as u64) as usize;
+            let listener = rng.below(self.threads.len() as u64) as usize;
             match self.post(&mut connection, listener, serial).await {
                 Ok(message) => {
                     self.millis.push(clock::micros_since(due) as f64 / 1000.0);
@@ -351,7 +351,7 @@ impl Writer {
         answer_back(&mut members, opening, serial, (self.seed, serial as u64, self.body));
         members.push(b'}');
         let mut request = Vec::new();
-        self.cast.members[serial % self.lines].caller.write_message(&mut request, &members);
+        self.cast.members[serial % self.lines].principal.write_message(&mut request, &members);
         let connection = match connection {
             Some(connection) => connection,
             None => connection.insert(Connection::open(self.address).await?),

@@ -29,7 +29,7 @@ pub(super) struct DraftSource<'a> {
 impl<'a> DraftSource<'a> {
     /// Of a message.
     pub fn message(act: &'a Act, message: &Message) -> Self {
-        Self { message: Some(message.id), ..Self::of(act, message.kind.word()) }
+        Self { message: Some(message.id), ..Self::of(act, message.kind.as_str()) }
     }
 
     /// Of an operation on a claim.

@@ -63,7 +63,7 @@ enum ObjectionStatus {
 }
 
 impl ObjectionStatus {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Unresolved => "unresolved",
             Self::Withdrawn => "withdrawn",
@@ -106,7 +106,7 @@ impl Export {
 
     /// The artifacts that the next act makes, in order; none of a mark.
     pub fn act(&mut self, act: &Act) -> Vec<Exported> {
-        match &act.deed {
+        match &act.change {
             Change::Message(message) => vec![self.message(act, message)],
             Change::Mark => Vec::new(),
             Change::Assert(claim) => self.assertion(act, claim),
@@ -213,7 +213,7 @@ impl Export {
         let status = if is_final { "final" } else { "provisional" };
         let objections = self.objections.iter().take(OBJECTIONS_NAMED_MAX);
         let dispositions = objections.clone().map(|(id, standing)| {
-            let disposition = text(standing.word());
+            let disposition = text(standing.as_str());
             named([("artifact_id", identifier(*id)), ("disposition", disposition)])
         });
         let open =
@@ -276,7 +276,7 @@ impl Export {
             let note = piece.note.as_deref().filter(|note| is_visible(note));
             let content = match note {
                 Some(note) => text(note),
-                None => text(&format!("{} {}", piece.kind.word(), piece.reference)),
+                None => text(&format!("{} {}", piece.kind.as_str(), piece.reference)),
             };
             let mut draft = self.draft(ArtifactType::Evidence, &source);
             draft.refer(supported, Relation::Supports);

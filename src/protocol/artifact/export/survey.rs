@@ -51,14 +51,14 @@ pub(super) struct Plan {
 impl Survey {
     /// Sees the next act.
     pub fn see(&mut self, act: &Act) {
-        self.count += match &act.deed {
+        self.count += match &act.change {
             Change::Message(_) => 1,
             Change::Mark => 0,
             Change::Assert(claim) => 1 + claim.evidence.len() as u64,
             Change::Attest(_, attestation) => attestation.evidence.len() as u64,
             Change::Refute(_, refutation) => 1 + refutation.evidence.len() as u64,
         };
-        match &act.deed {
+        match &act.change {
             Change::Message(message) => self.message(act, message),
             Change::Refute(..) => self.objections.push(None),
             _ => {}
