@@ -62,13 +62,13 @@ pub struct Engine {
     /// The journal.
     pub journal: Arc<Journal>,
     /// What feeds are made of.
-    pub sources: Arc<FeedDeps>,
+    pub feed_deps: Arc<FeedDeps>,
     /// What never changes while it runs.
     pub meta: ArchiveMeta,
     inboxes: Inboxes,
-    telling: TaskHandle<()>,
+    publishing: TaskHandle<()>,
     /// `None` where somebody else drives the journal.
-    driven: Option<RunningJournal>,
+    journal_tasks: Option<RunningJournal>,
 }
 
 /// The parts of the journal that somebody must run for an engine to work.
@@ -78,7 +78,7 @@ pub struct JournalTasks {
     /// Sends the answers of what is committed.
     pub publisher: Publisher,
     /// Folds what is committed into the archive.
-    pub folder: Archiver,
+    pub archiver: Archiver,
 }
 
 /// The parts of the journal at work.
@@ -101,11 +101,11 @@ impl Engine {
         manifest: impl FnOnce(&ArchiveMeta) -> Manifests,
     ) -> Result<Self, EngineError> {
         let assembled = Self::assemble(options, disk, clock, manifest, ReadMode::Aside).await?;
-        let (engine, JournalTasks { writer, publisher, folder }) = assembled;
+        let (engine, JournalTasks { writer, publisher, archiver: folder }) = assembled;
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;
         let folder = spawn("folder", move || folder.run())?;
-        Ok(Self { driven: Some(RunningJournal { writer, publisher, folder }), ..engine })
+        Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, folder }), ..engine })
     }
 
     /// The same, but for the parts that drive the journal: whoever takes them decides when
@@ -123,7 +123,7 @@ impl Engine {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
         let replay_max = journal.replay_max;
         let opened = Journal::open_with(journal, disk, Arc::clone(&clock), interference.clone());
-        let OpenedJournal { journal: door, writer, publisher, folder, meta } =
+        let OpenedJournal { journal: door, writer, publisher, archiver: folder, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
         let inboxes = inboxes.with_interference(interference.clone());
@@ -133,18 +133,26 @@ impl Engine {
         let sources = Arc::new(FeedDeps {
             journal: Arc::clone(&door),
             hub: Arc::clone(&hub),
-            chunks: ReplayCache::new(Arc::clone(&door)).read_at(reading),
+            replay_cache: ReplayCache::new(Arc::clone(&door)).read_at(reading),
             encoder: Encoder::new(Arc::clone(&door)),
             clock: Arc::clone(&clock),
             replay_max,
             interference: interference.clone(),
         });
         let deps = Arc::new(Deps { journal: Arc::clone(&door), limits, clock, interference });
-        let telling = tokio::spawn(tell(listening, hub, Arc::clone(&deps)));
+        let telling = tokio::spawn(publish_batches(listening, hub, Arc::clone(&deps)));
         let forum = Forum::start(deps, bounds, residence, manifest(&meta), inboxes.clone());
         let forum = forum.await.map_err(EngineError::Actor)?;
-        let engine = Self { forum, journal: door, sources, meta, inboxes, telling, driven: None };
-        Ok((engine, JournalTasks { writer, publisher, folder }))
+        let engine = Self {
+            forum,
+            journal: door,
+            feed_deps: sources,
+            meta,
+            inboxes,
+            publishing: telling,
+            journal_tasks: None,
+        };
+        Ok((engine, JournalTasks { writer, publisher, archiver: folder }))
     }
 
     /// Stops the parts in the order in which data flows, so that everything accepted is answered,
@@ -152,7 +160,7 @@ impl Engine {
     pub async fn stop(self) {
         self.forum.stop().await;
         self.journal.close();
-        let (writer, publisher, folder) = match self.driven {
+        let (writer, publisher, folder) = match self.journal_tasks {
             Some(RunningJournal { writer, publisher, folder }) => {
                 (Some(writer), Some(publisher), Some(folder))
             }
@@ -164,8 +172,8 @@ impl Engine {
         if let Some(publisher) = publisher {
             let _ = publisher.await;
         }
-        let _ = self.telling.await;
-        self.sources.hub.stop();
+        let _ = self.publishing.await;
+        self.feed_deps.hub.stop();
         self.inboxes.stop();
         // The writer has told the folder that no more will come.
         if let Some(folder) = folder {
@@ -178,7 +186,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
 }
 
-async fn tell(mut listening: BatchStream, hub: Arc<Hub>, deps: Arc<Deps>) {
+async fn publish_batches(mut listening: BatchStream, hub: Arc<Hub>, deps: Arc<Deps>) {
     while let Some(batch) = listening.batches.recv().await {
         deps.give_way().await;
         hub.deliver(&batch.committed, deps.clock.now());

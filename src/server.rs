@@ -123,7 +123,7 @@ pub async fn start_on(
     let life = Lifetime::default();
     let gateway = Arc::new(Gateway::new(GatewayParts {
         forum: engine.forum.clone(),
-        sources: Arc::clone(&engine.sources),
+        feed_deps: Arc::clone(&engine.feed_deps),
         tokens: Arc::new(tokens),
         config: Arc::clone(&config),
         clock: Arc::clone(&clock),
@@ -141,7 +141,7 @@ pub async fn start_on(
     };
     life.accepting.spawn(gateway::run(listener, bounds, life.clone(), serve));
     let stop = life.stop.clone();
-    let rounds = rounds(disk, clock, Arc::clone(&engine.sources));
+    let rounds = rounds(disk, clock, Arc::clone(&engine.feed_deps));
     tokio::spawn(async move { stop.run_until_cancelled(rounds).await });
     Ok(Running { address, metrics_address, life, engine, first_start })
 }
@@ -266,7 +266,7 @@ impl Running {
         let Lifetime { tasks, accepting, .. } = &self.life;
         self.life.stop();
         self.engine.forum.release_held();
-        self.engine.sources.hub.stop();
+        self.engine.feed_deps.hub.stop();
         accepting.close();
         accepting.wait().await;
         tasks.close();

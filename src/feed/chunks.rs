@@ -142,7 +142,7 @@ impl CachedChunks {
 
 struct ReplayCacheInner {
     journal: Arc<Journal>,
-    kept: Mutex<CachedChunks>,
+    cached: Mutex<CachedChunks>,
 }
 
 /// Where the log is read.
@@ -165,7 +165,7 @@ pub struct ReplayCache {
 impl ReplayCache {
     /// No chunk yet.
     pub fn new(journal: Arc<Journal>) -> Self {
-        let inner = Arc::new(ReplayCacheInner { journal, kept: Mutex::default() });
+        let inner = Arc::new(ReplayCacheInner { journal, cached: Mutex::default() });
         Self { inner, reading: Arc::default(), place: ReadMode::Aside }
     }
 
@@ -179,18 +179,18 @@ impl ReplayCache {
     /// # Errors
     /// 400 `invalid_cursor` if the log holds it no more, 503 if it cannot be read.
     pub async fn at(&self, after: u64) -> Result<Arc<ReplayChunk>> {
-        if let Some(chunk) = self.inner.kept().find(after) {
+        if let Some(chunk) = self.inner.cached().find(after) {
             return Ok(chunk);
         }
         let reading = Arc::clone(&self.reading).lock_owned().await;
-        if let Some(chunk) = self.inner.kept().find(after) {
+        if let Some(chunk) = self.inner.cached().find(after) {
             return Ok(chunk);
         }
         let inner = Arc::clone(&self.inner);
         // What was begun is kept for the next one, even if this listener goes away meanwhile.
         let read = move || {
             let chunk = inner.read(after)?;
-            inner.kept().keep(&chunk);
+            inner.cached().keep(&chunk);
             drop(reading);
             Ok(chunk)
         };
@@ -205,13 +205,13 @@ impl ReplayCache {
 
     /// How many chunks were read from the log so far.
     pub fn reads(&self) -> u64 {
-        self.inner.kept().reads
+        self.inner.cached().reads
     }
 }
 
 impl ReplayCacheInner {
-    fn kept(&self) -> MutexGuard<'_, CachedChunks> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cached(&self) -> MutexGuard<'_, CachedChunks> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the chunk that holds the entry after `after`: chunks begin at fixed places where the

@@ -68,7 +68,7 @@ enum ConnectionEnd {
 
 /// Carries `feed` over `socket`, of which `read` was read already, until one of both ends, or
 /// `end` is cancelled; `place` is held until then.
-pub async fn carry<S, P>(
+pub async fn serve_feed<S, P>(
     socket: S,
     read: Bytes,
     feed: Feed,
@@ -105,13 +105,13 @@ struct FeedConnection<S> {
     feed: Feed,
     options: ConnectionOptions,
     /// When anything came last.
-    heard: Instant,
+    last_received: Instant,
     /// When a ping was sent last.
-    pinged: Instant,
+    last_ping: Instant,
     /// Whether something was written and not flushed yet.
     unflushed: bool,
     /// Since when that waits for the peer.
-    waits: Option<Instant>,
+    blocked_since: Option<Instant>,
     /// Answers to client frames since nothing waited.
     answers: usize,
 }
@@ -131,10 +131,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             socket,
             feed,
             options,
-            heard: now,
-            pinged: now,
+            last_received: now,
+            last_ping: now,
             unflushed: false,
-            waits: None,
+            blocked_since: None,
             answers: 0,
         }
     }
@@ -144,23 +144,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         if let Err(over) = self.send([hello]) {
             return over;
         }
-        let mut alarm = std::pin::pin!(tokio::time::sleep_until(self.next_look()));
+        let mut alarm = std::pin::pin!(tokio::time::sleep_until(self.next_check()));
         loop {
             let Self { socket, feed, .. } = self;
             let (hears, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
-            let waits = self.waits.is_some();
+            let waits = self.blocked_since.is_some();
             let subscriber = Arc::clone(feed.subscriber());
             let done = tokio::select! {
                 biased;
                 happened = poll_fn(|context| poll(socket, hears, writes, waits, context)) => {
-                    self.happened(happened)
+                    self.on_socket_event(happened)
                 }
                 close = subscriber.closed(), if writes => Err(ConnectionEnd::Ended(close)),
                 frames = feed.next(), if !writes => match frames {
                     Ok(frames) => self.send(frames),
                     Err(close) => Err(ConnectionEnd::Ended(close)),
                 },
-                () = &mut alarm => self.look(),
+                () = &mut alarm => self.check_timers(),
             };
             if let Err(over) = done {
                 return over;
@@ -171,28 +171,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
 
     /// Sets the alarm, if it is to ring earlier than it would, or has rung.
     fn set(&self, alarm: Pin<&mut Sleep>) {
-        let next = self.next_look();
+        let next = self.next_check();
         if next < alarm.deadline() || alarm.is_elapsed() {
             alarm.reset(next);
         }
     }
 
     /// When time has to be looked at next.
-    fn next_look(&self) -> Instant {
-        let silent = self.heard + self.options.heartbeat * 2;
-        let next = match self.waits {
+    fn next_check(&self) -> Instant {
+        let silent = self.last_received + self.options.heartbeat * 2;
+        let next = match self.blocked_since {
             // A listener may fall behind at any time while a write waits.
             Some(since) => Instant::now().max(since) + SLOW_AFTER,
-            None => self.pinged + self.options.heartbeat,
+            None => self.last_ping + self.options.heartbeat,
         };
         next.min(silent)
     }
 
     /// Looks what time it is for.
-    fn look(&mut self) -> Result<(), ConnectionEnd> {
+    fn check_timers(&mut self) -> Result<(), ConnectionEnd> {
         let now = Instant::now();
         let patience = self.options.heartbeat * 2;
-        if let Some(since) = self.waits {
+        if let Some(since) = self.blocked_since {
             let is_behind = self.feed.subscriber().is_behind() && !self.feed.is_replaying();
             if is_behind && now >= since + SLOW_AFTER {
                 self.feed.subscriber().close(CloseReason::SlowConsumer);
@@ -202,22 +202,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
                 return Err(ConnectionEnd::Stuck);
             }
         }
-        if now >= self.heard + patience {
+        if now >= self.last_received + patience {
             return Err(ConnectionEnd::Silent);
         }
-        if self.waits.is_none() && now >= self.pinged + self.options.heartbeat {
-            self.pinged = now;
+        if self.blocked_since.is_none() && now >= self.last_ping + self.options.heartbeat {
+            self.last_ping = now;
             self.put(Message::Ping(Bytes::new()))?;
         }
         Ok(())
     }
 
-    fn happened(&mut self, happened: SocketEvent) -> Result<(), ConnectionEnd> {
+    fn on_socket_event(&mut self, happened: SocketEvent) -> Result<(), ConnectionEnd> {
         match happened {
-            SocketEvent::Waits => self.waits = Some(Instant::now()),
+            SocketEvent::Waits => self.blocked_since = Some(Instant::now()),
             SocketEvent::Flushed(Ok(())) => {
                 self.unflushed = false;
-                self.waits = None;
+                self.blocked_since = None;
                 self.answers = 0;
             }
             SocketEvent::Flushed(Err(_)) | SocketEvent::Heard(None) => {
@@ -225,9 +225,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             }
             SocketEvent::Heard(Some(Err(error))) => return Err(broken(&error)),
             SocketEvent::Heard(Some(Ok(message))) => {
-                self.heard = Instant::now();
+                self.last_received = Instant::now();
                 let answer = match message {
-                    Message::Text(text) => self.feed.hear(&text),
+                    Message::Text(text) => self.feed.receive(&text),
                     Message::Binary(_) => Some(self.feed.notice(&client::binary())),
                     Message::Close(_) => return Err(ConnectionEnd::Left),
                     Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
@@ -388,7 +388,7 @@ mod tests {
         let options =
             ConnectionOptions { heartbeat: Duration::from_secs(20), message_bytes_max: 1 << 16 };
         let carried = size(|socket, feed| {
-            carry(socket, Bytes::new(), feed, options, CancellationToken::new(), Arc::new(()))
+            serve_feed(socket, Bytes::new(), feed, options, CancellationToken::new(), Arc::new(()))
         });
         println!(
             "{carried} bytes: feed {}, next {}, socket {}, outlet {}",

@@ -64,7 +64,7 @@ impl FeedPlace {
     }
 
     /// The position up to which it has looked.
-    pub fn looked(self) -> Position {
+    pub fn watermark(self) -> Position {
         Position::after(self.after).max(self.since)
     }
 }
@@ -140,29 +140,29 @@ impl Hub {
         for committed in batch {
             if let Some(told) = Publication::of(committed, now) {
                 if !plants(self.interference.as_ref(), Flaw::DropNotification) {
-                    index.tell(&told);
-                    self.inboxes.tell(&told);
+                    index.publish(&told);
+                    self.inboxes.publish(&told);
                 }
                 index.keep(told);
             }
             index.delivered = committed.number;
         }
         if before / WATERMARK_CHECK_ENTRIES != index.delivered / WATERMARK_CHECK_ENTRIES {
-            self.mark(&index);
+            self.advance_watermarks(&index);
         }
     }
 
     /// Tells feeds that had nothing to tell for long how far the hub has looked, behind all that
     /// was told before.
-    fn mark(&self, index: &HubIndex) {
+    fn advance_watermarks(&self, index: &HubIndex) {
         let looked = index.delivered;
         let quiet = |subscriber: &&Arc<Subscriber>| {
-            looked.saturating_sub(subscriber.told()) >= WATERMARK_ENTRIES
+            looked.saturating_sub(subscriber.published_upto()) >= WATERMARK_ENTRIES
         };
         for subscriber in index.registrations.values().filter(quiet) {
             match subscriber.subscription.scope {
                 Scope::Inbox => self.inboxes.mark(subscriber, looked),
-                Scope::All | Scope::Threads => subscriber.mark(looked),
+                Scope::All | Scope::Threads => subscriber.watermark(looked),
             }
         }
     }
@@ -314,7 +314,7 @@ impl Hub {
 }
 
 impl HubIndex {
-    fn tell(&self, told: &Arc<Publication>) {
+    fn publish(&self, told: &Arc<Publication>) {
         let followers = self.threads.get(&told.act().thread);
         if self.all.is_empty() && followers.is_none() {
             return;
@@ -323,10 +323,10 @@ impl HubIndex {
         for subscriber in &self.all {
             let Subscription { participant, anyone, .. } = &subscriber.subscription;
             let turn = turn_frame(told.act(), participant, *anyone);
-            subscriber.tell(told, frames.iter().copied().chain(turn));
+            subscriber.publish(told, frames.iter().copied().chain(turn));
         }
         for subscriber in followers.into_iter().flatten() {
-            subscriber.tell(told, frames.iter().copied());
+            subscriber.publish(told, frames.iter().copied());
         }
     }
 
@@ -407,7 +407,7 @@ mod tests {
         let outcome = || StoredOutcome::Unchanged(ThreadId(1));
         let entries = (from..=upto).map(|number| {
             let entry = Entry::Outcome(Millis(1), key, outcome());
-            Arc::new(Committed { number, entry, head: None, claims: Vec::new() })
+            Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
         });
         hub.deliver(&entries.collect::<Vec<_>>(), Millis(1));
     }

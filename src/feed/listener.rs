@@ -23,12 +23,12 @@ pub const FOLLOWED_MAX: usize = 1_000;
 
 /// A feed. It gives its seat back when it is dropped.
 pub struct Feed {
-    sources: Arc<FeedDeps>,
+    deps: Arc<FeedDeps>,
     subscriber: Arc<Subscriber>,
     /// The threads followed, sorted.
     threads: Vec<ThreadId>,
     /// The position up to which the feed has looked.
-    looked: Position,
+    watermark: Position,
     /// The cursor of the last frame given.
     last: Position,
     /// Live items up to this entry were put there by a replay: they show the present.
@@ -67,10 +67,10 @@ impl Feed {
         let subscriber = Subscriber::new(subscription, sources.hub.caps.buffer);
         sources.hub.register(&subscriber)?;
         let mut feed = Self {
-            sources,
+            deps: sources,
             subscriber,
             threads,
-            looked: since.unwrap_or_default(),
+            watermark: since.unwrap_or_default(),
             last: since.unwrap_or_default(),
             retold_upto: 0,
             replay: since.map(|since| Box::new(Replay::new(since, false))),
@@ -81,9 +81,9 @@ impl Feed {
         feed.threads.dedup();
         feed.find(&feed.threads)?;
         if since.is_none() {
-            let joined = feed.sources.hub.join(&feed.subscriber, &feed.threads);
-            feed.looked = Position::after(joined);
-            feed.last = feed.looked;
+            let joined = feed.deps.hub.join(&feed.subscriber, &feed.threads);
+            feed.watermark = Position::after(joined);
+            feed.last = feed.watermark;
         }
         Ok(feed)
     }
@@ -93,9 +93,9 @@ impl Feed {
         if threads.is_empty() {
             return Ok(());
         }
-        let view = self.sources.journal.view();
+        let view = self.deps.journal.view();
         for thread in threads {
-            view.head(*thread)?.ok_or_else(|| Refusal::no_thread(*thread))?;
+            view.summary(*thread)?.ok_or_else(|| Refusal::no_thread(*thread))?;
         }
         Ok(())
     }
@@ -112,18 +112,18 @@ impl Feed {
 
     /// The cursor of the last frame given.
     pub fn cursor(&self) -> String {
-        self.sources.encoder.cursor(self.last)
+        self.deps.encoder.cursor(self.last)
     }
 
     /// The first frame.
     pub fn hello(&self, heartbeat_seconds: u64) -> OutgoingFrame {
         let Subscription { participant, scope, .. } = &self.subscriber.subscription;
-        let encoder = &self.sources.encoder;
+        let encoder = &self.deps.encoder;
         let scope = scope.as_str();
         let text =
-            encoder.hello(self.looked, participant, scope, heartbeat_seconds, self.replaying);
+            encoder.hello(self.watermark, participant, scope, heartbeat_seconds, self.replaying);
         count(FrameType::Hello);
-        OutgoingFrame { kind: FrameType::Hello, cursor: self.looked, text }
+        OutgoingFrame { kind: FrameType::Hello, cursor: self.watermark, text }
     }
 
     /// The next frames, at least one. Loses nothing if it is dropped.
@@ -139,10 +139,10 @@ impl Feed {
                     }
                     // A long way without anything to tell is gone without holding up others.
                     tokio::task::coop::consume_budget().await;
-                    let step = replay.step(&self.sources, &self.subscriber, &self.threads).await;
+                    let step = replay.step(&self.deps, &self.subscriber, &self.threads).await;
                     match step.map_err(|refusal| lost(&refusal))? {
                         ReplayStep::Given(frames) => {
-                            self.looked = replay.place.looked().max(self.looked);
+                            self.watermark = replay.place.watermark().max(self.watermark);
                             frames
                         }
                         ReplayStep::Live(upto) => {
@@ -155,7 +155,7 @@ impl Feed {
                 None => match self.subscriber.take(BATCH_FRAMES).await? {
                     Taken::Items(items) => self.live(items)?,
                     Taken::Behind => {
-                        self.replay = Some(Box::new(Replay::new(self.looked, true)));
+                        self.replay = Some(Box::new(Replay::new(self.watermark, true)));
                         // Their answers found no room. What they changed holds from here on.
                         let owed = std::mem::take(&mut self.owed);
                         (0..owed).map(|_| self.subscribed()).collect()
@@ -178,7 +178,7 @@ impl Feed {
             match item {
                 FeedItem::Frame(which, told) => frames.extend(self.frame(which, &told)?),
                 FeedItem::Watermark(number) => {
-                    if Position::after(number) > self.looked {
+                    if Position::after(number) > self.watermark {
                         frames.push(self.caught_up(number));
                     }
                 }
@@ -188,7 +188,7 @@ impl Feed {
                 }
                 FeedItem::Following(number) => {
                     self.owed = self.owed.saturating_sub(1);
-                    self.looked = Position::after(number).max(self.looked);
+                    self.watermark = Position::after(number).max(self.watermark);
                     frames.push(self.subscribed());
                 }
             }
@@ -204,33 +204,33 @@ impl Feed {
     ) -> Result<Option<OutgoingFrame>, CloseReason> {
         let cursor = which.position(told.number());
         // An inbox actor may still tell what the listener has caught up with meanwhile.
-        if cursor <= self.looked {
+        if cursor <= self.watermark {
             return Ok(None);
         }
-        let FeedDeps { encoder, clock, .. } = &*self.sources;
+        let FeedDeps { encoder, clock, .. } = &*self.deps;
         let text = if told.number() > self.retold_upto {
             told.text(which, encoder)
         } else {
             encoder.retold(told, which, clock.now()).map_err(|refusal| lost(&refusal))?
         };
-        self.looked = cursor;
+        self.watermark = cursor;
         Ok(Some(OutgoingFrame::of(which, told.number(), text)))
     }
 
     fn caught_up(&mut self, number: u64) -> OutgoingFrame {
-        self.looked = Position::after(number).max(self.looked);
-        let text = self.sources.encoder.caught_up(self.looked);
-        OutgoingFrame { kind: FrameType::CaughtUp, cursor: self.looked, text }
+        self.watermark = Position::after(number).max(self.watermark);
+        let text = self.deps.encoder.caught_up(self.watermark);
+        OutgoingFrame { kind: FrameType::CaughtUp, cursor: self.watermark, text }
     }
 
     fn subscribed(&self) -> OutgoingFrame {
-        let text = self.sources.encoder.subscribed(self.looked, &self.threads);
-        OutgoingFrame { kind: FrameType::Subscribed, cursor: self.looked, text }
+        let text = self.deps.encoder.subscribed(self.watermark, &self.threads);
+        OutgoingFrame { kind: FrameType::Subscribed, cursor: self.watermark, text }
     }
 
     /// Does what a client's frame asks; gives the frame that answers at once, if one does.
-    pub fn hear(&mut self, text: &str) -> Option<OutgoingFrame> {
-        let heard = client::read(text).and_then(|frame| self.obey(frame));
+    pub fn receive(&mut self, text: &str) -> Option<OutgoingFrame> {
+        let heard = client::read(text).and_then(|frame| self.apply(frame));
         let answer = match heard {
             Ok(None) => return None,
             Ok(Some(answer)) => answer,
@@ -243,13 +243,13 @@ impl Feed {
 
     /// Tells the client what is wrong with its frame.
     pub fn notice(&mut self, refusal: &Refusal) -> OutgoingFrame {
-        let text = self.sources.encoder.notice(self.looked, refusal);
-        self.last = self.looked;
+        let text = self.deps.encoder.notice(self.watermark, refusal);
+        self.last = self.watermark;
         count(FrameType::Notice);
-        OutgoingFrame { kind: FrameType::Notice, cursor: self.looked, text }
+        OutgoingFrame { kind: FrameType::Notice, cursor: self.watermark, text }
     }
 
-    fn obey(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
+    fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
         if self.subscriber.subscription.scope != Scope::Threads {
             return Err(client::only_in_threads());
         }
@@ -261,7 +261,7 @@ impl Feed {
         let new: Vec<_> = changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
         self.find(&new)?;
         let is_live = self.replay.as_ref().is_none_or(|replay| replay.was_live);
-        let FeedDeps { hub, .. } = &*self.sources;
+        let FeedDeps { hub, .. } = &*self.deps;
         if follow {
             if self.threads.len() + new.len() > FOLLOWED_MAX {
                 return Err(client::too_many(FOLLOWED_MAX));
@@ -289,7 +289,7 @@ impl Feed {
 impl Feed {
     /// Gives the seat back; nothing more is told.
     pub fn leave(&mut self) {
-        self.sources.hub.leave(&self.subscriber, &self.threads);
+        self.deps.hub.leave(&self.subscriber, &self.threads);
     }
 }
 

@@ -34,7 +34,7 @@ pub struct FeedDeps {
     /// The hub.
     pub hub: Arc<Hub>,
     /// The decoded log.
-    pub chunks: ReplayCache,
+    pub replay_cache: ReplayCache,
     /// Makes frames.
     pub encoder: Encoder,
     /// The clock.
@@ -161,7 +161,7 @@ impl Replay {
         threads: &[ThreadId],
         now: Millis,
     ) -> Result<Vec<OutgoingFrame>> {
-        let chunk = sources.chunks.at(self.place.after).await?;
+        let chunk = sources.replay_cache.at(self.place.after).await?;
         let mut given = ReplayedFrames::default();
         for (number, act) in chunk.concerning(&subscriber.subscription, threads, self.place.after) {
             for which in frames_for(&subscriber.subscription, act, threads) {

@@ -38,7 +38,7 @@ struct TicketTable {
 pub struct Tickets(Mutex<TicketTable>);
 
 impl Tickets {
-    fn held(&self) -> MutexGuard<'_, TicketTable> {
+    fn table(&self) -> MutexGuard<'_, TicketTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,7 +47,7 @@ impl Tickets {
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
     pub fn issue(&self, principal: &Arc<Principal>, now: Millis) -> Result<(String, Millis)> {
-        let mut held = self.held();
+        let mut held = self.table();
         let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if held.by_hash.len() >= TICKETS_MAX || count >= TICKETS_PER_IDENTITY_MAX {
             held.drop_if(|ticket| ticket.expires_at <= now);
@@ -75,7 +75,7 @@ impl Tickets {
 
     /// Uses a ticket up; gives who may listen with it, if it was good.
     pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
-        let mut held = self.held();
+        let mut held = self.table();
         let ticket = held.by_hash.remove(&hash(secret))?;
         held.forget(&ticket.principal.identity);
         (now < ticket.expires_at).then_some(ticket.principal)
@@ -83,7 +83,7 @@ impl Tickets {
 
     /// Drops the tickets of a token that was revoked.
     pub fn revoke(&self, token: TokenId) {
-        self.held().drop_if(|ticket| ticket.principal.token == token);
+        self.table().drop_if(|ticket| ticket.principal.token == token);
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
         tickets.revoke(TokenId(1));
         assert!(tickets.redeem(&revoked, Millis(1_001)).is_none());
         assert!(tickets.redeem("", Millis(1_001)).is_none());
-        assert!(tickets.held().per_identity.is_empty());
+        assert!(tickets.table().per_identity.is_empty());
     }
 
     /// Goal: unused tickets are few, for one identity and in all, and make room when they end.
@@ -164,6 +164,6 @@ mod tests {
         let other = principal("local:other", 2);
         assert_eq!(tickets.issue(&other, Millis(1)).unwrap_err().reason, Reason::Overloaded);
         tickets.issue(&other, Millis(TICKET_MS)).unwrap();
-        assert_eq!(tickets.held().by_hash.len(), 1);
+        assert_eq!(tickets.table().by_hash.len(), 1);
     }
 }

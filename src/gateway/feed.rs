@@ -28,7 +28,7 @@ use super::answer::{self, HttpResponse, JSON};
 use super::http::no_idempotency_key;
 use super::watch::DeadlineStream;
 use super::{Connection, Gateway, RequestContext, accept, caller};
-use crate::feed::connection::{ConnectionOptions, carry};
+use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
 use crate::outlet::Subscription;
@@ -230,7 +230,7 @@ impl Gateway {
             Some((upgrade, key)) => {
                 let reply = upgrade.answer(key);
                 let connection = Arc::clone(asked.connection);
-                let tasks = asked.connection.life.tasks.clone();
+                let tasks = asked.connection.lifetime.tasks.clone();
                 tasks.spawn(upgraded(upgrade.on, connection, feed, options));
                 Ok(reply)
             }
@@ -299,7 +299,7 @@ impl Gateway {
             token: principal.token,
             expires_at,
         };
-        let sources = Arc::clone(&self.parts.sources);
+        let sources = Arc::clone(&self.parts.feed_deps);
         let feed = Feed::open(sources, subscription, wish.threads, since)?;
         // A token that was revoked before the feed had its seat cuts nothing.
         if !self.is_good(principal) {
@@ -312,7 +312,7 @@ impl Gateway {
         let body = if head.method == Method::HEAD {
             Body::empty()
         } else {
-            Body::from_stream(sse::events(feed, self.parts.sources.encoder.clone(), options))
+            Body::from_stream(sse::events(feed, self.parts.feed_deps.encoder.clone(), options))
         };
         let mut reply = HttpResponse::new(body);
         let headers = reply.headers_mut();
@@ -390,7 +390,7 @@ async fn upgraded(
             return;
         }
     };
-    let life = connection.life.clone();
+    let life = connection.lifetime.clone();
     // The bare socket: what the gateway knows of the connection's turns ends here.
     match upgraded.downcast::<TokioIo<DeadlineStream<TcpStream>>>() {
         Ok(parts) => {
@@ -398,7 +398,7 @@ async fn upgraded(
             let end = life.end.clone();
             // A task of its own, which holds no more than it needs: the place among the
             // connections is kept.
-            life.tasks.spawn(carry(socket, parts.read_buf, feed, options, end, connection));
+            life.tasks.spawn(serve_feed(socket, parts.read_buf, feed, options, end, connection));
         }
         Err(_) => tracing::error!("an upgraded connection is none of ours"),
     }

@@ -104,7 +104,7 @@ pub struct Connection {
     /// The place among the connections; an upgraded socket keeps it.
     pub permit: Arc<OwnedSemaphorePermit>,
     /// The server's life.
-    pub life: Lifetime,
+    pub lifetime: Lifetime,
 }
 
 /// Accepts connections until `life.stop`, and answers their requests with `serve`.
@@ -144,10 +144,10 @@ where
             Err(_) => None,
         };
         if let Some(permit) = place {
-            let watch = newcomers.arrive(&bounds);
+            let watch = newcomers.add(&bounds);
             let peer = peer.ip().to_canonical();
             let permit = Arc::new(permit);
-            let connection = Arc::new(Connection { peer, permit, life: life.clone() });
+            let connection = Arc::new(Connection { peer, permit, lifetime: life.clone() });
             let socket = DeadlineStream::new(socket, Arc::clone(&watch), unread.clone());
             life.tasks.spawn(serve_connection(
                 socket,
@@ -178,7 +178,7 @@ async fn serve_connection<S, F>(
     S: Fn(Arc<Connection>, Request<Incoming>) -> F,
     F: Future<Output = HttpResponse>,
 {
-    let life = connection.life.clone();
+    let life = connection.lifetime.clone();
     let io = TokioIo::new(socket);
     let service = service_fn(|request| {
         watch.busy();

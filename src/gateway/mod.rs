@@ -65,7 +65,7 @@ pub struct GatewayParts {
     /// The way to the forum.
     pub forum: Forum,
     /// What feeds are made of.
-    pub sources: Arc<FeedDeps>,
+    pub feed_deps: Arc<FeedDeps>,
     /// Who holds which token.
     pub tokens: Arc<Tokens>,
     /// The configuration in force.
@@ -81,7 +81,7 @@ pub struct Gateway {
     parts: GatewayParts,
     profiles: Profiles,
     hosts: HostRules,
-    failures: WrongTokens,
+    wrong_tokens: WrongTokens,
     tickets: Tickets,
     requests: RequestMetrics,
     ids: RequestIds,
@@ -133,7 +133,7 @@ impl Gateway {
         Self {
             profiles: profiles(&parts.config),
             hosts: HostRules::new(parts.address, &parts.config),
-            failures: WrongTokens::new(parts.config.gateway.wrong_tokens_per_minute),
+            wrong_tokens: WrongTokens::new(parts.config.gateway.wrong_tokens_per_minute),
             tickets: Tickets::default(),
             requests: RequestMetrics::default(),
             ids: RequestIds::default(),
@@ -259,7 +259,7 @@ impl Gateway {
     fn wrong_token(&self, asked: &RequestContext<'_>) -> Refusal {
         let trusted = &self.parts.config.trusted_proxies;
         let headers = &asked.head.headers;
-        self.failures.refuse(caller::address(asked.connection.peer, headers, trusted))
+        self.wrong_tokens.refuse(caller::address(asked.connection.peer, headers, trusted))
     }
 
     /// Who calls, holding all of `rights`.

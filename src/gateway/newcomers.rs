@@ -22,7 +22,7 @@ impl PendingConnections {
     }
 
     /// The watch of one that has just come.
-    pub fn arrive(&mut self, bounds: &ConnectionBounds) -> Arc<ConnectionDeadline> {
+    pub fn add(&mut self, bounds: &ConnectionBounds) -> Arc<ConnectionDeadline> {
         while self.waiting.front().is_some_and(|watch| !is_new(watch)) {
             self.waiting.pop_front();
         }

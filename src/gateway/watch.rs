@@ -158,7 +158,7 @@ impl ConnectionDeadline {
 pub struct DeadlineStream<S> {
     /// The socket.
     pub socket: S,
-    watch: Arc<ConnectionDeadline>,
+    deadline: Arc<ConnectionDeadline>,
     unread: BareErrors,
     /// What is said last, once something came that is no request.
     last: Option<Box<FinalBytes>>,
@@ -175,7 +175,7 @@ struct FinalBytes {
 impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
     /// Watches `socket`.
     pub fn new(socket: S, watch: Arc<ConnectionDeadline>, unread: BareErrors) -> Self {
-        Self { socket, watch, unread, last: None }
+        Self { socket, deadline: watch, unread, last: None }
     }
 
     /// Writes our own last words in the place of `bytes`, if these are a bare error.
@@ -192,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
                 is_shut: false,
                 dropped: 0,
             }));
-            self.watch.enter(LEAVES);
+            self.deadline.enter(LEAVES);
         }
         let last = self.last.as_mut()?;
         while last.written < last.bytes.len() {
@@ -239,7 +239,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for DeadlineStream<S> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.socket).poll_read(context, buffer);
         if buffer.filled().len() > before {
-            self.watch.received();
+            self.deadline.received();
         }
         polled
     }
@@ -255,7 +255,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
             return polled;
         }
         let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.watch.wrote(polled.is_pending());
+        self.deadline.wrote(polled.is_pending());
         polled
     }
 
@@ -271,7 +271,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
             return polled;
         }
         let polled = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
-        self.watch.wrote(polled.is_pending());
+        self.deadline.wrote(polled.is_pending());
         polled
     }
 

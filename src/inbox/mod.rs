@@ -52,12 +52,12 @@ impl InboxListener {
         }
     }
 
-    fn tell(&self, participant: &Participant, told: &Arc<Publication>) {
+    fn publish(&self, participant: &Participant, told: &Arc<Publication>) {
         let Some(frame) = turn_frame(told.act(), participant, self.anyone()) else {
             return;
         };
         match self {
-            Self::Feed(subscriber) => subscriber.tell(told, [frame]),
+            Self::Feed(subscriber) => subscriber.publish(told, [frame]),
             Self::Held { notify, .. } if frame == Frame::Awaiting => notify.notify_one(),
             Self::Held { .. } => {}
         }
@@ -120,10 +120,10 @@ impl Actor for InboxActor {
             InboxMessage::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
             InboxMessage::Tell(told) => {
                 for listener in listeners.iter() {
-                    listener.tell(&self.participant, &told);
+                    listener.publish(&self.participant, &told);
                 }
             }
-            InboxMessage::Mark(subscriber, looked) => subscriber.mark(looked),
+            InboxMessage::Mark(subscriber, looked) => subscriber.watermark(looked),
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ impl Inboxes {
     }
 
     /// Casts an act to the inboxes that it may concern.
-    pub fn tell(&self, told: &Arc<Publication>) {
+    pub fn publish(&self, told: &Arc<Publication>) {
         let mut registry = self.registry();
         if registry.awake.is_empty() {
             return;

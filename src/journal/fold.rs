@@ -48,7 +48,7 @@ pub struct ArchiverDeps {
     pub rescue: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
     /// Whether there is room to fold. Asked before each slice: a database whose write has failed
     /// refuses reads too, so a full disk must be seen before it is met.
-    pub room: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
+    pub free_space: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
     /// Bytes of one slice, roughly; one entry more may be in it.
     pub slice_bytes_max: u64,
 }
@@ -156,7 +156,7 @@ impl Archiver {
                 let passed = Duration::from_secs_f64(self.since_sync.seconds());
                 views.wait(Some(UNSYNCED_FOR.saturating_sub(passed)))
             }
-            _ => views.gather(SLICE_MAX, self.deps.slice_bytes_max, LINGER_FOR),
+            _ => views.linger(SLICE_MAX, self.deps.slice_bytes_max, LINGER_FOR),
         }
     }
 
@@ -176,11 +176,11 @@ impl Archiver {
         if slice.is_empty() && snapshots.is_empty() && !has_to_sync {
             return Ok(false);
         }
-        (self.deps.room)()?;
+        (self.deps.free_space)()?;
         let now = self.deps.clock.now();
         let work = self.deps.clock.stopwatch();
         let archive = self.archive.as_ref().expect("opened above");
-        let folded = archive.fold(&slice, &snapshots, now, sync);
+        let folded = archive.append(&slice, &snapshots, now, sync);
         let folded = folded.and_then(|progress| Ok((progress, archive.read()?)));
         let (progress, read) = match folded {
             Ok(folded) => folded,
@@ -214,7 +214,7 @@ impl Archiver {
     /// are ahead of it wait; those ahead of `last` show what was never committed.
     fn take_snapshots(&mut self, upto: u64, last: u64) -> Vec<Thread> {
         self.snapshots.extend(self.deps.views.take_snapshots());
-        let entry = |thread: &Thread| thread.head().position.entry();
+        let entry = |thread: &Thread| thread.summary().position.entry();
         let ready = self.snapshots.extract_if(.., |thread| entry(thread) <= upto).collect();
         self.snapshots.retain(|thread| entry(thread) <= last);
         ready

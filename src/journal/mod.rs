@@ -55,7 +55,7 @@ pub struct Committed {
     /// What happened.
     pub entry: Entry,
     /// The head of the thread after it, stamped; `None` if the entry is no act.
-    pub head: Option<Arc<ThreadSummary>>,
+    pub summary: Option<Arc<ThreadSummary>>,
     /// The claims that it changed, as they stand after it, in the order of `Act::claims`.
     pub claims: Vec<Arc<Claim>>,
 }
@@ -98,7 +98,7 @@ pub struct Append {
     /// What happened.
     pub entry: Entry,
     /// The head after it, stamped with the number that the append was given.
-    pub head: Option<Arc<ThreadSummary>>,
+    pub summary: Option<Arc<ThreadSummary>>,
     /// The claims changed, as they stand after it.
     pub claims: Vec<Arc<Claim>>,
     /// Where the answer goes.

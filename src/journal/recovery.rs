@@ -41,7 +41,7 @@ pub struct OpenedJournal {
     /// To be run as a task.
     pub publisher: Publisher,
     /// To be run on a thread of its own; ends after the writer.
-    pub folder: Archiver,
+    pub archiver: Archiver,
     /// What never changes while the forum runs.
     pub meta: ArchiveMeta,
 }
@@ -121,13 +121,13 @@ impl Journal {
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
             rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
-            room: Box::new(move || folder_room.look()),
+            free_space: Box::new(move || folder_room.look()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Archiver::new(deps, archive);
         let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
         writer.interference = interference;
-        Ok(OpenedJournal { journal, writer, publisher, folder, meta })
+        Ok(OpenedJournal { journal, writer, publisher, archiver: folder, meta })
     }
 }
 
@@ -168,7 +168,7 @@ fn replay(
             }
             Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
         };
-        let committed = Arc::new(Committed { number, entry, head, claims });
+        let committed = Arc::new(Committed { number, entry, summary: head, claims });
         maxima = maxima.max(HighestNumbers::of(number, &committed.entry));
         replayed.push(committed);
     }
@@ -193,7 +193,7 @@ fn replay_act(
     };
     let thread = match threads.get_mut(&id) {
         Some(thread) => {
-            if thread.head().seq != act.seq {
+            if thread.summary().seq != act.seq {
                 return Err(misplaced());
             }
             thread.apply(act);
@@ -206,5 +206,5 @@ fn replay_act(
     };
     thread.stamp(act, number);
     let claims = act.claims().filter_map(|claim| thread.claim(claim).cloned()).collect();
-    Ok((Arc::new(thread.head().clone()), claims))
+    Ok((Arc::new(thread.summary().clone()), claims))
 }

@@ -22,7 +22,7 @@ use super::archive::{self, Retraction};
 #[derive(Clone, Debug)]
 pub(super) struct TailThread {
     /// As it stands.
-    pub head: Arc<ThreadSummary>,
+    pub summary: Arc<ThreadSummary>,
     /// Its acts, in order.
     pub acts: Vector<Arc<Committed>>,
     /// Its claims that were made or changed, with the entry of the last change.
@@ -70,17 +70,17 @@ impl Tail {
     }
 
     fn push_act(&mut self, committed: &Arc<Committed>, act: &Act) {
-        let head = committed.head.as_ref().expect("an act is committed with its head");
+        let head = committed.summary.as_ref().expect("an act is committed with its head");
         let old = match self.threads.get_mut(&act.thread) {
             Some(thread) => {
                 let thread = Arc::make_mut(thread);
-                let old = std::mem::replace(&mut thread.head, Arc::clone(head));
+                let old = std::mem::replace(&mut thread.summary, Arc::clone(head));
                 thread.take(committed, act);
                 Some(old)
             }
             None => {
                 let mut thread = TailThread {
-                    head: Arc::clone(head),
+                    summary: Arc::clone(head),
                     acts: Vector::new(),
                     claims: OrdMap::new(),
                     retracted: OrdMap::new(),

@@ -52,7 +52,7 @@ pub struct Writer {
     pub(super) queue: Arc<JournalQueue>,
     pub(super) log: LogWriter,
     pub(super) views: Arc<Views>,
-    pub(super) room: FreeSpace,
+    pub(super) free_space: FreeSpace,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: JournalOptions,
     pub(super) outbox: mpsc::Sender<OutgoingBatch>,
@@ -114,7 +114,17 @@ impl Writer {
             last_batch: 0,
             gauges,
         };
-        Self { queue, log, views, room, clock, options, outbox, interference: None, state }
+        Self {
+            queue,
+            log,
+            views,
+            free_space: room,
+            clock,
+            options,
+            outbox,
+            interference: None,
+            state,
+        }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -124,7 +134,7 @@ impl Writer {
         let retry = Duration::from_millis(RETRY_MS);
         loop {
             match self.step() {
-                WriterStep::Worked => self.gather(delay),
+                WriterStep::Worked => self.linger(delay),
                 WriterStep::Idle => self.queue.wait(None),
                 WriterStep::Down => self.queue.wait(Some(retry)),
                 WriterStep::Full => self.queue.wait_for_nudge(FULL_PAUSE),
@@ -148,7 +158,7 @@ impl Writer {
     /// with what is queued they are as many as can be waited for. Half of them make batches that
     /// grow with the load and leave the other half under way; one that comes alone waits for
     /// nobody.
-    fn gather(&self, delay: Duration) {
+    fn linger(&self, delay: Duration) {
         let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
         if expected > 1 && !delay.is_zero() {
             self.queue.wait_for(expected, Some(delay));
@@ -233,8 +243,8 @@ impl Writer {
             QueueItem::Append(number, append) => {
                 let append = *append;
                 if self.may(&append) {
-                    let Append { entry, head, claims, reply, .. } = append;
-                    let committed = Arc::new(Committed { number, entry, head, claims });
+                    let Append { entry, summary: head, claims, reply, .. } = append;
+                    let committed = Arc::new(Committed { number, entry, summary: head, claims });
                     draft.committed.push(Arc::clone(&committed));
                     draft
                         .answers
@@ -290,7 +300,7 @@ impl Writer {
     }
 
     fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
-        self.room.look()?;
+        self.free_space.look()?;
         let watch = Stopwatch::start();
         self.queue.committing(true);
         let written = self.log.append(committed);
@@ -342,7 +352,7 @@ impl Writer {
             self.state.down_since = Some(self.clock.now());
             return;
         }
-        let tried = self.room.look().and_then(|()| {
+        let tried = self.free_space.look().and_then(|()| {
             self.queue.committing(true);
             let ready = self.log.make_ready(self.views.durable_upto());
             self.queue.committing(false);

@@ -38,7 +38,7 @@ pub struct Encoder {
 struct FrameSource<'a> {
     number: u64,
     act: &'a Act,
-    head: &'a ThreadSummary,
+    summary: &'a ThreadSummary,
     claims: &'a [Arc<Claim>],
     now: Millis,
     when: FrameMoment,
@@ -64,11 +64,11 @@ impl Encoder {
         now: Millis,
         when: FrameMoment,
     ) -> Utf8Bytes {
-        let Some((act, head)) = committed.entry.act().zip(committed.head.as_deref()) else {
+        let Some((act, head)) = committed.entry.act().zip(committed.summary.as_deref()) else {
             return Utf8Bytes::default();
         };
         let (number, claims) = (committed.number, &*committed.claims);
-        self.put(which, &FrameSource { number, act, head, claims, now, when })
+        self.put(which, &FrameSource { number, act, summary: head, claims, now, when })
     }
 
     /// The frame of an act of the past, its objects as they stand now.
@@ -77,7 +77,7 @@ impl Encoder {
     /// 503 if the store cannot be read.
     pub fn replayed(&self, number: u64, act: &Act, which: Frame, now: Millis) -> Result<Utf8Bytes> {
         let view = self.journal.view();
-        let head = view.head(act.thread)?.ok_or_else(Refusal::internal)?;
+        let head = view.summary(act.thread)?.ok_or_else(Refusal::internal)?;
         let mut claims = Vec::new();
         if matches!(which, Frame::Claim(_)) {
             for id in act.claims() {
@@ -85,8 +85,10 @@ impl Encoder {
             }
         }
         let (head, claims) = (&*head, &*claims);
-        Ok(self
-            .put(which, &FrameSource { number, act, head, claims, now, when: FrameMoment::Later }))
+        Ok(self.put(
+            which,
+            &FrameSource { number, act, summary: head, claims, now, when: FrameMoment::Later },
+        ))
     }
 
     /// The same of an act that was told lately, whose frame may be there already: where nothing
@@ -97,8 +99,8 @@ impl Encoder {
     pub fn retold(&self, told: &Publication, which: Frame, now: Millis) -> Result<Utf8Bytes> {
         let timeless = !matches!(which, Frame::Claim(_));
         if timeless {
-            let then = told.committed().head.as_ref().map(|head| head.position);
-            let head = self.journal.view().head(told.act().thread)?;
+            let then = told.committed().summary.as_ref().map(|head| head.position);
+            let head = self.journal.view().summary(told.act().thread)?;
             if head.is_some_and(|head| Some(head.position) == then) {
                 return Ok(told.text(which, self));
             }
@@ -112,12 +114,12 @@ impl Encoder {
         match which {
             Frame::Message => {
                 let message = self.message(shown.act, shown.when);
-                frame::message(&mut out, &cursor, &message, &self.thread(shown.head));
+                frame::message(&mut out, &cursor, &message, &self.thread(shown.summary));
             }
             Frame::Event => {
                 let mut event = JsonBuffer::new();
                 wire::event(&mut event, shown.act);
-                frame::event(&mut out, &cursor, &event, &self.thread(shown.head));
+                frame::event(&mut out, &cursor, &event, &self.thread(shown.summary));
             }
             Frame::Claim(place) => {
                 let mut claim = JsonBuffer::new();
@@ -129,7 +131,7 @@ impl Encoder {
             }
             Frame::Awaiting => {
                 let message = self.awaited(shown.act, shown.when);
-                frame::awaiting(&mut out, &cursor, &self.thread(shown.head), &message);
+                frame::awaiting(&mut out, &cursor, &self.thread(shown.summary), &message);
             }
             Frame::Settled => frame::settled(&mut out, &cursor, shown.act.thread),
         }

@@ -87,7 +87,7 @@ pub struct Subscriber {
     queue: Mutex<SubscriberQueue>,
     filled: Notify,
     bound: usize,
-    told: AtomicU64,
+    published_upto: AtomicU64,
     register: OnceLock<u64>,
 }
 
@@ -98,7 +98,7 @@ impl Subscriber {
         // Until it joins there is nothing that it could lack.
         let told = AtomicU64::new(u64::MAX);
         let register = OnceLock::new();
-        Arc::new(Self { subscription, queue, filled, bound, told, register })
+        Arc::new(Self { subscription, queue, filled, bound, published_upto: told, register })
     }
 
     /// The number of its seat in the hub, which gave it `number` if it had none.
@@ -116,13 +116,13 @@ impl Subscriber {
     }
 
     /// Queues the frames of an act that the listener is told.
-    pub fn tell(&self, told: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
+    pub fn publish(&self, told: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
         let frames = frames.into_iter().map(|frame| FeedItem::Frame(frame, Arc::clone(told)));
         self.push(told.number(), frames);
     }
 
     /// Queues that the hub has looked up to the entry `number`.
-    pub fn mark(&self, number: u64) {
+    pub fn watermark(&self, number: u64) {
         self.push(number, [FeedItem::Watermark(number)]);
     }
 
@@ -150,13 +150,13 @@ impl Subscriber {
                 queue.items.push_back(item);
             }
         }
-        self.told.store(number, Ordering::Relaxed);
+        self.published_upto.store(number, Ordering::Relaxed);
         self.filled.notify_one();
     }
 
     /// The number of the last entry of which something was queued.
-    pub fn told(&self) -> u64 {
-        self.told.load(Ordering::Relaxed)
+    pub fn published_upto(&self) -> u64 {
+        self.published_upto.load(Ordering::Relaxed)
     }
 
     /// Ends the feed, for the first reason given. What stands in the queue is given up, unless
@@ -202,7 +202,7 @@ impl Subscriber {
                 queue.items.extend(missed);
             }
         }
-        self.told.store(number, Ordering::Relaxed);
+        self.published_upto.store(number, Ordering::Relaxed);
         self.filled.notify_one();
     }
 
@@ -272,15 +272,15 @@ mod tests {
     async fn full() {
         let subscriber = subscriber(2);
         for number in 1..=3 {
-            subscriber.mark(number);
+            subscriber.watermark(number);
         }
         assert!(subscriber.is_behind());
         assert_eq!(taken(&subscriber, 1).await, [1]);
-        subscriber.mark(4);
+        subscriber.watermark(4);
         assert_eq!(taken(&subscriber, 8).await, [2]);
         assert_eq!(taken(&subscriber, 8).await, [u64::MAX]);
         subscriber.catch_up([], 4);
-        subscriber.mark(5);
+        subscriber.watermark(5);
         assert_eq!(taken(&subscriber, 8).await, [5]);
     }
 
@@ -292,10 +292,10 @@ mod tests {
         for (subscriber, why) in
             [(&stopped, CloseReason::ShuttingDown), (&revoked, CloseReason::Revoked)]
         {
-            subscriber.mark(1);
+            subscriber.watermark(1);
             subscriber.close(why);
             subscriber.close(CloseReason::Failed);
-            subscriber.mark(2);
+            subscriber.watermark(2);
         }
         assert_eq!(revoked.take(8).await.err(), Some(CloseReason::Revoked));
         assert_eq!(stopped.closed().await, CloseReason::ShuttingDown);

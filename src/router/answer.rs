@@ -95,11 +95,11 @@ impl Forum {
                 let act = committed.entry.act().ok_or_else(Refusal::internal)?;
                 match shape {
                     AnswerKind::Message => {
-                        let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
+                        let head = committed.summary.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.posted(act, head))
                     }
                     AnswerKind::State => {
-                        let head = committed.head.as_deref().ok_or_else(Refusal::internal)?;
+                        let head = committed.summary.as_deref().ok_or_else(Refusal::internal)?;
                         Ok(self.marked(head, Some(act)))
                     }
                     AnswerKind::Claim { made } => {
@@ -121,12 +121,12 @@ impl Forum {
     ) -> Result<Answer> {
         match (remembered.outcome, shape) {
             (FirstOutcome::Act { thread, entry }, Some(AnswerKind::Message)) => {
-                let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
+                let (head, act) = (view.summary(thread)?, view.act_at(thread, entry)?);
                 let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.posted(act.act(), &head).again())
             }
             (FirstOutcome::Act { thread, entry }, _) => {
-                let (head, act) = (view.head(thread)?, view.act_at(thread, entry)?);
+                let (head, act) = (view.summary(thread)?, view.act_at(thread, entry)?);
                 let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, Some(act.act())).again())
             }
@@ -138,7 +138,7 @@ impl Forum {
                 Ok(Answer::ok(answer.into_vec()).with_status(201).again())
             }
             (FirstOutcome::Other(StoredOutcome::Unchanged(thread)), _) => {
-                let head = view.head(thread)?.ok_or_else(Refusal::internal)?;
+                let head = view.summary(thread)?.ok_or_else(Refusal::internal)?;
                 Ok(self.marked(&head, None).again())
             }
             (FirstOutcome::Other(StoredOutcome::Published(answer)), _) => {

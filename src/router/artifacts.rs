@@ -44,7 +44,7 @@ impl Forum {
         // A client that goes away must not let go of what is held while its call is under way.
         let published = self.inner.tasks.spawn(async move {
             let Some(used) = used else { return forum.publish_once(&valid, None, permit).await };
-            let _under_way = forum.inner.keys.hold(used.key).await;
+            let _under_way = forum.inner.in_flight_keys.acquire(used.key).await;
             if let Some(again) = forum.remembered(&used, None)? {
                 return again;
             }
@@ -73,10 +73,10 @@ impl Forum {
         // The same artifact is published once, however often it comes at once.
         let mut digest = [0; 16];
         digest.copy_from_slice(&valid.id.digest()[..16]);
-        let _publishing = self.inner.publishing.hold(digest).await;
+        let _publishing = self.inner.in_flight_artifacts.acquire(digest).await;
         // What is judged by its closure is judged with nothing else on its way to the store:
         // an objection that is stored before it must have been seen.
-        let gate = Arc::clone(&self.inner.gate);
+        let gate = Arc::clone(&self.inner.closure_gate);
         let (_alone, _beside) = if is_gated(valid) {
             (Some(gate.write_owned().await), None)
         } else {

@@ -31,7 +31,7 @@ impl Forum {
         thread: ThreadId,
         page: &PageQuery,
     ) -> Result<Answer> {
-        let head = view.head(thread)?;
+        let head = view.summary(thread)?;
         // No cursor was given for a thread that is not there, so this is decided first.
         let moved = head.as_ref().map_or(0, |head| head.position.0);
         let kind = format!("export {thread} {moved}");
@@ -64,7 +64,7 @@ impl Forum {
     ) -> Result<impl Stream<Item = Result<Bytes, StoreError>> + Send + use<>> {
         let _permit = self.inner.admission.permit(PermitClass::Read).await?;
         let view = self.view();
-        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let last = head.position.entry();
         let surveyed = tokio::task::spawn_blocking(move || survey(&view, thread, last));
         let export = surveyed.await.map_err(|_| Refusal::internal())??;

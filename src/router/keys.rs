@@ -29,7 +29,7 @@ impl InFlightKeys {
     }
 
     /// Waits until no other call is under way with `key`, then holds it.
-    pub async fn hold(self: &Arc<Self>, key: [u8; 16]) -> InFlightKey {
+    pub async fn acquire(self: &Arc<Self>, key: [u8; 16]) -> InFlightKey {
         loop {
             let first = match self.shard(&key).entry(key) {
                 Entry::Vacant(vacant) => {

@@ -61,11 +61,11 @@ struct ForumInner {
     admission: Admission,
     active_threads: Arc<ActiveThreads>,
     routers: Vec<ActorRef<Route>>,
-    keys: Arc<InFlightKeys>,
+    in_flight_keys: Arc<InFlightKeys>,
     /// The artifacts that are being published.
-    publishing: Arc<InFlightKeys>,
+    in_flight_artifacts: Arc<InFlightKeys>,
     /// Held alone by what is judged by its closure.
-    gate: Arc<tokio::sync::RwLock<()>>,
+    closure_gate: Arc<tokio::sync::RwLock<()>>,
     /// The copies that may be taken now.
     backups: Arc<Semaphore>,
     inboxes: Inboxes,
@@ -109,9 +109,9 @@ impl Forum {
                 admission,
                 active_threads,
                 routers,
-                keys: Arc::default(),
-                publishing: Arc::default(),
-                gate: Arc::default(),
+                in_flight_keys: Arc::default(),
+                in_flight_artifacts: Arc::default(),
+                closure_gate: Arc::default(),
                 backups: Arc::new(Semaphore::new(backup::BACKUPS_MAX)),
                 inboxes,
                 manifest,

@@ -126,7 +126,7 @@ impl Forum {
     }
 
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
-        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         if head.message_count > self.inner.deps.limits.tree_max {
             let detail = "The thread has too many messages to be read as a tree. Read it with \
                           `format=flat`, page by page.";
@@ -135,7 +135,7 @@ impl Forum {
         let acts = view.acts(thread, 0, usize::MAX)?;
         let retractions = view.retractions(thread)?;
         let messages: Vec<ShownMessage<'_>> =
-            acts.iter().filter_map(|placed| shown(placed, &retractions)).collect();
+            acts.iter().filter_map(|placed| shown_message(placed, &retractions)).collect();
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (messages.len() + 1));
         wire::reading_tree(&mut body, &head, &self.cursor(head.position), &messages);
         Ok(Answer::ok(body))
@@ -143,21 +143,21 @@ impl Forum {
 
     fn read_flat(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        let head = view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::MESSAGE, limit, |placed| {
             placed.act().message().is_some()
         })?;
         let retractions = view.retractions(thread)?;
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
-        let messages = found.acts.iter().filter_map(|placed| shown(placed, &retractions));
+        let messages = found.acts.iter().filter_map(|placed| shown_message(placed, &retractions));
         wire::reading_flat(&mut body, &head, &self.cursor(found.end), messages, found.more);
         Ok(Answer::ok(body))
     }
 
     fn read_events(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::EVENT, limit, |placed| {
             placed.act().event.is_some()
@@ -223,7 +223,7 @@ impl Forum {
         let cursors = self.inner.deps.journal.cursors();
         let after = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
         let after = after.transpose()?;
-        view.head(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         let scan = view.claims(thread, status, after, self.page(page))?;
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
         let mut list = ListWriter::begin(&mut body);
@@ -292,7 +292,7 @@ fn end_of(acts: &[PlacedAct], since: Position) -> Position {
     acts.last().map_or(since, |placed| Position::after(placed.entry))
 }
 
-fn shown<'a>(
+fn shown_message<'a>(
     placed: &'a PlacedAct,
     retractions: &'a std::collections::BTreeMap<
         parley_protocol::ids::MessageId,

@@ -88,7 +88,7 @@ impl Forum {
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer> {
         let shape = AnswerKind::of(&command);
-        let _under_way = self.inner.keys.hold(used.key).await;
+        let _under_way = self.inner.in_flight_keys.acquire(used.key).await;
         if let Some(again) = self.remembered(&used, Some(shape))? {
             return again;
         }
@@ -144,7 +144,7 @@ impl Forum {
         let _ = self.inner.deps.journal.append(|_| Append {
             lease: None,
             entry,
-            head: None,
+            summary: None,
             claims: Vec::new(),
             reply,
         });
@@ -163,7 +163,9 @@ impl Forum {
         let reply = ReplyPort { sender, permit: Some(permit) };
         let thread = match (thread, &command) {
             (Some(thread), _) => thread,
-            (None, Command::Attest(proof) | Command::Refute(proof)) => self.home(proof.claim)?,
+            (None, Command::Attest(proof) | Command::Refute(proof)) => {
+                self.thread_of_claim(proof.claim)?
+            }
             (None, _) => {
                 self.open(principal, &command, key, reply);
                 return self.answered(receiver).await;
@@ -176,7 +178,7 @@ impl Forum {
     }
 
     /// The thread of a claim.
-    fn home(&self, claim: ClaimId) -> Result<ThreadId> {
+    fn thread_of_claim(&self, claim: ClaimId) -> Result<ThreadId> {
         let claim = self.inner.deps.journal.view().claim(claim)?.ok_or_else(|| {
             let detail = format!("There is no claim {claim}. List a thread's claims and name one.");
             Refusal::new(Reason::ClaimNotFound, detail)
@@ -213,7 +215,7 @@ impl Forum {
             Append {
                 lease: None,
                 entry: Entry::Act(Box::new(act)),
-                head,
+                summary: head,
                 claims: Vec::new(),
                 reply,
             }
@@ -233,7 +235,7 @@ impl Forum {
             }
         });
         let Some(request) = unsent else { return Ok(()) };
-        if awake.is_none() && self.inner.deps.journal.view().head(thread)?.is_none() {
+        if awake.is_none() && self.inner.deps.journal.view().summary(thread)?.is_none() {
             return Err(Refusal::no_thread(thread));
         }
         self.router(thread).send_message(Route(thread, request)).map_err(|_| shutting_down())

@@ -111,7 +111,7 @@ impl ThreadActor {
                 journal.release(lease);
                 return Err(Refusal::no_thread(self.thread));
             };
-            let seq_at_start = thread.head().seq;
+            let seq_at_start = thread.summary().seq;
             state.loaded =
                 Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_start });
         }
@@ -143,7 +143,7 @@ impl ThreadActor {
                 }
             }
             Ok(Ok(None)) => {
-                let head = Arc::new(loaded.thread.head().clone());
+                let head = Arc::new(loaded.thread.summary().clone());
                 self.answer(loaded, Ok(WriteOutcome::Unchanged(head)), reply);
             }
             Ok(Err(refusal)) => self.answer(loaded, Err(refusal), reply),
@@ -167,7 +167,7 @@ impl ThreadActor {
             let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
             Append {
                 lease: Some(*lease),
-                head: Some(Arc::new(thread.head().clone())),
+                summary: Some(Arc::new(thread.summary().clone())),
                 claims,
                 entry: Entry::Act(Box::new(act)),
                 reply,
@@ -248,7 +248,7 @@ impl Actor for ThreadActor {
         let journal = &self.deps.journal;
         let settled =
             loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
-        let grown = loaded.thread.head().seq - loaded.seq_at_start;
+        let grown = loaded.thread.summary().seq - loaded.seq_at_start;
         if settled && grown >= SNAPSHOT_ACTS_MIN {
             journal.offer_snapshot(loaded.thread);
         }

@@ -25,7 +25,7 @@ async fn fails_before() {
     let (ada, bob) = (model("ada"), model("bob"));
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &bob, thread, "b").await.unwrap();
-    let before = engine.journal.view().head(thread).unwrap().unwrap();
+    let before = engine.journal.view().summary(thread).unwrap().unwrap();
     disk.set(Faults { write: 1, lasting: true, ..Faults::default() });
     for _ in 0..3 {
         let command = || post(Kind::Inform, Some(thread), "lost");
@@ -38,10 +38,10 @@ async fn fails_before() {
         }
     }
     assert!(engine.forum.ready().is_err());
-    assert_eq!(engine.journal.view().head(thread).unwrap().unwrap(), before, "reads go on");
+    assert_eq!(engine.journal.view().summary(thread).unwrap().unwrap(), before, "reads go on");
     disk.mend();
     writable(&engine).await;
-    assert_eq!(engine.journal.view().head(thread).unwrap().unwrap(), before);
+    assert_eq!(engine.journal.view().summary(thread).unwrap().unwrap(), before);
     assert_eq!(bodies(&engine, thread), ["a", "b"]);
     let command = post(Kind::Inform, Some(thread), "lost");
     let again = write(&engine, &ada, Some(thread), command, Some("a-key")).await.unwrap();
@@ -87,8 +87,8 @@ async fn fails_after() {
         now.sort();
         assert_eq!(now, ["a", "b", "c", "d"]);
         let view = engine.journal.view();
-        let head = view.head(thread).unwrap().unwrap();
-        assert_eq!(*head, *view.thread(thread).unwrap().unwrap().head());
+        let head = view.summary(thread).unwrap().unwrap();
+        assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
         engine.stop().await;
         let engine = start(&disk, AWAKE, None).await;
         let mut now = bodies(&engine, thread);

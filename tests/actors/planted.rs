@@ -56,8 +56,8 @@ async fn second_actor() {
     let shown = bodies(&engine, thread);
     assert_eq!(shown, ["a", "by the first", "by the second", "by the second again"]);
     let view = engine.journal.view();
-    let head = view.head(thread).unwrap().unwrap();
-    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().head());
+    let head = view.summary(thread).unwrap().unwrap();
+    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
     engine.stop().await;
 }
 
@@ -136,8 +136,8 @@ async fn closing(hasty: bool) -> Closing {
     disk.mend();
     writable(&engine).await;
     let view = engine.journal.view();
-    let head = view.head(thread).unwrap().unwrap();
-    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().head());
+    let head = view.summary(thread).unwrap().unwrap();
+    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
     engine.stop().await;
     closing
 }

@@ -147,8 +147,8 @@ fn replay<'t>(
     if let Some(one) = refused.first() {
         return Err(format!("no state that was stored refuses so: {one:?}"));
     }
-    let head = view.head(thread).map_err(|error| error.to_string())?;
-    if head.as_deref() != model.as_ref().map(Thread::head) {
+    let head = view.summary(thread).map_err(|error| error.to_string())?;
+    if head.as_deref() != model.as_ref().map(Thread::summary) {
         return Err(format!("the head {head:?} is not what its acts make of it: {model:?}"));
     }
     let stored = view.thread(thread).map_err(|refusal| format!("{refusal:?}"))?;
@@ -171,7 +171,7 @@ fn same(expected: &Act, act: &Act) -> Result<(), String> {
 
 /// Whether `model`, as it stands, refuses the call as it was refused.
 fn refuses(model: &Thread, told: &Told, limits: &Limits) -> bool {
-    let (now, principal, numbers) = (model.head().updated_at, &told.principal, &mut Nowhere);
+    let (now, principal, numbers) = (model.summary().updated_at, &told.principal, &mut Nowhere);
     let mut ctx = Context { now, principal, limits, numbers, key: None };
     let judged = model.admit(&mut ctx, &told.command);
     judged.err().map(|refusal| refusal.reason) == refusal_of(told)

@@ -138,7 +138,7 @@ impl Before<'_> {
         let rig = rig.unwrap_or_else(|error| panic!("{}: {error}", what()));
         assert_eq!(rig.journal.committed(), next.number, "{}", what());
         let thread = next.entry.act().unwrap().thread;
-        assert_eq!(rig.journal.view().head(thread).unwrap(), next.head, "{}", what());
+        assert_eq!(rig.journal.view().summary(thread).unwrap(), next.summary, "{}", what());
         let found = self.recording.shadow.audit_acts(&rig.journal.view(), last, Some(thread));
         found.unwrap_or_else(|found| panic!("{}: {found}", what()));
         struck

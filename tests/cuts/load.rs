@@ -57,7 +57,7 @@ pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
     let append = Append {
         lease: None,
         entry: committed.entry.clone(),
-        head: committed.head.clone(),
+        summary: committed.summary.clone(),
         claims: committed.claims.clone(),
         reply,
     };
@@ -98,7 +98,7 @@ pub fn record(seed: u64) -> Recording {
         // Segments that are dropped are dropped after the answers have left.
         marks.push(Mark { at: disk.removal_after(began), told: asked, asked });
         if commit % 20 == 7 {
-            for thread in world.threads.values().filter(|thread| thread.head().seq > 64) {
+            for thread in world.threads.values().filter(|thread| thread.summary().seq > 64) {
                 rig.journal.offer_snapshot(thread.clone());
             }
         }

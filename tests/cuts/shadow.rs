@@ -108,8 +108,8 @@ impl Shadow {
         for (found, wanted) in found.iter().zip(&wanted) {
             same("act", &(found.0, Some(found.1)), &(wanted.number, wanted.entry.act()))?;
         }
-        let head = view.head(id).map_err(|error| error.to_string())?;
-        let wanted = wanted.last().and_then(|last| last.head.clone());
+        let head = view.summary(id).map_err(|error| error.to_string())?;
+        let wanted = wanted.last().and_then(|last| last.summary.clone());
         same("head", &head, &wanted)
     }
 }

@@ -39,7 +39,7 @@ fn openapi() {
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     let document = answer.json();
     for operation in parley_protocol::operation::Operation::all() {
-        let row = operation.row();
+        let row = operation.spec();
         let method = row.method.as_str().to_lowercase();
         assert!(document["paths"][row.path][&method].is_object(), "{}", row.path);
     }

@@ -76,7 +76,7 @@ fn second_actor() {
     assert!(matches!(came(&mut refused), Came::Refused(Reason::StorageUnavailable)));
     assert!(matches!(came(&mut behind), Came::Refused(Reason::StorageUnavailable)));
     assert!(matches!(came(&mut taken), Came::Stored(_)));
-    assert_eq!(rig.journal.view().head(thread).unwrap().unwrap().message_count, 2);
+    assert_eq!(rig.journal.view().summary(thread).unwrap().unwrap().message_count, 2);
 }
 
 /// Goal: the queue is bounded. Method: fill it; one more is 503 `overloaded`, and after a commit

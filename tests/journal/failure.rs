@@ -84,12 +84,12 @@ fn failed_commit() {
         assert!(is_stored(&mut after), "{way}");
         rig.opened("local:ada", "new");
         let shown = rig.subjects();
-        let count = rig.journal.view().head(thread).unwrap().unwrap().message_count;
+        let count = rig.journal.view().summary(thread).unwrap().unwrap().message_count;
         disk.cut(Cut::ForgetAll);
         drop(rig);
 
         let rig = open(&disk);
-        assert_eq!(rig.journal.view().head(thread).unwrap().unwrap().message_count, count);
+        assert_eq!(rig.journal.view().summary(thread).unwrap().unwrap().message_count, count);
         assert_eq!(rig.subjects(), shown, "{way}");
     }
 }
@@ -307,7 +307,7 @@ fn archive_lost_page() {
                 let view = rig.journal.view();
                 for id in 1..=150 {
                     let thread = view.thread(ThreadId(id)).unwrap().unwrap();
-                    let count = thread.head().message_count;
+                    let count = thread.summary().message_count;
                     assert_eq!(count, 1 + u64::from(id == 5), "{id}: {n} {lasting} {killed} {how}");
                 }
             };

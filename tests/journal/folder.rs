@@ -52,7 +52,7 @@ async fn real() {
         let writer = std::thread::spawn(move || opened.writer.run());
         let publisher = tokio::spawn(opened.publisher.run());
         for thread in &threads {
-            assert!(journal.view().head(*thread).unwrap().is_some(), "{thread}");
+            assert!(journal.view().summary(*thread).unwrap().is_some(), "{thread}");
         }
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..200 {

@@ -42,7 +42,7 @@ fn replay() {
     let state = |rig: &Rig| -> Vec<_> {
         let view = rig.journal.view();
         let thread = |id: &ThreadId| view.thread(*id).unwrap().unwrap();
-        let head = |id: &ThreadId| view.head(*id).unwrap().unwrap();
+        let head = |id: &ThreadId| view.summary(*id).unwrap().unwrap();
         threads.iter().map(|id| (Arc::unwrap_or_clone(head(id)), thread(id))).collect()
     };
     let (before, position) = (state(&rig), rig.journal.position());

@@ -27,8 +27,8 @@ fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) 
         Ok(act) => act.unwrap_or_else(|| panic!("{place}: a claim operation changes something")),
     };
     assert_eq!(made.event, None, "{place}: no state changes");
-    assert_eq!(stage.opened().head().awaiting, before.opened().head().awaiting, "{place}");
-    assert_eq!(stage.opened().head().updated_at, made.at, "{place}: updated_at moves");
+    assert_eq!(stage.opened().summary().awaiting, before.opened().summary().awaiting, "{place}");
+    assert_eq!(stage.opened().summary().updated_at, made.at, "{place}: updated_at moves");
     let me = principal.participant(command.extension());
     match &made.change {
         Change::Assert(_) => {

@@ -94,7 +94,7 @@ fn last_slots() {
         let act = stage.act(&principal, &command).unwrap().expect("something happens");
         assert_eq!(act.last_slot(), want, "`{text}` then {change}");
         let entry = stage.acts.last().unwrap().0;
-        assert_eq!(stage.opened().head().position, Position::of(entry, want));
+        assert_eq!(stage.opened().summary().position, Position::of(entry, want));
     }
     let order = [slot::MESSAGE, slot::EVENT, slot::CLAIMS, slot::AWAITING, slot::SETTLED];
     assert!(order.is_sorted() && slot::SETTLED < slot::END && slot::END < slot::COUNT);
@@ -200,7 +200,7 @@ fn subjects() {
         ("e\u{301}".repeat(50), "e\u{301}".repeat(40)),
     ] {
         let (stage, _) = opening(&body);
-        assert_eq!(*stage.opened().head().subject, *want);
+        assert_eq!(*stage.opened().summary().subject, *want);
     }
 }
 
@@ -215,7 +215,7 @@ fn openings() {
     assert_eq!((head.seq, head.message_count, head.claim_count), (1, 1, 0));
     assert_eq!((head.created_at, head.updated_at), (MORNING, MORNING));
     assert_eq!(head.creator, someone("a/x"));
-    assert_eq!(stage.opened().head().state, State::Open);
+    assert_eq!(stage.opened().summary().state, State::Open);
     let later = play("a:ask b:inform b:claim a:mark=decided");
     assert!(later.acts[1..].iter().all(|(_, act)| ThreadSummary::open(act).is_none()));
 }
@@ -225,7 +225,7 @@ fn openings() {
 #[test]
 fn awaited_entries() {
     let stage = play("a:ask b:clarify a:answer c:inform");
-    let (head, acts) = (stage.opened().head(), &stage.acts);
+    let (head, acts) = (stage.opened().summary(), &stage.acts);
     assert_eq!((head.awaiting_entry, head.awaited_entry), (acts[2].0, acts[0].0));
     assert_eq!(head.awaiting.as_ref().unwrap().since, acts[2].1.at);
     assert_eq!(head.position, Position::of(acts[3].0, slot::MESSAGE));

@@ -86,7 +86,7 @@ fn due(due: &Due) -> Option<Participant> {
 
 /// The head says what the model says.
 fn compare_heads(model: &Model, stage: &Stage, place: &str) {
-    let head = stage.opened().head();
+    let head = stage.opened().summary();
     let moved = model.last_move();
     assert_eq!(head.state, moved.to, "{place}: state");
     let origin = if moved.user { Origin::User } else { Origin::Llm };
@@ -142,7 +142,7 @@ fn compare_claims(model: &Model, stage: &Stage, place: &str) {
 
 /// What holds of every act, whatever came before it.
 fn check_act(model: &Model, before: Option<&Awaiting>, act: &Act, stage: &Stage, place: &str) {
-    let head = stage.opened().head();
+    let head = stage.opened().summary();
     assert_eq!(act.awaiting, head.awaiting, "{place}: awaiting as it left it behind");
     let changed = before != act.awaiting.as_ref();
     assert_eq!(act.awaiting_was.as_ref(), before.filter(|_| changed), "{place}: what stood there");
@@ -260,7 +260,7 @@ fn play(seed: u64, steps: usize, seen: &mut BTreeMap<String, u64>) {
             assert_eq!(act.by, who, "{place}");
             assert_eq!(act.at, stage.now.max(model.updated_at), "{place}: time");
             record(&mut model, &principal, act, stage.acts.last().expect("stored").0, &want);
-            let awaiting = before.as_ref().and_then(|before| before.head().awaiting.as_ref());
+            let awaiting = before.as_ref().and_then(|before| before.summary().awaiting.as_ref());
             check_act(&model, awaiting, act, &stage, &place);
             let back = act.awaiting.as_ref().is_some_and(|now| {
                 act.awaiting_set && act.message().is_some_and(|message| message.id != now.message)

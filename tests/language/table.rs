@@ -26,7 +26,7 @@ fn check_always(before: &Stage, after: &Stage, act: Option<&Act>, place: &str) {
         return;
     };
     let Some(opened) = &before.thread else { return };
-    let (old, new) = (opened.head(), after.opened().head());
+    let (old, new) = (opened.summary(), after.opened().summary());
     let standing = |head: &parley_protocol::head::ThreadSummary| {
         (head.state, head.origin, head.confirmed_at, head.label.clone())
     };
@@ -80,7 +80,7 @@ fn rows() {
 
 /// State, awaiting, turn, event, and the parent as stored.
 fn success(stage: &Stage, act: Option<&Act>) -> String {
-    let head = stage.opened().head();
+    let head = stage.opened().summary();
     let parent = act.and_then(Act::message).and_then(|message| message.parent);
     let parent = parent.map_or("-".to_owned(), |id| scenario::rank(stage, id).to_string());
     let cells = [
@@ -95,9 +95,9 @@ fn success(stage: &Stage, act: Option<&Act>) -> String {
 
 /// The state where it changed, and awaiting where that changed; `.` where it did not.
 fn change(before: &Stage, after: &Stage, act: Option<&Act>) -> String {
-    let state = scenario::state(after.opened().head());
-    let old = before.opened().head().awaiting.as_ref();
-    let new = after.opened().head().awaiting.as_ref();
+    let state = scenario::state(after.opened().summary());
+    let old = before.opened().summary().awaiting.as_ref();
+    let new = after.opened().summary().awaiting.as_ref();
     let shown = if old == new { ".".to_owned() } else { scenario::awaiting(after, new) };
     match act {
         Some(act) if act.event.is_some() => format!("{state} {shown}"),

@@ -47,7 +47,7 @@ fn text_of(value: &Value) -> String {
 /// Plays a step over HTTP: each field in its place.
 fn over_http(server: &Server, token: &str, step: &Step) -> Said {
     let operation = Operation::parse(step.operation).expect("an operation");
-    let row = operation.row();
+    let row = operation.spec();
     let (mut path, mut query, mut body) = (row.path.to_owned(), Vec::new(), Map::new());
     let mut key = None;
     for (name, value) in step.arguments.as_object().expect("an object") {

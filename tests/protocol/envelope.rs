@@ -69,7 +69,7 @@ fn outcome<T>(result: &Result<T, Refusal>) -> String {
 
 /// The name and value of the field in the operation's path.
 fn path(operation: Operation) -> Option<(&'static str, &'static str)> {
-    let field = operation.row().fields.iter().find(|field| field.place == FieldPlace::Path)?;
+    let field = operation.spec().fields.iter().find(|field| field.place == FieldPlace::Path)?;
     Some((field.name, "1"))
 }
 

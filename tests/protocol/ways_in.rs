@@ -91,7 +91,7 @@ const IN_BODY: &[&str] = &[
 /// The text of a query's value as an argument would be: a number or a truth value where the field
 /// is one, else a string.
 fn as_argument(field: &FieldSpec, text: &str) -> String {
-    let typed = match field.shape {
+    let typed = match field.field_type {
         FieldType::Bool => text == "true" || text == "false",
         FieldType::Integer { .. } => text == "0" || text.parse::<u64>().is_ok_and(|n| n > 0),
         _ => false,
@@ -115,7 +115,7 @@ fn both(
     given: &BTreeMap<&'static str, String>,
 ) -> (Result<Call, Refusal>, Result<Call, Refusal>) {
     let (mut path, mut query, mut body, mut arguments) = (None, vec![], vec![], vec![]);
-    for field in operation.row().fields {
+    for field in operation.spec().fields {
         let Some(value) = given.get(field.name) else { continue };
         let argument = match field.place {
             FieldPlace::Body => value.clone(),
@@ -154,7 +154,7 @@ proptest! {
         choices in proptest::collection::vec((any::<bool>(), any::<Index>()), 10),
     ) {
         let mut given = BTreeMap::new();
-        for (field, (there, index)) in operation.row().fields.iter().zip(choices) {
+        for (field, (there, index)) in operation.spec().fields.iter().zip(choices) {
             let values = if field.place == FieldPlace::Body { IN_BODY } else { IN_URL };
             if there || field.place == FieldPlace::Path {
                 given.insert(field.name, (*index.get(values)).to_owned());
@@ -181,7 +181,7 @@ proptest! {
 fn every_operation_can_succeed() {
     for operation in Operation::all().filter(|one| *one != Operation::PublishArtifact) {
         let mut given = BTreeMap::new();
-        for field in operation.row().fields.iter().filter(|field| field.required) {
+        for field in operation.spec().fields.iter().filter(|field| field.required) {
             let values = if field.place == FieldPlace::Body { IN_BODY } else { IN_URL };
             let good = values.iter().find(|value| {
                 let mut one = given.clone();

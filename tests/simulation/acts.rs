@@ -76,7 +76,7 @@ fn speech(
     let messages = shadow.messages.get(&thread).map_or(&[][..], Vec::as_slice);
     let recent = &messages[messages.len().saturating_sub(6)..];
     let replies = matches!(kind, Kind::Answer | Kind::Clarify | Kind::Object | Kind::Agree);
-    let head = shadow.threads.get(&thread).map(Thread::head);
+    let head = shadow.threads.get(&thread).map(Thread::summary);
     let none = replies && head.is_some_and(|head| head.awaiting.is_none());
     let named = none && chance.percent(90) || kind == Kind::Retract || chance.percent(40);
     let named = named && !recent.is_empty();
@@ -91,7 +91,7 @@ fn mark(
     extension: Option<Arc<str>>,
     text: &str,
 ) -> Command {
-    let there = shadow.threads.get(&thread).map_or(State::Open, |thread| thread.head().state);
+    let there = shadow.threads.get(&thread).map_or(State::Open, |thread| thread.summary().state);
     let any = chance.weighed(&[
         (6, there),
         (6, State::Answered),
@@ -102,7 +102,7 @@ fn mark(
     ]);
     let mark = |state| Mark { state, reason: Some(text.into()), extension };
     // A thread that is locked is of no more use until it is opened again.
-    let locked = shadow.threads.get(&thread).is_some_and(|thread| thread.head().locked());
+    let locked = shadow.threads.get(&thread).is_some_and(|thread| thread.summary().locked());
     match chance.below(10) {
         _ if locked => Command::Reopen(mark(State::Open)),
         0..=4 => Command::Mark(mark(any)),

@@ -254,7 +254,7 @@ impl World {
         match tokens.revoke(token.id, now) {
             Ok(()) => {
                 self.revoked_ids.lock().unwrap().insert(token.id);
-                life.door.engine.sources.hub.revoke(token.id);
+                life.door.engine.feed_deps.hub.revoke(token.id);
                 self.revoked.push(token);
             }
             // Nobody knows; nobody uses it any more.

@@ -75,7 +75,7 @@ impl Life {
         let assembled = Engine::assemble(options, disk, clock, none, ReadMode::Here).await;
         let assembled =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
-        let (engine, JournalTasks { writer, mut publisher, folder }) = assembled;
+        let (engine, JournalTasks { writer, mut publisher, archiver: folder }) = assembled;
         let meddler = Arc::clone(&ground.meddler);
         tokio::spawn(async move {
             while publisher.step().await {

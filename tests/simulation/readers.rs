@@ -133,7 +133,7 @@ impl World {
             expires_at: None,
         };
         let threads = ear.threads.iter().copied().collect();
-        let sources = Arc::clone(&door.engine.sources);
+        let sources = Arc::clone(&door.engine.feed_deps);
         let feed = Feed::open(sources, subscription, threads, since);
         let feed = feed.map_err(|refusal| format!("no feed for {ear:?}: {refusal}"))?;
         let mut hello = feed.hello(20);

@@ -223,8 +223,8 @@ impl Record {
 
     fn compare_thread(&self, view: &View, id: ThreadId, whole: bool) -> Result<(), String> {
         let thread = self.shadow.threads.get(&id);
-        let head = view.head(id).map_err(|error| format!("{id} cannot be read: {error}"))?;
-        if head.as_deref() != thread.map(Thread::head) {
+        let head = view.summary(id).map_err(|error| format!("{id} cannot be read: {error}"))?;
+        if head.as_deref() != thread.map(Thread::summary) {
             return Err(format!("{id} is shown as {head:?}, its acts make {thread:?}"));
         }
         if whole {

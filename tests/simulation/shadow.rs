@@ -78,7 +78,7 @@ impl Shadow {
         let Some(thread) = self.threads.get(&thread) else {
             return Verdict::Refused(Reason::ThreadNotFound);
         };
-        let (now, numbers) = (thread.head().updated_at, &mut Nowhere);
+        let (now, numbers) = (thread.summary().updated_at, &mut Nowhere);
         let mut ctx = Context { now, principal, limits: &self.limits, numbers, key: None };
         match thread.admit(&mut ctx, command) {
             Ok(Some(_)) => Verdict::Done,
@@ -111,10 +111,10 @@ impl Shadow {
                 None
             }
             Some(thread) => {
-                if act.at < thread.head().updated_at || act.seq != thread.head().seq {
+                if act.at < thread.summary().updated_at || act.seq != thread.summary().seq {
                     return Err(format!("time or order runs backwards: {act:?}"));
                 }
-                let before = thread.head().awaiting.clone();
+                let before = thread.summary().awaiting.clone();
                 let expected = thread.admit(&mut ctx, command);
                 let expected = expected
                     .map_err(|it| format!("stored, but {}: {act:?}", it.reason.as_str()))?;
@@ -138,7 +138,7 @@ impl Shadow {
 
     /// What the inbox of `ear` shows that was set after the position `since`, in order.
     pub fn inbox(&self, ear: &Ear, since: u64) -> Vec<(ThreadId, MessageId)> {
-        let heads = self.threads.values().map(Thread::head);
+        let heads = self.threads.values().map(Thread::summary);
         let mut found: Vec<_> = heads
             .filter(|head| head.awaiting_entry * 16 + 11 > since)
             .filter(|head| waits(ear, head.awaiting.as_ref()))
@@ -176,7 +176,7 @@ impl Ids {
 
 /// Exactly one open turn where there is to be one (parley.md §4).
 fn one_turn(thread: &Thread) -> Result<(), String> {
-    let head = thread.head();
+    let head = thread.summary();
     let line = matches!(head.state, State::Open | State::Answered | State::Decided);
     let proposed = head.state == State::Closed && head.confirmed_at.is_none();
     let good = match (head.turn().is_some(), head.awaiting.is_some()) {

@@ -174,7 +174,7 @@ impl Generator {
         extension: Option<Arc<str>>,
     ) -> Option<(Principal, Command)> {
         let messages = || stage.acts.iter().filter_map(|(_, act)| act.message());
-        let awaited = stage.opened().head().awaiting.as_ref()?.message;
+        let awaited = stage.opened().summary().awaiting.as_ref()?.message;
         let clarify = messages().find(|one| one.id == awaited && one.kind == Kind::Clarify)?;
         let about = clarify.parent?;
         let mut answers = messages().filter(|one| one.parent == Some(about));
@@ -209,7 +209,7 @@ impl Generator {
     fn message(&mut self, stage: &Stage) -> MessageId {
         let messages = stage.acts.iter().filter_map(|(_, act)| act.message());
         let messages: Vec<_> = messages.map(|message| message.id).collect();
-        let awaiting = stage.opened().head().awaiting.as_ref();
+        let awaiting = stage.opened().summary().awaiting.as_ref();
         match (self.chance.below(20), awaiting) {
             (0, _) => MessageId(1 + self.chance.below(2) * 8_000_000),
             (1..=8, Some(awaiting)) => awaiting.message,
@@ -234,7 +234,7 @@ impl Generator {
     }
 
     fn mark(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Command {
-        let there = stage.opened().head().state;
+        let there = stage.opened().summary().state;
         let state = if self.chance.percent(30) { there } else { *self.chance.pick(&State::ALL) };
         let reason = self.chance.percent(40).then(|| (*self.chance.pick(BODIES)).into());
         match self.chance.below(10) {
@@ -285,7 +285,7 @@ impl Generator {
         principal: Principal,
         extension: Option<Arc<str>>,
     ) -> (Principal, Command) {
-        let made = stage.opened().head().claim_count;
+        let made = stage.opened().summary().claim_count;
         if made == 0 || self.chance.percent(35) {
             let assertion = self.assertion(stage, extension);
             return (principal, Command::Assert(assertion));

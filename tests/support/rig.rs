@@ -126,7 +126,7 @@ impl Rig {
             journal: opened.journal,
             writer: opened.writer,
             publisher: opened.publisher,
-            folder: opened.folder,
+            folder: opened.archiver,
             clock,
             runtime,
         })
@@ -198,7 +198,7 @@ impl Rig {
             key: None,
         };
         let Holder { thread, lease, .. } = holder;
-        let command = post(kind, Some(thread.head().id), body);
+        let command = post(kind, Some(thread.summary().id), body);
         let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
         thread.apply(&act);
         let appended: Result<u64, AppendRefused> = self.journal.append(|number| {
@@ -206,7 +206,7 @@ impl Rig {
             let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
             Append {
                 lease: Some(*lease),
-                head: Some(Arc::new(thread.head().clone())),
+                summary: Some(Arc::new(thread.summary().clone())),
                 claims,
                 entry: Entry::Act(Box::new(act)),
                 reply,
@@ -219,7 +219,7 @@ impl Rig {
     /// An answer that changes nothing, behind what the holder has in flight.
     pub fn behind(&self, holder: &Holder) -> Waiting {
         let (reply, waiting) = reply();
-        let head = Arc::new(holder.thread.head().clone());
+        let head = Arc::new(holder.thread.summary().clone());
         let outcome = Ok(WriteOutcome::Unchanged(head));
         self.journal.barrier(Some(holder.lease), holder.generation, outcome, reply);
         waiting
@@ -228,7 +228,7 @@ impl Rig {
     /// The subjects of the threads that the view shows, in order.
     pub fn subjects(&self) -> Vec<String> {
         let view = self.journal.view();
-        let heads = (1..=THREADS_MAX).filter_map(|id| view.head(ThreadId(id)).unwrap());
+        let heads = (1..=THREADS_MAX).filter_map(|id| view.summary(ThreadId(id)).unwrap());
         heads.map(|head| head.subject.to_string()).collect()
     }
 }
@@ -255,7 +255,7 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
             Arc::new(head)
         });
         let entry = Entry::Act(Box::new(act));
-        Append { lease: None, entry, head, claims: Vec::new(), reply }
+        Append { lease: None, entry, summary: head, claims: Vec::new(), reply }
     });
     let _ = opened;
     waiting

@@ -33,7 +33,7 @@ fn a_lost_row_is_caught() {
         let archive = Archive::open(Box::new(Disk::default()), CACHE_BYTES).unwrap();
         let views = Views::new(archive.read().unwrap(), TailMax::default());
         views.push(&world.entries);
-        archive.fold(&slice, &[], world.now, SyncMode::Durable).unwrap();
+        archive.append(&slice, &[], world.now, SyncMode::Durable).unwrap();
         views.show(archive.read().unwrap());
         let found = Model(&world.entries).compare(&views.view(), &mut world.rng);
         assert!(found.is_err(), "seed {seed}: the loss of {:?} went unseen", world.entries[lost]);
@@ -103,7 +103,7 @@ fn reads_from_the_tail_alone() {
     rig.views.push(std::slice::from_ref(&opened));
     drop(rig.folder);
     let view = rig.views.view();
-    assert!(view.head(ThreadId(1)).unwrap().is_some());
+    assert!(view.summary(ThreadId(1)).unwrap().is_some());
     assert!(view.act_at(ThreadId(1), opened.number).unwrap().is_some());
 }
 
@@ -116,7 +116,7 @@ fn outcomes_age() {
     let outcome = |number: u64, at: Millis| {
         let key = KeyUse { key: [u8::try_from(number).unwrap(); 16], content: [1; 16] };
         let entry = Entry::Outcome(at, key, StoredOutcome::Unchanged(ThreadId(1)));
-        Arc::new(Committed { number, entry, head: None, claims: Vec::new() })
+        Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
     };
     let began = Millis(1_800_000_000_000);
     for number in 1..=100 {
@@ -150,7 +150,7 @@ fn outcomes_age() {
 
 /// Lets the first thread go on until it has `acts`.
 fn inform_until(world: &mut World, acts: u64) {
-    while world.threads[&ThreadId(1)].head().seq < acts {
+    while world.threads[&ThreadId(1)].summary().seq < acts {
         let command = Command::Post(Envelope {
             kind: Kind::Inform,
             thread: Some(ThreadId(1)),
@@ -182,13 +182,13 @@ fn snapshots() {
     rig.folder.finish().unwrap();
     assert_eq!(rig.view().thread(ThreadId(1)).unwrap().as_ref(), Some(&stored));
     let snapshot = |rig: &Rig| rig.view().snapshot_seq(ThreadId(1)).unwrap();
-    assert_eq!(snapshot(&rig), Some(stored.head().seq));
+    assert_eq!(snapshot(&rig), Some(stored.summary().seq));
     rig.views.push(&world.entries[at..]);
     rig.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
     rig.folder.finish().unwrap();
     let thread = &world.threads[&ThreadId(1)];
     assert_eq!(rig.view().thread(ThreadId(1)).unwrap().as_ref(), Some(thread));
-    assert_eq!(snapshot(&rig), Some(thread.head().seq), "offered again, it is committed now");
+    assert_eq!(snapshot(&rig), Some(thread.summary().seq), "offered again, it is committed now");
 }
 
 /// Goal: closing folds everything, and the next opening has nothing to replay. Method: the folder

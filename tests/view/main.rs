@@ -69,7 +69,7 @@ impl Rig {
                 let disk = disk.clone();
                 Box::new(move || Archive::open(Box::new(disk.beside()), CACHE_BYTES))
             },
-            room: Box::new(|| Ok(())),
+            free_space: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
         };
         let folder = Archiver::new(deps, archive);

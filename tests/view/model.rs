@@ -42,7 +42,7 @@ impl Model<'_> {
     }
 
     fn heads(&self) -> BTreeMap<ThreadId, Arc<ThreadSummary>> {
-        let heads = self.0.iter().filter_map(|committed| committed.head.clone());
+        let heads = self.0.iter().filter_map(|committed| committed.summary.clone());
         heads.map(|head| (head.id, head)).collect()
     }
 
@@ -113,7 +113,7 @@ impl Model<'_> {
             acts.entry(act.thread).or_default().push((number, act));
         }
         for (id, head) in self.heads() {
-            same((id, "head"), &read(id, view.head(id))?.as_deref(), &Some(&*head))?;
+            same((id, "head"), &read(id, view.summary(id))?.as_deref(), &Some(&*head))?;
             let acts = &acts[&id];
             let mut thread = Thread::open(acts[0].1).expect("the first act opens");
             thread.stamp(acts[0].1, acts[0].0);
@@ -142,7 +142,7 @@ impl Model<'_> {
             }
         }
         let unknown = ThreadId(1 << 40);
-        same("unknown", &read("", view.head(unknown))?, &None)?;
+        same("unknown", &read("", view.summary(unknown))?, &None)?;
         same("unknown", &read("", view.acts(unknown, 0, 9))?.len(), &0)
     }
 

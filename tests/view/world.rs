@@ -227,10 +227,10 @@ impl World {
         if let Entry::Act(act) = &entry {
             let thread = self.threads.get_mut(&act.thread).expect("an act has its thread");
             thread.stamp(act, number);
-            head = Some(Arc::new(thread.head().clone()));
+            head = Some(Arc::new(thread.summary().clone()));
             claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
         }
-        let committed = Arc::new(Committed { number, entry, head, claims });
+        let committed = Arc::new(Committed { number, entry, summary: head, claims });
         self.entries.push(Arc::clone(&committed));
         committed
     }

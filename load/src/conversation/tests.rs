@@ -138,7 +138,7 @@ impl Forum {
     fn answer(&self, command: &Command, entry: Option<&Entry>) -> Vec<u8> {
         let thread = self.thread.as_ref().unwrap();
         let (mut out, mut head, mut part) = (Vec::new(), Vec::new(), Vec::new());
-        wire::thread(&mut head, thread.head(), "16.1.ab");
+        wire::thread(&mut head, thread.summary(), "16.1.ab");
         match command {
             Command::Post(_) => {
                 wire::message(&mut part, entry.unwrap(), None);

@@ -42,7 +42,7 @@ pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
 impl Gateway {
     /// 200 while the server serves and its store takes writes.
     pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        if asked.connection.life.stop.is_cancelled() {
+        if asked.connection.lifetime.stop.is_cancelled() {
             return Err(crate::router::shutting_down());
         }
         self.parts.forum.ready()?;

@@ -81,7 +81,7 @@ impl Gateway {
         let unknown = || Refusal::new(Reason::NotFound, detail);
         let id = TokenId::parse(id).ok_or_else(unknown)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
-        let sources = Arc::clone(&self.parts.sources);
+        let sources = Arc::clone(&self.parts.feed_deps);
         // Even if whoever asked has gone away: in force is in force.
         blocking(move || {
             tokens.revoke(id, now)?;

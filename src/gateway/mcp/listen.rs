@@ -305,7 +305,7 @@ impl Gateway {
             threads: wanted.threads,
             followed,
             ended: Box::pin(async move { tokens.ended(token).await }),
-            stop: asked.connection.life.stop.clone(),
+            stop: asked.connection.lifetime.stop.clone(),
             comments,
             over: false,
         };
@@ -334,7 +334,7 @@ impl Gateway {
             let threads = wanted.threads.keys().copied().collect();
             let subscription = subscription(Scope::Threads, None);
             followed.push(FollowedQueue::join(
-                &self.parts.sources.hub,
+                &self.parts.feed_deps.hub,
                 subscription,
                 threads,
                 None,
@@ -344,7 +344,7 @@ impl Gateway {
             let subscription = subscription(Scope::Inbox, extension.as_ref());
             let uri = Some(uri.clone());
             followed.push(FollowedQueue::join(
-                &self.parts.sources.hub,
+                &self.parts.feed_deps.hub,
                 subscription,
                 Vec::new(),
                 uri,

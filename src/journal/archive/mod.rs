@@ -237,7 +237,7 @@ impl Archive {
     /// # Errors
     /// What the disk says; then nothing of the slice is in the archive, or after a failed sync
     /// all of it may be.
-    pub fn fold(
+    pub fn append(
         &self,
         slice: &[Arc<Committed>],
         snapshots: &[Thread],
@@ -249,7 +249,7 @@ impl Archive {
             SyncMode::Durable => transaction.set_quick_repair(true),
             SyncMode::Later => transaction.set_durability(Durability::None)?,
         }
-        let progress = write::fold(&transaction, slice, snapshots, now)?;
+        let progress = write::append(&transaction, slice, snapshots, now)?;
         transaction.commit()?;
         Ok(progress)
     }

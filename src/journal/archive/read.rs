@@ -103,7 +103,7 @@ impl ArchiveRead {
         self.progress.archived_upto
     }
 
-    pub(in super::super) fn head(
+    pub(in super::super) fn summary(
         &self,
         thread: ThreadId,
     ) -> Result<Option<ThreadSummary>, StoreError> {

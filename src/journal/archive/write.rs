@@ -95,7 +95,7 @@ impl<'a> ArchiveSlice<'a> {
 
     fn take_act(&mut self, committed: &'a Committed, act: &Act) -> Result<(), StoreError> {
         let thread = act.thread.0;
-        let head = committed.head.as_ref();
+        let head = committed.summary.as_ref();
         let head = head.ok_or_else(|| t::damaged("an act came without its head"))?;
         self.heads.insert(thread, head);
         self.acts.push((pair(thread, committed.number), committed));
@@ -120,7 +120,7 @@ pub(in super::super) fn retraction(act: &Act) -> Option<(MessageId, Retraction)>
 }
 
 /// Folds a slice; see [`super::Archive::fold`].
-pub(super) fn fold(
+pub(super) fn append(
     transaction: &WriteTransaction,
     entries: &[Arc<Committed>],
     snapshots: &[Thread],
@@ -341,7 +341,7 @@ fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Resu
     let heads = transaction.open_table(t::HEADS)?;
     let mut table = transaction.open_table(t::SNAPSHOTS)?;
     for snapshot in snapshots {
-        let head = snapshot.head();
+        let head = snapshot.summary();
         let Some(row) = heads.get(head.id.0)? else {
             continue;
         };

@@ -30,7 +30,7 @@ pub struct BackupCopy {
     taken_at: Millis,
     stage: CopyStage,
     archive: Option<Arc<ArchiveRead>>,
-    hold: RetentionGuard,
+    retention: RetentionGuard,
     tokens: RawRows,
 }
 
@@ -50,7 +50,7 @@ impl BackupCopy {
     /// Begins a copy of what is committed now.
     pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
         // Before the view: what follows the view's archive in the log must not be dropped.
-        let hold = journal.log.hold();
+        let hold = journal.log.retain();
         let (archive, position) = {
             let view = journal.views.view();
             (view.archive(), view.position())
@@ -62,7 +62,7 @@ impl BackupCopy {
             taken_at: now,
             stage: CopyStage::Head,
             archive: Some(archive),
-            hold,
+            retention: hold,
             tokens: Box::new(tokens.rows().map(|row| {
                 let (id, record) = row?;
                 Ok((id.to_le_bytes().to_vec(), record))
@@ -141,7 +141,7 @@ impl BackupCopy {
                 None => {
                     // Its pages are free again from here on.
                     self.archive = None;
-                    let after = self.hold.first().saturating_sub(1).min(self.last);
+                    let after = self.retention.first().saturating_sub(1).min(self.last);
                     return Ok((None, CopyStage::Log(after)));
                 }
             },
@@ -153,7 +153,7 @@ impl BackupCopy {
 
     fn log(&mut self, after: u64) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
-        let held = self.hold.log().scan(after, self.last, |raw| {
+        let held = self.retention.log().scan(after, self.last, |raw| {
             entries.push((raw.number, raw.bytes.to_vec()));
             bytes += raw.bytes.len();
             let enough = bytes >= ENTRIES_BYTES;

@@ -46,7 +46,7 @@ pub(super) fn check(
     for row in archive.snapshot_threads()? {
         let (thread, ()) = row?;
         seen.rows.snapshots += 1;
-        if archive.head(ThreadId(thread))?.is_none() {
+        if archive.summary(ThreadId(thread))?.is_none() {
             report.find(FILE, format!("{} has a snapshot and no head", ThreadId(thread)));
         }
     }
@@ -96,7 +96,7 @@ fn compare(
     seen: &mut SeenRows,
 ) -> Result<Option<&'static str>, StoreError> {
     let Some(thread) = &made.thread else { return Ok(Some("lacks an act")) };
-    if thread.head() != head {
+    if thread.summary() != head {
         return Ok(Some("is not what its acts make of it"));
     }
     if made.was_snapshot == Some(false) {

@@ -14,10 +14,10 @@ pub struct RetentionGuard {
 
 impl Log {
     /// Holds all that is held now.
-    pub fn hold(self: &Arc<Self>) -> RetentionGuard {
+    pub fn retain(self: &Arc<Self>) -> RetentionGuard {
         let mut segments = self.segments();
         let first = segments.by_first.first_key_value().map_or(u64::MAX, |(first, _)| *first);
-        *segments.holds.entry(first).or_default() += 1;
+        *segments.retained.entry(first).or_default() += 1;
         drop(segments);
         RetentionGuard { log: Arc::clone(self), first }
     }
@@ -38,10 +38,10 @@ impl RetentionGuard {
 impl Drop for RetentionGuard {
     fn drop(&mut self) {
         let mut segments = self.log.segments();
-        if let Some(count) = segments.holds.get_mut(&self.first) {
+        if let Some(count) = segments.retained.get_mut(&self.first) {
             *count -= 1;
             if *count == 0 {
-                segments.holds.remove(&self.first);
+                segments.retained.remove(&self.first);
             }
         }
     }

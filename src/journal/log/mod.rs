@@ -56,7 +56,7 @@ struct SegmentSet {
     /// Sealed ones open for reading, the longest open first.
     reading: VecDeque<Arc<Segment>>,
     /// The numbers from which on nothing is to be dropped, and how often each is held.
-    holds: BTreeMap<u64, usize>,
+    retained: BTreeMap<u64, usize>,
 }
 
 impl Log {
@@ -126,7 +126,7 @@ impl Log {
         upto: u64,
         mut each: impl FnMut(RawEntry<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<bool, StoreError> {
-        let Some(segments) = self.holding(after + 1) else {
+        let Some(segments) = self.retaining(after + 1) else {
             return Ok(false);
         };
         let mut broken = false;
@@ -147,7 +147,7 @@ impl Log {
     }
 
     /// The segments from the one that holds `number` on, each with the number where it ends.
-    fn holding(&self, number: u64) -> Option<Vec<(Arc<Segment>, u64)>> {
+    fn retaining(&self, number: u64) -> Option<Vec<(Arc<Segment>, u64)>> {
         let segments = self.segments();
         let (first, _) = segments.by_first.range(..=number).next_back()?;
         let held: Vec<_> = segments.by_first.range(first..).map(|(_, held)| held).collect();
@@ -188,7 +188,7 @@ impl Log {
         let mut dropped = Vec::new();
         {
             let mut segments = self.segments();
-            let reach = segments.holds.keys().next().map_or(reach, |held| reach.min(*held));
+            let reach = segments.retained.keys().next().map_or(reach, |held| reach.min(*held));
             loop {
                 let mut firsts = segments.by_first.keys();
                 let (Some(&first), Some(&next)) = (firsts.next(), firsts.next()) else {

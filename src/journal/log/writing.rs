@@ -278,7 +278,7 @@ impl LogWriter {
     fn tail(&mut self, archived_upto: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
         let log = Arc::clone(&self.log);
         let mut entries = Vec::new();
-        for (segment, end) in log.holding(archived_upto + 1).unwrap_or_default() {
+        for (segment, end) in log.retaining(archived_upto + 1).unwrap_or_default() {
             let from = segment.first.max(archived_upto + 1);
             segment.scan(&*log.disk, from, end, |raw: RawEntry<'_>| {
                 let before = self.last;

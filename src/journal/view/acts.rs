@@ -122,7 +122,7 @@ impl View {
     /// # Errors
     /// What the disk says.
     pub fn snapshot_seq(&self, thread: ThreadId) -> Result<Option<u64>, StoreError> {
-        Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.head().seq))
+        Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.summary().seq))
     }
 
     /// The thread as its acts have made it, to wake its actor with: from the last snapshot, or
@@ -131,12 +131,12 @@ impl View {
     /// # Errors
     /// [`StoreError::Damaged`] if its acts do not make what the head shows, or what the disk says.
     pub fn thread(&self, id: ThreadId) -> Result<Option<Thread>, StoreError> {
-        let Some(head) = self.head(id)? else {
+        let Some(head) = self.summary(id)? else {
             return Ok(None);
         };
         let is_long = head.seq >= SNAPSHOT_ACTS_MIN;
         let mut thread = if is_long { self.0.archive.snapshot(id)? } else { None };
-        let mut after = thread.as_ref().map_or(0, |thread| thread.head().position.entry());
+        let mut after = thread.as_ref().map_or(0, |thread| thread.summary().position.entry());
         loop {
             let acts = self.acts(id, after, ACTS_AT_ONCE)?;
             for placed in &acts {
@@ -151,7 +151,7 @@ impl View {
             }
         }
         match thread {
-            Some(thread) if *thread.head() == *head => Ok(Some(thread)),
+            Some(thread) if *thread.summary() == *head => Ok(Some(thread)),
             _ => Err(damaged(format!("{id} is not what its acts make of it"))),
         }
     }
@@ -162,7 +162,7 @@ impl View {
 pub(in super::super) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
     let mut thread = match thread {
         None => Thread::open(act)?,
-        Some(thread) if thread.head().seq != act.seq => return None,
+        Some(thread) if thread.summary().seq != act.seq => return None,
         Some(mut thread) => {
             thread.apply(act);
             thread

@@ -92,7 +92,7 @@ impl View {
                 if !may_concern(participant, &waiting, asked) {
                     return Ok(None);
                 }
-                let head = self.0.archive.head(waiting.thread)?;
+                let head = self.0.archive.summary(waiting.thread)?;
                 let head = head.filter(|head| head.awaiting_entry == entry);
                 let odd = || damaged(format!("{} does not wait as listed", waiting.thread));
                 Arc::new(head.ok_or_else(odd)?)
@@ -138,7 +138,7 @@ impl View {
 
     fn here(&self, thread: ThreadId) -> OpenQuestion {
         let found = self.0.tail.threads.get(&thread);
-        found.map_or(OpenQuestion::Moved, |found| OpenQuestion::Here(Arc::clone(&found.head)))
+        found.map_or(OpenQuestion::Moved, |found| OpenQuestion::Here(Arc::clone(&found.summary)))
     }
 }
 

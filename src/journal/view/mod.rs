@@ -276,7 +276,7 @@ impl Views {
     }
 
     /// The same until `entries` or so many `bytes` of the tail are there, or it is full.
-    pub fn gather(&self, entries: usize, bytes: u64, timeout: Duration) -> bool {
+    pub fn linger(&self, entries: usize, bytes: u64, timeout: Duration) -> bool {
         self.wait_while(Some(timeout), |state| {
             let waiting = state.queue.len() - state.folded;
             let enough = waiting >= entries || self.tail_bytes() >= bytes || self.is_full();
@@ -348,10 +348,10 @@ impl View {
     ///
     /// # Errors
     /// What the disk says.
-    pub fn head(&self, thread: ThreadId) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
+    pub fn summary(&self, thread: ThreadId) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
         match self.0.tail.threads.get(&thread) {
-            Some(found) => Ok(Some(Arc::clone(&found.head))),
-            None => Ok(self.0.archive.head(thread)?.map(Arc::new)),
+            Some(found) => Ok(Some(Arc::clone(&found.summary))),
+            None => Ok(self.0.archive.summary(thread)?.map(Arc::new)),
         }
     }
 

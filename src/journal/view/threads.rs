@@ -52,7 +52,7 @@ impl View {
                 SummarySource::Here(head) => head,
                 SummarySource::Lazy(head) => Arc::new(head.read()?),
                 SummarySource::Stored(thread) => {
-                    let head = self.0.archive.head(thread)?;
+                    let head = self.0.archive.summary(thread)?;
                     Arc::new(head.ok_or_else(|| damaged(format!("{thread} has no head")))?)
                 }
                 SummarySource::Moved => return Ok(None),
@@ -90,7 +90,7 @@ impl View {
     fn tail_created(&self, start: u64, descending: bool) -> Rows<'_, SummarySource> {
         let threads = &self.0.tail.threads;
         let row = |(thread, found): (&ThreadId, &Arc<super::super::tail::TailThread>)| {
-            Ok((thread.0, SummarySource::Here(Arc::clone(&found.head))))
+            Ok((thread.0, SummarySource::Here(Arc::clone(&found.summary))))
         };
         if descending {
             Box::new(threads.range(..ThreadId(start)).rev().map(row))
@@ -106,7 +106,7 @@ impl View {
             Ok((
                 *entry,
                 found.map_or(SummarySource::Moved, |found| {
-                    SummarySource::Here(Arc::clone(&found.head))
+                    SummarySource::Here(Arc::clone(&found.summary))
                 }),
             ))
         };

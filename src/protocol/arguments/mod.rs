@@ -53,7 +53,7 @@ pub fn read_http(
 ) -> Result<Call> {
     let mut reading = ArgumentReader::new(operation, ArgumentContext { limits, now });
     let mut query = Query::parse(query)?;
-    for field in operation.row().fields.iter().filter(|field| field.place == FieldPlace::Query) {
+    for field in operation.spec().fields.iter().filter(|field| field.place == FieldPlace::Query) {
         if let Some(text) = query.take(field.name) {
             reading.put(field, RawArgument::Text(&text))?;
         }
@@ -161,13 +161,13 @@ impl<'a> ArgumentReader<'a> {
 
     /// Takes the value of a field; a null is none, one that is ignored is not looked at.
     fn put(&mut self, field: &'static FieldSpec, raw: RawArgument<'_>) -> Result<()> {
-        if field.shape == FieldType::Ignored || raw.is_null() {
+        if field.field_type == FieldType::Ignored || raw.is_null() {
             return Ok(());
         }
-        match given::read(field.shape, raw, self.judge) {
+        match given::read(field.field_type, raw, self.judge) {
             Ok(given) => self.given.push((field.name, given)),
             Err(wrong) if field.place == FieldPlace::Path => {
-                self.path_fault = Some(missing_thing(field.shape, wrong.detail));
+                self.path_fault = Some(missing_thing(field.field_type, wrong.detail));
             }
             Err(wrong) => {
                 let pointer = format!("{}{}", field.name, wrong.pointer);
@@ -178,11 +178,11 @@ impl<'a> ArgumentReader<'a> {
     }
 
     fn call(mut self) -> Result<Call> {
-        for field in self.operation.row().fields.iter().filter(|field| field.required) {
+        for field in self.operation.spec().fields.iter().filter(|field| field.required) {
             let there = self.given.iter().any(|(name, _)| *name == field.name)
                 || (field.place == FieldPlace::Path && self.path_fault.is_some());
             // Missing proof is a refusal of its own, and the last one.
-            if !there && field.shape != FieldType::Evidence {
+            if !there && field.field_type != FieldType::Evidence {
                 let detail = format!("`{}` is required. {}", field.name, field.doc);
                 return Err(at_fault(field.place, Some(field.name.to_owned()), detail.into()));
             }
@@ -226,8 +226,8 @@ fn at_fault(place: FieldPlace, field: Option<String>, detail: Cow<'static, str>)
 }
 
 fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
-    let fields = operation.row().fields.iter();
-    let names = fields.filter(|field| field.shape != FieldType::Ignored).filter(|field| {
+    let fields = operation.spec().fields.iter();
+    let names = fields.filter(|field| field.field_type != FieldType::Ignored).filter(|field| {
         // Over MCP all fields are arguments; over HTTP this may name one of the path too.
         place == FieldPlace::Body || field.place != FieldPlace::Body
     });

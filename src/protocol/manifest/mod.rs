@@ -225,7 +225,7 @@ impl<'a> Manifest<'a> {
 fn fields(said: impl Fn(&Prose) -> &'static str) -> Vec<FieldRow> {
     let fields = words::FIELDS.iter().filter_map(|(name, rule)| {
         let field = Operation::PostMessage.field(name)?;
-        let ignored = field.shape == FieldType::Ignored;
+        let ignored = field.field_type == FieldType::Ignored;
         Some(FieldRow { name: field.name, required: field.required, ignored, rule: said(rule) })
     });
     fields.collect()
@@ -299,8 +299,8 @@ fn row(profile: Profile, said: impl Fn(&Prose) -> &'static str) -> ProfileRow {
 }
 
 fn operation(operation: Operation) -> OperationRow {
-    let row = operation.row();
-    let fields = row.fields.iter().filter(|field| field.shape != FieldType::Ignored);
+    let row = operation.spec();
+    let fields = row.fields.iter().filter(|field| field.field_type != FieldType::Ignored);
     let fields = fields.map(|field| Parameter {
         name: field.name,
         place: match field.place {

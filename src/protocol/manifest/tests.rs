@@ -37,7 +37,7 @@ fn complete() {
     assert_eq!(words(&manifest, "reasons", "reason"), reasons);
     let operations: Vec<_> = Operation::all().map(Operation::name).collect();
     assert_eq!(words(&manifest, "operations", "name"), operations);
-    let fields: Vec<_> = Operation::PostMessage.row().fields.iter().map(|f| f.name).collect();
+    let fields: Vec<_> = Operation::PostMessage.spec().fields.iter().map(|f| f.name).collect();
     let rows = manifest["envelope"]["fields"].as_array().expect("fields").iter();
     assert_eq!(rows.map(|row| row["name"].as_str().expect("name")).collect::<Vec<_>>(), fields);
     let of_profiles = manifest["profiles"].as_array().expect("profiles").iter();

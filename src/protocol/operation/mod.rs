@@ -189,7 +189,7 @@ pub struct FieldSpec {
     /// Where it stands over HTTP.
     pub place: FieldPlace,
     /// What it holds.
-    pub shape: FieldType,
+    pub field_type: FieldType,
     /// Whether it must be there.
     pub required: bool,
     /// What it means, for whoever fills it in.
@@ -203,7 +203,7 @@ impl FieldSpec {
         shape: FieldType,
         doc: &'static str,
     ) -> Self {
-        Self { name, place, shape, required: matches!(place, FieldPlace::Path), doc }
+        Self { name, place, field_type: shape, required: matches!(place, FieldPlace::Path), doc }
     }
 
     const fn body(name: &'static str, shape: FieldType, doc: &'static str) -> Self {
@@ -311,7 +311,7 @@ impl Operation {
     }
 
     /// The row.
-    pub fn row(self) -> &'static OperationSpec {
+    pub fn spec(self) -> &'static OperationSpec {
         TABLE[self as usize]
     }
 
@@ -322,7 +322,7 @@ impl Operation {
 
     /// The name, and the MCP tool's.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.spec().name
     }
 
     /// The operation of a name.
@@ -332,22 +332,22 @@ impl Operation {
 
     /// Whether it changes something, and so takes an idempotency key.
     pub fn writes(self) -> bool {
-        self.row().method == HttpMethod::Post
+        self.spec().method == HttpMethod::Post
     }
 
     /// The rights that it needs, but the one that a `seal` needs.
     pub fn rights(self) -> &'static [Right] {
-        self.row().rights
+        self.spec().rights
     }
 
     /// The field of that name.
     pub fn field(self, name: &str) -> Option<&'static FieldSpec> {
-        self.row().fields.iter().find(|field| field.name == name)
+        self.spec().fields.iter().find(|field| field.name == name)
     }
 
     /// Whether it has a body.
     pub fn has_body(self) -> bool {
-        self.row().fields.iter().any(|field| field.place == FieldPlace::Body)
+        self.spec().fields.iter().any(|field| field.place == FieldPlace::Body)
     }
 
     /// The operation that `call` is one of.

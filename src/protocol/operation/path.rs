@@ -21,7 +21,7 @@ pub enum PathMatch<'p> {
 pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> PathMatch<'p> {
     let mut allowed = Vec::new();
     for operation in profiles.operations() {
-        let row = operation.row();
+        let row = operation.spec();
         let Some(value) = matched(row.path, path) else { continue };
         if method == row.method.as_str() || (method == "HEAD" && row.method == HttpMethod::Get) {
             return PathMatch::Operation(operation, value);

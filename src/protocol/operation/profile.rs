@@ -44,7 +44,7 @@ impl Profile {
 
     /// The operations that belong to it; the feed is a way in of its own and has none.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
-        Operation::all().filter(move |operation| operation.row().profile == self)
+        Operation::all().filter(move |operation| operation.spec().profile == self)
     }
 }
 
@@ -75,7 +75,7 @@ impl Profiles {
 
     /// The operations in force, in the order of the table.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
-        Operation::all().filter(move |operation| self.has(operation.row().profile))
+        Operation::all().filter(move |operation| self.has(operation.spec().profile))
     }
 }
 

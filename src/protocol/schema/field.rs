@@ -11,7 +11,7 @@ use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 
 /// What is written in a URL.
 pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
-    let schema = match field.shape {
+    let schema = match field.field_type {
         FieldType::Thread => strings::id("th_"),
         FieldType::Message => strings::id("msg_"),
         FieldType::Claim => strings::id("cl_"),
@@ -29,7 +29,7 @@ pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
 
 /// A member of a body.
 fn member(field: &FieldSpec, limits: &Limits) -> Value {
-    let schema = value(field.shape, limits);
+    let schema = value(field.field_type, limits);
     // Null is absent, so whatever may be absent may be null.
     let schema = if field.required { schema } else { nullable(schema) };
     with(schema, "description", field.doc)
@@ -47,12 +47,12 @@ pub(super) fn body(operation: Operation, limits: &Limits) -> Value {
     if operation == Operation::PostMessage {
         return envelope(limits);
     }
-    let fields = operation.row().fields.iter().filter(|field| field.place == FieldPlace::Body);
+    let fields = operation.spec().fields.iter().filter(|field| field.place == FieldPlace::Body);
     let required: Vec<_> =
         fields.clone().filter(|field| field.required).map(|field| field.name).collect();
     let properties = fields.map(|field| {
         let schema = member(field, limits);
-        let proves = field.required && field.shape == FieldType::Evidence;
+        let proves = field.required && field.field_type == FieldType::Evidence;
         (field.name, if proves { with(schema, "contains", proving()) } else { schema })
     });
     closed(members(properties), &required)
@@ -68,14 +68,14 @@ fn proving() -> Value {
 /// The envelope, in the three forms that its members have to each other: an opening, what is said
 /// in a thread, and a retraction.
 fn envelope(limits: &Limits) -> Value {
-    let fields = Operation::PostMessage.row().fields;
+    let fields = Operation::PostMessage.spec().fields;
     let form = |kinds: Vec<&str>, absent: &[&str], required: &[&str]| {
         let properties = fields.iter().map(|field| {
             let schema = match field.name {
                 "kind" => json!({ "type": "string", "enum": kinds, "description": field.doc }),
                 name if absent.contains(&name) => json!({ "type": "null" }),
                 name if required.contains(&name) => {
-                    with(value(field.shape, limits), "description", field.doc)
+                    with(value(field.field_type, limits), "description", field.doc)
                 }
                 _ => member(field, limits),
             };

@@ -20,7 +20,7 @@ type PathEntry = (&'static str, &'static str, Value);
 pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let operations = profiles.operations().map(|operation| {
-        let row = operation.row();
+        let row = operation.spec();
         (row.path, row.method.as_str(), of_table(operation, limits))
     });
     let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
@@ -36,7 +36,7 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
 
 /// An operation of the table.
 fn of_table(operation: Operation, limits: &Limits) -> Value {
-    let row = operation.row();
+    let row = operation.spec();
     let fields = row.fields.iter().filter(|field| field.place != FieldPlace::Body);
     let mut parameters: Vec<_> = fields.map(|given| field::parameter(given, limits)).collect();
     if operation.writes() {
@@ -78,7 +78,7 @@ fn request_body(operation: Operation, limits: &Limits) -> Value {
     let schema = field::body(operation, limits);
     // A body of no bytes is `{}`.
     let required = operation
-        .row()
+        .spec()
         .fields
         .iter()
         .any(|field| field.required && field.place == FieldPlace::Body);

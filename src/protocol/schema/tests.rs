@@ -145,7 +145,7 @@ fn sample(output: OutputType) -> Value {
 fn answers_fit() {
     let document = document();
     for operation in Operation::all() {
-        let (row, answer) = (operation.row(), sample(operation.row().output));
+        let (row, answer) = (operation.spec(), sample(operation.spec().output));
         let portable = output_schema(operation);
         let full = row.output.of().full();
         for (schema, root) in [(&portable, &Value::Null), (&full, &document)] {

@@ -12,7 +12,7 @@ use crate::operation::{FieldSpec, FieldType, Operation};
 
 /// The tool of an operation: name, title, description, schemas, annotations.
 pub fn tool(operation: Operation, limits: &Limits) -> Value {
-    let row = operation.row();
+    let row = operation.spec();
     json!({
         "name": row.name,
         "title": row.title,
@@ -27,7 +27,7 @@ pub fn tool(operation: Operation, limits: &Limits) -> Value {
 pub fn annotations(operation: Operation) -> Value {
     let reads = !operation.writes();
     json!({
-        "title": operation.row().title,
+        "title": operation.spec().title,
         "readOnlyHint": reads,
         "destructiveHint": false,
         "idempotentHint": reads,
@@ -37,7 +37,8 @@ pub fn annotations(operation: Operation) -> Value {
 
 /// The schema of a tool's arguments: an object of known properties, each of one type.
 pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
-    let fields = operation.row().fields.iter().filter(|field| field.shape != FieldType::Ignored);
+    let fields =
+        operation.spec().fields.iter().filter(|field| field.field_type != FieldType::Ignored);
     let required: Vec<_> =
         fields.clone().filter(|field| field.required).map(|field| field.name).collect();
     let fields = fields.map(|field| (field.name, property(field, limits)));
@@ -61,11 +62,11 @@ pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
 
 /// The schema of a tool's result. Members that can be null or have two types are not declared.
 pub fn output_schema(operation: Operation) -> Value {
-    operation.row().output.of().portable().unwrap_or_else(|| json!({ "type": "object" }))
+    operation.spec().output.of().portable().unwrap_or_else(|| json!({ "type": "object" }))
 }
 
 fn property(field: &FieldSpec, limits: &Limits) -> Value {
-    let schema = match field.shape {
+    let schema = match field.field_type {
         FieldType::Thread
         | FieldType::Message
         | FieldType::Claim

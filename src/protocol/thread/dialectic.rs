@@ -21,7 +21,7 @@ impl Thread {
         if others {
             self.require_authority(ctx.principal, "supersede another's claim")?;
         }
-        if self.head.claim_count >= ctx.limits.claims_per_thread_max {
+        if self.summary.claim_count >= ctx.limits.claims_per_thread_max {
             let detail = "The thread holds as many claims as it may, superseded ones too. Claim \
                           in a new thread.";
             return Err(Refusal::new(Reason::ThreadFull, detail));
@@ -34,7 +34,7 @@ impl Thread {
         let mut act = self.act(ctx, by.clone(), Change::Mark);
         act.change = Change::Assert(Box::new(Claim {
             id: ctx.numbers.claim(),
-            thread: self.head.id,
+            thread: self.summary.id,
             statement: assertion.statement.clone(),
             author: by,
             author_kind: ctx.principal.author_kind,

@@ -12,7 +12,7 @@ impl Thread {
     pub(super) fn mark(&self, ctx: &mut Context<'_>, mark: &Mark) -> Result<Option<Act>> {
         self.refuse_locked()?;
         self.require_authority(ctx.principal, "mark its state")?;
-        let (from, to) = (self.head.state, mark.state);
+        let (from, to) = (self.summary.state, mark.state);
         if from == to {
             return Ok(self.confirming(ctx, mark));
         }
@@ -27,7 +27,7 @@ impl Thread {
             return Err(Refusal::lacks(Right::Lock));
         }
         self.refuse_locked()?;
-        let (state, named) = (self.head.state, mark.state);
+        let (state, named) = (self.summary.state, mark.state);
         if state != named {
             let detail = format!(
                 "The thread is {}, not {}. Read it again, then confirm the state it is in.",
@@ -41,7 +41,7 @@ impl Thread {
     }
 
     pub(super) fn reopen(&self, ctx: &mut Context<'_>, mark: &Mark) -> Result<Act> {
-        let from = self.head.state;
+        let from = self.summary.state;
         if from.is_side() && !ctx.principal.moderates() {
             let detail = "Only a lock holder or a human may reopen a thread from a side state. \
                           Ask one, or ask in a new thread.";
@@ -56,14 +56,14 @@ impl Thread {
 
     /// Setting the state that the thread has: a proposal becomes confirmed by whose marks are.
     fn confirming(&self, ctx: &mut Context<'_>, mark: &Mark) -> Option<Act> {
-        let confirms = ctx.principal.moderates() && self.head.confirmed_at.is_none();
-        confirms.then(|| self.moving(ctx, mark, self.head.state))
+        let confirms = ctx.principal.moderates() && self.summary.confirmed_at.is_none();
+        confirms.then(|| self.moving(ctx, mark, self.summary.state))
     }
 
     fn moving(&self, ctx: &mut Context<'_>, mark: &Mark, to: State) -> Act {
         let by = ctx.principal.participant(mark.extension.as_ref());
         let mut act = self.act(ctx, by, Change::Mark);
-        act.event = Some(event(ctx, Some(self.head.state), to, mark.reason.clone()));
+        act.event = Some(event(ctx, Some(self.summary.state), to, mark.reason.clone()));
         if to.empties_awaiting() {
             empty_awaiting(&mut act);
         }

@@ -47,11 +47,11 @@ pub struct Context<'a> {
 /// A thread, as a state machine over its acts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
-    head: ThreadSummary,
+    summary: ThreadSummary,
     messages: Messages,
     /// Each participant that spoke, once.
     authors: Vec<(Participant, AuthorKind)>,
-    exchange: LoopWindow,
+    loop_window: LoopWindow,
     claims: BTreeMap<ClaimId, Arc<Claim>>,
 }
 
@@ -64,10 +64,10 @@ impl Thread {
     /// The thread that its opening act makes; `None` if `act` is no opening.
     pub fn open(act: &Act) -> Option<Self> {
         let mut thread = Self {
-            head: ThreadSummary::open(act)?,
+            summary: ThreadSummary::open(act)?,
             messages: Messages::default(),
             authors: Vec::new(),
-            exchange: LoopWindow::default(),
+            loop_window: LoopWindow::default(),
             claims: BTreeMap::new(),
         };
         thread.apply_parts(act);
@@ -75,8 +75,8 @@ impl Thread {
     }
 
     /// The head.
-    pub fn head(&self) -> &ThreadSummary {
-        &self.head
+    pub fn summary(&self) -> &ThreadSummary {
+        &self.summary
     }
 
     /// The claim `id` as it stands.
@@ -100,18 +100,18 @@ impl Thread {
             Command::Attest(proof) => self.attest(ctx, proof).map(Some),
             Command::Refute(proof) => self.refute(ctx, proof).map(Some),
         };
-        act.map_err(|refusal| refusal.of(self.head.id))
+        act.map_err(|refusal| refusal.of(self.summary.id))
     }
 
     /// What `act`, the next one of this thread, makes of it.
     pub fn apply(&mut self, act: &Act) {
-        self.head.apply(act);
+        self.summary.apply(act);
         self.apply_parts(act);
     }
 
     /// Says at which entry `act`, the one applied last, was placed in the one order.
     pub fn stamp(&mut self, act: &Act, entry: u64) {
-        self.head.stamp(act, entry);
+        self.summary.stamp(act, entry);
         if let (Change::Message(_), Some(last)) = (&act.change, self.messages.last_mut()) {
             last.entry = entry;
         }
@@ -125,11 +125,11 @@ impl Thread {
         }
         if act.event.is_some() {
             // The opening counts in an exchange, although it caused an event (§3.2).
-            self.exchange = LoopWindow::default();
+            self.loop_window = LoopWindow::default();
             if act.seq == 0
                 && let Some((_, kind)) = self.authors.first()
             {
-                self.exchange.spoke(0, *kind);
+                self.loop_window.spoke(0, *kind);
             }
         }
     }
@@ -141,7 +141,7 @@ impl Thread {
             self.messages.retract(parent);
         }
         self.messages.push(MessageMeta::new(message.id, message.kind, parent, author));
-        self.exchange.spoke(author, act.author_kind);
+        self.loop_window.spoke(author, act.author_kind);
     }
 
     fn author_index(&mut self, by: &Participant, kind: AuthorKind) -> u32 {
@@ -200,7 +200,7 @@ impl Thread {
 
     /// 409 `thread_closed` while `closed` is confirmed: only reopening gets through.
     fn refuse_locked(&self) -> Result<()> {
-        if !self.head.locked() {
+        if !self.summary.locked() {
             return Ok(());
         }
         let detail = "The thread is closed and takes nothing. Its creator, a lock holder or a \
@@ -210,7 +210,7 @@ impl Thread {
 
     /// Whether `principal` has authority over the thread (§6): creator's line, lock holder, human.
     fn has_authority(&self, principal: &Principal) -> bool {
-        principal.moderates() || principal.identity == self.head.creator.identity
+        principal.moderates() || principal.identity == self.summary.creator.identity
     }
 
     fn require_authority(&self, principal: &Principal, what: &str) -> Result<()> {
@@ -226,20 +226,20 @@ impl Thread {
 
     /// The thread's own time: it never runs backwards, whatever the clock says (§2).
     fn time(&self, now: Millis) -> Millis {
-        now.max(self.head.updated_at)
+        now.max(self.summary.updated_at)
     }
 
     /// The act that `change` becomes; `awaiting` stays as it is.
     fn act(&self, ctx: &Context<'_>, by: Participant, change: Change) -> Act {
         Act {
-            thread: self.head.id,
-            seq: self.head.seq,
+            thread: self.summary.id,
+            seq: self.summary.seq,
             at: self.time(ctx.now),
             by,
             author_kind: ctx.principal.author_kind,
             change,
             event: None,
-            awaiting: self.head.awaiting.clone(),
+            awaiting: self.summary.awaiting.clone(),
             awaiting_set: false,
             awaited_entry: 0,
             awaiting_was: None,

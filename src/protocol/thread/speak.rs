@@ -75,7 +75,7 @@ impl Thread {
 
     /// The parent of a reply that names none: the awaited message (§3.1).
     fn awaited_parent(&self) -> Result<&MessageMeta> {
-        let awaiting = self.head.awaiting.as_ref();
+        let awaiting = self.summary.awaiting.as_ref();
         let awaited = awaiting.and_then(|awaiting| self.messages.find(awaiting.message));
         awaited.ok_or_else(|| {
             let detail = "Nothing is awaited here, so a reply must name its `parent`.";
@@ -120,7 +120,7 @@ impl Thread {
             if kind != Kind::Retract {
                 self.refuse_row(author, limits)?;
             }
-            self.exchange.refuse_loop(author, kind, limits)?;
+            self.loop_window.refuse_loop(author, kind, limits)?;
         }
         if kind == Kind::Retract {
             return Ok(());
@@ -131,14 +131,16 @@ impl Thread {
                           anew beside the opening without a parent.";
             return Err(Refusal::new(Reason::DepthLimit, detail));
         }
-        if self.head.message_count >= limits.thread_messages_max {
+        if self.summary.message_count >= limits.thread_messages_max {
             let detail = "The thread holds as many messages as it may. Let it be decided and \
                           closed; go on in a new thread.";
             return Err(Refusal::new(Reason::ThreadFull, detail));
         }
         let marks = marked(kind, parent);
         match marks {
-            Some(to) if self.head.state.is_side() => Err(invalid_transition(self.head.state, to)),
+            Some(to) if self.summary.state.is_side() => {
+                Err(invalid_transition(self.summary.state, to))
+            }
             _ => Ok(()),
         }
     }
@@ -177,7 +179,7 @@ impl Thread {
         if let Some(to) = marked(kind, parent)
             && self.act_moves(ctx.principal, to)
         {
-            act.event = Some(event(ctx, Some(self.head.state), to, None));
+            act.event = Some(event(ctx, Some(self.summary.state), to, None));
             if to.empties_awaiting() {
                 empty_awaiting(&mut act);
             }
@@ -188,20 +190,20 @@ impl Thread {
     /// Whether the mark of an act changes the state: forward, or confirming a proposal of the
     /// same; a mark that the thread has passed changes none (§5).
     fn act_moves(&self, principal: &Principal, to: State) -> bool {
-        let state = self.head.state;
+        let state = self.summary.state;
         if state == to {
-            return principal.moderates() && self.head.confirmed_at.is_none();
+            return principal.moderates() && self.summary.confirmed_at.is_none();
         }
         state.step().zip(to.step()).is_some_and(|(from, to)| from < to)
     }
 
     /// What the act makes of the turn, its event apart (§3, §3.4, §4).
     fn turn_after(&self, kind: Kind, parent: Option<&MessageMeta>) -> TurnChange {
-        let awaited = self.head.awaiting.as_ref().map(|awaiting| awaiting.message);
+        let awaited = self.summary.awaiting.as_ref().map(|awaiting| awaiting.message);
         let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
         match kind {
             Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => {
-                if self.head.state.is_side() {
+                if self.summary.state.is_side() {
                     return TurnChange::Keep;
                 }
                 TurnChange::This(

@@ -66,7 +66,7 @@ pub fn run(bytes: &[u8]) {
         8 => drop(read::<ArchiveProgress>(row)),
         _ => {
             if let Ok(thread) = postcard::from_bytes::<Thread>(row) {
-                shown(|out| wire::thread(out, thread.head(), "1.1.0"));
+                shown(|out| wire::thread(out, thread.summary(), "1.1.0"));
             }
         }
     }
