@@ -8,14 +8,14 @@ use parley_protocol::limits::Limits;
 use tokio::task::JoinHandle as TaskHandle;
 
 use crate::clock::Clock;
-use crate::feed::chunks::{ReadMode, ReplayCache};
 use crate::feed::hub::{FeedCaps, Hub};
 use crate::feed::replay::FeedDeps;
+use crate::feed::replay_cache::{ReadMode, ReplayCache};
 use crate::inbox::Inboxes;
 use crate::journal::archive::ArchiveMeta;
+use crate::journal::archiver::Archiver;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
-use crate::journal::fold::Archiver;
 use crate::journal::options::JournalOptions;
 use crate::journal::{BatchStream, Journal, OpenedJournal, Publisher, Writer};
 use crate::outlet::encode::Encoder;

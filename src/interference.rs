@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parley_protocol::command::Command;
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread::Thread;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Principal;
 
 /// A fault that a test plants, to see that it is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! What messages say: bodies that differ, as long as asked, with nothing to escape.
 
-use crate::dice;
+use crate::rng;
 
 /// Appends a number in digits.
 pub fn push_number(out: &mut Vec<u8>, number: u64) {
@@ -16,7 +16,7 @@ pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
         the one before it was much the same, which is what a load generator has to say ";
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let end = out.len() + length;
-    let tag = dice::mix(seed ^ 0x706c).wrapping_add(serial);
+    let tag = rng::mix(seed ^ 0x706c).wrapping_add(serial);
     out.extend((0..16).map(|digit| HEX[(tag >> (60 - 4 * digit)) as usize & 15]));
     out.push(b' ');
     let mut at = (serial % FILLER.len() as u64) as usize;

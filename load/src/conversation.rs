@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::body::push_body;
 use crate::cast::Cast;
-use crate::dice::{self, Dice};
 use crate::objects::{self, Claimed, Marked, Posted};
+use crate::rng::{self, Dice};
 use crate::script::{ROLES, SCRIPTS, Step};
 use crate::verify::ledger::Record;
 use crate::verify::moves::State;
@@ -228,7 +228,7 @@ impl Conversation {
 
     /// A hash of the body of the present step, should it be in doubt.
     pub fn doubt(&mut self) {
-        let hash = dice::hash(&self.text());
+        let hash = rng::hash(&self.text());
         self.record.doubtful.push(hash);
     }
 
@@ -243,8 +243,8 @@ impl Conversation {
         let message = &posted.message;
         let id = objects::number(&message.id, "msg_").ok_or("a message without an id")?;
         let thread = objects::number(&message.thread, "th_").ok_or("a message without a thread")?;
-        let hash = dice::hash(&self.text());
-        if dice::hash(message.body.as_bytes()) != hash {
+        let hash = rng::hash(&self.text());
+        if rng::hash(message.body.as_bytes()) != hash {
             return Err(format!("msg_{id} was acknowledged with a change"));
         }
         let speaker = self.speaker();

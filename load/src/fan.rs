@@ -10,9 +10,9 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::dice;
 use crate::measure::Latencies;
 use crate::objects::{self, Posted};
+use crate::rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
 use crate::verify::feed::{Kind, Tape};
@@ -124,7 +124,7 @@ impl Fan {
         let serial = memmem::find(frame, b"\"body\":\"")
             .and_then(|at| frame.get(at + 8..at + 24))
             .and_then(|tag| u64::from_str_radix(std::str::from_utf8(tag).ok()?, 16).ok())
-            .map(|tag| tag.wrapping_sub(dice::mix(self.seed ^ 0x706c)).wrapping_sub(self.first));
+            .map(|tag| tag.wrapping_sub(rng::mix(self.seed ^ 0x706c)).wrapping_sub(self.first));
         let at = serial.and_then(|serial| self.acknowledged_at.get(serial as usize));
         let Some(at) = at else {
             self.findings.add("a feed brings a message that was never sent");

@@ -11,11 +11,11 @@ use indicatif::ProgressBar;
 use crate::body::{push_body, push_number};
 use crate::cast::Cast;
 use crate::clock;
-use crate::dice::{self, Dice};
 use crate::fan::Fan;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
 use crate::pace::{Pace, waited};
+use crate::rng::{self, Dice};
 use crate::scan;
 use crate::verify::Findings;
 use crate::verify::ledger::Record;
@@ -400,7 +400,7 @@ impl Writer {
         let from = self.envelope.len();
         let serial = work.serial.fetch_add(1, Ordering::Relaxed);
         push_body(&mut self.envelope, work.seed, serial, work.body);
-        let hash = dice::hash(&self.envelope[from..]);
+        let hash = rng::hash(&self.envelope[from..]);
         self.envelope.extend_from_slice(b"\"}");
         Sent { slot, thread, hash, speaker, serial }
     }
@@ -412,7 +412,7 @@ impl Work {
             scan::acknowledgement(answer.body).filter(|_| matches!(answer.status, 200 | 201))
         {
             let same_thread = sent.thread == 0 || found.thread == sent.thread;
-            if !same_thread || dice::hash(found.body) != sent.hash {
+            if !same_thread || rng::hash(found.body) != sent.hash {
                 self.findings.add(format!("msg_{} was acknowledged with a change", found.message));
             }
             if self.forum {

@@ -15,7 +15,7 @@ use parley_protocol::artifact::{
 use parley_protocol::json;
 use serde::Serialize;
 
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::output;
 
 const EXAMPLES: &str = "Examples:

@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::client::Client;
-use crate::cli::failure::{CliError, CliResult};
-use crate::cli::folder::{Target, TargetArgs};
+use crate::cli::error::{CliError, CliResult};
+use crate::cli::target::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, speech};
 use crate::clock::{Clock, SystemClock, entropy};
@@ -24,7 +24,7 @@ use crate::journal::backup::{BackupCopy, verify};
 use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
 use crate::journal::options;
-use crate::journal::still::ReadOnlyDisk;
+use crate::journal::read_only::ReadOnlyDisk;
 use crate::journal::tokens::Tokens;
 
 /// Only its owner may read a copy: it holds everything, hashed tokens too.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::failure::{CliError, CliResult};
-use crate::cli::folder::DataFolder;
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::output;
+use crate::cli::target::DataFolder;
 use crate::cli::text::in_one_line;
 use crate::clock::SystemClock;
 use crate::journal::check::{CheckReport, check};

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::server::ServerArgs;
 use crate::cli::{output, render, speech};
 

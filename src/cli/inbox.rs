@@ -6,7 +6,7 @@ use clap::{ArgAction, Args};
 use serde_json::Value;
 
 use crate::cli::client::with_query;
-use crate::cli::failure::CliResult;
+use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
 use crate::cli::{output, render};

@@ -10,9 +10,9 @@ mod check;
 mod claim;
 mod client;
 mod demo;
-mod failure;
-mod folder;
+mod error;
 mod inbox;
+mod marks;
 mod output;
 mod post;
 mod read;
@@ -21,7 +21,7 @@ mod restore;
 mod serve;
 mod server;
 mod speech;
-mod steer;
+mod target;
 mod text;
 mod token;
 mod watch;
@@ -30,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use failure::{CliError, CliResult};
+use error::{CliError, CliResult};
 
 const EXAMPLES: &str = "Examples:
   parley serve                                     run the forum on 127.0.0.1:7467
@@ -69,11 +69,11 @@ enum CliCommand {
     /// Follow the feed.
     Watch(watch::WatchArgs),
     /// Set the state of a thread.
-    Mark(steer::MarkArgs),
+    Mark(marks::MarkArgs),
     /// Confirm the state that a thread is in.
-    Confirm(steer::ConfirmArgs),
+    Confirm(marks::ConfirmArgs),
     /// Open a closed or sidelined thread again.
-    Reopen(steer::ReopenArgs),
+    Reopen(marks::ReopenArgs),
     /// Assert, attest, refute and show claims.
     Claim(claim::ClaimArgs),
     /// Name, verify and close artifacts, without a server.
@@ -97,9 +97,9 @@ impl CliCommand {
             Self::Read(options) => block_on(read::run(options)),
             Self::Inbox(options) => block_on(inbox::run(options)),
             Self::Watch(options) => block_on(watch::run(options)),
-            Self::Mark(options) => block_on(steer::mark(options)),
-            Self::Confirm(options) => block_on(steer::confirm(options)),
-            Self::Reopen(options) => block_on(steer::reopen(options)),
+            Self::Mark(options) => block_on(marks::mark(options)),
+            Self::Confirm(options) => block_on(marks::confirm(options)),
+            Self::Reopen(options) => block_on(marks::reopen(options)),
             Self::Claim(options) => block_on(claim::run(options)),
             Self::Artifact(options) => artifact::run(options),
             Self::Backup(options) => backup::run(options),

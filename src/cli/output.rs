@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Write};
 
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::text;
 
 /// Writes text that ends with its own line feed, and flushes: whoever watches sees it now.

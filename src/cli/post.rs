@@ -3,7 +3,7 @@
 use clap::Args;
 use parley_protocol::act::Kind;
 
-use crate::cli::failure::CliResult;
+use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
 use crate::cli::{output, render, speech};
 

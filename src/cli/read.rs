@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::cli::client::{Client, encode, with_query};
-use crate::cli::failure::CliResult;
+use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
 use crate::cli::{output, render};
 

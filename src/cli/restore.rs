@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::json;
 
-use crate::cli::failure::{CliError, CliResult};
-use crate::cli::folder::DataFolder;
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::output;
+use crate::cli::target::DataFolder;
 use crate::cli::text::in_one_line;
 use crate::clock::{Clock, SystemClock};
 use crate::journal::backup::restore;

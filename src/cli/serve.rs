@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::config::ConfigSources;
 use crate::lifecycle::{self, ServeError};
 

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::client::Client;
-use crate::cli::failure::CliResult;
+use crate::cli::error::CliResult;
 
 /// Where a server is if nothing else is said: the default of `listen`.
 pub const URL_DEFAULT: &str = "http://127.0.0.1:7467";

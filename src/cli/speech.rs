@@ -5,7 +5,7 @@ use std::io::Read;
 use serde_json::{Map, Value, json};
 
 use crate::cli::client::ExtraHeaders;
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 
 /// The largest text that is read from standard input, in bytes: far above what any body may
 /// have, so that the server is the one to refuse it.

@@ -10,8 +10,8 @@ use parley_protocol::wire::{self, JsonBuffer, ListWriter as ListOut};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
-use crate::cli::failure::{CliError, CliResult};
-use crate::cli::folder::{Target, TargetArgs};
+use crate::cli::error::{CliError, CliResult};
+use crate::cli::target::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, render, speech};
 use crate::clock::{Clock, SystemClock};

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use parley_protocol::identity::HUMAN_REALM;
 use parley_protocol::text::is_handle;
-use parley_protocol::who::HUMAN_REALM;
 
 use super::{Config, HostPort, Network, PROFILES, PublicUrl, WebOrigin};
 

@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::{Frame, Scope, act_frames, turn_frame};
+use parley_protocol::identity::Identity;
 use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::Identity;
 
 use crate::inbox::Inboxes;
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
-use crate::outlet::told::Publication;
+use crate::outlet::publication::Publication;
 use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription};
 
 /// Acts that are kept for listeners who come near the head.
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
-    use parley_protocol::who::Participant;
+    use parley_protocol::identity::Participant;
 
     use crate::outlet::Taken;
 

@@ -9,11 +9,11 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::wire::frame::FrameType;
 
-use super::chunks::too_old;
 use super::client::{self, ClientFrame};
 use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
+use super::replay_cache::too_old;
 use crate::interference::Flaw;
-use crate::outlet::told::Publication;
+use crate::outlet::publication::Publication;
 use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 
 /// Frames that are given at a time: so many are written before the socket is flushed.

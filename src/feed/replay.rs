@@ -14,8 +14,8 @@ use parley_protocol::time::Millis;
 use parley_protocol::wire::frame::FrameType;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::chunks::ReplayCache;
 use super::hub::{CatchUp, FeedPlace, Hub, frames_for};
+use super::replay_cache::ReplayCache;
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Journal;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Identity, Principal};
 use sha2::{Digest, Sha256};
 
 use crate::clock::entropy;
@@ -115,7 +115,7 @@ fn hash(secret: &str) -> TicketHash {
 mod tests {
     use super::*;
 
-    use parley_protocol::who::{AuthorKind, Rights};
+    use parley_protocol::identity::{AuthorKind, Rights};
 
     fn principal(identity: &str, token: u64) -> Arc<Principal> {
         Arc::new(Principal {

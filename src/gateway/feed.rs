@@ -15,19 +15,19 @@ use hyper_util::rt::TokioIo;
 use parley_protocol::arguments::Query;
 use parley_protocol::entry::Position;
 use parley_protocol::feed::{QUERY_THREADS_MAX, Scope};
+use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::text::is_handle;
-use parley_protocol::who::{Principal, Right};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::answer::{self, HttpResponse, JSON};
+use super::deadline::DeadlineStream;
 use super::http::no_idempotency_key;
-use super::watch::DeadlineStream;
-use super::{Connection, Gateway, RequestContext, accept, caller};
+use super::{Connection, Gateway, RequestContext, accept, authentication};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
@@ -256,7 +256,7 @@ impl Gateway {
         match redeemed.filter(|principal| self.is_good(principal)) {
             Some(principal) => Ok(principal),
             None if named => Err(self.wrong_token(asked)),
-            None => Err(caller::token_missing()),
+            None => Err(authentication::token_missing()),
         }
     }
 
@@ -303,7 +303,7 @@ impl Gateway {
         let feed = Feed::open(sources, subscription, wish.threads, since)?;
         // A token that was revoked before the feed had its seat cuts nothing.
         if !self.is_good(principal) {
-            return Err(caller::token_unknown());
+            return Err(authentication::token_unknown());
         }
         Ok(feed)
     }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use axum::http::{HeaderMap, HeaderValue, Uri};
 use parley_protocol::refusal::Result;
 
-use super::caller::{self, Bearer};
+use super::authentication::{self, Bearer};
 use super::host::HostRules;
 use super::request_id::RequestIds;
 use super::{accept, feed, mcp};
@@ -48,7 +48,7 @@ pub const OFFERED: [&str; 2] = ["application/json", "application/jsonl"];
 pub fn headers(uri: &Uri, headers: &HeaderMap) -> ReadHeaders {
     let own = SocketAddr::from((Ipv4Addr::LOCALHOST, 7467));
     let proxies = [Network::parse("127.0.0.0/8")].map(|proxy| proxy.expect("a block"));
-    let token = match caller::bearer(headers) {
+    let token = match authentication::bearer(headers) {
         Bearer::Token(token) => Some(token.to_owned()),
         Bearer::None | Bearer::Malformed => None,
     };
@@ -57,7 +57,7 @@ pub fn headers(uri: &Uri, headers: &HeaderMap) -> ReadHeaders {
         content_type: accept::check_content_type(headers, &["application/json"]),
         is_event: mcp::wants_event(headers),
         token,
-        address: caller::address(Ipv4Addr::LOCALHOST.into(), headers, &proxies),
+        address: authentication::address(Ipv4Addr::LOCALHOST.into(), headers, &proxies),
         request_id: RequestIds::default().of(headers),
         origin: HostRules::new(own, &Config::default()).check(uri, headers),
     }

@@ -23,10 +23,10 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
 use super::answer::HttpResponse;
-use super::newcomers::PendingConnections;
-use super::rounds::PollBudget;
-use super::unread::BareErrors;
-use super::watch::{ConnectionDeadline, DeadlineStream};
+use super::bare_errors::BareErrors;
+use super::deadline::{ConnectionDeadline, DeadlineStream};
+use super::pending_connections::PendingConnections;
+use super::poll_budget::PollBudget;
 
 /// Bytes of a request's header at most; more is refused with 413.
 const HEADER_BYTES_MAX: usize = 64 << 10;

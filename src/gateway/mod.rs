@@ -6,8 +6,10 @@
 
 mod accept;
 mod answer;
+mod authentication;
+mod bare_errors;
 mod body;
-mod caller;
+mod deadline;
 mod feed;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -15,11 +17,9 @@ mod host;
 mod http;
 mod listen;
 mod mcp;
-mod newcomers;
+mod pending_connections;
+mod poll_budget;
 mod request_id;
-mod rounds;
-mod unread;
-mod watch;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -34,9 +34,9 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use hyper::body::Incoming;
 use parley_protocol::command::Call;
+use parley_protocol::identity::{Principal, Right};
 use parley_protocol::operation::{Profile, Profiles};
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::{Principal, Right};
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -45,7 +45,7 @@ pub use http::metrics_only;
 pub use listen::{Connection, ConnectionBounds, Lifetime, run};
 
 use answer::HttpResponse;
-use caller::{Bearer, WrongTokens};
+use authentication::{Bearer, WrongTokens};
 use host::HostRules;
 use request_id::RequestIds;
 
@@ -241,7 +241,7 @@ impl Gateway {
     /// Who calls, if a token was sent.
     fn principal(&self, asked: &RequestContext<'_>) -> Result<Option<Arc<Principal>>> {
         let headers = &asked.head.headers;
-        let known = match caller::bearer(headers) {
+        let known = match authentication::bearer(headers) {
             Bearer::None => return Ok(None),
             Bearer::Token(secret) => self.parts.tokens.find(secret, self.parts.clock.now()),
             Bearer::Malformed => None,
@@ -259,12 +259,12 @@ impl Gateway {
     fn wrong_token(&self, asked: &RequestContext<'_>) -> Refusal {
         let trusted = &self.parts.config.trusted_proxies;
         let headers = &asked.head.headers;
-        self.wrong_tokens.refuse(caller::address(asked.connection.peer, headers, trusted))
+        self.wrong_tokens.refuse(authentication::address(asked.connection.peer, headers, trusted))
     }
 
     /// Who calls, holding all of `rights`.
     fn caller_with(&self, asked: &RequestContext<'_>, rights: &[Right]) -> Result<Arc<Principal>> {
-        let principal = self.principal(asked)?.ok_or_else(caller::token_missing)?;
+        let principal = self.principal(asked)?.ok_or_else(authentication::token_missing)?;
         match principal.lacks(rights) {
             Some(right) => Err(Refusal::lacks(right)),
             None => Ok(principal),

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::Due;
 use parley_protocol::feed::{Frame, turn_frame};
-use parley_protocol::who::Participant;
+use parley_protocol::identity::Participant;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::Notify;
 
 use crate::interference::{Interference, give_way};
-use crate::outlet::told::Publication;
+use crate::outlet::publication::Publication;
 use crate::outlet::{CloseReason, Subscriber};
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.

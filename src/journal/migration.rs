@@ -8,11 +8,11 @@
 use redb::{Builder, Database, ReadableDatabase, WriteTransaction};
 
 use super::archive;
-use super::calm::{open_database, panic_guard};
 use super::disk::{BoxedFile, Disk};
 use super::error::StoreError;
 use super::log::backend::Overlay;
 use super::log::{self, parse_name};
+use super::panic_guard::{open_database, panic_guard};
 use super::recovery::ARCHIVE_NAME;
 use super::tokens::{self, TOKENS_NAME};
 

@@ -5,13 +5,13 @@
 //! replies go out and the hub is told, in that order.
 
 pub mod archive;
+pub mod archiver;
 pub mod backup;
-mod calm;
 pub mod check;
 pub mod cursor;
 pub mod disk;
 pub mod error;
-pub mod fold;
+mod free_space;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;
@@ -19,11 +19,11 @@ pub mod log;
 pub mod migration;
 mod numbers;
 pub mod options;
+mod panic_guard;
 mod publisher;
 mod queue;
+pub mod read_only;
 pub mod recovery;
-mod room;
-pub mod still;
 mod tail;
 pub mod tokens;
 pub mod view;
@@ -33,10 +33,10 @@ use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Entry, Position};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::interference::{Flaw, Interference, plants};

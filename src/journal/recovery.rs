@@ -6,23 +6,23 @@ use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::mpsc;
 
 use super::archive::{Archive, ArchiveMeta, HighestNumbers};
-use super::calm::panic_guard;
+use super::archiver::{Archiver, ArchiverDeps};
 use super::cursor::Cursors;
 use super::disk::{self, Disk};
 use super::error::StoreError;
-use super::fold::{Archiver, ArchiverDeps};
+use super::free_space::FreeSpace;
 use super::log::backend::Overlay;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
+use super::panic_guard::panic_guard;
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
-use super::room::FreeSpace;
 use super::view::{TailMax, Views};
 use super::writer::Writer;
 use super::{Committed, Journal, log, migration};

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use imbl::{HashMap, OrdMap, Vector};
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Due, Entry, Published};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::Identity;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
-use parley_protocol::who::Identity;
+use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
 use super::archive::{self, Retraction};

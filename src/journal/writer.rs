@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::error::StoreError;
+use super::free_space::FreeSpace;
 use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
 use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
 use super::queue::{JournalQueue, unavailable, uncertain};
-use super::room::FreeSpace;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Participant;
 use parley_protocol::wire::{self, JsonBuffer, frame};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::told::Publication;
+use super::publication::Publication;
 use crate::journal::{Committed, Journal};
 
 /// Bytes that a frame usually needs.

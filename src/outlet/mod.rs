@@ -5,19 +5,19 @@
 //! is too slow is judged by its connection, which knows if the peer takes what is written.
 
 pub mod encode;
-pub mod told;
+pub mod publication;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use parley_protocol::feed::{Frame, Scope};
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::TokenId;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Participant;
 use tokio::sync::Notify;
 
-use told::Publication;
+use publication::Publication;
 
 /// Items above which an empty queue gives its memory back.
 const KEPT_ITEMS: usize = 16;

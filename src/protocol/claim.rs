@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Identifier;
+use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, ThreadId};
 use crate::time::Millis;
-use crate::who::{AuthorKind, Participant};
 
 /// What an evidence's `ref` points at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

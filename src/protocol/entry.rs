@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::act::Kind;
 use crate::claim::{Attestation, Claim, Refutation};
+use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
 use crate::refusal::StoredRefusal;
 use crate::state::{Origin, State};
 use crate::time::Millis;
-use crate::who::{AuthorKind, Participant};
 
 /// The version of the encoding, the first byte of every stored entry.
 pub const ENTRY_VERSION: u8 = 1;

@@ -2,7 +2,7 @@
 //! the one order. Derived, never stored: the same for every listener, live or in a replay.
 
 use crate::entry::{Act, Position, slot};
-use crate::who::Participant;
+use crate::identity::Participant;
 
 /// Threads that a query names at most.
 pub const QUERY_THREADS_MAX: usize = 100;

@@ -6,9 +6,9 @@ use std::fmt;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::identity::Right;
 use crate::ids::ThreadId;
 use crate::state::State;
-use crate::who::Right;
 
 macro_rules! reasons {
     ($($name:ident $word:literal $status:literal $title:literal,)*) => {

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parley_protocol::identity::Identity;
 use parley_protocol::limits::Limits;
 use parley_protocol::rate::RateBucket;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::Identity;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const SHARDS: usize = 16;

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, StoredOutcome};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::wire::{self, JsonBuffer};
 
 use super::Forum;

@@ -11,10 +11,10 @@ use parley_protocol::artifact::{
 };
 use parley_protocol::command::{ArtifactQuery, Call};
 use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::JsonValue;
 use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
-use parley_protocol::who::Principal;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parley_protocol::command::InboxQuery;
+use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::refusal::Result;
-use parley_protocol::who::{Participant, Principal};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 

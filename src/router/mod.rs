@@ -4,25 +4,25 @@
 //! names. What is left of the order of checks (parley.md §6) happens here: the right to seal, rate
 //! and overload, a known idempotency key; then the thread's actor goes on.
 
+mod active_threads;
 mod admission;
 mod answer;
 mod artifacts;
 mod backup;
 mod export;
+mod in_flight_keys;
 mod inbox;
-mod keys;
-mod reading;
-mod residents;
+mod read;
 mod supervisor;
-mod writing;
+mod write;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parley_protocol::command::Call;
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::Principal;
 use ractor::{Actor, ActorRef};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -35,8 +35,8 @@ pub use admission::{Admission, AdmissionBounds, PermitClass, overloaded};
 pub use answer::Answer;
 pub use backup::BackupStream;
 
-use keys::InFlightKeys;
-use residents::{ActiveThreads, SHARDS};
+use active_threads::{ActiveThreads, SHARDS};
+use in_flight_keys::InFlightKeys;
 use supervisor::{Route, Router};
 
 /// When threads leave memory (operations.md §2, `runtime.*`).
@@ -213,7 +213,7 @@ impl Forum {
     }
 
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
-        &self.inner.routers[residents::shard_of(thread)]
+        &self.inner.routers[active_threads::shard_of(thread)]
     }
 }
 

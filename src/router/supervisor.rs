@@ -15,7 +15,7 @@ use ractor::{
     Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent,
 };
 
-use super::residents::ActiveThreads;
+use super::active_threads::ActiveThreads;
 use crate::interference::Flaw;
 use crate::thread::{Deps, ThreadActor, ThreadRequest};
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Entry, KeyUse};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::Principal;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::clock::Clock;

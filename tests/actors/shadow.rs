@@ -7,11 +7,11 @@ use parley::journal::view::View;
 use parley::router::Answer;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::Principal;
 use parley_protocol::wire;
 
 use crate::numbers::{Given, Nowhere};

@@ -13,11 +13,11 @@ use parley::router::{AdmissionBounds, Answer, Manifests, PassivationOptions};
 use parley::thread::Interference;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope, Mark};
+use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::state::State;
-use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 use serde_json::Value;
 
 /// Actors that stay awake.

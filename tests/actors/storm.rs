@@ -8,10 +8,10 @@ use parley::journal::disk::MemoryDisk;
 use parley::thread::Interference;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Assertion, Command};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
-use parley_protocol::who::Principal;
 
 use crate::quiet_panics;
 use crate::shadow::{Told, audit};

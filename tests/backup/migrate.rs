@@ -11,8 +11,8 @@ use parley::journal::error::StoreError;
 use parley::journal::migration::{MigrationSteps, Migrations, kept_name, migrate};
 use parley::journal::options::JournalOptions;
 use parley::journal::tokens::{NewToken, TokenName, Tokens};
+use parley_protocol::identity::{Right, Rights};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Right, Rights};
 use redb::{Builder, Database, TableDefinition};
 
 use super::disk::{Cut, Faults, FaultyDisk};

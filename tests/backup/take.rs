@@ -12,10 +12,10 @@ use parley::journal::tokens::Tokens;
 use parley::router::{AdmissionBounds, Manifests, PassivationOptions};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope};
+use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
-use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 use super::site::Folder;
 

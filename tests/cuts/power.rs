@@ -7,7 +7,7 @@ use std::time::Instant;
 use parley::clock::SystemClock;
 use parley::journal::WriterStep;
 use parley::journal::check::check_disk;
-use parley::journal::still::ReadOnlyDisk;
+use parley::journal::read_only::ReadOnlyDisk;
 
 use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::load::{Recording, options, record};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use parley::feed::chunks::{CHUNK_ENTRIES, ReplayCache};
+use parley::feed::replay_cache::{CHUNK_ENTRIES, ReplayCache};
 use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
 use parley::outlet::Subscription;
 use parley_protocol::feed::Scope;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::TokenId;
-use parley_protocol::who::Participant;
 
 use super::rig::Rig;
 

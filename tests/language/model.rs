@@ -4,10 +4,10 @@
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::ClaimStatus;
+use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::ids::{ClaimId, EventId, MessageId};
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Participant, Principal};
 
 /// A message.
 pub struct Said {

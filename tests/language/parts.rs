@@ -4,12 +4,12 @@ use parley_protocol::act::{Kind, ParentRule};
 use parley_protocol::command::{Assertion, Command};
 use parley_protocol::entry::{Act, Awaiting, Due, Entry, Position, StoredOutcome, slot};
 use parley_protocol::entry::{KeyUse, Published};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal, StoredRefusal};
 use parley_protocol::state::State;
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Participant;
 
 use crate::generator;
 use crate::scenario::{claim, play, read};

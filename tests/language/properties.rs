@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, Due, Entry, Position};
+use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
-use parley_protocol::who::{Participant, Principal};
 
 use crate::generator::Generator;
 use crate::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};

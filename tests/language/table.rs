@@ -27,7 +27,7 @@ fn check_always(before: &Stage, after: &Stage, act: Option<&Act>, place: &str) {
     };
     let Some(opened) = &before.thread else { return };
     let (old, new) = (opened.summary(), after.opened().summary());
-    let standing = |head: &parley_protocol::head::ThreadSummary| {
+    let standing = |head: &parley_protocol::thread_summary::ThreadSummary| {
         (head.state, head.origin, head.confirmed_at, head.label.clone())
     };
     assert_eq!(act.event.is_some(), standing(old) != standing(new), "{place}: event");

@@ -3,11 +3,11 @@
 use parley_protocol::act::Kind;
 use parley_protocol::claim::ClaimStatus;
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::MessageId;
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Principal;
 
 use crate::model::{For, Model, Said, confirms, expects, place, side};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use parley::journal::tokens::{NewToken, TokenName, Tokens};
+use parley_protocol::identity::{Right, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Right, Rights};
 
 /// A name, its further right beside reading and writing, and whether it is a human's.
 const CAST: &[(&str, Option<Right>, bool)] = &[

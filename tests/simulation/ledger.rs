@@ -8,10 +8,10 @@ use parley::router::Answer;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::{Call, Command};
 use parley_protocol::entry::{Act, Change, KeyUse};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal};
-use parley_protocol::who::Principal;
 use parley_protocol::wire;
 use serde_json::Value;
 

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use parley::clock::Clock;
 use parley::engine::{Engine, EngineOptions, JournalTasks};
-use parley::feed::chunks::ReadMode;
 use parley::feed::hub::FeedCaps;
+use parley::feed::replay_cache::ReadMode;
 use parley::interference::Interference;
-use parley::journal::fold::Archiver;
+use parley::journal::archiver::Archiver;
 use parley::journal::options::JournalOptions;
 use parley::journal::tokens::Tokens;
 use parley::journal::{Writer, WriterStep};
 use parley::router::{AdmissionBounds, Answer, Manifests, PassivationOptions};
 use parley_protocol::command::Call;
+use parley_protocol::identity::{Principal, Right};
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Principal, Right};
 
 use crate::clock::{HandClock, elapse};
 use crate::disk::FaultyDisk;

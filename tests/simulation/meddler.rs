@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use parley::interference::{Flaw, Interference};
 use parley_protocol::command::Command;
+use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 use crate::chance::Chance;
 use crate::clock::elapse;

@@ -8,8 +8,8 @@ use parley::feed::listener::Feed;
 use parley::outlet::Subscription;
 use parley_protocol::command::{Call, InboxQuery, PageQuery};
 use parley_protocol::feed::Scope;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::who::Participant;
 
 use crate::acts::extension;
 use crate::cast::Held as Token;

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::{ClaimId, EventId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::Principal;
 
 use crate::ear::{Ear, waits};
 use crate::numbers::{Given, Nowhere};

@@ -7,11 +7,11 @@ use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::Provenance;
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Principal;
 
 use crate::stage::{Stage, THREAD, token};
 

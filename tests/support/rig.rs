@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parley::clock::Clock;
+use parley::journal::archiver::Archiver;
 use parley::journal::disk::Disk;
 use parley::journal::error::StoreError;
-use parley::journal::fold::Archiver;
 use parley::journal::options::JournalOptions;
 use parley::journal::{
     Append, AppendRefused, Committed, Journal, Lease, Publisher, ReplyPort, WriteOutcome, Writer,
@@ -15,13 +15,13 @@ use parley::journal::{
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Entry;
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::thread::{Context, Thread};
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 use tokio::sync::oneshot;
 
 /// A clock that stands still until it is moved.

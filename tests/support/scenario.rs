@@ -16,14 +16,14 @@ use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::{Act, Awaiting, Due};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Participant, Principal};
 
 use crate::stage::{Stage, THREAD, token};
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use parley_protocol::command::Command;
 use parley_protocol::entry::Act;
+use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 /// When a play begins.
 pub const MORNING: Millis = Millis(1_796_000_000_000);

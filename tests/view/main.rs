@@ -15,7 +15,7 @@ use std::sync::Arc;
 use parley::clock::{Clock, Stopwatch};
 use parley::journal::Committed;
 use parley::journal::archive::Archive;
-use parley::journal::fold::{Archiver, ArchiverDeps};
+use parley::journal::archiver::{Archiver, ArchiverDeps};
 use parley::journal::view::{TailMax, View, Views};
 use parley_protocol::time::Millis;
 

@@ -11,11 +11,11 @@ use parley_protocol::act::Kind;
 use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::command::{ArtifactQuery, ThreadOrder, ThreadQuery};
 use parley_protocol::entry::{Act, Due, Entry, Position, Published};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::state::State;
 use parley_protocol::thread::Thread;
-use parley_protocol::who::Participant;
+use parley_protocol::thread_summary::ThreadSummary;
 
 use crate::world::{Dice, EXTENSIONS, IDENTITIES, participant};
 

@@ -10,13 +10,13 @@ use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
+use parley_protocol::identity::{AuthorKind, Participant, Principal, Right, Rights};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Refusal, StoredRefusal};
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Participant, Principal, Right, Rights};
 
 /// A small generator of numbers: the seed gives the run again.
 #[derive(Clone, Debug)]

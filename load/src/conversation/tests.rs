@@ -4,12 +4,12 @@ use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::Act as Entry;
+use parley_protocol::identity::{AuthorKind, Principal, Right};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State as ServerState;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Principal, Right};
 use parley_protocol::wire;
 
 use super::*;

@@ -8,9 +8,9 @@ use anyhow::Context as _;
 
 use super::swarm::{Scene, audit};
 use crate::clock;
-use crate::dice::Dice;
 use crate::options::Options;
 use crate::report::{Report, bar};
+use crate::rng::Dice;
 use crate::site::Site;
 use crate::verify::readback::Reader;
 

@@ -1,6 +1,6 @@
 //! Whether a feed keeps its order and leaves nothing out.
 
-use crate::dice::Fold;
+use crate::rng::Fold;
 use crate::scan;
 
 /// What a frame is to the one who follows the feed.

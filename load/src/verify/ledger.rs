@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::Findings;
-use crate::dice;
 use crate::objects::{self, Message};
+use crate::rng;
 
 /// What was promised about one thread.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +90,7 @@ impl<'a> Audit<'a> {
         self.last_time.clear();
         self.last_time.push_str(&message.created_at);
         self.seen += 1;
-        self.body(id, dice::hash(message.body.as_bytes()));
+        self.body(id, rng::hash(message.body.as_bytes()));
     }
 
     fn body(&mut self, id: u64, hash: u64) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn found(doubtful: &[&str], shown: &[(u64, &str, u64)]) -> Vec<String> {
-        let hash = |body: &str| dice::hash(body.as_bytes());
+        let hash = |body: &str| rng::hash(body.as_bytes());
         let record = Record {
             thread: 1,
             acknowledged: vec![(1, hash("one")), (2, hash("two")), (5, hash("five"))],

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::client::Client;
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::clock::{SystemClock, entropy};
 use crate::config::Config;
 use crate::server::{self, Running, StartError};

@@ -1,15 +1,15 @@
 //! `parley demo`: a throw-away forum, and a conversation through it over real HTTP, each step
 //! printed as it happens and checked. It ends by itself and leaves nothing.
 
-mod cast;
+mod conversation;
 mod forum;
+mod participants;
 mod script;
-mod stage;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::output;
 
 /// The demo takes no options.
@@ -39,6 +39,6 @@ pub fn run(_: DemoArgs) -> CliResult {
 async fn hold(forum: &forum::DemoForum) -> CliResult {
     let url = forum.admin().url();
     output::text(&format!("A forum of its own listens on {url}; it is gone when this ends.\n"))?;
-    let cast = cast::DemoParticipants::enter(forum.admin()).await?;
-    script::play(&cast, stage::Conversation::default()).await
+    let cast = participants::DemoParticipants::enter(forum.admin()).await?;
+    script::play(&cast, conversation::Conversation::default()).await
 }

@@ -1,8 +1,8 @@
 //! The conversation: a team of models finds out why an import writes rows twice.
 
-use super::cast::DemoParticipants;
-use super::stage::{Conversation, aside, scene, want};
-use crate::cli::failure::{CliError, CliResult};
+use super::conversation::{Conversation, aside, scene, want};
+use super::participants::DemoParticipants;
+use crate::cli::error::{CliError, CliResult};
 
 /// The acts of the language, all of which must have been shown.
 const KINDS: usize = parley_protocol::act::Kind::ALL.len();

@@ -12,10 +12,10 @@ pub(super) use operation::no_idempotency_key;
 use std::borrow::Cow;
 
 use axum::http::Method;
+use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::operation::{Operation, PathMatch, Profile, find};
 use parley_protocol::refusal::Result;
-use parley_protocol::who::{AuthorKind, Principal, Right, Rights};
 
 use super::{Gateway, NextStep, RequestContext, decoded};
 use crate::telemetry::RequestLabel;

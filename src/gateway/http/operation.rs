@@ -7,14 +7,14 @@ use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
 use parley_protocol::arguments;
 use parley_protocol::command::{Call, Language};
+use parley_protocol::identity::Principal;
 use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
-use parley_protocol::who::Principal;
 
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
-use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept, caller};
+use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept, authentication};
 use crate::router::Answer;
 
 /// The types in which operations answer.
@@ -110,7 +110,7 @@ impl Gateway {
         tokio::select! {
             biased;
             answered = self.parts.forum.perform(principal, call, key) => answered,
-            () = self.parts.tokens.ended(principal.token) => Err(caller::token_unknown()),
+            () = self.parts.tokens.ended(principal.token) => Err(authentication::token_unknown()),
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use bytes::Bytes;
 use parley_protocol::arguments::Query;
+use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::Right;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
 use super::super::answer::{self, HttpResponse, JSON};

@@ -7,14 +7,14 @@ use parley_protocol::schema;
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::decide::McpMethod;
+use super::dispatch::McpMethod;
 use super::envelope::Params;
-use super::era::{Revision, SERVED};
-use super::failure::RpcError;
+use super::error::RpcError;
+use super::family::{Revision, SERVED};
 use super::resources::{RESOURCES, TEMPLATES};
 use super::result::{CacheHint, ResultMembers};
+use super::texts::{INSTRUCTIONS, PROMPTS};
 use super::tools::ManifestResults;
-use super::words::{INSTRUCTIONS, PROMPTS};
 
 /// The lists and what the server says of itself, as members of results.
 #[derive(Debug)]

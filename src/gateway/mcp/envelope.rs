@@ -11,7 +11,7 @@ use parley_protocol::json::{self, JsonMember, JsonValue, NESTING_CEILING};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::failure::{PARSE_ERROR, RpcError};
+use super::error::{PARSE_ERROR, RpcError};
 
 /// The `id` of a request, as it was written: a string, or an integer within 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]

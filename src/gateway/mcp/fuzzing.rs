@@ -10,9 +10,9 @@ use parley_protocol::refusal::Result;
 use parley_protocol::time::Millis;
 use parley_protocol::wire::JsonBuffer;
 
-use super::decide::{Dispatch, McpMethod, McpTask, MessageStep, decide};
+use super::dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
 use super::envelope::RpcId;
-use super::failure::RpcError;
+use super::error::RpcError;
 use super::headers::McpHeaders;
 use super::resources::ResourceUri;
 use super::tools::ToolCall;

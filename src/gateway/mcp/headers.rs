@@ -3,8 +3,8 @@
 use axum::http::HeaderMap;
 
 use super::envelope::{self, Params, RpcRequest};
-use super::era::{Revision, VERSION};
-use super::failure::RpcError;
+use super::error::RpcError;
+use super::family::{Revision, VERSION};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 

@@ -4,19 +4,19 @@
 //! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
 //! in JSON-RPC.
 
-mod decide;
+mod dispatch;
 mod documents;
 mod envelope;
-mod era;
-mod failure;
+mod error;
+mod family;
 #[doc(hidden)]
 pub mod fuzzing;
 mod headers;
 mod listen;
 mod resources;
 mod result;
+mod texts;
 mod tools;
-mod words;
 
 use std::sync::Arc;
 
@@ -24,25 +24,25 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
+use parley_protocol::identity::Principal;
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::Principal;
 use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
 pub(super) use result::wants_event;
 
-use decide::{Dispatch, McpMethod, McpTask, MessageStep, decide};
-use era::ProtocolFamily;
-use failure::RpcError;
+use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
+use error::RpcError;
+use family::ProtocolFamily;
 use headers::McpHeaders;
 use resources::ResourceUri;
 use result::ResultMembers;
 use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
-use super::{Gateway, RequestContext, accept, body, caller};
+use super::{Gateway, RequestContext, accept, authentication, body};
 use crate::router::Answer;
 use crate::telemetry::RequestLabel;
 
@@ -173,7 +173,7 @@ impl Gateway {
         let principal = match principal {
             Some(principal) => principal,
             None if is_free(task) => &self.anonymous,
-            None => return Err(caller::token_missing().into()),
+            None => return Err(authentication::token_missing().into()),
         };
         let done = match task.method {
             McpMethod::Initialize => match task.era {

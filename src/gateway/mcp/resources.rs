@@ -8,8 +8,8 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::era::ProtocolFamily;
-use super::failure::{INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
+use super::error::{INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
+use super::family::ProtocolFamily;
 use super::result::{CacheHint, ResultMembers, quoted};
 
 /// A resource or a template of some, as it is listed.

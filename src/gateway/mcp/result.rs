@@ -7,7 +7,7 @@ use parley_protocol::wire::{JsonBuffer, raw};
 
 use super::super::answer::SegmentedBody;
 use super::envelope::RpcId;
-use super::era::ProtocolFamily;
+use super::family::ProtocolFamily;
 
 /// How long clients may keep what does not change while the server runs, in milliseconds.
 const STEADY_MS: u64 = 60_000;

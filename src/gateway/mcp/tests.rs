@@ -1,9 +1,9 @@
 //! The core alone: headers and bytes in, a decision out. No server, no socket.
 
-use super::decide::{Dispatch, McpMethod, MessageStep, decide};
+use super::dispatch::{Dispatch, McpMethod, MessageStep, decide};
 use super::envelope::RpcId;
-use super::era::{ProtocolFamily, Revision};
-use super::failure::RpcError;
+use super::error::RpcError;
+use super::family::{ProtocolFamily, Revision};
 use super::headers::{McpHeaders, SingleHeader};
 use super::resources::ResourceUri;
 

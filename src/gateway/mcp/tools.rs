@@ -9,7 +9,7 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire::{JsonBuffer, raw};
 
 use super::envelope::Params;
-use super::failure::RpcError;
+use super::error::RpcError;
 use super::result::{ResultMembers, quoted};
 
 /// A call of a tool.

@@ -22,9 +22,9 @@ use redb::{Database, Durability, ReadableDatabase, StorageBackend};
 use serde::{Deserialize, Serialize};
 
 use super::Committed;
-use super::calm::open_database;
 use super::disk::BoxedFile;
 use super::error::StoreError;
+use super::panic_guard::open_database;
 use crate::clock::entropy;
 
 pub use read::ArchiveRead;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry, Published};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError};
 
 use super::super::error::StoreError;

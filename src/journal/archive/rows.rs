@@ -5,9 +5,9 @@ use redb::{
     Value, WriteTransaction,
 };
 
-use super::super::calm::open_database;
 use super::super::disk::BoxedFile;
 use super::super::error::StoreError;
+use super::super::panic_guard::open_database;
 use super::ArchiveRead;
 use super::tables::{self as t, damaged};
 

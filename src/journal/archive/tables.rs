@@ -4,8 +4,8 @@
 //! is a version byte and postcard.
 
 pub use parley_protocol::entry::Retraction;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::who::Participant;
 use redb::TableDefinition;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

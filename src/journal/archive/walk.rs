@@ -1,8 +1,8 @@
 //! What only a check of everything reads: whole tables, and how many rows each has.
 
 use parley_protocol::entry::{Due, Published};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
+use parley_protocol::thread_summary::ThreadSummary;
 use redb::ReadableTableMetadata;
 
 use super::super::error::StoreError;

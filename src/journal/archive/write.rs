@@ -6,10 +6,10 @@ use std::sync::Arc;
 use parley_protocol::act::Kind;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Change, Due, Entry, Published};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::MessageId;
 use parley_protocol::limits::KEY_HOURS_MIN;
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 

@@ -10,9 +10,9 @@ use super::frames::FrameWriter;
 use super::{head, section};
 use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveRead, RawRows};
-use crate::journal::calm::panic_guard;
 use crate::journal::error::StoreError;
 use crate::journal::log::{LOG_FORMAT, RetentionGuard};
+use crate::journal::panic_guard::panic_guard;
 use crate::journal::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.

@@ -13,14 +13,14 @@ mod threads;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::calm::panic_guard;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::log::parse_name;
 use super::migration::FileKind;
 use super::options::JournalOptions;
+use super::panic_guard::panic_guard;
+use super::read_only::{ReadOnlyDisk, ReadOnlyFolder};
 use super::recovery::ARCHIVE_NAME;
-use super::still::{ReadOnlyDisk, ReadOnlyFolder};
 use super::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
 use super::{Journal, OpenedJournal};
 use crate::clock::Clock;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use parley_protocol::entry::Due;
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 
 use super::CheckReport;
 use super::archive::SeenRows;

@@ -8,8 +8,8 @@
 
 pub(super) mod backend;
 pub(super) mod chunk;
-mod hold;
 mod refill;
+mod retention_guard;
 mod segment;
 mod writing;
 
@@ -26,8 +26,8 @@ use super::options::SEALED_OPEN_MAX;
 use segment::Segment;
 
 pub use chunk::RawEntry;
-pub use hold::RetentionGuard;
 pub(super) use refill::refill;
+pub use retention_guard::RetentionGuard;
 pub(super) use segment::META;
 pub use segment::{LOG_FORMAT, name, parse_name};
 pub use writing::{LogWriter, begin, open};

@@ -7,10 +7,10 @@ use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
 use super::backend::{ErrorLatch, LatchedFile, Overlay};
 use super::chunk::{ChunkReader, RawEntry};
-use crate::journal::calm::{open_database, panic_guard};
 use crate::journal::disk::{Disk, open_made};
 use crate::journal::error::StoreError;
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
+use crate::journal::panic_guard::{open_database, panic_guard};
 
 /// The version of the form of a segment.
 pub const LOG_FORMAT: u32 = 1;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use parley_protocol::identity::{Right, Rights};
 use parley_protocol::refusal::Refusal;
-use parley_protocol::who::{Right, Rights};
 
 use super::super::archive::SKIPPED_BY_RESTORE;
 use super::super::error::StoreError;

@@ -14,18 +14,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use parley_protocol::identity::{HUMAN_REALM, Principal, Right};
 use parley_protocol::ids::{ID_END, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
-use parley_protocol::who::{HUMAN_REALM, Principal, Right};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use super::archive::NextRow;
-use super::calm::panic_guard;
 use super::disk::Disk;
 use super::error::StoreError;
 use super::migration;
+use super::panic_guard::panic_guard;
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
 

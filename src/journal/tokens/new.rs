@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use parley_protocol::identity::{Right, Rights};
 use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::{EXTENSION_MAX, NESTING_MAX};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{Right, Rights};
 
 /// The name that a token stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]

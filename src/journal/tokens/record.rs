@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use parley_protocol::identity::{AuthorKind, Identity, Principal, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::time::Millis;
-use parley_protocol::who::{AuthorKind, Identity, Principal, Rights};
 use parley_protocol::wire::ShownToken;
 use serde::{Deserialize, Serialize};
 

@@ -7,10 +7,10 @@ use redb::{
 };
 
 use super::super::archive::NextRow;
-use super::super::calm::open_database;
 use super::super::disk::{self, Disk};
 use super::super::error::StoreError;
 use super::super::log::backend::{ErrorLatch, LatchedFile};
+use super::super::panic_guard::open_database;
 use super::record::TokenRecord;
 
 /// The file.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use parley_protocol::entry::{Awaiting, Position, slot};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::who::Participant;
+use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{Rows, Waiting, damaged};
 use super::super::error::StoreError;

@@ -17,9 +17,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parley_protocol::entry::Position;
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use parley_protocol::command::{ThreadOrder, ThreadQuery};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::ids::ThreadId;
+use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{LazyHead, Rows, damaged};
 use super::super::error::StoreError;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::given::ParsedValue;
+use super::value::ParsedValue;
 use crate::act::{Kind, ParentRule};
 use crate::claim::{ClaimStatus, Evidence, proves};
 use crate::command::{

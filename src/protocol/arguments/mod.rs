@@ -8,8 +8,8 @@ mod artifact;
 mod call;
 mod digest;
 mod field;
-mod given;
 mod query;
+mod value;
 
 pub use digest::{content_digest, content_digest_of_artifact, key_digest};
 pub use query::{Query, percent_decode};
@@ -23,7 +23,7 @@ use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
 
-use given::{ParsedValue, RawArgument};
+use value::{ParsedValue, RawArgument};
 
 /// The name of the argument that holds an idempotency key over MCP.
 pub const KEY_ARGUMENT: &str = "idempotency_key";
@@ -164,7 +164,7 @@ impl<'a> ArgumentReader<'a> {
         if field.field_type == FieldType::Ignored || raw.is_null() {
             return Ok(());
         }
-        match given::read(field.field_type, raw, self.judge) {
+        match value::read(field.field_type, raw, self.judge) {
             Ok(given) => self.given.push((field.name, given)),
             Err(wrong) if field.place == FieldPlace::Path => {
                 self.path_fault = Some(missing_thing(field.field_type, wrong.detail));

@@ -2,8 +2,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::act::Kind;
+use crate::identity::Right;
 use crate::refusal::Reason;
-use crate::who::Right;
 
 fn read(profiles: Profiles, language: Language) -> Value {
     let limits = Limits { page_max: 77, ..Limits::default() };

@@ -3,8 +3,8 @@
 
 use super::Prose;
 use crate::act::Kind;
+use crate::identity::Right;
 use crate::state::State;
-use crate::who::Right;
 
 /// What each act does.
 pub(super) static ACTS: [(Kind, Prose); 9] = [

@@ -4,7 +4,7 @@ use super::{
     CURSOR, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
     OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
-use crate::who::Right;
+use crate::identity::Right;
 
 const ARTIFACT: FieldSpec = FieldSpec::new(
     "artifact_id",

@@ -4,8 +4,8 @@ use super::{
     CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
     OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
+use crate::identity::Right;
 use crate::limits::BODY_MAX;
-use crate::who::Right;
 
 const CLAIM: FieldSpec =
     FieldSpec::new("claim", FieldPlace::Path, FieldType::Claim, "The claim, as `cl_7`.");

@@ -15,9 +15,9 @@ use crate::act::Kind;
 use crate::artifact::ArtifactType;
 use crate::claim::ClaimStatus;
 use crate::command::{Call, Command, Language, ThreadOrder};
+use crate::identity::Right;
 use crate::limits::Limits;
 use crate::state::State;
-use crate::who::Right;
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,8 +6,8 @@
 mod field;
 mod openapi;
 mod output;
+mod output_value;
 mod paths;
-mod shape;
 mod strings;
 mod tool;
 

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::field::{self, closed};
-use super::shape::OutputObject;
+use super::output_value::OutputObject;
 use super::{members, paths, strings};
+use crate::identity::Right;
 use crate::limits::Limits;
 use crate::operation::Profiles;
 use crate::refusal::Reason;
-use crate::who::Right;
 
 /// What the document depends on.
 #[derive(Clone, Copy, Debug)]

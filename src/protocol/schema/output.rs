@@ -1,13 +1,13 @@
 //! The answers of operations (bindings.md §2, §3; artifacts.md §3.2, §4) and of what stands beside
 //! them, as types.
 
-use super::shape::{OutputObject, OutputValue, always, list, maybe, sometimes};
+use super::output_value::{OutputObject, OutputValue, always, list, maybe, sometimes};
 use crate::act::Kind;
 use crate::claim::{ClaimStatus, EvidenceKind};
+use crate::identity::{AuthorKind, Right};
 use crate::operation::{OutputType, WordSet};
 use crate::refusal::Reason;
 use crate::state::{Origin, State};
-use crate::who::{AuthorKind, Right};
 
 fn state() -> OutputValue {
     OutputValue::Words(State::ALL.map(State::as_str).into())
@@ -119,7 +119,7 @@ impl OutputObject {
     }
 }
 
-type OutputMembers = Vec<super::shape::OutputMember>;
+type OutputMembers = Vec<super::output_value::OutputMember>;
 
 fn message() -> OutputMembers {
     let retracted = OutputValue::Object(vec![

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::field::{self, component};
 use super::output::page;
-use super::shape::{OutputObject, OutputValue, always};
+use super::output_value::{OutputObject, OutputValue, always};
 use super::{members, strings};
+use crate::identity::Right;
 use crate::limits::Limits;
 use crate::operation::{FieldPlace, HttpMethod, Operation, OutputType, Profile, Profiles};
-use crate::who::Right;
 
 /// Statuses with which anything may be refused.
 const ANY: [u16; 11] = [400, 401, 403, 404, 405, 406, 413, 415, 429, 500, 503];

@@ -2,9 +2,9 @@
 
 use crate::command::Mark;
 use crate::entry::{Act, Change};
+use crate::identity::Right;
 use crate::refusal::{Reason, Refusal, Result};
 use crate::state::State;
-use crate::who::Right;
 
 use super::{Context, Thread, empty_awaiting, event};
 

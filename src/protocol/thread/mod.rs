@@ -5,7 +5,7 @@
 //! locked, the missing parent of a reply, authority, then the rest in the order of §10.
 
 mod dialectic;
-mod exchange;
+mod loop_window;
 mod mark;
 mod messages;
 mod speak;
@@ -19,15 +19,15 @@ use crate::act::Kind;
 use crate::claim::{Claim, ClaimStatus};
 use crate::command::Command;
 use crate::entry::{Act, Change, Event, KeyUse, Message};
-use crate::head::ThreadSummary;
+use crate::identity::{AuthorKind, Participant, Principal};
 use crate::ids::{ClaimId, MessageId, Numbers};
 use crate::limits::Limits;
 use crate::refusal::{Reason, Refusal, Result};
 use crate::state::{Origin, State};
+use crate::thread_summary::ThreadSummary;
 use crate::time::Millis;
-use crate::who::{AuthorKind, Participant, Principal};
 
-use exchange::LoopWindow;
+use loop_window::LoopWindow;
 use messages::{MessageMeta, Messages};
 
 /// What an act is judged with beside the thread itself.

@@ -3,11 +3,11 @@
 use crate::act::{Kind, ParentRule};
 use crate::command::{Command, Envelope};
 use crate::entry::{Act, Awaiting, Change, Due, Message};
+use crate::identity::{Participant, Principal};
 use crate::ids::{MessageId, ThreadId};
 use crate::limits::Limits;
 use crate::refusal::{Reason, Refusal, Result};
 use crate::state::State;
-use crate::who::{Participant, Principal};
 
 use super::mark::invalid_transition;
 use super::{Context, MessageMeta, Thread, empty_awaiting, event};

@@ -2,9 +2,9 @@
 //! the members of the table, objects as they were made.
 
 use super::{JsonBuffer, array, id, number, raw, text, truth, word};
+use crate::identity::Participant;
 use crate::ids::ThreadId;
 use crate::refusal::Reason;
-use crate::who::Participant;
 
 /// The kinds of frames, as `type` names them and metrics count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -20,9 +20,9 @@ pub use thread::{event, thread};
 pub use token::{ShownToken, token, token_created};
 
 use crate::entry::{Awaiting, Due};
+use crate::identity::Participant;
 use crate::ids::Prefixed;
 use crate::time::Millis;
-use crate::who::Participant;
 
 /// Where JSON is put.
 pub type JsonBuffer = Vec<u8>;

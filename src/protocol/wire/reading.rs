@@ -2,7 +2,7 @@
 
 use super::{JsonBuffer, array, message, raw, thread, truth};
 use crate::entry::{Act, Retraction};
-use crate::head::ThreadSummary;
+use crate::thread_summary::ThreadSummary;
 
 /// A message to be shown: the act that made it, and how it was taken back since.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@ use super::*;
 use crate::act::Kind;
 use crate::claim::{Attestation, Claim, ClaimStatus, Evidence, EvidenceKind, Refutation};
 use crate::entry::{Act, Change, Event, Message, Provenance, Retraction};
-use crate::head::ThreadSummary;
+use crate::identity::{AuthorKind, Right, Rights};
 use crate::ids::{ClaimId, EventId, MessageId, ThreadId, TokenId};
 use crate::refusal::Reason;
 use crate::state::{Origin, State};
-use crate::who::{AuthorKind, Right, Rights};
+use crate::thread_summary::ThreadSummary;
 
 const AT: Millis = Millis(1_796_068_800_000);
 

@@ -4,7 +4,7 @@ use super::{
     JsonBuffer, awaiting, due, id, number, option, participant, raw, text, time, truth, word,
 };
 use crate::entry::Act;
-use crate::head::ThreadSummary;
+use crate::thread_summary::ThreadSummary;
 
 /// The Thread, `cursor` being the text of the position of its last change.
 pub fn thread(out: &mut JsonBuffer, head: &ThreadSummary, cursor: &str) {

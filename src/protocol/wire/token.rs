@@ -1,9 +1,9 @@
 //! The token object (bindings.md §3): what is shown of a token, which is never its secret.
 
 use super::{JsonBuffer, array, id, option, raw, text, time, word};
+use crate::identity::{AuthorKind, Rights};
 use crate::ids::TokenId;
 use crate::time::Millis;
-use crate::who::{AuthorKind, Rights};
 
 /// What is shown of a token.
 #[derive(Clone, Copy, Debug)]

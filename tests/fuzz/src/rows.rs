@@ -8,8 +8,8 @@ use parley::journal::archive::{ArchiveMeta, ArchiveProgress, RememberedOutcome, 
 use parley::journal::tokens::TokenRecord;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Published};
-use parley_protocol::head::ThreadSummary;
 use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::wire::{self, JsonBuffer};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

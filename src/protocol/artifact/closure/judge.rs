@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::content::{DecisionContent, TerminationState};
 use super::super::report::{ClosureFailure, Notice, ReportedObjection, warning};
 use super::super::{ArtifactType, Identifier, ViolationClass};
+use super::components::Components;
 use super::graph::{Graph, read};
-use super::shape::Components;
 use super::{ArtifactStore, VerifyOptions};
 
 /// One bit for each judge of a walk.

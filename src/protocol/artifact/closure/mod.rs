@@ -7,14 +7,14 @@
 //! has at most as many as it has references.
 
 mod candidate;
+mod components;
 mod graph;
 mod judge;
-mod shape;
 
 pub use candidate::Candidate;
+use components::Components;
 use graph::Graph;
 use judge::Judgement;
-use shape::Components;
 
 use super::report::ClosureFailure;
 use super::{CLOSURE_ARTIFACTS_MAX, ClosureReport, Identifier, ViolationClass};

@@ -9,10 +9,10 @@ use super::super::semantics::PROTOCOL_VERSION;
 use super::super::{ArtifactType, Identifier, Relation};
 use super::Exported;
 use crate::entry::{Act, Message};
+use crate::identity::Participant;
 use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
 use crate::json::{JsonMember, JsonObject, JsonValue};
 use crate::time::Millis;
-use crate::who::Participant;
 
 /// What an artifact was made of: `extensions["parley/1"]`.
 #[derive(Clone, Copy)]

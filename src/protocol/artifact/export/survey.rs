@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{OBJECTIONS_NAMED_MAX, ObjectionStatus};
 use crate::act::Kind;
 use crate::entry::{Act, Change, Message};
+use crate::identity::Participant;
 use crate::ids::{EventId, MessageId, ThreadId};
 use crate::state::State;
 use crate::time::Millis;
-use crate::who::Participant;
 
 /// The first pass: sees every act of a thread, in order.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
 use super::envelope::RpcId;
-use super::era::SERVED;
+use super::family::SERVED;
 
 /// No JSON.
 pub const PARSE_ERROR: i32 = -32_700;

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
 use parley_protocol::command::{Call, Language, PageQuery, ThreadQuery};
 use parley_protocol::entry::{Position, slot};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::Participant;
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
-use parley_protocol::who::Participant;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter, ShownMessage};
 
 use super::answer::Answer;

@@ -6,12 +6,12 @@ use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::claim;
 use parley_protocol::command::{Call, Command};
 use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
-use parley_protocol::head::ThreadSummary;
+use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
 use parley_protocol::thread::{Context, Thread};
-use parley_protocol::who::{Principal, Right};
+use parley_protocol::thread_summary::ThreadSummary;
 use ractor::MessagingErr;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 

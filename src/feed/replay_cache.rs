@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::{Act, Due, Entry};
 use parley_protocol::feed::Scope;
+use parley_protocol::identity::Identity;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::who::Identity;
 
 use crate::journal::Journal;
 use crate::outlet::Subscription;

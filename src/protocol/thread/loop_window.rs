@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::act::Kind;
+use crate::identity::AuthorKind;
 use crate::limits::Limits;
 use crate::refusal::{Reason, Refusal, Result};
-use crate::who::AuthorKind;
 
 /// The last messages of a thread: the row of one participant, and those of the same two models
 /// since the last change or confirmation of state and since anyone else spoke.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::cli::client::Client;
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::config::{Config, ConfigSources};
 use crate::journal::disk::{FolderDisk, LOCK_NAME};
 use crate::journal::error::StoreError;

@@ -5,7 +5,7 @@ use parley_protocol::state::State;
 use serde_json::Value;
 
 use crate::cli::client::encode;
-use crate::cli::failure::CliResult;
+use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
 use crate::cli::{output, render, speech};
 

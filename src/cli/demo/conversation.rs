@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::cast::DemoParticipant;
+use super::participants::DemoParticipant;
 use crate::cli::client::ApiResponse;
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::speech::{NO_EXTRA, object};
 use crate::cli::text::{WIDTH, push_block};
 use crate::cli::{output, render};

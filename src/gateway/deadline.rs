@@ -17,7 +17,7 @@ use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::unread::BareErrors;
+use super::bare_errors::BareErrors;
 
 const RESTS: u64 = 0;
 const HEADER: u64 = 1;

@@ -3,8 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::envelope::{self, Params, RpcBody, RpcId, RpcMessage, RpcRequest};
-use super::era::{self, ProtocolFamily, Revision};
-use super::failure::RpcError;
+use super::error::RpcError;
+use super::family::{self, ProtocolFamily, Revision};
 use super::headers::{self, McpHeaders};
 
 /// Entries of a batch at most.
@@ -119,7 +119,7 @@ fn step<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
 }
 
 fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask<'b>, RpcError> {
-    let era = era::judge(&request, headers)?;
+    let era = family::judge(&request, headers)?;
     if era == ProtocolFamily::Modern
         && let Ok(params) = &request.params
     {
@@ -139,7 +139,7 @@ fn batch<'b>(headers: &McpHeaders<'_>, entries: &[&'b RawValue]) -> Dispatch<'b>
     let whole = |message: &'static str| {
         Dispatch::One(MessageStep::Fail(None, RpcError::no_request(message)))
     };
-    if era::legacy_of(headers.version) != Ok(Revision::March2025) {
+    if family::legacy_of(headers.version) != Ok(Revision::March2025) {
         return whole("Batches exist in revision 2025-03-26 only. Send one message at a time.");
     }
     if entries.is_empty() || entries.len() > BATCH_MAX {
@@ -155,7 +155,7 @@ fn entry_of_batch<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b
         Err((id, failure)) => return MessageStep::Fail(id, failure),
     };
     let id = request.id.clone();
-    let modern = request.params.as_ref().is_ok_and(|params| params.meta(era::VERSION).is_some());
+    let modern = request.params.as_ref().is_ok_and(|params| params.meta(family::VERSION).is_some());
     if modern || request.method == "initialize" {
         let message = "This cannot stand in a batch. Send it alone.";
         return MessageStep::Fail(Some(id), RpcError::no_request(message));

@@ -1,7 +1,7 @@
 //! Which era a request belongs to (mcp.md §1).
 
 use super::envelope::{self, RpcRequest};
-use super::failure::RpcError;
+use super::error::RpcError;
 use super::headers::{McpHeaders, SingleHeader};
 
 /// A revision of the protocol, oldest first.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{Act, Awaiting, Change, Due, Position};
+use crate::identity::{AuthorKind, Participant};
 use crate::ids::ThreadId;
 use crate::limits::SUBJECT_MAX;
 use crate::state::{Origin, State};
 use crate::time::Millis;
-use crate::who::{AuthorKind, Participant};
 
 /// The head of a thread: what its acts have made of it so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cli::client::Client;
-use crate::cli::failure::{CliError, CliResult};
+use crate::cli::error::{CliError, CliResult};
 use crate::cli::speech::NO_EXTRA;
 
 /// A participant with a token.

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::deadline::ConnectionDeadline;
 use super::listen::ConnectionBounds;
-use super::watch::ConnectionDeadline;
 
 /// Those that have said nothing, the longest silent first.
 pub struct PendingConnections {
