@@ -8,19 +8,20 @@ use parley_protocol::limits::Limits;
 use tokio::task::JoinHandle as TaskHandle;
 
 use crate::clock::Clock;
+use crate::feed::encode::Encoder;
 use crate::feed::hub::{FeedCaps, Hub};
+use crate::feed::inbox::Inboxes;
 use crate::feed::replay::FeedDeps;
 use crate::feed::replay_cache::{ReadMode, ReplayCache};
-use crate::inbox::Inboxes;
+use crate::forum::{Forum, Manifests, PassivationOptions};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::archiver::Archiver;
 use crate::journal::disk::Disk;
 use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
 use crate::journal::{BatchStream, Journal, OpenedJournal, Publisher, Writer};
-use crate::outlet::encode::Encoder;
-use crate::router::{AdmissionBounds, Forum, Manifests, PassivationOptions};
-use crate::thread::{Deps, Interference};
+use crate::threads::actor::{Deps, Interference};
+use crate::threads::admission::AdmissionBounds;
 
 /// Batches that may wait for the hub; above, the journal waits with them.
 const HUB_BATCHES_MAX: usize = 64;

@@ -15,14 +15,15 @@ use crate::config::Config;
 use crate::engine::{Engine, EngineError, EngineOptions};
 use crate::feed::hub::FeedCaps;
 use crate::feed::replay::FeedDeps;
+use crate::forum::{Manifests, PassivationOptions};
 use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
-use crate::journal::tokens::{FirstStart, Tokens};
-use crate::router::{self, Manifests};
 use crate::telemetry;
+use crate::threads::admission::AdmissionBounds;
+use crate::tokens::{FirstStart, Tokens};
 
 /// How long answers under way are waited for when the server stops (operations.md §4).
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -161,12 +162,12 @@ fn options(config: &Config) -> EngineOptions {
             replay_max: feed.replay_max,
         },
         limits: Arc::new(config.limits.clone()),
-        bounds: router::AdmissionBounds {
+        bounds: AdmissionBounds {
             writes_max: size(overload.writes_max),
             reads_max: size(overload.reads_max),
             wait_ms: overload.wait_ms,
         },
-        residence: router::PassivationOptions {
+        residence: PassivationOptions {
             idle_seconds: runtime.idle_seconds,
             resident_threads_max: size(runtime.resident_threads_max),
             sweep_ms: 1_000,

@@ -25,7 +25,7 @@ use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
 use crate::journal::options;
 use crate::journal::read_only::ReadOnlyDisk;
-use crate::journal::tokens::Tokens;
+use crate::tokens::Tokens;
 
 /// Only its owner may read a copy: it holds everything, hashed tokens too.
 const BACKUP_MODE: u32 = 0o600;

@@ -12,7 +12,7 @@ use crate::cli::target::DataFolder;
 use crate::cli::text::in_one_line;
 use crate::clock::{Clock, SystemClock};
 use crate::journal::backup::restore;
-use crate::journal::tokens::ADMIN_TOKEN_NAME;
+use crate::tokens::ADMIN_TOKEN_NAME;
 
 const EXAMPLES: &str = "Example:
   parley restore /backups/forum.parley --data ./restored

@@ -12,7 +12,7 @@ use crate::cli::error::{CliError, CliResult};
 use crate::config::{Config, ConfigSources};
 use crate::journal::disk::{FolderDisk, LOCK_NAME};
 use crate::journal::error::StoreError;
-use crate::journal::tokens::ADMIN_TOKEN_NAME;
+use crate::tokens::ADMIN_TOKEN_NAME;
 
 /// The options of a command that can go both ways.
 #[derive(Clone, Debug, Args)]

@@ -17,7 +17,7 @@ use crate::cli::{block_on, output, render, speech};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::journal::disk::FolderDisk;
-use crate::journal::tokens::{NewToken, Tokens};
+use crate::tokens::{NewToken, Tokens};
 
 const EXAMPLES: &str = "Examples:
   parley token create --handle ada --rights read,write --expires 30d

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::client;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
-use crate::outlet::CloseReason;
+use crate::feed::subscriber::CloseReason;
 
 /// How long a listener that is behind may leave what is written to it untaken: then it is slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -395,7 +395,7 @@ mod tests {
             size_of::<Feed>(),
             next(Feed::next),
             size_of::<WebSocketStream<tokio::net::TcpStream>>(),
-            size_of::<crate::outlet::Subscriber>(),
+            size_of::<crate::feed::subscriber::Subscriber>(),
         );
         assert!(carried <= 4 << 10, "{carried} bytes");
     }

@@ -15,11 +15,11 @@ use parley_protocol::ids::{ThreadId, TokenId};
 use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::time::Millis;
 
-use crate::inbox::Inboxes;
+use crate::feed::inbox::Inboxes;
+use crate::feed::publication::Publication;
+use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription};
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
-use crate::outlet::publication::Publication;
-use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription};
 
 /// Acts that are kept for listeners who come near the head.
 pub const RING_ACTS_MAX: usize = 4_096;
@@ -387,7 +387,7 @@ mod tests {
     use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
     use parley_protocol::identity::Participant;
 
-    use crate::outlet::Taken;
+    use crate::feed::subscriber::Taken;
 
     fn subscriber(scope: Scope) -> Arc<Subscriber> {
         let subscription = Subscription {

@@ -12,9 +12,9 @@ use parley_protocol::wire::frame::FrameType;
 use super::client::{self, ClientFrame};
 use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
 use super::replay_cache::too_old;
+use crate::feed::publication::Publication;
+use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 use crate::interference::Flaw;
-use crate::outlet::publication::Publication;
-use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;

@@ -17,10 +17,10 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use super::hub::{CatchUp, FeedPlace, Hub, frames_for};
 use super::replay_cache::ReplayCache;
 use crate::clock::Clock;
+use crate::feed::encode::Encoder;
+use crate::feed::subscriber::Subscriber;
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Journal;
-use crate::outlet::Subscriber;
-use crate::outlet::encode::Encoder;
 
 /// Frames that one step gives at most.
 const STEP_FRAMES: usize = 32;

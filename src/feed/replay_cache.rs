@@ -11,8 +11,8 @@ use parley_protocol::identity::Identity;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
 
+use crate::feed::subscriber::Subscription;
 use crate::journal::Journal;
-use crate::outlet::Subscription;
 
 /// Entries of a chunk at most.
 pub const CHUNK_ENTRIES: u64 = 512;

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep_until};
 use super::connection::{ConnectionOptions, SLOW_AFTER, cause};
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
-use crate::outlet::CloseReason;
-use crate::outlet::encode::Encoder;
+use crate::feed::encode::Encoder;
+use crate::feed::subscriber::CloseReason;
 
 /// What keeps a connection alive, and tells that it is.
 const COMMENT: &[u8] = b":\n\n";

@@ -114,7 +114,7 @@ pub fn empty(status: StatusCode) -> HttpResponse {
 }
 
 /// What the forum answered.
-pub fn of_forum(answer: crate::router::Answer) -> HttpResponse {
+pub fn of_forum(answer: crate::forum::Answer) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // A remembered refusal is given again as the problem that it was.
     let refused = answer.is_refusal();

@@ -31,7 +31,7 @@ use super::{Connection, Gateway, RequestContext, accept, authentication};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
-use crate::outlet::Subscription;
+use crate::feed::subscriber::Subscription;
 
 /// The subprotocol.
 const PARLEY: &str = "parley.v1";

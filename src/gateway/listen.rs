@@ -157,7 +157,7 @@ where
                 serve.clone(),
             ));
         } else if let Ok(permit) = Arc::clone(&rejected).try_acquire_owned() {
-            let answer = unread.answer(&crate::router::overloaded());
+            let answer = unread.answer(&crate::threads::admission::overloaded());
             life.tasks.spawn(reject(socket, peer, permit, answer, life.end.clone()));
         }
     }

@@ -53,9 +53,9 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::feed::replay::FeedDeps;
 use crate::feed::tickets::Tickets;
-use crate::journal::tokens::Tokens;
-use crate::router::Forum;
+use crate::forum::Forum;
 use crate::telemetry::{RequestLabel, RequestMetrics};
+use crate::tokens::Tokens;
 
 /// Above this a request is worth a line in the log, if it was not meant to wait.
 const SLOW: Duration = Duration::from_secs(1);

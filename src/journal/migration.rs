@@ -14,7 +14,7 @@ use super::log::backend::Overlay;
 use super::log::{self, parse_name};
 use super::panic_guard::{open_database, panic_guard};
 use super::recovery::ARCHIVE_NAME;
-use super::tokens::{self, TOKENS_NAME};
+use crate::tokens::{self, TOKENS_NAME};
 
 /// Bytes copied at once.
 const PIECE_BYTES: u64 = 1 << 20;

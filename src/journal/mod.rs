@@ -19,13 +19,12 @@ pub mod log;
 pub mod migration;
 mod numbers;
 pub mod options;
-mod panic_guard;
+pub(crate) mod panic_guard;
 mod publisher;
 mod queue;
 pub mod read_only;
 pub mod recovery;
 mod tail;
-pub mod tokens;
 pub mod view;
 mod writer;
 

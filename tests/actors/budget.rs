@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
+use parley::forum::PassivationOptions;
 use parley::journal::disk::MemoryDisk;
-use parley::router::PassivationOptions;
 use parley::telemetry;
-use parley::thread::Interference;
+use parley::threads::actor::Interference;
 use parley_protocol::command::Command;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;

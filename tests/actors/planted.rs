@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parley::clock::SystemClock;
 use parley::journal::ReplyPort;
 use parley::journal::disk::MemoryDisk;
-use parley::thread::{Deps, Interference, ThreadActor, ThreadRequest};
+use parley::threads::actor::{Deps, Interference, ThreadActor, ThreadRequest};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::ids::ThreadId;

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use parley::forum::Answer;
 use parley::journal::view::View;
-use parley::router::Answer;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change};
 use parley_protocol::identity::Principal;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use parley::journal::disk::MemoryDisk;
-use parley::thread::Interference;
+use parley::threads::actor::Interference;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Assertion, Command};
 use parley_protocol::identity::Principal;

@@ -10,7 +10,7 @@ use parley::journal::disk::{BoxedFile, Disk};
 use parley::journal::error::StoreError;
 use parley::journal::migration::{MigrationSteps, Migrations, kept_name, migrate};
 use parley::journal::options::JournalOptions;
-use parley::journal::tokens::{NewToken, TokenName, Tokens};
+use parley::tokens::{NewToken, TokenName, Tokens};
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::time::Millis;
 use redb::{Builder, Database, TableDefinition};

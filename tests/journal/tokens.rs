@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
-use parley::journal::tokens::{NewToken, Tokens};
+use parley::tokens::{NewToken, Tokens};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley::journal::tokens::{NewToken, TokenName, Tokens};
+use parley::tokens::{NewToken, TokenName, Tokens};
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Refusal;

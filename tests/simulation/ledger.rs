@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use parley::router::Answer;
+use parley::forum::Answer;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::{Call, Command};
 use parley_protocol::entry::{Act, Change, KeyUse};

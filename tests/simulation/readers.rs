@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parley::feed::listener::Feed;
-use parley::outlet::Subscription;
+use parley::feed::subscriber::Subscription;
 use parley_protocol::command::{Call, InboxQuery, PageQuery};
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;

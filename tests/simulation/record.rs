@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use parley::feed::subscriber::CloseReason;
+use parley::forum::Answer;
 use parley::journal::Journal;
 use parley::journal::view::View;
-use parley::outlet::CloseReason;
-use parley::router::Answer;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal};

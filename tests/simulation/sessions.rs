@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parley::feed::replay::OutgoingFrame;
-use parley::outlet::CloseReason;
+use parley::feed::subscriber::CloseReason;
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;

@@ -1,7 +1,8 @@
 //! What a world is like: its bounds, its pace, how much goes wrong. The seed decides.
 
+use parley::forum::PassivationOptions;
 use parley::journal::options::JournalOptions;
-use parley::router::{AdmissionBounds, PassivationOptions};
+use parley::threads::admission::AdmissionBounds;
 use parley_protocol::limits::Limits;
 
 use crate::chance::Chance;

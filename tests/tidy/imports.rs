@@ -27,17 +27,17 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ),
     (
         "src/gateway/",
-        &["ractor", "redb", "crate::thread", "crate::inbox", "crate::cli"],
+        &["ractor", "redb", "crate::threads::actor", "crate::feed::inbox", "crate::cli"],
         "the gateway reaches actors and store by way of the router alone",
     ),
     (
         "src/journal/",
-        &["axum", "crate::gateway", "crate::router", "crate::thread", "crate::cli"],
+        &["axum", "crate::gateway", "crate::forum", "crate::threads::actor", "crate::cli"],
         "the journal knows nobody upstream",
     ),
     (
         "src/feed/",
-        &["crate::gateway", "crate::router", "crate::thread", "crate::cli"],
+        &["crate::gateway", "crate::forum", "crate::threads::actor", "crate::cli"],
         "the feed is told, and calls nobody upstream",
     ),
     ("src/router/", &["axum", "redb", "crate::gateway", "crate::cli"], "the router is no gateway"),
@@ -45,7 +45,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("src/inbox/", &["axum", "redb", "crate::gateway", "crate::cli"], "actors know no wire"),
     (
         "src/cli/",
-        &["ractor", "redb", "axum", "crate::router", "crate::thread", "crate::gateway"],
+        &["ractor", "redb", "axum", "crate::forum", "crate::threads::actor", "crate::gateway"],
         "the command line is a client, or opens a stopped folder by way of the journal",
     ),
     ("load/src/", &["parley::"], "the harness knows the wire and the protocol, not the server"),

@@ -8,7 +8,7 @@ use parley_protocol::refusal::{Refusal, Result};
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
-use crate::router::BackupStream;
+use crate::forum::BackupStream;
 
 /// The header that names the cursor of a copy.
 const CURSOR: HeaderName = HeaderName::from_static("x-parley-cursor");

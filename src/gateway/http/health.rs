@@ -43,7 +43,7 @@ impl Gateway {
     /// 200 while the server serves and its store takes writes.
     pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         if asked.connection.lifetime.stop.is_cancelled() {
-            return Err(crate::router::shutting_down());
+            return Err(crate::forum::shutting_down());
         }
         self.parts.forum.ready()?;
         Ok(alive())

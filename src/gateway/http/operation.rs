@@ -15,7 +15,7 @@ use parley_protocol::schema::{OpenApiFacts, openapi};
 
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept, authentication};
-use crate::router::Answer;
+use crate::forum::Answer;
 
 /// The types in which operations answer.
 const ANSWERS: &[&str] = &["application/json"];

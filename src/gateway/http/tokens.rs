@@ -13,7 +13,7 @@ use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use super::super::answer::{self, HttpResponse, JSON};
 use super::super::{Gateway, RequestContext, accept};
 use super::operation::no_idempotency_key;
-use crate::journal::tokens::{NewToken, TokenRecord};
+use crate::tokens::{NewToken, TokenRecord};
 
 /// What the cursors of the list are good for.
 const LIST: &str = "tokens";

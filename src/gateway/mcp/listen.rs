@@ -29,7 +29,7 @@ use super::error::RpcError;
 use super::resources::ResourceUri;
 use super::result::event;
 use crate::feed::hub::Hub;
-use crate::outlet::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
+use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 
 /// Threads that one stream follows at most, as a feed does.
 const THREADS_MAX: usize = 1_000;

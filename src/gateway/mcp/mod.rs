@@ -43,7 +43,7 @@ use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
 use super::{Gateway, RequestContext, accept, authentication, body};
-use crate::router::Answer;
+use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
 /// Bytes that a message may have beyond what a body over HTTP may (mcp.md §2).

@@ -29,7 +29,8 @@ use crate::clock::entropy;
 
 pub use read::ArchiveRead;
 pub(super) use read::{LazyHead, Referrer, Rows};
-pub(super) use rows::{NextRow, RawRow, RawRows, Refill};
+pub(crate) use rows::NextRow;
+pub(super) use rows::{RawRow, RawRows, Refill};
 pub use tables::Retraction;
 pub(super) use tables::meta_row::FORMAT as FORMAT_ROW;
 pub(super) use tables::{META, Waiting, damaged};
@@ -69,7 +70,7 @@ pub struct HighestNumbers {
 
 /// Numbers of each sequence that a restore leaves out, so that none which the source gave after
 /// the copy is given again.
-pub(super) const SKIPPED_BY_RESTORE: u64 = 1 << 32;
+pub(crate) const SKIPPED_BY_RESTORE: u64 = 1 << 32;
 
 impl HighestNumbers {
     /// The greater of each.

@@ -15,9 +15,9 @@ use super::tables::{self as t, damaged};
 const TRANSACTION_BYTES: usize = 16 << 20;
 
 /// A row as bytes: its key and its value.
-pub(in super::super) type RawRow = (Vec<u8>, Vec<u8>);
+pub(crate) type RawRow = (Vec<u8>, Vec<u8>);
 /// Rows of one table, in the order of their keys.
-pub(in super::super) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
+pub(crate) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
 
 /// What is done with each table, whatever its rows are.
 pub(super) trait TableVisitor {
@@ -112,7 +112,7 @@ impl ArchiveRead {
 }
 
 /// Gives the next row of a copy, or none.
-pub(in super::super) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
+pub(crate) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
 
 /// An archive that is filled with the rows of a copy.
 pub(in super::super) struct Refill(Database);

@@ -13,7 +13,7 @@ use crate::journal::archive::{self, ArchiveRead, RawRows};
 use crate::journal::error::StoreError;
 use crate::journal::log::{LOG_FORMAT, RetentionGuard};
 use crate::journal::panic_guard::panic_guard;
-use crate::journal::tokens::{self, Tokens};
+use crate::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.
 const ENTRIES_BYTES: usize = 256 << 10;

@@ -17,7 +17,7 @@ use crate::journal::error::StoreError;
 use crate::journal::log::{self, LOG_FORMAT};
 use crate::journal::options::JournalOptions;
 use crate::journal::recovery::ARCHIVE_NAME;
-use crate::journal::tokens::{self, Tokens};
+use crate::tokens::{self, Tokens};
 
 /// Bytes of page cache while the era is begun: one row is read and written.
 const CACHE_BYTES: usize = 4 << 20;

@@ -21,9 +21,9 @@ use super::options::JournalOptions;
 use super::panic_guard::panic_guard;
 use super::read_only::{ReadOnlyDisk, ReadOnlyFolder};
 use super::recovery::ARCHIVE_NAME;
-use super::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
 use super::{Journal, OpenedJournal};
 use crate::clock::Clock;
+use crate::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
 
 /// Findings that are told; more are counted.
 const FINDINGS_MAX: usize = 100;

@@ -6,7 +6,7 @@
 //! never written again: a new segment takes over from it with a copy of what was acknowledged and
 //! is not folded yet, and by its name voids whatever else the old one may hold.
 
-pub(super) mod backend;
+pub(crate) mod backend;
 pub(super) mod chunk;
 mod refill;
 mod retention_guard;

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use parley::journal::archive::{ArchiveMeta, ArchiveProgress, RememberedOutcome, Retraction};
-use parley::journal::tokens::TokenRecord;
+use parley::tokens::TokenRecord;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Published};
 use parley_protocol::thread::Thread;

@@ -9,7 +9,7 @@ use parley_protocol::refusal::{Reason, Refusal, Result};
 use super::Forum;
 use crate::journal::backup::BackupCopy;
 use crate::journal::error::StoreError;
-use crate::journal::tokens::Tokens;
+use crate::tokens::Tokens;
 
 /// Copies at a time: each pins pages of the archive and keeps the log from being dropped.
 pub(super) const BACKUPS_MAX: usize = 1;

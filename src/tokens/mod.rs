@@ -21,13 +21,13 @@ use parley_protocol::time::Millis;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
-use super::archive::NextRow;
-use super::disk::Disk;
-use super::error::StoreError;
-use super::migration;
-use super::panic_guard::panic_guard;
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
+use crate::journal::archive::NextRow;
+use crate::journal::disk::Disk;
+use crate::journal::error::StoreError;
+use crate::journal::migration;
+use crate::journal::panic_guard::panic_guard;
 
 pub use first::{ADMIN_TOKEN_NAME, FirstStart};
 pub use new::{NewToken, TokenName};

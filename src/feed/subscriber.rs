@@ -4,9 +4,6 @@
 //! takes what is in it, then catches up from what is kept of the order anyway. Whether a listener
 //! is too slow is judged by its connection, which knows if the peer takes what is written.
 
-pub mod encode;
-pub mod publication;
-
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,7 +14,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::time::Millis;
 use tokio::sync::Notify;
 
-use publication::Publication;
+use super::publication::Publication;
 
 /// Items above which an empty queue gives its memory back.
 const KEPT_ITEMS: usize = 16;

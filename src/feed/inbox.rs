@@ -13,9 +13,9 @@ use parley_protocol::identity::Participant;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::Notify;
 
+use crate::feed::publication::Publication;
+use crate::feed::subscriber::{CloseReason, Subscriber};
 use crate::interference::{Interference, give_way};
-use crate::outlet::publication::Publication;
-use crate::outlet::{CloseReason, Subscriber};
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
 pub const MAILBOX_MAX: usize = 16_384;

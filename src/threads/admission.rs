@@ -86,7 +86,7 @@ impl Admission {
     }
 
     /// Takes a permit out of use for good: a fault that a test plants.
-    pub(super) fn lose(&self, class: PermitClass) {
+    pub(crate) fn lose(&self, class: PermitClass) {
         self.semaphore(class).forget_permits(1);
     }
 

@@ -17,7 +17,7 @@ use ractor::{
 
 use super::active_threads::ActiveThreads;
 use crate::interference::Flaw;
-use crate::thread::{Deps, ThreadActor, ThreadRequest};
+use crate::threads::actor::{Deps, ThreadActor, ThreadRequest};
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
 pub const RESTARTS_MAX: usize = 5;

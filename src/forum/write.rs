@@ -16,11 +16,12 @@ use ractor::MessagingErr;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::answer::{Answer, AnswerKind};
-use super::supervisor::Route;
-use super::{Forum, PermitClass, shutting_down};
+use super::{Forum, shutting_down};
 use crate::interference::Flaw;
 use crate::journal::{Append, ReplyPort, WriteOutcome};
-use crate::thread::ThreadRequest;
+use crate::threads::actor::ThreadRequest;
+use crate::threads::admission::PermitClass;
+use crate::threads::router::Route;
 
 impl Forum {
     pub(super) async fn write(

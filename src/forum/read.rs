@@ -11,9 +11,10 @@ use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter, ShownMessage};
 
+use super::Forum;
 use super::answer::Answer;
-use super::{Forum, PermitClass};
 use crate::journal::view::{self, PlacedAct, View};
+use crate::threads::admission::PermitClass;
 
 /// Rows that one request looks at, at most; then its page ends early with `more`.
 pub const SCAN_ROWS_MAX: usize = 2_000;

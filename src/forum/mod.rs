@@ -4,16 +4,12 @@
 //! names. What is left of the order of checks (parley.md §6) happens here: the right to seal, rate
 //! and overload, a known idempotency key; then the thread's actor goes on.
 
-mod active_threads;
-mod admission;
 mod answer;
 mod artifacts;
 mod backup;
 mod export;
-mod in_flight_keys;
 mod inbox;
 mod read;
-mod supervisor;
 mod write;
 
 use std::sync::Arc;
@@ -28,16 +24,15 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::inbox::Inboxes;
-use crate::thread::Deps;
+use crate::feed::inbox::Inboxes;
+use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
+use crate::threads::actor::Deps;
+use crate::threads::admission::{Admission, AdmissionBounds};
+use crate::threads::in_flight_keys::InFlightKeys;
+use crate::threads::router::{Route, Router};
 
-pub use admission::{Admission, AdmissionBounds, PermitClass, overloaded};
 pub use answer::Answer;
 pub use backup::BackupStream;
-
-use active_threads::{ActiveThreads, SHARDS};
-use in_flight_keys::InFlightKeys;
-use supervisor::{Route, Router};
 
 /// When threads leave memory (operations.md §2, `runtime.*`).
 #[derive(Clone, Copy, Debug)]
@@ -213,7 +208,7 @@ impl Forum {
     }
 
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
-        &self.inner.routers[active_threads::shard_of(thread)]
+        &self.inner.routers[shard_of(thread)]
     }
 }
 

@@ -8,9 +8,9 @@ use std::path::Path;
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::refusal::Refusal;
 
-use super::super::archive::SKIPPED_BY_RESTORE;
-use super::super::error::StoreError;
 use super::{NewToken, TokenName, Tokens, secret};
+use crate::journal::archive::SKIPPED_BY_RESTORE;
+use crate::journal::error::StoreError;
 
 /// The file in the data folder that holds the human's admin secret, mode 0600.
 pub const ADMIN_TOKEN_NAME: &str = "admin.token";

@@ -6,12 +6,12 @@ use redb::{
     Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction,
 };
 
-use super::super::archive::NextRow;
-use super::super::disk::{self, Disk};
-use super::super::error::StoreError;
-use super::super::log::backend::{ErrorLatch, LatchedFile};
-use super::super::panic_guard::open_database;
 use super::record::TokenRecord;
+use crate::journal::archive::NextRow;
+use crate::journal::disk::{self, Disk};
+use crate::journal::error::StoreError;
+use crate::journal::log::backend::{ErrorLatch, LatchedFile};
+use crate::journal::panic_guard::open_database;
 
 /// The file.
 pub const TOKENS_NAME: &str = "tokens.redb";

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use parley_protocol::ids::ThreadId;
 use ractor::{ActorId, ActorRef};
 
-use crate::thread::ThreadRequest;
+use crate::threads::actor::ThreadRequest;
 
 /// Shards, and so routers: a power of two.
 pub const SHARDS: usize = 16;

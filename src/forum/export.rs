@@ -13,10 +13,11 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{JsonBuffer, ListWriter};
 
+use super::Forum;
 use super::answer::Answer;
-use super::{Forum, PermitClass};
 use crate::journal::error::StoreError;
 use crate::journal::view::View;
+use crate::threads::admission::PermitClass;
 
 /// Acts read at once.
 const ACTS_AT_ONCE: usize = 64;

@@ -9,9 +9,10 @@ use parley_protocol::refusal::Result;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::Forum;
 use super::answer::Answer;
-use super::{Forum, PermitClass};
-use crate::inbox::{InboxListener, Inboxes};
+use crate::feed::inbox::{InboxListener, Inboxes};
+use crate::threads::admission::PermitClass;
 
 /// A held read's place among the listeners of an inbox, given back when dropped.
 struct HeldRead<'a> {
