@@ -24,6 +24,7 @@ use crate::journal::options::JournalOptions;
 use crate::telemetry;
 use crate::threads::admission::AdmissionBounds;
 use crate::tokens::{FirstStart, Tokens};
+use crate::yield_points::Hook;
 
 /// How long answers under way are waited for when the server stops (operations.md §4).
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -177,7 +178,7 @@ fn options(config: &Config) -> EngineOptions {
             per_identity_max: size(feed.per_identity_max),
             buffer: size(feed.buffer),
         },
-        interference: None,
+        hook: Hook::default(),
     }
 }
 

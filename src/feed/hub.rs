@@ -18,7 +18,6 @@ use parley_protocol::time::Millis;
 use crate::feed::inbox::Inboxes;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription};
-use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
 
 /// Acts that are kept for listeners who come near the head.
@@ -86,8 +85,6 @@ pub struct Hub {
     inboxes: Inboxes,
     /// The caps in force.
     pub caps: FeedCaps,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 #[derive(Default)]
@@ -111,12 +108,7 @@ impl Hub {
     /// A hub whose first entry will be the one after `delivered`.
     pub fn new(inboxes: Inboxes, caps: FeedCaps, delivered: u64) -> Self {
         let index = HubIndex { delivered, ring_after: delivered, ..HubIndex::default() };
-        Self { index: Mutex::new(index), inboxes, caps, interference: None }
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
+        Self { index: Mutex::new(index), inboxes, caps }
     }
 
     fn index(&self) -> MutexGuard<'_, HubIndex> {
@@ -139,10 +131,8 @@ impl Hub {
         let before = index.delivered;
         for committed in batch {
             if let Some(told) = Publication::of(committed, now) {
-                if !plants(self.interference.as_ref(), Flaw::DropNotification) {
-                    index.publish(&told);
-                    self.inboxes.publish(&told);
-                }
+                index.publish(&told);
+                self.inboxes.publish(&told);
                 index.keep(told);
             }
             index.delivered = committed.number;

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, Subscriber};
-use crate::interference::{Interference, give_way};
+use crate::yield_points::{Hook, Point};
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
 pub const MAILBOX_MAX: usize = 16_384;
@@ -87,8 +87,7 @@ pub enum InboxMessage {
 struct InboxActor {
     participant: Participant,
     waiting: Arc<AtomicUsize>,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
+    hook: Hook,
 }
 
 impl Actor for InboxActor {
@@ -111,10 +110,7 @@ impl Actor for InboxActor {
         listeners: &mut Vec<InboxListener>,
     ) -> Result<(), ActorProcessingErr> {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        if let Some(interference) = &self.interference {
-            interference.before_telling();
-            give_way(self.interference.as_ref()).await;
-        }
+        self.hook.reach(Point::InboxReceived).await;
         match message {
             InboxMessage::Join(listener) => listeners.push(listener),
             InboxMessage::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
@@ -134,8 +130,7 @@ impl Actor for InboxActor {
 pub struct Inboxes {
     registry: Arc<Mutex<InboxRegistry>>,
     supervisor: ActorCell,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
+    hook: Hook,
 }
 
 #[derive(Default)]
@@ -178,15 +173,10 @@ impl Inboxes {
     ///
     /// # Errors
     /// If the supervisor does not start.
-    pub async fn start() -> Result<Self, ractor::SpawnErr> {
+    pub async fn start(hook: Hook) -> Result<Self, ractor::SpawnErr> {
         let registry = Arc::<Mutex<InboxRegistry>>::default();
         let (supervisor, _) = Actor::spawn(None, InboxSupervisor, Arc::clone(&registry)).await?;
-        Ok(Self { registry, supervisor: supervisor.get_cell(), interference: None })
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
+        Ok(Self { registry, supervisor: supervisor.get_cell(), hook })
     }
 
     fn registry(&self) -> MutexGuard<'_, InboxRegistry> {
@@ -257,7 +247,7 @@ impl Inboxes {
         let inbox = InboxActor {
             participant: participant.clone(),
             waiting: Arc::clone(&waiting),
-            interference: self.interference.clone(),
+            hook: self.hook.clone(),
         };
         let spawned =
             ractor::ActorRuntime::spawn_linked_instant(None, inbox, (), self.supervisor.clone());

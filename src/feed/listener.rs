@@ -14,7 +14,6 @@ use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
 use super::replay_cache::too_old;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
-use crate::interference::Flaw;
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;
@@ -58,12 +57,6 @@ impl Feed {
         if age > sources.replay_max {
             return Err(too_old());
         }
-        let since = match since {
-            Some(since) if sources.plants(Flaw::SkipCursor) => {
-                Some(Position::after(since.entry() + 1))
-            }
-            since => since,
-        };
         let subscriber = Subscriber::new(subscription, sources.hub.caps.buffer);
         sources.hub.register(&subscriber)?;
         let mut feed = Self {

@@ -19,7 +19,6 @@ use super::replay_cache::ReplayCache;
 use crate::clock::Clock;
 use crate::feed::encode::Encoder;
 use crate::feed::subscriber::Subscriber;
-use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Journal;
 
 /// Frames that one step gives at most.
@@ -41,15 +40,6 @@ pub struct FeedDeps {
     pub clock: Arc<dyn Clock>,
     /// Entries that a replay reaches back (`feed.replay_max`).
     pub replay_max: u64,
-    /// Tests only.
-    pub interference: Option<Arc<dyn Interference>>,
-}
-
-impl FeedDeps {
-    /// Whether a test's fault happens now.
-    pub(super) fn plants(&self, flaw: Flaw) -> bool {
-        plants(self.interference.as_ref(), flaw)
-    }
 }
 
 /// A frame on its way to a listener.
@@ -107,20 +97,6 @@ impl Replay {
     /// # Errors
     /// 400 `invalid_cursor` if the log holds what is missing no more, 503 if it cannot be read.
     pub async fn step(
-        &mut self,
-        sources: &FeedDeps,
-        subscriber: &Arc<Subscriber>,
-        threads: &[ThreadId],
-    ) -> Result<ReplayStep> {
-        let place = self.place;
-        let step = self.go_on(sources, subscriber, threads).await?;
-        if matches!(step, ReplayStep::Given(_)) && sources.plants(Flaw::ReplayTwice) {
-            self.place = place;
-        }
-        Ok(step)
-    }
-
-    async fn go_on(
         &mut self,
         sources: &FeedDeps,
         subscriber: &Arc<Subscriber>,

@@ -27,7 +27,6 @@ use super::view::{TailMax, Views};
 use super::writer::Writer;
 use super::{Committed, Journal, log, migration};
 use crate::clock::Clock;
-use crate::interference::Interference;
 
 /// The file of the archive.
 pub const ARCHIVE_NAME: &str = "archive.redb";
@@ -56,22 +55,9 @@ impl Journal {
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Result<OpenedJournal, StoreError> {
-        Self::open_with(options, disk, clock, None)
-    }
-
-    /// The same, with what a test puts in its way.
-    ///
-    /// # Errors
-    /// As [`Journal::open`].
-    pub fn open_with(
-        options: JournalOptions,
-        disk: Arc<dyn Disk>,
-        clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
-    ) -> Result<OpenedJournal, StoreError> {
         panic_guard(ARCHIVE_NAME, || {
             migration::migrate(&*disk, &migration::SHIPPED)?;
-            Self::open_current(options, disk, clock, interference)
+            Self::open_current(options, disk, clock)
         })
     }
 
@@ -80,7 +66,6 @@ impl Journal {
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
     ) -> Result<OpenedJournal, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
@@ -110,7 +95,6 @@ impl Journal {
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
             cursors: Cursors::new(&meta, Arc::clone(&views)),
-            interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let room = FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
@@ -125,8 +109,7 @@ impl Journal {
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Archiver::new(deps, archive);
-        let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
-        writer.interference = interference;
+        let writer = Writer::new(queue, log, views, room, clock, options, outbox);
         Ok(OpenedJournal { journal, writer, publisher, archiver: folder, meta })
     }
 }

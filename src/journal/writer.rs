@@ -18,7 +18,6 @@ use super::queue::{JournalQueue, unavailable, uncertain};
 use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
-use crate::interference::{Flaw, Interference, plants};
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
@@ -56,8 +55,6 @@ pub struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: JournalOptions,
     pub(super) outbox: mpsc::Sender<OutgoingBatch>,
-    /// Tests only.
-    pub(super) interference: Option<Arc<dyn Interference>>,
     state: WriterState,
 }
 
@@ -114,17 +111,7 @@ impl Writer {
             last_batch: 0,
             gauges,
         };
-        Self {
-            queue,
-            log,
-            views,
-            free_space: room,
-            clock,
-            options,
-            outbox,
-            interference: None,
-            state,
-        }
+        Self { queue, log, views, free_space: room, clock, options, outbox, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -280,10 +267,7 @@ impl Writer {
     }
 
     fn commit(&mut self, draft: BatchDraft) {
-        let BatchDraft { committed, mut answers } = draft;
-        if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
-            self.hand_on(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
-        }
+        let BatchDraft { committed, answers } = draft;
         let mut batch = None;
         if !committed.is_empty() {
             if let Err(error) = self.write(&committed) {

@@ -11,16 +11,13 @@ use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::clock::Clock;
-use crate::interference::{Flaw, give_way, plants};
-use crate::journal::{Append, AppendRefused, Journal, Lease, ReplyPort, WriteOutcome};
-
-pub use crate::interference::Interference;
+use super::deps::Deps;
+use crate::journal::{Append, AppendRefused, Lease, ReplyPort, WriteOutcome};
+use crate::yield_points::Point;
 
 /// Acts since the last snapshot from which on a sleeping thread leaves one behind: fewer are
 /// replayed faster than a snapshot is read.
@@ -37,30 +34,6 @@ pub struct ThreadRequest {
     pub key: Option<KeyUse>,
     /// Where the answer goes.
     pub reply: ReplyPort,
-}
-
-/// What every thread's actor works with.
-pub struct Deps {
-    /// Where acts go.
-    pub journal: Arc<Journal>,
-    /// The limits in force.
-    pub limits: Arc<Limits>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// Tests only.
-    pub interference: Option<Arc<dyn Interference>>,
-}
-
-impl Deps {
-    /// Lets others go first, where a test asks for it.
-    pub async fn give_way(&self) {
-        give_way(self.interference.as_ref()).await;
-    }
-
-    /// Whether a test's fault happens now.
-    pub fn plants(&self, flaw: Flaw) -> bool {
-        plants(self.interference.as_ref(), flaw)
-    }
 }
 
 /// The actor of one thread.
@@ -121,14 +94,10 @@ impl ThreadActor {
     /// must not stand between admitted and appended then.
     fn act(&self, state: &mut ThreadState, request: ThreadRequest) {
         let Some(loaded) = &mut state.loaded else { return };
-        let ThreadRequest { mut principal, command, key, reply } = request;
-        let now = self.deps.clock.now();
-        if let Some(interference) = &self.deps.interference {
-            interference.before_judging(&mut loaded.thread, &mut principal, &command, now);
-        }
+        let ThreadRequest { principal, command, key, reply } = request;
         let mut numbers = self.deps.journal.numbers();
         let mut ctx = Context {
-            now,
+            now: self.deps.clock.now(),
             principal: &principal,
             limits: &self.deps.limits,
             numbers: &mut numbers,
@@ -184,12 +153,11 @@ impl ThreadActor {
         reply: ReplyPort,
     ) {
         let journal = &self.deps.journal;
-        let skips = self.deps.interference.as_ref().is_some_and(|it| it.skips_barrier());
         // In this order: were the last append lost, the generation would be another one by the time
         // at which anything after it is shown.
         let settled =
             loaded.appended <= journal.committed() && loaded.generation == journal.generation();
-        if settled || skips {
+        if settled {
             reply.send(outcome);
         } else {
             journal.barrier(Some(loaded.lease), loaded.generation, outcome, reply);
@@ -216,23 +184,19 @@ impl Actor for ThreadActor {
         request: ThreadRequest,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
-        if let Some(interference) = &self.deps.interference {
-            interference.before_act(self.thread, &request.command);
-        }
-        self.deps.give_way().await;
+        let hook = &self.deps.hook;
+        hook.reach(Point::Received(self.thread)).await;
         if let Err(refusal) = self.load(state).await {
             request.reply.send(Err(refusal));
             return Ok(());
         }
-        self.deps.give_way().await;
+        hook.reach(Point::BeforeAdmit(self.thread)).await;
         if let Some(refusal) = self.deps.journal.refuses() {
             request.reply.send(Err(refusal));
             return Ok(());
         }
         self.act(state, request);
-        if let Some(interference) = &self.deps.interference {
-            interference.after_act(self.thread);
-        }
+        hook.reach(Point::AfterAdmit(self.thread)).await;
         Ok(())
     }
 
@@ -241,7 +205,7 @@ impl Actor for ThreadActor {
         _myself: ActorRef<ThreadRequest>,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
-        self.deps.give_way().await;
+        self.deps.hook.reach(Point::OnStop(self.thread)).await;
         let Some(loaded) = state.loaded.take() else {
             return Ok(());
         };

@@ -85,11 +85,6 @@ impl Admission {
         self.semaphore(class).available_permits()
     }
 
-    /// Takes a permit out of use for good: a fault that a test plants.
-    pub(crate) fn lose(&self, class: PermitClass) {
-        self.semaphore(class).forget_permits(1);
-    }
-
     /// A permit, or 503 `overloaded` if none comes free in time.
     pub async fn permit(&self, class: PermitClass) -> Result<OwnedSemaphorePermit> {
         let semaphore = self.semaphore(class);

@@ -4,5 +4,6 @@
 pub mod active_threads;
 pub mod actor;
 pub mod admission;
+pub mod deps;
 pub mod in_flight_keys;
 pub mod router;

@@ -16,8 +16,9 @@ use ractor::{
 };
 
 use super::active_threads::ActiveThreads;
-use crate::interference::Flaw;
-use crate::threads::actor::{Deps, ThreadActor, ThreadRequest};
+use super::actor::{ThreadActor, ThreadRequest};
+use super::deps::Deps;
+use crate::yield_points::Point;
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
 pub const RESTARTS_MAX: usize = 5;
@@ -48,11 +49,7 @@ impl RouterState {
         if self.is_exhausted(thread) {
             return request.reply.send(Err(exhausted(thread)));
         }
-        let awake = self
-            .active_threads
-            .with(thread, Clone::clone)
-            .filter(|_| !self.deps.plants(Flaw::TwoActors));
-        let actor = match awake {
+        let actor = match self.active_threads.with(thread, Clone::clone) {
             Some(actor) => actor,
             None => match self.wake(myself, thread).await {
                 Ok(actor) => actor,
@@ -62,7 +59,7 @@ impl RouterState {
                 }
             },
         };
-        self.deps.give_way().await;
+        self.deps.hook.reach(Point::BeforeForward(thread)).await;
         match actor.send_message(request) {
             Ok(()) => {}
             Err(MessagingErr::SendErr(request)) => {
