@@ -46,6 +46,16 @@ pub async fn measured(
     Ok((round, outcome))
 }
 
+/// Lets writers load the server before the first round, where a warm-up was asked for. What they
+/// write is verified like the rest, but its rate counts nowhere.
+pub async fn warm_up(options: &Options, work: &Arc<Work>) -> anyhow::Result<()> {
+    if !options.warm_up.is_zero() {
+        let course = Course { duration: options.warm_up, ..post::course(options) };
+        work.round(course, &indicatif::ProgressBar::hidden()).await?;
+    }
+    Ok(())
+}
+
 /// Bytes as MiB.
 pub fn mib(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
