@@ -31,7 +31,7 @@ const OWN_FLAGS: &[&str] = &["--duration", "--warm-up", "--rounds", "--json", "-
 ///
 ///   parley-load compare --base old/parley --new new/parley -- post --connections 256
 #[derive(Debug, Parser)]
-#[command(name = "parley-load compare", version, verbatim_doc_comment)]
+#[command(bin_name = "parley-load compare", version, verbatim_doc_comment)]
 pub struct Arguments {
     /// The server binary of before.
     #[arg(long, value_name = "FILE")]
@@ -112,8 +112,8 @@ fn mode_options(words: &[String]) -> anyhow::Result<Options> {
         let flag = word.split('=').next().unwrap_or_default();
         ensure!(
             !OWN_FLAGS.contains(&flag),
-            "{flag} after the -- would differ from the comparison's: leave it out, or give \
-             --duration, --warm-up and --json before the --"
+            "{flag} is the comparison's, the same for both builds: leave it out after the --; \
+             --duration, --warm-up and --json may stand before it"
         );
     }
     let words = std::iter::once("parley-load").chain(words.iter().map(String::as_str));
@@ -223,8 +223,8 @@ mod tests {
             ("-- soak", "compare post with a --rate"),
             ("-- ceiling", "ceiling runs none"),
             ("-- compare", "invalid value 'compare'"),
-            ("-- post --rounds 5", "--rounds after the --"),
-            ("-- post --duration=9s", "--duration after the --"),
+            ("-- post --rounds 5", "--rounds is the comparison's"),
+            ("-- post --duration=9s", "--duration is the comparison's"),
             ("-- post --url http://h:1 --token t", "leave --url out"),
             ("-- post --overload 500", "leave --overload out"),
             ("-- fanout --slow-listeners 1", "leave --slow-listeners out"),

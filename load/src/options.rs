@@ -360,6 +360,10 @@ impl Flags {
             Some(text) => parse_duration(&text)?,
         };
         let warm_up = self.warm_up.map_or(Ok(Duration::ZERO), |text| parse_duration(&text))?;
+        ensure!(
+            self.url.is_none() || warm_up.is_zero(),
+            "--warm-up goes with a server of its own, which rests before the first round"
+        );
         // Where each agent has a connection of its own, the ceiling gets as many.
         let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
         let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);

@@ -66,7 +66,8 @@ impl Pair {
         let rates = format!("{number:>4}  {first:<5} {before:>11.0} {after:>11.0}");
         match (&self.ratios, &self.void) {
             (Some(Ratios { rate, p99, cpu }), _) => {
-                format!("{rates} {rate:>9.3} {p99:>9.3} {cpu:>9.3}")
+                let (base, new) = (base.other_cores, new.other_cores);
+                format!("{rates} {rate:>9.3} {p99:>9.3} {cpu:>9.3} {base:>11.2} {new:>10.2}")
             }
             (None, reason) => format!("{rates} void: {}", reason.as_deref().unwrap_or("unknown")),
         }
@@ -130,8 +131,17 @@ impl Report {
         let mode = plan.options.mode.name();
         print(&format!(
             "compare · {mode} · seed {}\nbase  {base}\nnew   {new}\n\n{:>4}  {:<5} {:>11} {:>11} \
-             {:>9} {:>9} {:>9}\n",
-            plan.options.seed, "pair", "first", "base per s", "new per s", "rate", "p99", "cpu/act"
+             {:>9} {:>9} {:>9} {:>11} {:>10}\n",
+            plan.options.seed,
+            "pair",
+            "first",
+            "base per s",
+            "new per s",
+            "rate",
+            "p99",
+            "cpu/act",
+            "others base",
+            "others new"
         ))?;
         Ok(report)
     }
