@@ -1,5 +1,5 @@
-//! `compare`: two builds of the server in turn under the same load, pair by pair, and whether the new
-//! one is no slower than a share of the base.
+//! `compare`: two builds of the server in turn under the same load, pair by pair, and whether the
+//! new one is no slower than a share of the base.
 
 mod report;
 mod round;
@@ -162,7 +162,8 @@ pub async fn run(plan: &Plan) -> anyhow::Result<bool> {
     report.end(&series, conclusion, plan.json.as_deref())
 }
 
-/// One round of each build. Who goes first alternates, so that a drift of the machine falls on both.
+/// One round of each build. The build that goes first alternates, so that a drift of the machine
+/// falls on both.
 async fn run_pair(plan: &Plan, index: usize) -> anyhow::Result<Pair> {
     let first = if index.is_multiple_of(2) { Side::Base } else { Side::New };
     let seed = plan.options.seed.wrapping_add(index as u64);
@@ -195,7 +196,8 @@ mod tests {
         Arguments::try_parse_from(words.chain(text.split(' ')))?.resolve()
     }
 
-    /// Goal: the rounds are those of the mode, with the comparison's length. Method: read some lines.
+    /// Goal: the rounds are those of the mode, with the comparison's length. Method: read some
+    /// lines.
     #[test]
     fn reads_modes() {
         let plan = resolve("-- post --connections 256").unwrap();
@@ -213,7 +215,8 @@ mod tests {
         }
     }
 
-    /// Goal: what cannot be compared is refused with a sentence that names it. Method: one line each.
+    /// Goal: what cannot be compared is refused with a sentence that names it. Method: one line
+    /// each.
     #[test]
     fn refuses() {
         for (text, part) in [

@@ -74,7 +74,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// Whether each of them is a number to reckon with.
+    /// Whether each of them is finite and above 0.
     pub fn are_usable(&self) -> bool {
         [self.rate, self.p99, self.cpu].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0)
     }
@@ -139,9 +139,9 @@ pub struct Conclusion {
     pub outcome: Outcome,
 }
 
-/// Pairs as they come in, judged after each block of so many that count.
+/// Pairs as they come in, judged after each block of pairs that count.
 ///
-/// Looking after each pair would end a comparison at its luckiest moment; blocks keep the looks few.
+/// A judgement after each pair would end a comparison at its luckiest moment; blocks keep them few.
 #[derive(Debug)]
 pub struct Series {
     block: usize,

@@ -262,7 +262,8 @@ mod tests {
     }
 
     /// Goal: a pair is void where calls failed, where others took more of the machine beside one
-    /// round, or where a value is missing; not where they took as much beside both. Method: one each.
+    /// round, or where a value is missing; not where they took as much beside both. Method: one
+    /// each.
     #[test]
     fn void_reasons() {
         let quiet = measurement(1_000.0, 0.1);

@@ -11,8 +11,8 @@ fn is_near(value: f64, expected: f64) -> bool {
 }
 
 /// Goal: the interval is that of the percentile bootstrap. Method: the survival times of mice from
-/// Efron and Tibshirani, "An Introduction to the Bootstrap", table 2.1. The bootstrap distribution of
-/// their median can be reckoned: it exceeds the k-th of n values unless at least half of n draws
+/// Efron and Tibshirani, "An Introduction to the Bootstrap", table 2.1. The bootstrap distribution
+/// of their median can be reckoned: it exceeds the k-th of n values unless at least half of n draws
 /// fall on the first k. For seven values 1.0 % lie on the first and 10.8 % on the first two, for
 /// nine 0.1 % and 3.0 %, so that 2.5 % are reached on the second from each end.
 #[test]
@@ -30,8 +30,8 @@ fn interval_of_known_table() {
     }
 }
 
-/// Goal: a sample's median is that of its values, sorted. Method: draws of even and odd number beside
-/// the same draws from a second generator, put through the plain median.
+/// Goal: a sample's median is that of its values, sorted. Method: draws of even and odd number
+/// beside the same draws from a second generator, put through the plain median.
 #[test]
 fn median_of_sample() {
     for count in 1..20_usize {
@@ -43,7 +43,8 @@ fn median_of_sample() {
     }
 }
 
-/// Goal: a seed reproduces an interval. Method: the same values under one seed twice and under others.
+/// Goal: a seed reproduces an interval. Method: the same values under one seed twice and under
+/// others.
 #[test]
 fn seed_reproduces_interval() {
     let mut rng = Dice::new(7, 7);
@@ -146,7 +147,7 @@ fn forgives_noise() {
     assert!(short * 2 > outcomes.len(), "{short} of {} ended with one block", outcomes.len());
 }
 
-/// Goal: noise that nobody can see through is not called slower, and pairs are added before that is
+/// Goal: noise too large for the pairs is not called slower, and pairs are added before that is
 /// said. Method: equality under noise of 30 %.
 #[test]
 fn adds_pairs_in_noise() {
@@ -181,7 +182,7 @@ fn void_pairs() {
     assert_eq!(run(30), (Outcome::Void, 6, 30));
 }
 
-/// Goal: a ratio that is no number is not reckoned with. Method: one of each kind.
+/// Goal: a ratio that is not finite or not above 0 is told apart. Method: one of each kind.
 #[test]
 fn unusable_ratios() {
     let even = Ratios { rate: 1.0, p99: 1.0, cpu: 1.0 };
