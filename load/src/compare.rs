@@ -142,8 +142,8 @@ fn mode_options(words: &[String]) -> anyhow::Result<Options> {
 /// Runs pairs of rounds until they decide; true if the new build is no slower.
 ///
 /// # Errors
-/// If a server does not start, a round fails, or its verification finds a violation: what a faulty
-/// server is quick at says nothing.
+/// If a server does not start, a round fails, or its verification finds a violation: the speed
+/// of a faulty server says nothing.
 pub async fn run(plan: &Plan) -> anyhow::Result<bool> {
     let bounds = Bounds::of_share(plan.share);
     let mut series = Series::new(plan.pairs, plan.pairs_max, bounds, plan.seed);
