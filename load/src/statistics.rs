@@ -5,8 +5,8 @@ use std::iter::repeat_n;
 
 use serde::Serialize;
 
-use crate::dice::Dice;
 use crate::measure::{median, percentile};
+use crate::rng::Dice;
 
 /// How often the values are drawn anew for an interval.
 const RESAMPLES: usize = 10_000;
