@@ -16,10 +16,10 @@ use crate::feed::replay_cache::{ReadMode, ReplayCache};
 use crate::forum::{Forum, Manifests, PassivationOptions};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::archiver::Archiver;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
 use crate::journal::{BatchStream, Journal, OpenedJournal, Publisher, Writer};
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 use crate::threads::actor::{Deps, Interference};
 use crate::threads::admission::AdmissionBounds;
 

@@ -20,11 +20,11 @@ use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, speech};
 use crate::clock::{Clock, SystemClock, entropy};
 use crate::journal::Journal;
-use crate::journal::backup::{BackupCopy, verify};
-use crate::journal::disk::{Disk, FolderDisk};
-use crate::journal::error::StoreError;
 use crate::journal::options;
-use crate::journal::read_only::ReadOnlyDisk;
+use crate::maintenance::backup::{BackupCopy, verify};
+use crate::storage::disk::{Disk, FolderDisk};
+use crate::storage::error::StoreError;
+use crate::storage::read_only::ReadOnlyDisk;
 use crate::tokens::Tokens;
 
 /// Only its owner may read a copy: it holds everything, hashed tokens too.

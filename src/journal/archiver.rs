@@ -13,9 +13,9 @@ use std::time::Duration;
 use parley_protocol::thread::Thread;
 
 use super::archive::{Archive, SyncMode, damaged};
-use super::error::StoreError;
 use super::view::Views;
 use crate::clock::{Clock, Stopwatch};
+use crate::storage::error::StoreError;
 
 /// Entries of one slice, at least and at most.
 ///

@@ -6,23 +6,15 @@
 
 pub mod archive;
 pub mod archiver;
-pub mod backup;
-pub mod check;
 pub mod cursor;
-pub mod disk;
-pub mod error;
-mod free_space;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;
 pub mod log;
-pub mod migration;
 mod numbers;
 pub mod options;
-pub(crate) mod panic_guard;
 mod publisher;
 mod queue;
-pub mod read_only;
 pub mod recovery;
 mod tail;
 pub mod view;

@@ -14,20 +14,21 @@ use tokio::sync::mpsc;
 use super::archive::{Archive, ArchiveMeta, HighestNumbers};
 use super::archiver::{Archiver, ArchiverDeps};
 use super::cursor::Cursors;
-use super::disk::{self, Disk};
-use super::error::StoreError;
-use super::free_space::FreeSpace;
-use super::log::backend::Overlay;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
-use super::panic_guard::panic_guard;
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, log, migration};
+use super::{Committed, Journal, log};
 use crate::clock::Clock;
 use crate::interference::Interference;
+use crate::storage::disk::{self, Disk};
+use crate::storage::error::StoreError;
+use crate::storage::free_space::FreeSpace;
+use crate::storage::migration;
+use crate::storage::overlay::Overlay;
+use crate::storage::panic_guard::panic_guard;
 
 /// The file of the archive.
 pub const ARCHIVE_NAME: &str = "archive.redb";

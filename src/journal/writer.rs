@@ -8,8 +8,6 @@ use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::error::StoreError;
-use super::free_space::FreeSpace;
 use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
@@ -19,6 +17,8 @@ use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::interference::{Flaw, Interference, plants};
+use crate::storage::error::StoreError;
+use crate::storage::free_space::FreeSpace;
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);

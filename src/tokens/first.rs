@@ -10,7 +10,7 @@ use parley_protocol::refusal::Refusal;
 
 use super::{NewToken, TokenName, Tokens, secret};
 use crate::journal::archive::SKIPPED_BY_RESTORE;
-use crate::journal::error::StoreError;
+use crate::storage::error::StoreError;
 
 /// The file in the data folder that holds the human's admin secret, mode 0600.
 pub const ADMIN_TOKEN_NAME: &str = "admin.token";

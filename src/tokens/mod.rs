@@ -24,10 +24,10 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::archive::NextRow;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
-use crate::journal::migration;
-use crate::journal::panic_guard::panic_guard;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
+use crate::storage::migration;
+use crate::storage::panic_guard::panic_guard;
 
 pub use first::{ADMIN_TOKEN_NAME, FirstStart};
 pub use new::{NewToken, TokenName};

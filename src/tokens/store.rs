@@ -8,10 +8,10 @@ use redb::{
 
 use super::record::TokenRecord;
 use crate::journal::archive::NextRow;
-use crate::journal::disk::{self, Disk};
-use crate::journal::error::StoreError;
-use crate::journal::log::backend::{ErrorLatch, LatchedFile};
-use crate::journal::panic_guard::open_database;
+use crate::storage::disk::{self, Disk};
+use crate::storage::error::StoreError;
+use crate::storage::overlay::{ErrorLatch, LatchedFile};
+use crate::storage::panic_guard::open_database;
 
 /// The file.
 pub const TOKENS_NAME: &str = "tokens.redb";

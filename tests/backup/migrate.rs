@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
 use parley::journal::Journal;
-use parley::journal::backup::BackupCopy;
-use parley::journal::disk::{BoxedFile, Disk};
-use parley::journal::error::StoreError;
-use parley::journal::migration::{MigrationSteps, Migrations, kept_name, migrate};
 use parley::journal::options::JournalOptions;
+use parley::maintenance::backup::BackupCopy;
+use parley::storage::disk::{BoxedFile, Disk};
+use parley::storage::error::StoreError;
+use parley::storage::migration::{MigrationSteps, Migrations, kept_name, migrate};
 use parley::tokens::{NewToken, TokenName, Tokens};
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::time::Millis;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use parley::clock::SystemClock;
 use parley::journal::WriterStep;
-use parley::journal::check::check_disk;
-use parley::journal::read_only::ReadOnlyDisk;
+use parley::maintenance::check::check_disk;
+use parley::storage::read_only::ReadOnlyDisk;
 
 use crate::disk::{Cut, Faults, FaultyDisk};
 use crate::load::{Recording, options, record};

@@ -22,20 +22,20 @@ use redb::{Database, Durability, ReadableDatabase, StorageBackend};
 use serde::{Deserialize, Serialize};
 
 use super::Committed;
-use super::disk::BoxedFile;
-use super::error::StoreError;
-use super::panic_guard::open_database;
 use crate::clock::entropy;
+use crate::storage::disk::BoxedFile;
+use crate::storage::error::StoreError;
+use crate::storage::panic_guard::open_database;
 
 pub use read::ArchiveRead;
-pub(super) use read::{LazyHead, Referrer, Rows};
+pub(crate) use read::{LazyHead, Referrer, Rows};
 pub(crate) use rows::NextRow;
-pub(super) use rows::{RawRow, RawRows, Refill};
+pub(crate) use rows::{RawRow, RawRows, Refill};
 pub use tables::Retraction;
-pub(super) use tables::meta_row::FORMAT as FORMAT_ROW;
-pub(super) use tables::{META, Waiting, damaged};
-pub(super) use walk::Lengths;
-pub(super) use write::{objections, retraction};
+pub(crate) use tables::meta_row::FORMAT as FORMAT_ROW;
+pub(crate) use tables::{META, Waiting, damaged};
+pub(crate) use walk::Lengths;
+pub(crate) use write::{objections, retraction};
 
 /// The format that this version writes.
 pub const FORMAT: u32 = 1;

@@ -5,11 +5,11 @@ use redb::{
     Value, WriteTransaction,
 };
 
-use super::super::disk::BoxedFile;
-use super::super::error::StoreError;
-use super::super::panic_guard::open_database;
 use super::ArchiveRead;
 use super::tables::{self as t, damaged};
+use crate::storage::disk::BoxedFile;
+use crate::storage::error::StoreError;
+use crate::storage::panic_guard::open_database;
 
 /// Bytes of rows that one transaction of a refill takes, about.
 const TRANSACTION_BYTES: usize = 16 << 20;
@@ -97,14 +97,14 @@ impl TableVisitor for TableRows<'_> {
 
 impl ArchiveRead {
     /// The names of all tables, in the order in which they are copied.
-    pub(in super::super) fn tables() -> Vec<String> {
+    pub(crate) fn tables() -> Vec<String> {
         let mut names = TableNames(Vec::new());
         each_table(&mut names).expect("nothing is read");
         names.0
     }
 
     /// The rows of the table `name`. They stay what they are as long as this state is held.
-    pub(in super::super) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
+    pub(crate) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
         let mut rows = TableRows { transaction: &self.transaction, name, found: None };
         each_table(&mut rows)?;
         rows.found.ok_or_else(|| damaged(format!("there is no table {name}")))
@@ -115,18 +115,18 @@ impl ArchiveRead {
 pub(crate) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
 
 /// An archive that is filled with the rows of a copy.
-pub(in super::super) struct Refill(Database);
+pub(crate) struct Refill(Database);
 
 impl Refill {
     /// Begins one in a new file.
-    pub(in super::super) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
+    pub(crate) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(4 * TRANSACTION_BYTES);
         open_database(t::FILE, &builder, BoxedFile(file)).map(Self)
     }
 
     /// Puts all rows into the table `name`.
-    pub(in super::super) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
+    pub(crate) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
         loop {
             let mut transaction = self.0.begin_write()?;
             transaction.set_durability(Durability::None)?;
@@ -142,7 +142,7 @@ impl Refill {
     }
 
     /// Makes everything durable.
-    pub(in super::super) fn finish(self) -> Result<(), StoreError> {
+    pub(crate) fn finish(self) -> Result<(), StoreError> {
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
         each_table(&mut CreateTables(&transaction))?;

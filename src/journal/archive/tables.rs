@@ -10,7 +10,7 @@ use redb::TableDefinition;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::super::error::StoreError;
+use crate::storage::error::StoreError;
 
 /// The name of the file, for errors.
 pub(super) const FILE: &str = "archive.redb";
@@ -19,7 +19,7 @@ pub(super) const FILE: &str = "archive.redb";
 const ROW_VERSION: u8 = 1;
 
 /// What the archive knows of itself, by [`meta_row`].
-pub(in super::super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
+pub(crate) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
 /// Thread → its head.
 pub(super) const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
 /// (thread, entry) → the entry as the log holds it.
@@ -55,16 +55,16 @@ pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 /// The rows of [`META`].
 pub(super) mod meta_row {
     /// The format version, four bytes, little-endian: readable by every version.
-    pub(in super::super::super) const FORMAT: u8 = 0;
+    pub(crate) const FORMAT: u8 = 0;
     /// [`super::super::ArchiveMeta`].
-    pub(in super::super) const META: u8 = 1;
+    pub(crate) const META: u8 = 1;
     /// [`super::super::ArchiveProgress`].
-    pub(in super::super) const PROGRESS: u8 = 2;
+    pub(crate) const PROGRESS: u8 = 2;
 }
 
 /// A standing question: which thread, and what decides whom it concerns beside the key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in super::super) struct Waiting {
+pub(crate) struct Waiting {
     /// The thread.
     pub thread: ThreadId,
     /// On the board the asker, else the one who is due.
@@ -136,6 +136,6 @@ pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T
 }
 
 /// The archive holds something else than what was written.
-pub(in super::super) fn damaged(detail: impl Into<String>) -> StoreError {
+pub(crate) fn damaged(detail: impl Into<String>) -> StoreError {
     StoreError::damaged(FILE, detail)
 }

@@ -14,10 +14,10 @@ use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
-use super::super::error::StoreError;
 use super::rows::{CreateTables, each_table};
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, FORMAT, HighestNumbers, RememberedOutcome};
+use crate::storage::error::StoreError;
 
 /// How long one bucket of outcomes takes new ones.
 const BUCKET_MS: u64 = 12 * 3_600_000;
@@ -113,7 +113,7 @@ impl<'a> ArchiveSlice<'a> {
 }
 
 /// What a `retract` takes back, and how that is shown.
-pub(in super::super) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
+pub(crate) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
     let message = act.message().filter(|message| message.kind == Kind::Retract)?;
     let by = act.by.clone();
     Some((message.parent?, Retraction { by, at: act.at, message: message.id }))
@@ -286,7 +286,7 @@ fn write_artifacts(
 }
 
 /// The artifacts that an artifact objects to, if it is an `OBJECTION` (artifacts.md §2).
-pub(in super::super) fn objections(published: &Published) -> Vec<[u8; 32]> {
+pub(crate) fn objections(published: &Published) -> Vec<[u8; 32]> {
     #[derive(serde::Deserialize)]
     struct ObjectionReference {
         artifact_id: String,

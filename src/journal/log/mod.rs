@@ -6,8 +6,7 @@
 //! never written again: a new segment takes over from it with a copy of what was acknowledged and
 //! is not folded yet, and by its name voids whatever else the old one may hold.
 
-pub(crate) mod backend;
-pub(super) mod chunk;
+pub(crate) mod chunk;
 mod refill;
 mod retention_guard;
 mod segment;
@@ -20,15 +19,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::Entry;
 
-use super::disk::Disk;
-use super::error::StoreError;
 use super::options::SEALED_OPEN_MAX;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 use segment::Segment;
 
 pub use chunk::RawEntry;
-pub(super) use refill::refill;
+pub(crate) use refill::refill;
 pub use retention_guard::RetentionGuard;
-pub(super) use segment::META;
+pub(crate) use segment::META;
 pub use segment::{LOG_FORMAT, name, parse_name};
 pub use writing::{LogWriter, begin, open};
 

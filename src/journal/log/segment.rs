@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
-use super::backend::{ErrorLatch, LatchedFile, Overlay};
 use super::chunk::{ChunkReader, RawEntry};
-use crate::journal::disk::{Disk, open_made};
-use crate::journal::error::StoreError;
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
-use crate::journal::panic_guard::{open_database, panic_guard};
+use crate::storage::disk::{Disk, open_made};
+use crate::storage::error::StoreError;
+use crate::storage::overlay::{ErrorLatch, LatchedFile, Overlay};
+use crate::storage::panic_guard::{open_database, panic_guard};
 
 /// The version of the form of a segment.
 pub const LOG_FORMAT: u32 = 1;

@@ -9,8 +9,8 @@ use parley_protocol::thread::Thread;
 
 use super::super::Committed;
 use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
-use super::super::error::StoreError;
 use super::View;
+use crate::storage::error::StoreError;
 
 /// An act and its place in the one order.
 #[derive(Clone, Debug)]
@@ -159,7 +159,7 @@ impl View {
 
 /// What the next act, which `entry` holds, makes of a thread, or of none; `None` if it is not the
 /// next one.
-pub(in super::super) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
+pub(crate) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
     let mut thread = match thread {
         None => Thread::open(act)?,
         Some(thread) if thread.summary().seq != act.seq => return None,

@@ -8,9 +8,9 @@ use parley_protocol::entry::{Entry, Published};
 
 use super::super::Committed;
 use super::super::archive::{Referrer, Rows, damaged};
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 /// An artifact and its place in the one order.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@ use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::ids::{ClaimId, ThreadId};
 
 use super::super::archive::Rows;
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 impl View {
     /// The claim `id` as it stands.

@@ -8,9 +8,9 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{Rows, Waiting, damaged};
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 /// A question that stands.
 enum OpenQuestion {

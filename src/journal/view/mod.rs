@@ -23,11 +23,11 @@ use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome};
-use super::error::StoreError;
 use super::tail::{Tail, weight};
+use crate::storage::error::StoreError;
 
 pub use acts::PlacedAct;
-pub(super) use acts::next;
+pub(crate) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::InboxScan;
 pub use scan::{Scan, ScanLimits};
@@ -340,7 +340,7 @@ impl View {
     }
 
     /// The archive's part of it.
-    pub(super) fn archive(&self) -> Arc<ArchiveRead> {
+    pub(crate) fn archive(&self) -> Arc<ArchiveRead> {
         Arc::clone(&self.0.archive)
     }
 

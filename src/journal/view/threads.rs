@@ -7,9 +7,9 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{LazyHead, Rows, damaged};
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 /// Where the head of a listed thread is.
 enum SummarySource {

@@ -10,9 +10,9 @@ use super::frames::FrameWriter;
 use super::{head, section};
 use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveRead, RawRows};
-use crate::journal::error::StoreError;
 use crate::journal::log::{LOG_FORMAT, RetentionGuard};
-use crate::journal::panic_guard::panic_guard;
+use crate::storage::error::StoreError;
+use crate::storage::panic_guard::panic_guard;
 use crate::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.
@@ -50,14 +50,14 @@ impl BackupCopy {
     /// Begins a copy of what is committed now.
     pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
         // Before the view: what follows the view's archive in the log must not be dropped.
-        let hold = journal.log.retain();
+        let hold = journal.log().retain();
         let (archive, position) = {
-            let view = journal.views.view();
+            let view = journal.view();
             (view.archive(), view.position())
         };
         Self {
             writer: FrameWriter::default(),
-            cursor: journal.cursors.text(position),
+            cursor: journal.cursors().text(position),
             last: position.entry(),
             taken_at: now,
             stage: CopyStage::Head,

@@ -7,13 +7,13 @@
 
 use redb::{Builder, Database, ReadableDatabase, WriteTransaction};
 
-use super::archive;
-use super::disk::{BoxedFile, Disk};
-use super::error::StoreError;
-use super::log::backend::Overlay;
-use super::log::{self, parse_name};
-use super::panic_guard::{open_database, panic_guard};
-use super::recovery::ARCHIVE_NAME;
+use crate::journal::archive;
+use crate::journal::log::{self, parse_name};
+use crate::journal::recovery::ARCHIVE_NAME;
+use crate::storage::disk::{BoxedFile, Disk};
+use crate::storage::error::StoreError;
+use crate::storage::overlay::Overlay;
+use crate::storage::panic_guard::{open_database, panic_guard};
 use crate::tokens::{self, TOKENS_NAME};
 
 /// Bytes copied at once.
@@ -54,7 +54,7 @@ pub const SHIPPED: Migrations = Migrations {
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
+pub(crate) enum FileKind {
     Archive,
     Log,
     Tokens,
@@ -62,7 +62,7 @@ pub(super) enum FileKind {
 
 impl FileKind {
     /// The kind of the file `name`; `None` for one that holds no part of the store.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         match name {
             ARCHIVE_NAME => Some(Self::Archive),
             TOKENS_NAME => Some(Self::Tokens),
@@ -71,7 +71,7 @@ impl FileKind {
     }
 
     /// The format that this version writes.
-    pub(super) fn known(self) -> u32 {
+    pub(crate) fn known(self) -> u32 {
         match self {
             Self::Archive => archive::FORMAT,
             Self::Log => log::LOG_FORMAT,
@@ -80,7 +80,7 @@ impl FileKind {
     }
 
     /// The format that a file of this kind states; `None` if it states none.
-    pub(super) fn stated(self, database: &Database) -> Result<Option<u32>, StoreError> {
+    pub(crate) fn stated(self, database: &Database) -> Result<Option<u32>, StoreError> {
         let reading = database.begin_read()?;
         Ok(match self {
             Self::Archive => {

@@ -12,11 +12,11 @@ use super::frames::{FrameReader, verify};
 use super::{head, section};
 use crate::clock::Clock;
 use crate::journal::archive::{self, Archive, HighestNumbers, Refill};
-use crate::journal::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
-use crate::journal::error::StoreError;
 use crate::journal::log::{self, LOG_FORMAT};
 use crate::journal::options::JournalOptions;
 use crate::journal::recovery::ARCHIVE_NAME;
+use crate::storage::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
+use crate::storage::error::StoreError;
 use crate::tokens::{self, Tokens};
 
 /// Bytes of page cache while the era is begun: one row is read and written.

@@ -12,7 +12,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::journal::archive::RawRow;
-use crate::journal::error::StoreError;
+use crate::storage::error::StoreError;
 
 /// What a copy begins with; the first byte is no text, the last shows whether it was sent as text.
 const MAGIC: [u8; 8] = *b"\x89PARLEY\n";

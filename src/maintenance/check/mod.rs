@@ -13,16 +13,16 @@ mod threads;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::disk::Disk;
-use super::error::StoreError;
-use super::log::parse_name;
-use super::migration::FileKind;
-use super::options::JournalOptions;
-use super::panic_guard::panic_guard;
-use super::read_only::{ReadOnlyDisk, ReadOnlyFolder};
-use super::recovery::ARCHIVE_NAME;
-use super::{Journal, OpenedJournal};
 use crate::clock::Clock;
+use crate::journal::log::parse_name;
+use crate::journal::options::JournalOptions;
+use crate::journal::recovery::ARCHIVE_NAME;
+use crate::journal::{Journal, OpenedJournal};
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
+use crate::storage::migration::FileKind;
+use crate::storage::panic_guard::panic_guard;
+use crate::storage::read_only::{ReadOnlyDisk, ReadOnlyFolder};
 use crate::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
 
 /// Findings that are told; more are counted.

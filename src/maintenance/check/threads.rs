@@ -10,9 +10,9 @@ use parley_protocol::thread_summary::ThreadSummary;
 use super::CheckReport;
 use super::archive::SeenRows;
 use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retraction};
-use crate::journal::error::StoreError;
 use crate::journal::recovery::ARCHIVE_NAME as FILE;
 use crate::journal::view::next;
+use crate::storage::error::StoreError;
 
 /// What the acts of a thread make.
 struct RebuiltThread {

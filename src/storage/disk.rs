@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
-use super::error::StoreError;
+use crate::storage::error::StoreError;
 
 /// The file whose lock says that the folder is held.
 pub const LOCK_NAME: &str = "lock";

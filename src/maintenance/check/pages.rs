@@ -3,11 +3,11 @@
 use redb::{Builder, Database, StorageBackend};
 
 use super::CheckReport;
-use crate::journal::disk::{BoxedFile, Disk};
-use crate::journal::error::StoreError;
-use crate::journal::migration::FileKind;
-use crate::journal::panic_guard::open_database;
-use crate::journal::read_only::ReadOnlyDisk;
+use crate::storage::disk::{BoxedFile, Disk};
+use crate::storage::error::StoreError;
+use crate::storage::migration::FileKind;
+use crate::storage::panic_guard::open_database;
+use crate::storage::read_only::ReadOnlyDisk;
 
 /// Bytes of page cache.
 const CACHE_BYTES: usize = 16 << 20;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use parley_protocol::time::Millis;
 
-use super::disk::Disk;
-use super::error::StoreError;
-use super::options::FREE_LOOK_MS;
 use crate::clock::Clock;
+use crate::journal::options::FREE_LOOK_MS;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 
 /// Looks whether there is room to write, at most once in [`FREE_LOOK_MS`] while there is.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
 
-use super::error::StoreError;
+use crate::storage::error::StoreError;
 
 thread_local! {
     /// Whether a panic of this thread is an answer, and so nothing to tell on standard error.

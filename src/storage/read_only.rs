@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
-use super::disk::{Disk, FolderDisk, MemoryDisk};
-use super::error::StoreError;
-use super::log::backend::Overlay;
-use super::recovery::ARCHIVE_NAME;
+use crate::journal::recovery::ARCHIVE_NAME;
+use crate::storage::disk::{Disk, FolderDisk, MemoryDisk};
+use crate::storage::error::StoreError;
+use crate::storage::overlay::Overlay;
 
 /// A disk beneath a memory that takes what is written.
 #[derive(Debug)]

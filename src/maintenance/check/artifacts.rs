@@ -6,8 +6,8 @@ use parley_protocol::entry::Published;
 use super::CheckReport;
 use super::archive::SeenRows;
 use crate::journal::archive::{ArchiveRead, objections};
-use crate::journal::error::StoreError;
 use crate::journal::recovery::ARCHIVE_NAME as FILE;
+use crate::storage::error::StoreError;
 
 /// Looks at every artifact. Those from `logged_from` on should be in the log.
 pub(super) fn check(

@@ -5,8 +5,8 @@ use parley_protocol::entry::Position;
 use super::log::LogCoverage;
 use super::{CheckReport, artifacts, threads};
 use crate::journal::archive::{ArchiveMeta, ArchiveRead, FirstOutcome, HighestNumbers, Lengths};
-use crate::journal::error::StoreError;
 use crate::journal::recovery::ARCHIVE_NAME as FILE;
+use crate::storage::error::StoreError;
 
 /// What a walk over the acts and artifacts has seen, to be compared with what there is.
 #[derive(Debug, Default)]
