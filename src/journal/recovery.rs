@@ -20,18 +20,15 @@ use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, log};
+use super::{Committed, Journal, archive, log};
 use crate::clock::Clock;
 use crate::interference::Interference;
 use crate::storage::disk::{self, Disk};
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
-use crate::storage::migration;
+use crate::storage::migration::migrate;
 use crate::storage::overlay::Overlay;
 use crate::storage::panic_guard::panic_guard;
-
-/// The file of the archive.
-pub const ARCHIVE_NAME: &str = "archive.redb";
 
 /// A journal, and what must run for it to work.
 pub struct OpenedJournal {
@@ -70,8 +67,8 @@ impl Journal {
         clock: Arc<dyn Clock>,
         interference: Option<Arc<dyn Interference>>,
     ) -> Result<OpenedJournal, StoreError> {
-        panic_guard(ARCHIVE_NAME, || {
-            migration::migrate(&*disk, &migration::SHIPPED)?;
+        panic_guard(archive::FILE_NAME, || {
+            migrate(&*disk, &[archive::FILE_FORMAT, log::FILE_FORMAT])?;
             Self::open_current(options, disk, clock, interference)
         })
     }
@@ -85,7 +82,7 @@ impl Journal {
     ) -> Result<OpenedJournal, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
-        disk::make(&*disk, ARCHIVE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
+        disk::make(&*disk, archive::FILE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
         let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (archived_upto, maxima) = (read.upto(), read.progress().maxima);
@@ -122,7 +119,7 @@ impl Journal {
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
             rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
-            free_space: Box::new(move || folder_room.look()),
+            free_space: Box::new(move || folder_room.check()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let folder = Archiver::new(deps, archive);
@@ -139,13 +136,13 @@ fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
-    Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, cache_bytes)
+    Archive::open(disk::open_made(disk, archive::FILE_NAME)?, cache_bytes)
 }
 
 /// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
 fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
-    let error = |error| StoreError::io(ARCHIVE_NAME, error);
-    let file = Overlay::new(disk.open(ARCHIVE_NAME).map_err(error)?).map_err(error)?;
+    let error = |error| StoreError::io(archive::FILE_NAME, error);
+    let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
 }
 

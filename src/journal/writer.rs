@@ -300,7 +300,7 @@ impl Writer {
     }
 
     fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
-        self.free_space.look()?;
+        self.free_space.check()?;
         let watch = Stopwatch::start();
         self.queue.committing(true);
         let written = self.log.append(committed);
@@ -352,7 +352,7 @@ impl Writer {
             self.state.down_since = Some(self.clock.now());
             return;
         }
-        let tried = self.free_space.look().and_then(|()| {
+        let tried = self.free_space.check().and_then(|()| {
             self.queue.committing(true);
             let ready = self.log.make_ready(self.views.durable_upto());
             self.queue.committing(false);

@@ -1,135 +1,54 @@
-//! From an older format to the present one (operations.md §3): after a copy is kept, each file in
-//! one transaction, the version last; whatever cuts it short, the next start goes on.
+//! From an older format to the current one (operations.md §3): a copy of the old file is kept, then
+//! each file is migrated in one transaction, the format written last. An interrupted migration goes
+//! on at the next start.
 //!
 //! The original is never written: a second copy of it is migrated and takes its name at the end.
-//! So a file is of the old format or of the new one, and a log that was not closed in good order
+//! So a file is of the old format or of the current one, and a log that was not closed in good order
 //! is not written on.
 
-use redb::{Builder, Database, ReadableDatabase, WriteTransaction};
+use redb::{Builder, Database, WriteTransaction};
 
-use crate::journal::archive;
-use crate::journal::log::{self, parse_name};
-use crate::journal::recovery::ARCHIVE_NAME;
-use crate::storage::disk::{BoxedFile, Disk};
-use crate::storage::error::StoreError;
-use crate::storage::overlay::Overlay;
-use crate::storage::panic_guard::{open_database, panic_guard};
-use crate::tokens::{self, TOKENS_NAME};
+use super::disk::{BoxedFile, Disk};
+use super::error::StoreError;
+use super::overlay::Overlay;
+use super::panic_guard::{open_database, panic_guard};
 
 /// Bytes copied at once.
 const PIECE_BYTES: u64 = 1 << 20;
 /// Bytes of page cache for the file that is migrated.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// What makes the next format out of one: everything but the version itself, which is written
-/// after the last step.
+/// Makes the next format out of one: everything but the format itself, which is written after the
+/// last step.
 pub type MigrationStep = fn(&WriteTransaction) -> Result<(), StoreError>;
 
-/// The steps of one kind of file, each from one format to the next.
+/// One kind of file: its names, the format that it states, and the steps from older formats.
 #[derive(Clone, Copy, Debug)]
-pub struct MigrationSteps {
-    /// The format that the first step begins with.
-    pub from: u32,
-    /// The steps, in order; the last one ends with the present format.
+pub struct FileFormat {
+    /// Whether a file of this name is of this kind.
+    pub is_name: fn(&str) -> bool,
+    /// The format that a file states; `None` if it states none.
+    pub stated: fn(&Database) -> Result<Option<u32>, StoreError>,
+    /// Writes the format that a file states.
+    pub state: fn(&WriteTransaction, u32) -> Result<(), StoreError>,
+    /// The oldest format that can be migrated: the first step begins with it.
+    pub oldest: u32,
+    /// The steps, in order, each from one format to the next.
     pub steps: &'static [MigrationStep],
 }
 
-/// The steps of all kinds of files.
-#[derive(Clone, Copy, Debug)]
-pub struct Migrations {
-    /// Of the archive.
-    pub archive: MigrationSteps,
-    /// Of each segment of the log.
-    pub log: MigrationSteps,
-    /// Of the tokens.
-    pub tokens: MigrationSteps,
-}
-
-/// What this version migrates: nothing yet, there is one format of each kind so far.
-pub const SHIPPED: Migrations = Migrations {
-    archive: MigrationSteps { from: archive::FORMAT, steps: &[] },
-    log: MigrationSteps { from: log::LOG_FORMAT, steps: &[] },
-    tokens: MigrationSteps { from: tokens::FORMAT, steps: &[] },
-};
-
-/// A kind of file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKind {
-    Archive,
-    Log,
-    Tokens,
-}
-
-impl FileKind {
-    /// The kind of the file `name`; `None` for one that holds no part of the store.
-    pub(crate) fn of(name: &str) -> Option<Self> {
-        match name {
-            ARCHIVE_NAME => Some(Self::Archive),
-            TOKENS_NAME => Some(Self::Tokens),
-            name => parse_name(name).map(|_| Self::Log),
-        }
-    }
-
-    /// The format that this version writes.
-    pub(crate) fn known(self) -> u32 {
-        match self {
-            Self::Archive => archive::FORMAT,
-            Self::Log => log::LOG_FORMAT,
-            Self::Tokens => tokens::FORMAT,
-        }
-    }
-
-    /// The format that a file of this kind states; `None` if it states none.
-    pub(crate) fn stated(self, database: &Database) -> Result<Option<u32>, StoreError> {
-        let reading = database.begin_read()?;
-        Ok(match self {
-            Self::Archive => {
-                let row = reading.open_table(archive::META)?.get(archive::FORMAT_ROW)?;
-                row.and_then(|row| row.value().try_into().ok().map(u32::from_le_bytes))
-            }
-            Self::Log => {
-                let row = reading.open_table(log::META)?.get("format")?;
-                row.and_then(|row| u32::try_from(row.value()).ok())
-            }
-            Self::Tokens => {
-                let row = reading.open_table(tokens::META)?.get("format")?;
-                row.map(|row| row.value())
-            }
-        })
-    }
-
-    fn state(self, writing: &WriteTransaction, format: u32) -> Result<(), StoreError> {
-        match self {
-            Self::Archive => {
-                let mut meta = writing.open_table(archive::META)?;
-                meta.insert(archive::FORMAT_ROW, format.to_le_bytes().as_slice())?;
-            }
-            Self::Log => {
-                writing.open_table(log::META)?.insert("format", u64::from(format))?;
-            }
-            Self::Tokens => {
-                writing.open_table(tokens::META)?.insert("format", format)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Migrations {
-    fn of(&self, kind: FileKind) -> &MigrationSteps {
-        match kind {
-            FileKind::Archive => &self.archive,
-            FileKind::Log => &self.log,
-            FileKind::Tokens => &self.tokens,
-        }
+impl FileFormat {
+    /// The format that this version writes: the one after the last step.
+    pub const fn current(&self) -> u32 {
+        self.oldest + self.steps.len() as u32
     }
 }
 
 /// A file to be migrated.
-struct OutdatedFile {
-    name: String,
-    kind: FileKind,
+struct OutdatedFile<'a> {
+    name: &'a str,
     format: u32,
+    target: &'a FileFormat,
 }
 
 /// The name of the copy that is kept of the file `name` of an older format.
@@ -137,32 +56,30 @@ pub fn kept_name(name: &str, format: u32) -> String {
     format!("{name}.v{format}.kept")
 }
 
-/// Migrates every file that is of an older format, after a copy of all of them is kept under
-/// [`kept_name`]. Gives the names of the files migrated.
+/// Migrates every file that is of an older format of one of `formats`, after a copy of all of them
+/// is kept under [`kept_name`]. Gives the names of the files migrated.
 ///
 /// # Errors
-/// What the disk says; calling it again goes on.
-pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, StoreError> {
+/// What the disk says, and [`StoreError::Damaged`] for a format before the oldest; calling it again
+/// goes on.
+pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> Result<Vec<String>, StoreError> {
     let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
     names.sort();
-    let mut old = Vec::new();
+    let mut outdated = Vec::new();
     for name in &names {
-        let Some(kind) = FileKind::of(name) else { continue };
-        let MigrationSteps { from, steps } = migrations.of(kind);
         // Where nothing older can be, nothing is opened.
-        if steps.is_empty() {
-            continue;
-        }
-        let format = panic_guard(name, || format_of(disk, name, kind))?;
-        if format < *from {
+        let of_name = |format: &&FileFormat| !format.steps.is_empty() && (format.is_name)(name);
+        let Some(target) = formats.iter().find(of_name) else { continue };
+        let format = panic_guard(name, || format_of(disk, name, target))?;
+        if format < target.oldest {
             let detail = format!("its format {format} is older than any that can be migrated");
             return Err(StoreError::damaged(name, detail));
         }
-        if ((format - from) as usize) < steps.len() {
-            old.push(OutdatedFile { name: name.clone(), kind, format });
+        if format < target.current() {
+            outdated.push(OutdatedFile { name, format, target });
         }
     }
-    for OutdatedFile { name, format, .. } in &old {
+    for OutdatedFile { name, format, .. } in &outdated {
         let kept = kept_name(name, *format);
         if !names.contains(&kept) {
             let draft = copy(disk, name)?;
@@ -171,17 +88,17 @@ pub fn migrate(disk: &dyn Disk, migrations: &Migrations) -> Result<Vec<String>, 
                 .map_err(|error| StoreError::io(kept, error))?;
         }
     }
-    for old in &old {
-        panic_guard(&old.name, || run(disk, old, migrations.of(old.kind)))?;
-        tracing::info!(file = old.name, from = old.format, "a file was migrated");
+    for file in &outdated {
+        panic_guard(file.name, || run(disk, file))?;
+        tracing::info!(file = file.name, from = file.format, "a file was migrated");
     }
-    Ok(old.into_iter().map(|old| old.name).collect())
+    Ok(outdated.iter().map(|file| file.name.to_owned()).collect())
 }
 
-fn format_of(disk: &dyn Disk, name: &str, kind: FileKind) -> Result<u32, StoreError> {
+fn format_of(disk: &dyn Disk, name: &str, target: &FileFormat) -> Result<u32, StoreError> {
     let error = |error| StoreError::io(name, error);
     let file = Overlay::new(disk.open(name).map_err(error)?).map_err(error)?;
-    let format = kind.stated(&open_database(name, &builder(), file)?)?;
+    let format = (target.stated)(&open_database(name, &builder(), file)?)?;
     format.ok_or_else(|| StoreError::damaged(name, "it does not state its format"))
 }
 
@@ -191,7 +108,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// Copies the file `name`; gives the name of the copy, which is on the disk.
+/// Copies the file `name` and syncs the copy; gives its name.
 fn copy(disk: &dyn Disk, name: &str) -> Result<String, StoreError> {
     let draft = format!("{name}.draft");
     let copied = || -> std::io::Result<()> {
@@ -217,17 +134,17 @@ fn copy(disk: &dyn Disk, name: &str) -> Result<String, StoreError> {
     Ok(draft)
 }
 
-fn run(disk: &dyn Disk, old: &OutdatedFile, steps: &MigrationSteps) -> Result<(), StoreError> {
-    let OutdatedFile { name, kind, format } = old;
+fn run(disk: &dyn Disk, file: &OutdatedFile<'_>) -> Result<(), StoreError> {
+    let OutdatedFile { name, format, target } = file;
     let draft = copy(disk, name)?;
     let error = |error| StoreError::io(&draft, error);
     let database = open_database(&draft, &builder(), BoxedFile(disk.open(&draft).map_err(error)?))?;
     let mut writing = database.begin_write()?;
     writing.set_two_phase_commit(true);
-    for step in &steps.steps[(format - steps.from) as usize..] {
+    for step in &target.steps[(format - target.oldest) as usize..] {
         step(&writing)?;
     }
-    kind.state(&writing, steps.from + steps.steps.len() as u32)?;
+    (target.state)(&writing, target.current())?;
     writing.commit()?;
     database.close()?;
     disk.rename(&draft, name).and_then(|()| disk.sync()).map_err(error)

@@ -23,17 +23,17 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::interference::{Flaw, Interference, plants};
-use crate::journal::archive::NextRow;
 use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
-use crate::storage::migration;
+use crate::storage::migration::migrate;
 use crate::storage::panic_guard::panic_guard;
+use crate::storage::rows::NextRow;
 
 pub use first::{ADMIN_TOKEN_NAME, FirstStart};
 pub use new::{NewToken, TokenName};
 pub use record::TokenRecord;
 use store::TokenStore;
-pub(super) use store::{FORMAT, META, TOKENS_NAME};
+pub use store::{FILE_FORMAT, FILE_NAME};
 
 /// What is in force at one moment.
 #[derive(Clone, Default)]
@@ -71,8 +71,8 @@ impl Tokens {
         realm: &str,
         clock: Arc<dyn Clock>,
     ) -> std::result::Result<Self, StoreError> {
-        let (store, records) = panic_guard(store::TOKENS_NAME, || {
-            migration::migrate(&*disk, &migration::SHIPPED)?;
+        let (store, records) = panic_guard(FILE_NAME, || {
+            migrate(&*disk, &[FILE_FORMAT])?;
             let store = TokenStore::open(disk)?;
             let records = store.all()?;
             Ok((store, records))
@@ -116,12 +116,16 @@ impl Tokens {
     }
 
     /// Makes the administrator's token of a restored folder, whose secret lies there; its number
-    /// skips ahead, so that none which the source gives is given again (operations.md §1).
+    /// skips `skipped`, so that none which the source gives is given again (operations.md §1).
     ///
     /// # Errors
     /// [`StoreError`], of the file in the folder too.
-    pub fn renew_admin(&self, folder: &Path) -> std::result::Result<(), StoreError> {
-        first::renew_admin(self, folder)
+    pub(crate) fn renew_admin(
+        &self,
+        folder: &Path,
+        skipped: u64,
+    ) -> std::result::Result<(), StoreError> {
+        first::make_admin(self, folder, skipped).map(drop)
     }
 
     /// All tokens as they are stored, of one moment, by number.

@@ -13,7 +13,7 @@ use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDataba
 
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
 use super::write::BUCKETS_KEPT;
-use super::{ArchiveMeta, ArchiveProgress, FORMAT, RememberedOutcome};
+use super::{ArchiveMeta, ArchiveProgress, RememberedOutcome};
 use crate::storage::error::StoreError;
 
 /// Rows of a table, each with its number, in the order asked for.
@@ -33,9 +33,7 @@ pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, St
     let format = table.get(meta_row::FORMAT)?.ok_or_else(|| damaged("meta holds no format"))?;
     let found = format.value().try_into().map(u32::from_le_bytes);
     let found = found.map_err(|_| damaged("the format cannot be read"))?;
-    if found > FORMAT {
-        return Err(StoreError::NewerFormat { file: t::FILE.to_owned(), found, known: FORMAT });
-    }
+    StoreError::refuse_newer(t::FILE_NAME, found, t::FILE_FORMAT.current())?;
     let meta = table.get(meta_row::META)?.ok_or_else(|| damaged("meta is empty"))?;
     unpack("meta", meta.value()).map(Some)
 }

@@ -10,14 +10,10 @@ use super::tables::{self as t, damaged};
 use crate::storage::disk::BoxedFile;
 use crate::storage::error::StoreError;
 use crate::storage::panic_guard::open_database;
+use crate::storage::rows::{NextRow, RawRows};
 
 /// Bytes of rows that one transaction of a refill takes, about.
 const TRANSACTION_BYTES: usize = 16 << 20;
-
-/// A row as bytes: its key and its value.
-pub(crate) type RawRow = (Vec<u8>, Vec<u8>);
-/// Rows of one table, in the order of their keys.
-pub(crate) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
 
 /// What is done with each table, whatever its rows are.
 pub(super) trait TableVisitor {
@@ -111,9 +107,6 @@ impl ArchiveRead {
     }
 }
 
-/// Gives the next row of a copy, or none.
-pub(crate) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
-
 /// An archive that is filled with the rows of a copy.
 pub(crate) struct Refill(Database);
 
@@ -122,7 +115,7 @@ impl Refill {
     pub(crate) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(4 * TRANSACTION_BYTES);
-        open_database(t::FILE, &builder, BoxedFile(file)).map(Self)
+        open_database(t::FILE_NAME, &builder, BoxedFile(file)).map(Self)
     }
 
     /// Puts all rows into the table `name`.

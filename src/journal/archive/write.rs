@@ -16,7 +16,7 @@ use redb::{Database, ReadableTable, WriteTransaction};
 use super::super::Committed;
 use super::rows::{CreateTables, each_table};
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
-use super::{ArchiveMeta, ArchiveProgress, FORMAT, HighestNumbers, RememberedOutcome};
+use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
 use crate::storage::error::StoreError;
 
 /// How long one bucket of outcomes takes new ones.
@@ -32,8 +32,9 @@ pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), Stor
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
+        let format = t::FILE_FORMAT.current().to_le_bytes();
         let mut table = transaction.open_table(t::META)?;
-        table.insert(meta_row::FORMAT, FORMAT.to_le_bytes().as_slice())?;
+        table.insert(meta_row::FORMAT, format.as_slice())?;
         table.insert(meta_row::META, pack(meta).as_slice())?;
         table.insert(meta_row::PROGRESS, pack(&ArchiveProgress::default()).as_slice())?;
     }

@@ -27,8 +27,7 @@ use segment::Segment;
 pub use chunk::RawEntry;
 pub(crate) use refill::refill;
 pub use retention_guard::RetentionGuard;
-pub(crate) use segment::META;
-pub use segment::{LOG_FORMAT, name, parse_name};
+pub use segment::{FILE_FORMAT, name, parse_name};
 pub use writing::{LogWriter, begin, open};
 
 /// Entries read from the log.

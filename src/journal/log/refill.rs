@@ -2,9 +2,9 @@
 
 use super::segment::Segment;
 use super::writing::ChunkInserter;
-use crate::journal::archive::NextRow;
 use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
+use crate::storage::rows::NextRow;
 
 /// Makes the log of a folder that has none out of entries in order: under the eight bytes of its
 /// number, little-endian, each as it was encoded. What comes up to `archived_upto` is there for

@@ -15,7 +15,7 @@ use crate::journal::Committed;
 use crate::journal::options::CHUNK_BYTES;
 use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
-use crate::storage::overlay::ErrorLatch;
+use crate::storage::latch::ErrorLatch;
 
 /// The segment that is written.
 #[derive(Debug)]

@@ -9,10 +9,12 @@ use parley_protocol::time::Millis;
 use super::frames::FrameWriter;
 use super::{head, section};
 use crate::journal::Journal;
-use crate::journal::archive::{self, ArchiveRead, RawRows};
-use crate::journal::log::{LOG_FORMAT, RetentionGuard};
+use crate::journal::archive::{self, ArchiveRead};
+use crate::journal::log::{self, RetentionGuard};
 use crate::storage::error::StoreError;
+use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
+use crate::storage::rows::RawRows;
 use crate::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.
@@ -107,11 +109,11 @@ impl BackupCopy {
     }
 
     fn head(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
-        let number = |number: u32| number.to_le_bytes().to_vec();
+        let current = |format: &FileFormat| format.current().to_le_bytes().to_vec();
         let mut rows = [
-            (head::ARCHIVE_FORMAT, number(archive::FORMAT)),
-            (head::LOG_FORMAT, number(LOG_FORMAT)),
-            (head::TOKENS_FORMAT, number(tokens::FORMAT)),
+            (head::ARCHIVE_FORMAT, current(&archive::FILE_FORMAT)),
+            (head::LOG_FORMAT, current(&log::FILE_FORMAT)),
+            (head::TOKENS_FORMAT, current(&tokens::FILE_FORMAT)),
             (head::CURSOR, self.cursor.clone().into_bytes()),
             (head::LAST, self.last.to_le_bytes().to_vec()),
             (head::TAKEN_AT, self.taken_at.0.to_le_bytes().to_vec()),

@@ -12,9 +12,8 @@ use super::frames::{FrameReader, verify};
 use super::{head, section};
 use crate::clock::Clock;
 use crate::journal::archive::{self, Archive, HighestNumbers, Refill};
-use crate::journal::log::{self, LOG_FORMAT};
+use crate::journal::log;
 use crate::journal::options::JournalOptions;
-use crate::journal::recovery::ARCHIVE_NAME;
 use crate::storage::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
 use crate::storage::error::StoreError;
 use crate::tokens::{self, Tokens};
@@ -62,7 +61,7 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     // Says that it is in use where it is.
-    FolderDisk::look(folder)?;
+    FolderDisk::lock(folder)?;
     Err(StoreError::NotEmpty { folder: folder.to_owned() })
 }
 
@@ -140,7 +139,7 @@ fn fill(
     let disk: Arc<dyn Disk> = Arc::clone(&site.disk) as _;
     let mut copy = FrameReader::open(file)?;
     let stated = StatedTotals::read(&mut copy)?;
-    disk::make(&*disk, ARCHIVE_NAME, |file| fill_archive(file, &mut copy))?;
+    disk::make(&*disk, archive::FILE_NAME, |file| fill_archive(file, &mut copy))?;
     let (last, used) = fill_log(&*disk, &mut copy)?;
     if last != stated.last {
         return Err(copy.bad("it holds other entries than it states"));
@@ -156,12 +155,12 @@ fn fill(
     archive.close()?;
     // No handle is made: the realm does not matter.
     let tokens = Tokens::open(disk, "", Arc::clone(clock))?;
-    tokens.renew_admin(site.disk.path())?;
+    tokens.renew_admin(site.disk.path(), archive::SKIPPED_BY_RESTORE)?;
     Ok(Restored { cursor: stated.cursor, era, last, taken_at: stated.taken_at })
 }
 
 fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
-    Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, CACHE_BYTES)
+    Archive::open(disk::open_made(disk, archive::FILE_NAME)?, CACHE_BYTES)
 }
 
 fn fill_archive(
@@ -207,18 +206,16 @@ impl StatedTotals {
         let mut stated = Self { cursor: String::new(), last: 0, taken_at: Millis(0) };
         while let Some((name, value)) = copy.row_of(section::HEAD)? {
             let known = match &*name {
-                head::ARCHIVE_FORMAT => Some(("its archive", archive::FORMAT)),
-                head::LOG_FORMAT => Some(("its log", LOG_FORMAT)),
-                head::TOKENS_FORMAT => Some(("its tokens", tokens::FORMAT)),
+                head::ARCHIVE_FORMAT => Some(("its archive", archive::FILE_FORMAT)),
+                head::LOG_FORMAT => Some(("its log", log::FILE_FORMAT)),
+                head::TOKENS_FORMAT => Some(("its tokens", tokens::FILE_FORMAT)),
                 _ => None,
             };
-            if let Some((what, known)) = known {
+            if let Some((what, format)) = known {
                 let found = value.try_into().map(u32::from_le_bytes);
                 let found = found.map_err(|_| copy.bad("a format of it cannot be read"))?;
-                if found > known {
-                    let file = format!("the copy ({what})");
-                    return Err(StoreError::NewerFormat { file, found, known });
-                }
+                let file = format!("the copy ({what})");
+                StoreError::refuse_newer(&file, found, format.current())?;
                 continue;
             }
             let number = value.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
