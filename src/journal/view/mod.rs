@@ -23,6 +23,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome};
+use super::options::{JournalOptions, TAIL_BYTES_MAX};
 use super::tail::{Tail, weight};
 use crate::storage::error::StoreError;
 
@@ -63,7 +64,7 @@ pub struct TailMax {
 
 impl Default for TailMax {
     fn default() -> Self {
-        Self { entries: 200_000, bytes: 256 << 20 }
+        Self { entries: JournalOptions::default().tail_entries_max, bytes: TAIL_BYTES_MAX }
     }
 }
 
