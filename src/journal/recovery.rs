@@ -111,21 +111,22 @@ impl Journal {
             interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
-        let room = FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
-        let mut folder_room = room.clone();
-        let rescued = Arc::clone(&disk);
+        let free_space =
+            FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let mut archiver_free_space = free_space.clone();
+        let rescue_disk = Arc::clone(&disk);
         let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
-            rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
-            free_space: Box::new(move || folder_room.check()),
+            rescue: Box::new(move || read_archive(&*rescue_disk, cache_bytes)),
+            free_space: Box::new(move || archiver_free_space.check()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
-        let folder = Archiver::new(deps, archive);
-        let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
+        let archiver = Archiver::new(deps, archive);
+        let mut writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
         writer.interference = interference;
-        Ok(OpenedJournal { journal, writer, publisher, archiver: folder, meta })
+        Ok(OpenedJournal { journal, writer, publisher, archiver, meta })
     }
 }
 
@@ -158,15 +159,15 @@ fn replay(
     let mut maxima = maxima;
     let mut replayed = Vec::with_capacity(entries.len());
     for (number, entry) in entries {
-        let (head, claims) = match &entry {
+        let (summary, claims) = match &entry {
             Entry::Act(act) => {
                 let stored = || base.thread(act.thread);
-                let (head, claims) = replay_act(&mut threads, stored, number, act)?;
-                (Some(head), claims)
+                let (summary, claims) = replay_act(&mut threads, stored, number, act)?;
+                (Some(summary), claims)
             }
             Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
         };
-        let committed = Arc::new(Committed { number, entry, summary: head, claims });
+        let committed = Arc::new(Committed { number, entry, summary, claims });
         maxima = maxima.max(HighestNumbers::of(number, &committed.entry));
         replayed.push(committed);
     }

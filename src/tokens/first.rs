@@ -44,7 +44,7 @@ pub(super) fn make_admin(
 ) -> Result<String, StoreError> {
     let admin = secret::draw();
     // Before its hash: a secret that is in force must not exist nowhere.
-    leave(folder, &admin).map_err(|error| {
+    write_secret(folder, &admin).map_err(|error| {
         StoreError::io(folder.join(ADMIN_TOKEN_NAME).display().to_string(), error)
     })?;
     let human = NewToken {
@@ -62,7 +62,7 @@ fn refused(refusal: Refusal) -> StoreError {
 }
 
 /// Writes the secret into `folder`, whole or not at all, and syncs it.
-fn leave(folder: &Path, secret: &str) -> io::Result<()> {
+fn write_secret(folder: &Path, secret: &str) -> io::Result<()> {
     let (path, draft) = (folder.join(ADMIN_TOKEN_NAME), folder.join("admin.token.draft"));
     let mut file =
         OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&draft)?;

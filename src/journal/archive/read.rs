@@ -111,10 +111,10 @@ impl ArchiveRead {
         &self,
         place: u64,
         descending: bool,
-    ) -> Result<Rows<'_, LazyHead>, StoreError> {
+    ) -> Result<Rows<'_, LazySummary>, StoreError> {
         let lazy = |row: Result<(AccessGuard<'_, u64>, _), redb::StorageError>| {
             let (key, row) = row?;
-            Ok((key.value(), LazyHead(row)))
+            Ok((key.value(), LazySummary(row)))
         };
         Ok(if descending {
             Box::new(self.heads.range(..place)?.rev().map(lazy))
@@ -293,10 +293,10 @@ impl ArchiveRead {
     }
 }
 
-/// A head that is read only if it is wanted.
-pub(crate) struct LazyHead(AccessGuard<'static, &'static [u8]>);
+/// A summary that is read only if it is wanted.
+pub(crate) struct LazySummary(AccessGuard<'static, &'static [u8]>);
 
-impl LazyHead {
+impl LazySummary {
     pub(crate) fn read(&self) -> Result<ThreadSummary, StoreError> {
         unpack("heads", self.0.value())
     }

@@ -36,7 +36,7 @@ const ROW_VERSION: u8 = 1;
 
 /// What the archive knows of itself, by [`meta_row`].
 pub(super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
-/// Thread → its head.
+/// Thread → its summary.
 pub(super) const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
 /// (thread, entry) → the entry as the log holds it.
 pub(super) const ACTS: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("acts");

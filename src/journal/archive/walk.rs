@@ -27,7 +27,7 @@ pub(crate) struct Lengths {
 }
 
 /// An outcome as it is remembered: under which digest, in which bucket.
-pub(crate) struct Kept {
+pub(crate) struct OutcomeRow {
     pub bucket: u32,
     pub digest: [u8; 16],
     pub remembered: RememberedOutcome,
@@ -66,13 +66,13 @@ impl ArchiveRead {
         Ok(self.updated.get(entry)?.map(|row| ThreadId(row.value())))
     }
 
-    /// The row that stands for the question of `head`; `None` if it asks none or there is no row.
-    pub(crate) fn standing(&self, head: &ThreadSummary) -> Result<Option<Waiting>, StoreError> {
-        let Some(awaiting) = &head.awaiting else { return Ok(None) };
+    /// The row that stands for the question of `summary`; `None` if it asks none or there is no row.
+    pub(crate) fn standing(&self, summary: &ThreadSummary) -> Result<Option<Waiting>, StoreError> {
+        let Some(awaiting) = &summary.awaiting else { return Ok(None) };
         let row = match &awaiting.due {
-            Due::Anyone => self.board.get(head.awaiting_entry)?,
+            Due::Anyone => self.board.get(summary.awaiting_entry)?,
             Due::Participant(due) => {
-                let key = t::directed(&due.identity, head.awaiting_entry);
+                let key = t::directed(&due.identity, summary.awaiting_entry);
                 self.directed.get(key.as_slice())?
             }
         };
@@ -99,13 +99,13 @@ impl ArchiveRead {
     /// All outcomes remembered.
     pub(crate) fn outcomes(
         &self,
-    ) -> Result<impl Iterator<Item = Result<Kept, StoreError>>, StoreError> {
+    ) -> Result<impl Iterator<Item = Result<OutcomeRow, StoreError>>, StoreError> {
         let rows = self.outcomes.range::<&[u8; 20]>(..)?;
         Ok(rows.map(|row| {
             let (key, row) = row?;
             let key = key.value();
             let (bucket, digest) = key.split_first_chunk::<4>().expect("twenty bytes");
-            Ok(Kept {
+            Ok(OutcomeRow {
                 bucket: u32::from_be_bytes(*bucket),
                 digest: digest.try_into().expect("the other sixteen"),
                 remembered: unpack("outcomes", row.value())?,

@@ -96,9 +96,9 @@ impl<'a> ArchiveSlice<'a> {
 
     fn take_act(&mut self, committed: &'a Committed, act: &Act) -> Result<(), StoreError> {
         let thread = act.thread.0;
-        let head = committed.summary.as_ref();
-        let head = head.ok_or_else(|| t::damaged("an act came without its head"))?;
-        self.heads.insert(thread, head);
+        let summary = committed.summary.as_ref();
+        let summary = summary.ok_or_else(|| t::damaged("an act came without its head"))?;
+        self.heads.insert(thread, summary);
         self.acts.push((pair(thread, committed.number), committed));
         for claim in &committed.claims {
             self.claims.insert(pair(thread, claim.id.0), claim);
@@ -168,25 +168,26 @@ fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Resu
     let mut directed = BTreeMap::new();
     {
         let mut heads = transaction.open_table(t::HEADS)?;
-        for (thread, head) in &slice.heads {
-            let old = heads.insert(thread, pack(&**head).as_slice())?;
+        for (thread, summary) in &slice.heads {
+            let old = heads.insert(thread, pack(&**summary).as_slice())?;
             let old: Option<ThreadSummary> =
                 old.map(|row| unpack("heads", row.value())).transpose()?;
             if let Some(old) = &old {
                 updated.insert(old.position.entry(), None);
             }
-            updated.insert(head.position.entry(), Some(*thread));
-            let stands = |head: &ThreadSummary| head.awaiting.as_ref().map(|_| head.awaiting_entry);
-            if old.as_ref().and_then(stands) == stands(head) {
+            updated.insert(summary.position.entry(), Some(*thread));
+            let stands =
+                |summary: &ThreadSummary| summary.awaiting.as_ref().map(|_| summary.awaiting_entry);
+            if old.as_ref().and_then(stands) == stands(summary) {
                 continue;
             }
-            for (head, stands) in [(old.as_ref(), false), (Some(&***head), true)] {
-                let Some((head, awaiting)) =
-                    head.and_then(|head| head.awaiting.as_ref().map(|awaiting| (head, awaiting)))
-                else {
+            for (summary, stands) in [(old.as_ref(), false), (Some(&***summary), true)] {
+                let Some((summary, awaiting)) = summary.and_then(|summary| {
+                    summary.awaiting.as_ref().map(|awaiting| (summary, awaiting))
+                }) else {
                     continue;
                 };
-                let (key, thread) = (head.awaiting_entry, head.id);
+                let (key, thread) = (summary.awaiting_entry, summary.id);
                 let row = |participant: &_| {
                     stands
                         .then(|| pack(&Waiting { thread, participant: Clone::clone(participant) }))
@@ -342,13 +343,13 @@ fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Resu
     let heads = transaction.open_table(t::HEADS)?;
     let mut table = transaction.open_table(t::SNAPSHOTS)?;
     for snapshot in snapshots {
-        let head = snapshot.summary();
-        let Some(row) = heads.get(head.id.0)? else {
+        let summary = snapshot.summary();
+        let Some(row) = heads.get(summary.id.0)? else {
             continue;
         };
         let stored: ThreadSummary = unpack("heads", row.value())?;
-        if stored == *head {
-            table.insert(head.id.0, pack(snapshot).as_slice())?;
+        if stored == *summary {
+            table.insert(summary.id.0, pack(snapshot).as_slice())?;
         }
     }
     Ok(())

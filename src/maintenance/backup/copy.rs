@@ -52,7 +52,7 @@ impl BackupCopy {
     /// Begins a copy of what is committed now.
     pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
         // Before the view: what follows the view's archive in the log must not be dropped.
-        let hold = journal.log().retain();
+        let retention = journal.log().retain();
         let (archive, position) = {
             let view = journal.view();
             (view.archive(), view.position())
@@ -64,7 +64,7 @@ impl BackupCopy {
             taken_at: now,
             stage: CopyStage::Head,
             archive: Some(archive),
-            retention: hold,
+            retention,
             tokens: Box::new(tokens.rows().map(|row| {
                 let (id, record) = row?;
                 Ok((id.to_le_bytes().to_vec(), record))
@@ -169,13 +169,14 @@ impl BackupCopy {
         }
         let mut entries = entries.into_iter().map(|(number, entry)| (number.to_le_bytes(), entry));
         // A frame takes as many as were read, but for those that the last one made too many.
-        let mut given = after;
+        let mut copied_upto = after;
         let piece = self.writer.rows(section::LOG, &mut || {
             let next = entries.next();
-            given = next.as_ref().map_or(given, |(number, _)| u64::from_le_bytes(*number));
+            copied_upto =
+                next.as_ref().map_or(copied_upto, |(number, _)| u64::from_le_bytes(*number));
             Ok(next)
         })?;
-        Ok((piece, CopyStage::Log(given)))
+        Ok((piece, CopyStage::Log(copied_upto)))
     }
 
     fn tokens(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {

@@ -43,9 +43,9 @@ pub struct Restored {
 pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
     refuse_used(folder)?;
     verify(file)?;
-    let mut site = RestoreTarget::take(folder)?;
-    let restored = fill(file, &mut site, clock)?;
-    site.keep()?;
+    let mut target = RestoreTarget::take(folder)?;
+    let restored = fill(file, &mut target, clock)?;
+    target.keep()?;
     Ok(restored)
 }
 
@@ -69,28 +69,29 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
 struct RestoreTarget {
     disk: Arc<FolderDisk>,
     /// The folders made for it, the outermost first.
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
     is_kept: bool,
 }
 
 impl RestoreTarget {
     fn take(folder: &Path) -> Result<Self, StoreError> {
         let absent = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-        let mut made: Vec<_> = folder.ancestors().take_while(absent).map(Path::to_owned).collect();
-        made.reverse();
-        let disk = FolderDisk::open(folder).inspect_err(|_| remove(&made))?;
+        let mut created: Vec<_> =
+            folder.ancestors().take_while(absent).map(Path::to_owned).collect();
+        created.reverse();
+        let disk = FolderDisk::open(folder).inspect_err(|_| remove(&created))?;
         let names = disk.list().map_err(|error| StoreError::io(UNFINISHED_NAME, error))?;
         if names.iter().any(|name| name != LOCK_NAME) {
             // Somebody was faster.
             return Err(StoreError::NotEmpty { folder: folder.to_owned() });
         }
-        let site = Self { disk: Arc::new(disk), made, is_kept: false };
+        let target = Self { disk: Arc::new(disk), created, is_kept: false };
         let failed = |error| StoreError::io(UNFINISHED_NAME, error);
-        let path = site.disk.path().join(UNFINISHED_NAME);
-        let mark = OpenOptions::new().write(true).create_new(true).open(path);
-        mark.and_then(|mark| mark.sync_all()).map_err(failed)?;
-        site.disk.sync().map_err(failed)?;
-        Ok(site)
+        let path = target.disk.path().join(UNFINISHED_NAME);
+        let marker = OpenOptions::new().write(true).create_new(true).open(path);
+        marker.and_then(|marker| marker.sync_all()).map_err(failed)?;
+        target.disk.sync().map_err(failed)?;
+        Ok(target)
     }
 
     /// Lets the folder be one like any other.
@@ -100,7 +101,7 @@ impl RestoreTarget {
         self.disk.remove(UNFINISHED_NAME).map_err(failed)?;
         self.is_kept = true;
         self.disk.sync().map_err(failed)?;
-        for folder in &self.made {
+        for folder in &self.created {
             let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
             let synced = File::open(parent.unwrap_or(Path::new("."))).and_then(|it| it.sync_all());
             synced.map_err(|error| StoreError::io(folder.display().to_string(), error))?;
@@ -120,23 +121,23 @@ impl Drop for RestoreTarget {
         for name in names {
             let _ = self.disk.remove(&name);
         }
-        remove(&self.made);
+        remove(&self.created);
     }
 }
 
 /// Removes folders that are empty again, the innermost first.
-fn remove(made: &[PathBuf]) {
-    for folder in made.iter().rev() {
+fn remove(created: &[PathBuf]) {
+    for folder in created.iter().rev() {
         let _ = fs::remove_dir(folder);
     }
 }
 
 fn fill(
     file: &Path,
-    site: &mut RestoreTarget,
+    target: &mut RestoreTarget,
     clock: &Arc<dyn Clock>,
 ) -> Result<Restored, StoreError> {
-    let disk: Arc<dyn Disk> = Arc::clone(&site.disk) as _;
+    let disk: Arc<dyn Disk> = Arc::clone(&target.disk) as _;
     let mut copy = FrameReader::open(file)?;
     let stated = StatedTotals::read(&mut copy)?;
     disk::make(&*disk, archive::FILE_NAME, |file| fill_archive(file, &mut copy))?;
@@ -155,7 +156,7 @@ fn fill(
     archive.close()?;
     // No handle is made: the realm does not matter.
     let tokens = Tokens::open(disk, "", Arc::clone(clock))?;
-    tokens.renew_admin(site.disk.path(), archive::SKIPPED_BY_RESTORE)?;
+    tokens.renew_admin(target.disk.path(), archive::SKIPPED_BY_RESTORE)?;
     Ok(Restored { cursor: stated.cursor, era, last, taken_at: stated.taken_at })
 }
 
