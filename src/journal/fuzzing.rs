@@ -3,10 +3,10 @@
 
 use std::io::Cursor;
 
-use super::backup::frames::{FrameReader, FrameWriter};
 use super::cursor::CursorTags;
-use super::error::StoreError;
 use super::log::chunk::{ChunkReader, ChunkWriter};
+use crate::maintenance::backup::frames::{FrameReader, FrameWriter};
+use crate::storage::error::StoreError;
 
 /// A row of the log: the number before its first entry, and its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]

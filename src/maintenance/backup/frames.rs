@@ -11,8 +11,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::journal::archive::RawRow;
-use crate::journal::error::StoreError;
+use crate::storage::error::StoreError;
+use crate::storage::rows::RawRow;
 
 /// What a copy begins with; the first byte is no text, the last shows whether it was sent as text.
 const MAGIC: [u8; 8] = *b"\x89PARLEY\n";
@@ -135,10 +135,7 @@ impl FrameReader {
             return Err(reader.bad("it is no copy that `parley backup` made"));
         }
         let found = u32::from_le_bytes(reader.take()?);
-        if found > VERSION {
-            let file = reader.name;
-            return Err(StoreError::NewerFormat { file, found, known: VERSION });
-        }
+        StoreError::refuse_newer(&reader.name, found, VERSION)?;
         if found != VERSION {
             return Err(reader.bad("its version is none that there is"));
         }
