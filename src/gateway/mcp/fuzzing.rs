@@ -11,10 +11,10 @@ use parley_protocol::time::Millis;
 use parley_protocol::wire::JsonBuffer;
 
 use super::dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
-use super::envelope::RpcId;
 use super::error::RpcError;
 use super::headers::McpHeaders;
 use super::resources::ResourceUri;
+use super::rpc_id::RpcId;
 use super::tools::ToolCall;
 
 /// What one message of a body comes down to.

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::envelope::{self, Params, RpcRequest};
 use super::error::RpcError;
-use super::family::{Revision, VERSION};
+use super::revision::{Revision, VERSION};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 

@@ -15,6 +15,8 @@ mod headers;
 mod listen;
 mod resources;
 mod result;
+mod revision;
+mod rpc_id;
 mod texts;
 mod tools;
 
@@ -39,6 +41,7 @@ use family::ProtocolFamily;
 use headers::McpHeaders;
 use resources::ResourceUri;
 use result::ResultMembers;
+use rpc_id::RpcId;
 use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
@@ -68,7 +71,7 @@ pub(super) fn refused(refusal: &Refusal) -> HttpResponse {
     failed(&RpcError::from(refusal.clone()), None)
 }
 
-fn failed(failure: &RpcError, id: Option<&envelope::RpcId>) -> HttpResponse {
+fn failed(failure: &RpcError, id: Option<&RpcId>) -> HttpResponse {
     let mut out = JsonBuffer::new();
     failure.put(&mut out, id);
     let mut reply = match &failure.refusal {

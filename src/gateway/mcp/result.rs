@@ -6,8 +6,8 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{JsonBuffer, raw};
 
 use super::super::answer::SegmentedBody;
-use super::envelope::RpcId;
 use super::family::ProtocolFamily;
+use super::rpc_id::RpcId;
 
 /// How long clients may keep what does not change while the server runs, in milliseconds.
 const STEADY_MS: u64 = 60_000;
