@@ -6,6 +6,9 @@ pub mod config;
 pub mod engine;
 pub mod feed;
 pub mod forum;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gateway;
 pub mod interference;
 pub mod journal;

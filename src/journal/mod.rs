@@ -12,8 +12,6 @@ pub mod cursor;
 pub mod disk;
 pub mod error;
 mod free_space;
-#[doc(hidden)]
-pub mod fuzzing;
 mod lease;
 pub mod log;
 pub mod migration;

@@ -4,21 +4,19 @@
 //! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
 //! in JSON-RPC.
 
-mod dispatch;
+pub(crate) mod dispatch;
 mod documents;
 mod envelope;
-mod error;
+pub(crate) mod error;
 mod family;
-#[doc(hidden)]
-pub mod fuzzing;
-mod headers;
+pub(crate) mod headers;
 mod listen;
-mod resources;
-mod result;
+pub(crate) mod resources;
+pub(crate) mod result;
 mod revision;
-mod rpc_id;
+pub(crate) mod rpc_id;
 mod texts;
-mod tools;
+pub(crate) mod tools;
 
 use std::sync::Arc;
 
@@ -33,7 +31,6 @@ use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
-pub(super) use result::wants_event;
 
 use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
 use error::RpcError;

@@ -7,7 +7,7 @@
 //! is not folded yet, and by its name voids whatever else the old one may hold.
 
 pub(crate) mod backend;
-pub(super) mod chunk;
+pub(crate) mod chunk;
 mod refill;
 mod retention_guard;
 mod segment;
