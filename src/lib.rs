@@ -13,6 +13,7 @@ pub mod gateway;
 pub mod interference;
 pub mod journal;
 pub mod lifecycle;
+pub mod metric;
 pub mod server;
 pub mod telemetry;
 pub mod threads;

@@ -21,6 +21,7 @@ use crate::journal::archive::ArchiveMeta;
 use crate::journal::disk::{Disk, FolderDisk};
 use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
+use crate::metric;
 use crate::telemetry;
 use crate::threads::admission::AdmissionBounds;
 use crate::tokens::{FirstStart, Tokens};
@@ -214,8 +215,8 @@ async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<FeedDep
                         metrics::gauge!(name).set(bytes as f64);
                     }
                 };
-                gauge("parley_store_bytes", bytes);
-                gauge("parley_store_free_bytes", free);
+                gauge(metric::STORE_BYTES, bytes);
+                gauge(metric::STORE_FREE_BYTES, free);
             }
         }
     }

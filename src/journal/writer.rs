@@ -19,6 +19,7 @@ use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::interference::{Flaw, Interference, plants};
+use crate::metric;
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
@@ -101,9 +102,9 @@ impl Writer {
         outbox: mpsc::Sender<OutgoingBatch>,
     ) -> Self {
         let gauges = WriterMetrics {
-            batch_size: metrics::histogram!("parley_journal_batch_size"),
-            commit_seconds: metrics::histogram!("parley_journal_commit_seconds"),
-            queue: metrics::gauge!("parley_journal_queue"),
+            batch_size: metrics::histogram!(metric::JOURNAL_BATCH_SIZE),
+            commit_seconds: metrics::histogram!(metric::JOURNAL_COMMIT_SECONDS),
+            queue: metrics::gauge!(metric::JOURNAL_QUEUE),
         };
         let state = WriterState {
             leases: Leases::default(),
