@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::generator::{self, Chance};
 use crate::stage::{Stage, THREAD, token};
-use crate::{export_rules, naive};
+use super::{export_rules, naive};
 
 /// The artifacts of all acts.
 pub fn artifacts(acts: &[(u64, Act)]) -> Vec<Exported> {

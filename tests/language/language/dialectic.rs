@@ -5,7 +5,7 @@ use parley_protocol::entry::Change;
 use parley_protocol::refusal::Refusal;
 
 use crate::scenario::{self, play, read};
-use crate::sheet;
+use super::sheet;
 use crate::stage::Stage;
 
 fn claims(stage: &Stage) -> Vec<Claim> {
