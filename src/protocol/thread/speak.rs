@@ -6,10 +6,9 @@ use crate::entry::{Act, Awaiting, Change, Due, Message};
 use crate::identity::{Participant, Principal};
 use crate::ids::{MessageId, ThreadId};
 use crate::limits::Limits;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 use crate::state::State;
 
-use super::mark::invalid_transition;
 use super::{Context, MessageMeta, Thread, empty_awaiting, event};
 
 /// The act that opens `thread`. Reading the envelope has made sure that it is an `ask`.
@@ -77,10 +76,7 @@ impl Thread {
     fn awaited_parent(&self) -> Result<&MessageMeta> {
         let awaiting = self.summary.awaiting.as_ref();
         let awaited = awaiting.and_then(|awaiting| self.messages.find(awaiting.message));
-        awaited.ok_or_else(|| {
-            let detail = "Nothing is awaited here, so a reply must name its `parent`.";
-            Refusal::body("parent".to_owned(), detail)
-        })
+        awaited.ok_or_else(Refusal::nothing_awaited)
     }
 
     fn refuse_unauthorized(
@@ -110,9 +106,7 @@ impl Thread {
         if let Some(parent) = parent {
             refuse_retracted(kind, parent)?;
             if kind != Kind::Retract && self.author(parent) == by {
-                let detail = "This participant wrote the parent itself. Let another participant \
-                              reply, or add to it with `inform` without a parent.";
-                return Err(Refusal::new(Reason::SelfReply, detail));
+                return Err(Refusal::self_reply());
             }
         }
         let author = self.authors.iter().position(|(author, _)| author == by);
@@ -127,19 +121,15 @@ impl Thread {
         }
         let depth = parent.map_or(1, |parent| self.messages.depth(parent) + 1);
         if depth > limits.thread_depth_max {
-            let detail = "The thread is as deep here as it may be. Reply further up, or begin \
-                          anew beside the opening without a parent.";
-            return Err(Refusal::new(Reason::DepthLimit, detail));
+            return Err(Refusal::depth_limit());
         }
         if self.summary.message_count >= limits.thread_messages_max {
-            let detail = "The thread holds as many messages as it may. Let it be decided and \
-                          closed; go on in a new thread.";
-            return Err(Refusal::new(Reason::ThreadFull, detail));
+            return Err(Refusal::messages_full());
         }
         let marks = marked(kind, parent);
         match marks {
             Some(to) if self.summary.state.is_side() => {
-                Err(invalid_transition(self.summary.state, to))
+                Err(Refusal::invalid_transition(self.summary.state, to))
             }
             _ => Ok(()),
         }
@@ -151,10 +141,7 @@ impl Thread {
         if row.take(max).count() < max {
             return Ok(());
         }
-        let detail = format!(
-            "This participant wrote the last {max} messages. Wait until another one has spoken."
-        );
-        Err(Refusal::new(Reason::ConsecutiveLimit, detail))
+        Err(Refusal::consecutive_limit(max))
     }
 
     fn message(
@@ -261,14 +248,13 @@ fn marked(kind: Kind, parent: Option<&MessageMeta>) -> Option<State> {
 
 /// No act may point at a retracted message, and a `retract` cannot be retracted (§3.3).
 fn refuse_retracted(kind: Kind, parent: &MessageMeta) -> Result<()> {
-    let detail = if parent.retracted() {
-        "The message was retracted; nothing can point at it. Reply to another message."
+    if parent.retracted() {
+        Err(Refusal::message_retracted())
     } else if kind == Kind::Retract && parent.kind() == Kind::Retract {
-        "A `retract` cannot be retracted. Say what holds with a new message."
+        Err(Refusal::retraction_stands())
     } else {
-        return Ok(());
-    };
-    Err(Refusal::new(Reason::MessageRetracted, detail))
+        Ok(())
+    }
 }
 
 fn set_turn(act: &mut Act, id: MessageId, turn: TurnChange) {

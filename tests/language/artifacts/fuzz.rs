@@ -2,8 +2,8 @@
 
 use super::fuzzed::canonical::{Reached, agree};
 use super::fuzzed::publish::{self, renamed};
-use crate::generator::Chance;
 use super::table;
+use crate::generator::Chance;
 
 const CORPUS: &str = include_str!("corpus.txt");
 const THREAD: &str = include_str!("../../../docs/generated/example-thread.jsonl");
