@@ -195,7 +195,7 @@ fn envelope(given: &mut ParsedArguments) -> Result<Envelope> {
     let (thread, parent) = (given.thread("thread"), given.message("parent"));
     let kind = kind.ok_or_else(|| Refusal::body("kind".to_owned(), "`kind` is required."))?;
     let missing = |field: &str, detail: &'static str| Err(Refusal::body(field.to_owned(), detail));
-    if thread.is_none() && kind != Kind::Ask {
+    if thread.is_none() && !kind.opens() {
         return missing("thread", "Only an `ask` may leave out `thread`: it opens a new one.");
     }
     if thread.is_none() && parent.is_some() {

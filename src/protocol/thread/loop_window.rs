@@ -48,10 +48,8 @@ impl LoopWindow {
             return Ok(());
         };
         let long = self.count >= limits.exchange_max && kind.expects_reply();
-        let too_long = self.count >= limits.exchange_max.saturating_mul(2)
-            && kind != Kind::Decide
-            && kind != Kind::Retract;
-        if (author != last && author != other) || !(long || too_long) {
+        let too_long = self.count >= limits.exchange_max.saturating_mul(2);
+        if (author != last && author != other) || !(long || too_long && kind.spec().loop_limited) {
             return Ok(());
         }
         Err(Refusal::loop_limit(self.count))

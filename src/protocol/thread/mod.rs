@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::act::Kind;
 use crate::claim::{Claim, ClaimStatus};
 use crate::command::Command;
 use crate::entry::{Act, Change, Event, KeyUse, Message};
@@ -137,7 +136,7 @@ impl Thread {
     fn apply_message(&mut self, act: &Act, message: &Message) {
         let author = self.author_index(&act.by, act.author_kind);
         let parent = message.parent.and_then(|id| self.messages.index(id));
-        if let (Kind::Retract, Some(parent)) = (message.kind, parent) {
+        if let Some(parent) = parent.filter(|_| message.kind.takes_back()) {
             self.messages.retract(parent);
         }
         self.messages.push(MessageMeta::new(message.id, message.kind, parent, author));

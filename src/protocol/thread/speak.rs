@@ -1,6 +1,6 @@
 //! Speech acts (parley.md §3, §4): parents, loop protection, the turn.
 
-use crate::act::{Kind, ParentRule};
+use crate::act::{ActAuthority, Kind, ParentRule, TurnRule};
 use crate::command::{Command, Envelope};
 use crate::entry::{Act, Awaiting, Change, Due, Message};
 use crate::identity::{Participant, Principal};
@@ -16,7 +16,12 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
     let extension = command.extension().cloned();
     let (body, provenance) = match command {
         Command::Post(envelope) => (envelope.body.clone(), envelope.provenance.clone()),
-        _ => (Box::default(), None),
+        Command::Mark(_)
+        | Command::Confirm(_)
+        | Command::Reopen(_)
+        | Command::Assert(_)
+        | Command::Attest(_)
+        | Command::Refute(_) => (Box::default(), None),
     };
     let by = ctx.principal.participant(extension.as_ref());
     let id = ctx.numbers.message();
@@ -85,13 +90,13 @@ impl Thread {
         kind: Kind,
         parent: Option<&MessageMeta>,
     ) -> Result<()> {
-        let own = |parent: &MessageMeta| self.author(parent).identity == principal.identity;
-        match kind {
-            Kind::Decide => self.require_authority(principal, "decide"),
-            Kind::Retract if !parent.is_some_and(own) => {
-                self.require_authority(principal, "retract another's message")
-            }
-            _ => Ok(()),
+        match kind.spec().authority {
+            ActAuthority::None => Ok(()),
+            ActAuthority::For(what) => self.require_authority(principal, what),
+            ActAuthority::OverOthers(what) => match parent {
+                Some(parent) if self.author(parent).identity == principal.identity => Ok(()),
+                _ => self.require_authority(principal, what),
+            },
         }
     }
 
@@ -105,18 +110,18 @@ impl Thread {
     ) -> Result<()> {
         if let Some(parent) = parent {
             refuse_retracted(kind, parent)?;
-            if kind != Kind::Retract && self.author(parent) == by {
+            if kind.spec().adds && self.author(parent) == by {
                 return Err(Refusal::self_reply());
             }
         }
         let author = self.authors.iter().position(|(author, _)| author == by);
         if let Some(author) = author.and_then(|index| u32::try_from(index).ok()) {
-            if kind != Kind::Retract {
+            if kind.spec().adds {
                 self.refuse_row(author, limits)?;
             }
             self.loop_window.refuse_loop(author, kind, limits)?;
         }
-        if kind == Kind::Retract {
+        if !kind.spec().adds {
             return Ok(());
         }
         let depth = parent.map_or(1, |parent| self.messages.depth(parent) + 1);
@@ -126,12 +131,11 @@ impl Thread {
         if self.summary.message_count >= limits.thread_messages_max {
             return Err(Refusal::messages_full());
         }
-        let marks = marked(kind, parent);
-        match marks {
+        match kind.marks(parent.map(MessageMeta::kind)) {
             Some(to) if self.summary.state.is_side() => {
                 Err(Refusal::invalid_transition(self.summary.state, to))
             }
-            _ => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -163,7 +167,7 @@ impl Thread {
         let turn = self.turn_after(kind, parent);
         let mut act = self.act(ctx, by, Change::Message(message));
         set_turn(&mut act, id, turn);
-        if let Some(to) = marked(kind, parent)
+        if let Some(to) = kind.marks(parent.map(MessageMeta::kind))
             && self.act_moves(ctx.principal, to)
         {
             act.event = Some(event(ctx, Some(self.summary.state), to, None));
@@ -188,24 +192,19 @@ impl Thread {
     fn turn_after(&self, kind: Kind, parent: Option<&MessageMeta>) -> TurnChange {
         let awaited = self.summary.awaiting.as_ref().map(|awaiting| awaiting.message);
         let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
-        match kind {
-            Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => {
-                if self.summary.state.is_side() {
-                    return TurnChange::Keep;
-                }
-                TurnChange::This(
-                    parent.map_or(Due::Anyone, |parent| {
-                        Due::Participant(self.author(parent).clone())
-                    }),
-                )
+        let back = || parent.map_or(TurnChange::Empty, |parent| self.turn_back(parent));
+        match kind.spec().turn {
+            TurnRule::Await if self.summary.state.is_side() => TurnChange::Keep,
+            TurnRule::Await => TurnChange::This(
+                parent.map_or(Due::Anyone, |parent| Due::Participant(self.author(parent).clone())),
+            ),
+            TurnRule::Answer | TurnRule::TakeBack if on_awaited => back(),
+            TurnRule::Answer if self.asked_back_about(awaited, parent) => TurnChange::Empty,
+            TurnRule::Accept if on_awaited => TurnChange::Empty,
+            TurnRule::Empty => TurnChange::Empty,
+            TurnRule::Answer | TurnRule::Accept | TurnRule::TakeBack | TurnRule::Keep => {
+                TurnChange::Keep
             }
-            Kind::Answer | Kind::Retract if on_awaited => {
-                parent.map_or(TurnChange::Empty, |parent| self.turn_back(parent))
-            }
-            Kind::Answer if self.asked_back_about(awaited, parent) => TurnChange::Empty,
-            Kind::Agree if on_awaited => TurnChange::Empty,
-            Kind::Decide => TurnChange::Empty,
-            Kind::Answer | Kind::Agree | Kind::Inform | Kind::Retract => TurnChange::Keep,
         }
     }
 
@@ -237,20 +236,11 @@ impl Thread {
     }
 }
 
-/// The state that an act of `kind` on `parent` marks in an existing thread.
-fn marked(kind: Kind, parent: Option<&MessageMeta>) -> Option<State> {
-    match kind {
-        Kind::Answer => parent.filter(|parent| parent.kind() == Kind::Ask).map(|_| State::Answered),
-        Kind::Decide => Some(State::Decided),
-        _ => None,
-    }
-}
-
 /// No act may point at a retracted message, and a `retract` cannot be retracted (§3.3).
 fn refuse_retracted(kind: Kind, parent: &MessageMeta) -> Result<()> {
     if parent.retracted() {
         Err(Refusal::message_retracted())
-    } else if kind == Kind::Retract && parent.kind() == Kind::Retract {
+    } else if kind.takes_back() && parent.kind().takes_back() {
         Err(Refusal::retraction_stands())
     } else {
         Ok(())
