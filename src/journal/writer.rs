@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::refusal::Result;
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -12,7 +12,7 @@ use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
 use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
-use super::queue::{JournalQueue, unavailable, uncertain};
+use super::queue::JournalQueue;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
@@ -242,13 +242,15 @@ impl Writer {
                         .push(ReadyReply::Reply(reply, Ok(WriteOutcome::Committed(committed))));
                 } else {
                     tracing::info!(number, "an append under a stale lease was refused");
-                    batch.answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
+                    batch
+                        .answers
+                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
             }
             QueueItem::Barrier { generation, lease, outcome, reply } => {
                 let stale = generation != self.queue.generation()
                     || lease.is_some_and(|lease| !self.state.leases.holds(lease));
-                let outcome = if stale { Err(unavailable()) } else { outcome };
+                let outcome = if stale { Err(Refusal::store_unavailable()) } else { outcome };
                 batch.answers.push(ReadyReply::Reply(reply, outcome));
             }
             QueueItem::Acquire { thread, reply } => {
@@ -313,7 +315,9 @@ impl Writer {
         let mut answers: Vec<_> = failed
             .into_iter()
             .map(|answer| match answer {
-                ReadyReply::Reply(reply, _) => ReadyReply::Reply(reply, Err(uncertain())),
+                ReadyReply::Reply(reply, _) => {
+                    ReadyReply::Reply(reply, Err(Refusal::store_uncertain()))
+                }
                 ReadyReply::Lease(sender, lease) => {
                     ReadyReply::Lease(sender, self.state.leases.acquire(lease.thread))
                 }
@@ -322,10 +326,11 @@ impl Writer {
         for item in items.drain(..) {
             match item {
                 QueueItem::Append(_, append) => {
-                    answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
+                    answers
+                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
                 QueueItem::Barrier { reply, .. } => {
-                    answers.push(ReadyReply::Reply(reply, Err(unavailable())));
+                    answers.push(ReadyReply::Reply(reply, Err(Refusal::store_unavailable())));
                 }
                 QueueItem::Acquire { thread, reply } => {
                     answers.push(ReadyReply::Lease(reply, self.state.leases.acquire(thread)));

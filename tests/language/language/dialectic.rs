@@ -4,8 +4,8 @@ use parley_protocol::claim::{Claim, ClaimStatus, Evidence, EvidenceKind, proves}
 use parley_protocol::entry::Change;
 use parley_protocol::refusal::Refusal;
 
+use super::sheet;
 use crate::scenario::{self, play, read};
-use crate::sheet;
 use crate::stage::Stage;
 
 fn claims(stage: &Stage) -> Vec<Claim> {

@@ -10,11 +10,11 @@ use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
 
+use super::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
+use super::verdict::{Verdict, judge};
 use crate::generator::Generator;
-use crate::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
 use crate::scenario;
 use crate::stage::Stage;
-use crate::verdict::{Verdict, judge};
 
 /// Enters what happened, as the page's verdict says, under the numbers that the core gave.
 fn record(model: &mut Model, principal: &Principal, act: &Act, entry: u64, verdict: &Verdict) {

@@ -2,7 +2,7 @@
 
 use parley_protocol::artifact::{ArtifactFault, canonicalize, identity};
 
-use crate::{naive, table};
+use super::{naive, table};
 
 const TABLE: &str = include_str!("canonical.txt");
 

@@ -15,9 +15,9 @@ use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use serde_json::{Value, json};
 
+use super::{export_rules, naive};
 use crate::generator::{self, Chance};
 use crate::stage::{Stage, THREAD, token};
-use crate::{export_rules, naive};
 
 /// The artifacts of all acts.
 pub fn artifacts(acts: &[(u64, Act)]) -> Vec<Exported> {

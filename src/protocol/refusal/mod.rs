@@ -1,5 +1,11 @@
 //! Refusals (parley.md §10): a stable reason, its HTTP status, a sentence that says what to do.
 
+mod claim;
+mod request;
+mod server;
+mod thread;
+mod token;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -117,8 +123,8 @@ pub struct Refusal {
 pub type Result<T, E = Refusal> = std::result::Result<T, E>;
 
 impl Refusal {
-    /// A refusal without further members.
-    pub fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
+    /// A refusal without further members: each text stands in a constructor of a submodule.
+    fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             reason,
             detail: detail.into(),
@@ -130,41 +136,6 @@ impl Refusal {
             retry_after_ms: None,
             more: None,
         }
-    }
-
-    /// 400 `invalid_body` at `field`, none where no single member is at fault.
-    pub fn body(field: impl Into<Option<String>>, detail: impl Into<Cow<'static, str>>) -> Self {
-        let field = field.into().map(String::into_boxed_str);
-        Self { field, ..Self::new(Reason::InvalidBody, detail) }
-    }
-
-    /// 400 `invalid_parameter` of the parameter `name`.
-    pub fn parameter(name: &str, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { field: Some(name.into()), ..Self::new(Reason::InvalidParameter, detail) }
-    }
-
-    /// 403 `token_right_missing` for `right`.
-    pub fn lacks(right: Right) -> Self {
-        let detail = format!(
-            "This token does not hold the right `{}`. Use a token that does, or ask an \
-             administrator for one.",
-            right.as_str()
-        );
-        Self { right: Some(right), ..Self::new(Reason::TokenRightMissing, detail) }
-    }
-
-    /// 404 `thread_not_found`.
-    pub fn no_thread(thread: ThreadId) -> Self {
-        let detail = format!("There is no thread {thread}. List the threads and name one of them.");
-        Self::new(Reason::ThreadNotFound, detail).of(thread)
-    }
-
-    /// 500 `internal`: what went wrong is in the log.
-    pub fn internal() -> Self {
-        let detail = "The server failed on this call, and has logged why. Whether it took effect \
-                      is not known: read the thread, or send it again under the same idempotency \
-                      key.";
-        Self::new(Reason::Internal, detail)
     }
 
     /// The same, about `thread`.

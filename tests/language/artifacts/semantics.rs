@@ -3,8 +3,8 @@
 use parley_protocol::artifact::{ArtifactVerdict, ViolationClass, validate};
 use serde_json::{Value, json};
 
-use crate::fuzzed::publish;
-use crate::{naive, table};
+use super::fuzzed::publish;
+use super::{naive, table};
 
 const TABLE: &str = include_str!("semantics.txt");
 

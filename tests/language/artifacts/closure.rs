@@ -9,7 +9,7 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::{Value, json};
 
-use crate::{naive, table};
+use super::{naive, table};
 
 const TABLE: &str = include_str!("closure.txt");
 

@@ -6,7 +6,7 @@ use parley_protocol::entry::{Act, Awaiting, Due, Entry, Position, StoredOutcome,
 use parley_protocol::entry::{KeyUse, Published};
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::{MessageId, ThreadId};
-use parley_protocol::refusal::{Reason, Refusal, StoredRefusal};
+use parley_protocol::refusal::{Refusal, StoredRefusal};
 use parley_protocol::state::State;
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
@@ -129,7 +129,7 @@ fn positions() {
 
 fn entries() -> Vec<Entry> {
     let key = KeyUse { key: [7; 16], content: [9; 16] };
-    let refused = Refusal::new(Reason::ThreadClosed, "It is closed.").of(ThreadId(3));
+    let refused = Refusal::thread_closed().of(ThreadId(3));
     let mut entries = vec![
         Entry::Artifact(Box::new(Published {
             id: [3; 32],

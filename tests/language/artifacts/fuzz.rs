@@ -1,12 +1,12 @@
 //! Inputs made by chance out of a small corpus, against the second implementation.
 
-use crate::fuzzed::canonical::{Reached, agree};
-use crate::fuzzed::publish::{self, renamed};
+use super::fuzzed::canonical::{Reached, agree};
+use super::fuzzed::publish::{self, renamed};
+use super::table;
 use crate::generator::Chance;
-use crate::table;
 
 const CORPUS: &str = include_str!("corpus.txt");
-const THREAD: &str = include_str!("../../docs/generated/example-thread.jsonl");
+const THREAD: &str = include_str!("../../../docs/generated/example-thread.jsonl");
 
 /// What is put in somewhere: what the grammar, the profile or the semantics treat as special.
 const WORDS: &[&str] = &[

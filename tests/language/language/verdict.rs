@@ -9,7 +9,7 @@ use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
 
-use crate::model::{For, Model, Said, confirms, expects, place, side};
+use super::model::{For, Model, Said, confirms, expects, place, side};
 
 /// What the page says to a command.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::json;
 
-use crate::naive;
+use super::naive;
 
 fn claim(number: usize, references: &[Identifier]) -> Vec<u8> {
     let reference = |id: &Identifier| json!({"artifact_id": id, "relation": "considers"});

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{naive, table};
+use super::{naive, table};
 
 /// A value without a form: how it is written is chosen apart.
 #[derive(Clone, Debug, PartialEq)]

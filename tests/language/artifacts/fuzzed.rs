@@ -2,7 +2,7 @@
 
 use super::{naive, naive_semantics};
 
-#[path = "../fuzz/src/canonical.rs"]
+#[path = "../../fuzz/src/canonical.rs"]
 pub mod canonical;
-#[path = "../fuzz/src/publish.rs"]
+#[path = "../../fuzz/src/publish.rs"]
 pub mod publish;

@@ -4,8 +4,8 @@ use parley_protocol::entry::Act;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::state::State;
 
+use super::sheet;
 use crate::scenario::{self, play, read};
-use crate::sheet;
 use crate::stage::Stage;
 
 /// A play, the act under test, and what came of it; the clock went on by one.
