@@ -17,10 +17,10 @@ use crate::feed::replay_cache::{ReadMode, ReplayCache};
 use crate::forum::{Forum, Manifests, PassivationOptions};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::archiver::Archiver;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
 use crate::journal::{Journal, OpenedJournal, Publisher, Writer};
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 use crate::threads::admission::AdmissionBounds;
 use crate::threads::deps::Deps;
 use crate::yield_points::Hook;
@@ -104,7 +104,7 @@ impl Engine {
         let (engine, JournalTasks { writer, publisher, archiver }) = assembled;
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;
-        let archiver = spawn("folder", move || archiver.run())?;
+        let archiver = spawn("archiver", move || archiver.run())?;
         Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, archiver }), ..engine })
     }
 

@@ -24,6 +24,7 @@ use super::client;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
 use super::subscriber::CloseReason;
+use crate::metric;
 
 /// How long a listener that is behind may leave the bytes written to it unread; then it is slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -357,7 +358,7 @@ pub(super) fn count_closed(close: CloseReason) {
 }
 
 fn count_dropped(cause: &'static str) {
-    metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
+    metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
 }
 
 fn log(feed: &Feed, over: ConnectionEnd) {

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, Subscriber};
+use crate::metric;
 use crate::yield_points::{Hook, Point};
 
 /// Messages in the mailbox of one inbox actor; beyond, its listeners are closed as slow.
@@ -260,7 +261,7 @@ impl Inboxes {
         registry.participants.insert(actor.get_id(), participant.clone());
         let inbox = ActiveInbox { actor, waiting, listeners: Vec::new(), anyone: 0 };
         registry.active.insert(participant.clone(), inbox);
-        metrics::gauge!("parley_inboxes_resident").set(registry.active.len() as f64);
+        metrics::gauge!(metric::INBOXES_RESIDENT).set(registry.active.len() as f64);
         true
     }
 
@@ -320,7 +321,7 @@ impl InboxRegistry {
         if let Some(inbox) = self.active.remove(participant) {
             let _ = inbox.actor.drain();
         }
-        metrics::gauge!("parley_inboxes_resident").set(self.active.len() as f64);
+        metrics::gauge!(metric::INBOXES_RESIDENT).set(self.active.len() as f64);
     }
 }
 
@@ -357,7 +358,7 @@ impl Actor for InboxSupervisor {
             return Ok(());
         };
         if failed {
-            metrics::counter!("parley_actor_restarts_total", "actor" => "inbox").increment(1);
+            metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "inbox").increment(1);
             let same = registry.active.get(&participant).is_some_and(|it| it.actor.get_id() == id);
             if same {
                 if let Some(inbox) = registry.active.get(&participant) {

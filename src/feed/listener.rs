@@ -13,8 +13,8 @@ use parley_protocol::wire::frame::FrameType;
 use super::client::{self, ClientFrame};
 use super::publication::Publication;
 use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
-use super::replay_cache::too_old;
 use super::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
+use crate::metric;
 
 /// Live frames given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;
@@ -60,7 +60,7 @@ impl Feed {
         let committed = deps.journal.committed();
         let age = since.map_or(0, |since| committed.saturating_sub(since.entry()));
         if age > deps.replay_max {
-            return Err(too_old());
+            return Err(Refusal::cursor_too_old());
         }
         let subscriber = Subscriber::new(subscription, deps.hub.caps.buffer);
         deps.hub.register(&subscriber)?;
@@ -317,8 +317,7 @@ fn count(kind: FrameType) {
     static COUNTERS: std::sync::OnceLock<[Counter; FrameType::ALL.len()]> =
         std::sync::OnceLock::new();
     let counters = COUNTERS.get_or_init(|| {
-        FrameType::ALL
-            .map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.as_str()))
+        FrameType::ALL.map(|kind| metrics::counter!(metric::FEED_FRAMES, "type" => kind.as_str()))
     });
     counters[kind as usize].increment(1);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use ractor::{
     Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent,
 };
@@ -17,6 +17,7 @@ use ractor::{
 use super::active_threads::ActiveThreads;
 use super::actor::{ThreadActor, ThreadRequest};
 use super::deps::Deps;
+use crate::metric;
 use crate::yield_points::Point;
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; at so many, its requests are
@@ -50,7 +51,9 @@ pub struct RouterState {
 impl RouterState {
     async fn route(&mut self, myself: &ActorRef<Route>, thread: ThreadId, request: ThreadRequest) {
         if self.is_exhausted(thread) {
-            return request.reply.send(Err(exhausted(thread)));
+            return request
+                .reply
+                .send(Err(Refusal::restarts_spent(thread, RESTART_WINDOW_TICKS * 1_000)));
         }
         let actor = match self.active_threads.with(thread, Clone::clone) {
             Some(actor) => actor,
@@ -92,7 +95,7 @@ impl RouterState {
         };
         self.active_threads.remove(thread, cell.get_id());
         if failed {
-            metrics::counter!("parley_actor_restarts_total", "actor" => "thread").increment(1);
+            metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "thread").increment(1);
             self.count_restart(thread);
         }
         for request in self.parked.remove(&thread).unwrap_or_default() {
@@ -186,13 +189,6 @@ impl Actor for Router {
 /// Counts a panic of a router, which goes on: its maps are whole after each step, and the caller of
 /// the request is answered 500 `internal`.
 fn panicked() {
-    metrics::counter!("parley_actor_restarts_total", "actor" => "router").increment(1);
+    metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "router").increment(1);
     tracing::error!("routing a request panicked");
-}
-
-/// 503 `overloaded` for a thread whose actor has spent its restarts.
-fn exhausted(thread: ThreadId) -> Refusal {
-    let detail = "The server failed on this thread too often and lets it rest. Other threads are \
-                  served; try this one again later.";
-    Refusal::new(Reason::Overloaded, detail).of(thread).retry_after(RESTART_WINDOW_TICKS * 1_000)
 }

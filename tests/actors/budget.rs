@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use parley::forum::PassivationOptions;
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley::telemetry;
 use parley::yield_points::{Point, YieldPoints};
 use parley_protocol::refusal::Reason;

@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use parley::clock::SystemClock;
 use parley::journal::ReplyPort;
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley::threads::actor::{ThreadActor, ThreadRequest};
 use parley::threads::deps::Deps;
 use parley::yield_points::{Hook, Point, YieldPoints};

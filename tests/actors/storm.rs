@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley::yield_points::{Point, YieldPoints};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Assertion, Command};
