@@ -110,7 +110,7 @@ async fn refusals_wait() {
             outcome = &mut speaker => panic!("the disk stalls, and yet {outcome:?}"),
             judged = watch.0.acquire_many(3) => drop(judged.unwrap()),
         }
-        let hasty = Err(Refusal::new(Reason::ThreadClosed, "The thread is closed."));
+        let hasty = Err(Refusal::thread_closed());
         let hasty = told("c", cyd.clone(), Some(thread), speech, hasty);
         let all = [first, second, hasty];
         let found = audit(&engine.journal.view(), &generous(), &BTreeSet::from([thread]), &all);
