@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
     #[command(flatten)]
-    place: DataFolder,
+    folder: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
@@ -31,7 +31,7 @@ pub struct CheckArgs {
 
 /// Checks.
 pub fn run(options: CheckArgs) -> CliResult {
-    let folder = options.place.config()?.data;
+    let folder = options.folder.config()?.data;
     let checked = check(&folder, Arc::new(SystemClock));
     let report = checked.map_err(|error| CliError::failed(error.to_string()))?;
     if options.json {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::cli::client::encode;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, speech};
+use crate::cli::{output, render, request};
 
 const EXAMPLES: &str = "Examples:
   parley claim assert th_1 'The fix holds.' --evidence log:runs/42.log
@@ -132,8 +132,8 @@ pub async fn run(options: ClaimArgs) -> CliResult {
         ClaimCommand::Assert(assert) => {
             let path = format!("/v1/threads/{}/claims", encode(&assert.thread));
             let supersedes = (!assert.supersedes.is_empty()).then(|| assert.supersedes.into());
-            let more = speech::object([
-                ("statement", Some(speech::text_or_stdin(&assert.statement)?.into())),
+            let more = request::object([
+                ("statement", Some(request::text_or_stdin(&assert.statement)?.into())),
                 ("supersedes", supersedes),
                 ("valid_until", assert.valid_until.map(Value::from)),
             ]);
@@ -141,7 +141,7 @@ pub async fn run(options: ClaimArgs) -> CliResult {
         }
         ClaimCommand::Attest(attest) => {
             let path = format!("/v1/claims/{}/attest", encode(&attest.claim));
-            let more = speech::object([("seal", attest.seal.then(|| true.into()))]);
+            let more = request::object([("seal", attest.seal.then(|| true.into()))]);
             write(attest.server, &path, more, attest.proof).await
         }
         ClaimCommand::Refute(refute) => {
@@ -161,10 +161,10 @@ pub async fn run(options: ClaimArgs) -> CliResult {
 
 async fn write(server: ServerArgs, path: &str, mut body: Value, proof: ProofArgs) -> CliResult {
     body["evidence"] = proof.evidence.into();
-    if let Some(from) = speech::from(proof.extension.as_deref()) {
+    if let Some(from) = request::from(proof.extension.as_deref()) {
         body["from"] = from;
     }
-    let answer = server.client()?.post(path, &body, &speech::key(proof.key.as_ref())).await?;
+    let answer = server.client()?.post(path, &body, &request::key(proof.key.as_ref())).await?;
     if server.json {
         return output::json(&answer.text);
     }

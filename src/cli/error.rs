@@ -36,7 +36,7 @@ pub enum CliError {
     /// Anything else that went wrong; the line says what to do.
     Failed(String),
     /// Whoever read standard output has gone away: there is nothing more to do, and no fault.
-    Unheard,
+    OutputClosed,
 }
 
 /// The result of a command.
@@ -78,12 +78,12 @@ impl CliError {
                 let field = field.unwrap_or_default();
                 Some(format!("{}: {}{field}", problem.reason, problem.detail))
             }
-            Self::Unheard => None,
+            Self::OutputClosed => None,
         }
     }
 
     /// Says the line and gives the exit code.
-    pub fn tell(&self) -> ExitCode {
+    pub fn report(&self) -> ExitCode {
         if let Some(line) = self.line() {
             let line = text::in_one_line(&line);
             // Nobody is left to be told where standard error cannot be written.
@@ -92,7 +92,7 @@ impl CliError {
         match self {
             Self::Usage(_) => CODE_USAGE.into(),
             Self::Refused(_) | Self::Failed(_) => CODE_FAILED.into(),
-            Self::Unheard => ExitCode::SUCCESS,
+            Self::OutputClosed => ExitCode::SUCCESS,
         }
     }
 }
@@ -145,6 +145,6 @@ mod tests {
         };
         assert_eq!(problem(None).as_deref(), Some("invalid_body: Too long."));
         assert_eq!(problem(Some("body")).as_deref(), Some("invalid_body: Too long. (field body)"));
-        assert_eq!(CliError::Unheard.line(), None);
+        assert_eq!(CliError::OutputClosed.line(), None);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cli::client::encode;
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, speech};
+use crate::cli::{output, render, request};
 
 const MARK_EXAMPLES: &str = "Examples:
   parley mark th_1 decided --reason 'Nobody objected for a day.'
@@ -27,7 +27,7 @@ pub struct MarkArgs {
     #[arg(value_name = "THREAD")]
     thread: String,
     /// The state to set
-    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::as_str)))]
+    #[arg(value_name = "STATE", value_parser = request::words(State::ALL.map(State::as_str)))]
     state: String,
     #[command(flatten)]
     why: ReasonArgs,
@@ -43,7 +43,7 @@ pub struct ConfirmArgs {
     #[arg(value_name = "THREAD")]
     thread: String,
     /// The state that the thread is in, and that is confirmed
-    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::as_str)))]
+    #[arg(value_name = "STATE", value_parser = request::words(State::ALL.map(State::as_str)))]
     state: String,
     #[command(flatten)]
     why: ReasonArgs,
@@ -98,13 +98,13 @@ async fn steer(
     state: Option<String>,
     why: ReasonArgs,
 ) -> CliResult {
-    let body = speech::object([
+    let body = request::object([
         ("state", state.map(Value::from)),
         ("reason", why.reason.map(Value::from)),
-        ("from", speech::from(why.extension.as_deref())),
+        ("from", request::from(why.extension.as_deref())),
     ]);
     let path = format!("/v1/threads/{}/{operation}", encode(thread));
-    let answer = server.client()?.post(&path, &body, speech::NO_EXTRA).await?;
+    let answer = server.client()?.post(&path, &body, request::NO_EXTRA).await?;
     if server.json {
         return output::json(&answer.text);
     }

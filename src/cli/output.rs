@@ -19,7 +19,7 @@ pub fn json(json: &str) -> CliResult {
 pub fn bytes(bytes: &[u8]) -> CliResult {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => CliError::Unheard,
+        ErrorKind::BrokenPipe => CliError::OutputClosed,
         _ => CliError::failed(format!("cannot write to standard output: {error}")),
     })
 }

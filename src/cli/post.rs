@@ -5,7 +5,7 @@ use parley_protocol::act::Kind;
 
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, speech};
+use crate::cli::{output, render, request};
 
 const EXAMPLES: &str = "Examples:
   parley post 'How do we name the flag?'
@@ -26,7 +26,7 @@ pub struct PostArgs {
     #[arg(long, value_name = "M")]
     parent: Option<String>,
     /// The act: by default `ask` without a thread, `answer` with one
-    #[arg(long, value_name = "K", value_parser = speech::words(Kind::ALL.map(Kind::as_str)))]
+    #[arg(long, value_name = "K", value_parser = request::words(Kind::ALL.map(Kind::as_str)))]
     kind: Option<String>,
     /// Speak as this extension of the token's line
     #[arg(long, value_name = "E")]
@@ -46,15 +46,15 @@ pub async fn run(options: PostArgs) -> CliResult {
         let kind = if options.thread.is_some() { Kind::Answer } else { Kind::Ask };
         kind.as_str().to_owned()
     });
-    let envelope = speech::object([
+    let envelope = request::object([
         ("parley", Some("1".into())),
         ("kind", Some(kind.into())),
         ("thread", options.thread.map(Into::into)),
         ("parent", options.parent.map(Into::into)),
-        ("from", speech::from(options.extension.as_deref())),
-        ("body", Some(speech::text_or_stdin(&options.body)?.into())),
+        ("from", request::from(options.extension.as_deref())),
+        ("body", Some(request::text_or_stdin(&options.body)?.into())),
     ]);
-    let key = speech::key(options.key.as_ref());
+    let key = request::key(options.key.as_ref());
     let answer = client.post("/v1/messages", &envelope, &key).await?;
     if options.server.json {
         return output::json(&answer.text);

@@ -26,7 +26,7 @@ pub struct RestoreArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    place: DataFolder,
+    folder: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
@@ -34,7 +34,7 @@ pub struct RestoreArgs {
 
 /// Restores.
 pub fn run(options: RestoreArgs) -> CliResult {
-    let folder = options.place.config()?.data;
+    let folder = options.folder.config()?.data;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let restored = restore(&options.file, &folder, &clock);
     let restored = restored.map_err(|error| CliError::failed(error.to_string()))?;

@@ -24,7 +24,7 @@ pub struct TargetArgs {
     #[arg(long, env = "PARLEY_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     #[command(flatten)]
-    pub place: DataFolder,
+    pub folder: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     pub json: bool,
@@ -63,11 +63,11 @@ pub enum Target {
 impl TargetArgs {
     /// Finds the way: a URL given is followed; else a folder that no server holds is taken; else
     /// the server is looked for where its configuration says that it listens.
-    pub fn way(&self) -> CliResult<Target> {
+    pub fn resolve(&self) -> CliResult<Target> {
         if let (Some(url), Some(token)) = (&self.url, &self.token) {
             return Client::new(url, Some(token)).map(Target::Server);
         }
-        let config = self.place.config()?;
+        let config = self.folder.config()?;
         let url = match &self.url {
             Some(url) => url.clone(),
             None => match take(&config.data)? {

@@ -13,7 +13,7 @@ use crate::cli::client::encode;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::target::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
-use crate::cli::{block_on, output, render, speech};
+use crate::cli::{block_on, output, render, request};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::journal::disk::FolderDisk;
@@ -48,7 +48,7 @@ enum TokenCommand {
 #[command(group = ArgGroup::new("who").args(["handle", "human"]).required(true))]
 struct CreateTokenArgs {
     #[command(flatten)]
-    reach: TargetArgs,
+    target: TargetArgs,
     /// A model's handle
     #[arg(long, value_name = "HANDLE")]
     handle: Option<String>,
@@ -69,13 +69,13 @@ struct CreateTokenArgs {
 #[derive(Debug, Args)]
 struct ListTokensArgs {
     #[command(flatten)]
-    reach: TargetArgs,
+    target: TargetArgs,
 }
 
 #[derive(Debug, Args)]
 struct RevokeTokenArgs {
     #[command(flatten)]
-    reach: TargetArgs,
+    target: TargetArgs,
     /// The token's identifier, as `token list` shows it
     #[arg(value_name = "ID")]
     id: String,
@@ -85,25 +85,25 @@ struct RevokeTokenArgs {
 pub fn run(options: TokenArgs) -> CliResult {
     match options.command {
         TokenCommand::Create(options) => create(options),
-        TokenCommand::List(ListTokensArgs { reach }) => {
-            let list = match reach.way()? {
+        TokenCommand::List(ListTokensArgs { target }) => {
+            let list = match target.resolve()? {
                 Target::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
                 Target::Folder(disk, config) => stopped(disk, &config)?.list()?,
             };
-            if reach.json {
+            if target.json {
                 return output::json(&list.to_string());
             }
             output::text(&table(&list))
         }
-        TokenCommand::Revoke(RevokeTokenArgs { reach, id }) => {
-            match reach.way()? {
+        TokenCommand::Revoke(RevokeTokenArgs { target, id }) => {
+            match target.resolve()? {
                 Target::Server(client) => {
                     let path = format!("/v1/tokens/{}", encode(&id));
                     block_on(client.delete(&path))?;
                 }
                 Target::Folder(disk, config) => stopped(disk, &config)?.revoke(&id)?,
             }
-            if reach.json {
+            if target.json {
                 return output::json(&json!({ "revoked": id }).to_string());
             }
             output::text(&format!("{} holds no more.\n", in_one_line(&id)))
@@ -114,20 +114,20 @@ pub fn run(options: TokenArgs) -> CliResult {
 fn create(options: CreateTokenArgs) -> CliResult {
     let now = SystemClock.now();
     let expires = options.expires.as_deref().map(|text| expiry(text, now)).transpose()?;
-    let request = speech::object([
+    let request = request::object([
         ("handle", options.handle.map(Value::from)),
         ("human", options.human.map(Value::from)),
         ("rights", (!options.rights.is_empty()).then(|| options.rights.into())),
         ("label", options.label.map(Value::from)),
         ("expires_at", expires.map(|at| at.to_string().into())),
     ]);
-    let made = match options.reach.way()? {
+    let made = match options.target.resolve()? {
         Target::Server(client) => {
-            block_on(client.post("/v1/tokens", &request, speech::NO_EXTRA))?.text
+            block_on(client.post("/v1/tokens", &request, request::NO_EXTRA))?.text
         }
         Target::Folder(disk, config) => stopped(disk, &config)?.create(&request)?,
     };
-    if options.reach.json {
+    if options.target.json {
         return output::json(&made);
     }
     let made: Value = serde_json::from_str(&made).unwrap_or_default();

@@ -70,9 +70,9 @@ pub struct WatchArgs {
 /// How one connection ended.
 enum WatchEnd {
     /// It broke off, or the server asks to come again.
-    Again(String),
+    Retry(String),
     /// There is no use in coming again.
-    For(CliError),
+    Final(CliError),
 }
 
 /// Follows the feed until a signal ends it (exit 0) or the server refuses.
@@ -87,22 +87,22 @@ pub async fn run(options: WatchArgs) -> CliResult {
 async fn follow(client: &Client, options: &WatchArgs) -> CliResult {
     let mut cursor = options.since.clone();
     let mut pause = PAUSE_MIN;
-    let mut has_listened = false;
+    let mut was_connected = false;
     loop {
         let why = match connect(client, options, cursor.as_deref()).await {
             Ok(socket) => {
-                has_listened = true;
+                was_connected = true;
                 pause = PAUSE_MIN;
                 match listen(socket, options.server.json, &mut cursor).await {
-                    WatchEnd::Again(why) => why,
-                    WatchEnd::For(failure) => return Err(failure),
+                    WatchEnd::Retry(why) => why,
+                    WatchEnd::Final(failure) => return Err(failure),
                 }
             }
             // A refusal that will pass; any other one, or nobody there at first, will not.
-            Err(CliError::Refused(problem)) if has_listened && problem.status >= 500 => {
+            Err(CliError::Refused(problem)) if was_connected && problem.status >= 500 => {
                 problem.detail
             }
-            Err(CliError::Failed(line)) if has_listened => line,
+            Err(CliError::Failed(line)) if was_connected => line,
             Err(failure) => return Err(failure),
         };
         // Whoever watches should know why it is quiet; standard output is for frames alone.
@@ -159,12 +159,12 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
     let mut silence_max = HEARTBEAT_FIRST * 2;
     loop {
         let Ok(next) = timeout(silence_max, socket.next()).await else {
-            return WatchEnd::Again("nothing came for two heartbeats".to_owned());
+            return WatchEnd::Retry("nothing came for two heartbeats".to_owned());
         };
         match next {
             Some(Ok(Message::Text(text))) => {
                 let Ok(frame) = serde_json::from_str::<Value>(&text) else {
-                    return WatchEnd::For(CliError::failed(
+                    return WatchEnd::Final(CliError::failed(
                         "the server sent a frame that is no JSON",
                     ));
                 };
@@ -173,7 +173,7 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
                 }
                 let told = if json { output::json(&text) } else { output::text(&describe(&frame)) };
                 if let Err(failure) = told {
-                    return WatchEnd::For(failure);
+                    return WatchEnd::Final(failure);
                 }
                 if let Some(told) = frame["cursor"].as_str() {
                     *cursor = Some(told.to_owned());
@@ -183,24 +183,24 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
             // Pings are answered by the library while it reads.
             Some(Ok(_)) => {}
             Some(Err(Error::Capacity(error))) => {
-                return WatchEnd::For(CliError::failed(format!(
+                return WatchEnd::Final(CliError::failed(format!(
                     "the server sent too much: {error}"
                 )));
             }
-            Some(Err(error)) => return WatchEnd::Again(error.to_string()),
-            None => return WatchEnd::Again("the connection ended".to_owned()),
+            Some(Err(error)) => return WatchEnd::Retry(error.to_string()),
+            None => return WatchEnd::Retry("the connection ended".to_owned()),
         }
     }
 }
 
 fn closed(close: Option<&CloseFrame>) -> WatchEnd {
-    let Some(close) = close else { return WatchEnd::Again("the connection was closed".to_owned()) };
+    let Some(close) = close else { return WatchEnd::Retry("the connection was closed".to_owned()) };
     let reason = in_one_line(&close.reason);
     if u16::from(close.code) == CLOSE_TOKEN_UNKNOWN {
         let line = format!("{reason}: the token was revoked or has expired; use another one");
-        return WatchEnd::For(CliError::failed(line));
+        return WatchEnd::Final(CliError::failed(line));
     }
-    WatchEnd::Again(reason)
+    WatchEnd::Retry(reason)
 }
 
 /// A frame for people.

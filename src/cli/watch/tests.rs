@@ -36,7 +36,7 @@ async fn accept(listener: &TcpListener) -> (WebSocketStream<TcpStream>, String) 
     (socket, path)
 }
 
-async fn tell(socket: &mut WebSocketStream<TcpStream>, frame: Value) {
+async fn send(socket: &mut WebSocketStream<TcpStream>, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
@@ -49,8 +49,8 @@ async fn a_broken_feed_is_taken_up_again() {
     let server = tokio::spawn(async move {
         let (mut first, path) = accept(&listener).await;
         assert_eq!(path, "/v1/feed?scope=inbox&extension=w&anyone=false");
-        tell(&mut first, json!({ "type": "hello", "cursor": "16.0.a" })).await;
-        tell(&mut first, json!({ "type": "settled", "thread": "th_1", "cursor": "32.0.b" })).await;
+        send(&mut first, json!({ "type": "hello", "cursor": "16.0.a" })).await;
+        send(&mut first, json!({ "type": "settled", "thread": "th_1", "cursor": "32.0.b" })).await;
         drop(first);
         let (mut second, path) = accept(&listener).await;
         assert_eq!(path, "/v1/feed?scope=inbox&extension=w&since=32.0.b&anyone=false");
@@ -120,7 +120,7 @@ fn frames() {
 fn close_codes() {
     for (code, is_final) in [(1001, false), (4008, false), (4001, true), (1009, false)] {
         let close = CloseFrame { code: code.into(), reason: "why 1.0.ab".into() };
-        assert_eq!(matches!(closed(Some(&close)), WatchEnd::For(_)), is_final, "{code}");
+        assert_eq!(matches!(closed(Some(&close)), WatchEnd::Final(_)), is_final, "{code}");
     }
-    assert!(matches!(closed(None), WatchEnd::Again(_)));
+    assert!(matches!(closed(None), WatchEnd::Retry(_)));
 }
