@@ -1,4 +1,4 @@
-//! `parley check`: verifies the whole store of a stopped server.
+//! `parley check`: verifies the store of a stopped server.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ const EXAMPLES: &str = "Examples:
   parley check
   parley check --data ./restored --json";
 
-/// Which store.
+/// The arguments of `parley check`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
@@ -29,7 +29,7 @@ pub struct CheckArgs {
     json: bool,
 }
 
-/// Checks.
+/// Verifies the store and prints the findings.
 pub fn run(options: CheckArgs) -> CliResult {
     let folder = options.folder.config()?.data;
     let checked = check(&folder, Arc::new(SystemClock));

@@ -1,4 +1,4 @@
-//! `parley claim`: claims and their proof (parley.md §8).
+//! `parley claim`: claims and their evidence (parley.md §8).
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ const EXAMPLES: &str = "Examples:
   parley claim refute cl_1 --evidence '{\"kind\":\"url\",\"ref\":\"https://h/x\",\"note\":\"No.\"}'
   parley claim show cl_1";
 
-/// What to do with which claim.
+/// The arguments of `parley claim`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub struct ClaimArgs {
@@ -117,7 +117,7 @@ struct ProofArgs {
     key: Option<String>,
 }
 
-/// Reads `KIND:REF`, or a JSON object as the wire has it.
+/// Parses `KIND:REF`, or the JSON object of the wire.
 fn evidence(text: &str) -> Result<Value, String> {
     if text.starts_with('{') {
         return serde_json::from_str(text).map_err(|error| format!("no JSON object: {error}"));
@@ -126,7 +126,7 @@ fn evidence(text: &str) -> Result<Value, String> {
     Ok(json!({ "kind": kind, "ref": reference }))
 }
 
-/// Does it and shows the claim.
+/// Runs the subcommand and prints the claim.
 pub async fn run(options: ClaimArgs) -> CliResult {
     match options.command {
         ClaimCommand::Assert(assert) => {
@@ -150,10 +150,7 @@ pub async fn run(options: ClaimArgs) -> CliResult {
         }
         ClaimCommand::Show(ShowClaimArgs { server, claim }) => {
             let answer = server.client()?.get(&format!("/v1/claims/{}", encode(&claim))).await?;
-            if server.json {
-                return output::json(&answer.text);
-            }
-            output::text(&render::claim(&answer.json()?))
+            server.print(&answer, render::claim)
         }
         ClaimCommand::List(options) => list(options).await,
     }
@@ -165,10 +162,7 @@ async fn write(server: ServerArgs, path: &str, mut body: Value, proof: ProofArgs
         body["from"] = from;
     }
     let answer = server.client()?.post(path, &body, &request::key(proof.key.as_ref())).await?;
-    if server.json {
-        return output::json(&answer.text);
-    }
-    output::text(&render::claim(&answer.json()?["claim"]))
+    server.print(&answer, |answer| render::claim(&answer["claim"]))
 }
 
 async fn list(options: ListClaimsArgs) -> CliResult {
@@ -187,7 +181,7 @@ async fn list(options: ListClaimsArgs) -> CliResult {
 mod tests {
     use super::*;
 
-    /// Goal: both ways of writing evidence give the wire's object. Method: a row a case.
+    /// Goal: both forms of evidence give the wire's object. Method: a row a case.
     #[test]
     fn evidence_forms() {
         assert_eq!(evidence("log:a:b").unwrap(), json!({ "kind": "log", "ref": "a:b" }));

@@ -1,11 +1,11 @@
-//! `parley post`: says something.
+//! `parley post`: posts a message.
 
 use clap::Args;
 use parley_protocol::act::Kind;
 
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, request};
+use crate::cli::{render, request};
 
 const EXAMPLES: &str = "Examples:
   parley post 'How do we name the flag?'
@@ -13,7 +13,7 @@ const EXAMPLES: &str = "Examples:
   parley post --thread th_1 --kind object --parent msg_2 'That name is taken.'
   git log -1 --format=%s | parley post --thread th_1 --kind inform -";
 
-/// What to say.
+/// The arguments of `parley post`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PostArgs {
@@ -39,7 +39,7 @@ pub struct PostArgs {
     body: String,
 }
 
-/// Says it and shows what it left behind.
+/// Posts a message and prints it with the state of its thread.
 pub async fn run(options: PostArgs) -> CliResult {
     let client = options.server.client()?;
     let kind = options.kind.unwrap_or_else(|| {
@@ -56,16 +56,8 @@ pub async fn run(options: PostArgs) -> CliResult {
     ]);
     let key = request::key(options.key.as_ref());
     let answer = client.post("/v1/messages", &envelope, &key).await?;
-    if options.server.json {
-        return output::json(&answer.text);
-    }
-    let answer = answer.json()?;
-    let (message, thread) = (&answer["message"], &answer["thread"]);
-    output::text(&format!(
-        "{}{}  {}  {}\n",
-        render::message(message, 0),
-        render::text_at(thread, "/id"),
-        render::state(thread),
-        render::turn(thread),
-    ))
+    options.server.print(&answer, |answer| {
+        let message = render::message(&answer["message"], 0);
+        format!("{message}{}\n", render::head(&answer["thread"]))
+    })
 }

@@ -1,5 +1,5 @@
-//! `parley watch`: follows the feed (bindings.md §6), over lost connections too: it goes on from
-//! the last cursor that it printed, so nothing is missed and nothing comes twice.
+//! `parley watch`: follows the feed (bindings.md §6). After a lost connection it resumes at the last
+//! printed cursor, so that no frame is lost or repeated.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -23,17 +23,17 @@ use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
 use crate::cli::{output, render};
 
-/// The subprotocol of the feed.
+/// The WebSocket subprotocol of the feed.
 const SUBPROTOCOL: &str = "parley.v1";
-/// The close code of a token that holds no more.
+/// The close code of a revoked or expired token.
 const CLOSE_TOKEN_UNKNOWN: u16 = 4001;
-/// How long a silent server is taken to be alive before it has said its heartbeat.
+/// The heartbeat assumed until the server has named its own.
 const HEARTBEAT_FIRST: Duration = Duration::from_secs(30);
-/// The pause before the first attempt to connect again; doubled with each.
+/// The pause before the first reconnection; doubled with each attempt.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// The largest frame taken: far above what a server sends.
+/// The largest frame accepted, in bytes; servers send far smaller ones.
 const FRAME_BYTES_MAX: usize = 4 << 20;
 
 const EXAMPLES: &str = "Examples:
@@ -42,7 +42,7 @@ const EXAMPLES: &str = "Examples:
   parley watch --scope threads --threads th_1,th_7
   parley watch --scope all --since CURSOR --json";
 
-/// What to follow, and from where.
+/// The arguments of `parley watch`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WatchArgs {
@@ -67,11 +67,11 @@ pub struct WatchArgs {
     anyone: bool,
 }
 
-/// How one connection ended.
+/// The end of one connection.
 enum WatchEnd {
-    /// It broke off, or the server asks to come again.
+    /// It broke, or the server closed it for now: reconnect.
     Retry(String),
-    /// There is no use in coming again.
+    /// A reconnection would end the same way.
     Final(CliError),
 }
 
@@ -98,14 +98,14 @@ async fn follow(client: &Client, options: &WatchArgs) -> CliResult {
                     WatchEnd::Final(failure) => return Err(failure),
                 }
             }
-            // A refusal that will pass; any other one, or nobody there at first, will not.
+            // A 5xx refusal and a lost server pass; other refusals, and no server at first, do not.
             Err(CliError::Refused(problem)) if was_connected && problem.status >= 500 => {
                 problem.detail
             }
             Err(CliError::Failed(line)) if was_connected => line,
             Err(failure) => return Err(failure),
         };
-        // Whoever watches should know why it is quiet; standard output is for frames alone.
+        // Standard output carries frames only.
         let why = in_one_line(&why);
         let _ = writeln!(std::io::stderr().lock(), "the feed broke off, connecting again: {why}");
         tokio::time::sleep(pause).await;
@@ -154,7 +154,7 @@ async fn connect(
     Ok(WebSocketStream::from_raw_socket(socket, Role::Client, Some(config)).await)
 }
 
-/// Prints frames until the connection ends, keeping the cursor of the last one printed.
+/// Prints frames until the connection ends; `cursor` follows the last printed one.
 async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>) -> WatchEnd {
     let mut silence_max = HEARTBEAT_FIRST * 2;
     loop {
@@ -171,16 +171,17 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
                 if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
                     silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
                 }
-                let told = if json { output::json(&text) } else { output::text(&describe(&frame)) };
-                if let Err(failure) = told {
+                let printed =
+                    if json { output::json(&text) } else { output::text(&describe(&frame)) };
+                if let Err(failure) = printed {
                     return WatchEnd::Final(failure);
                 }
-                if let Some(told) = frame["cursor"].as_str() {
-                    *cursor = Some(told.to_owned());
+                if let Some(last) = frame["cursor"].as_str() {
+                    *cursor = Some(last.to_owned());
                 }
             }
             Some(Ok(Message::Close(close))) => return closed(close.as_ref()),
-            // Pings are answered by the library while it reads.
+            // The library answers pings while it reads.
             Some(Ok(_)) => {}
             Some(Err(Error::Capacity(error))) => {
                 return WatchEnd::Final(CliError::failed(format!(
@@ -203,13 +204,10 @@ fn closed(close: Option<&CloseFrame>) -> WatchEnd {
     WatchEnd::Retry(reason)
 }
 
-/// A frame for people.
+/// A frame as text for people.
 fn describe(frame: &Value) -> String {
     let thread = &frame["thread"];
-    let line = |text: &str| {
-        let id = render::text_at(thread, "/id");
-        format!("{id}  {}  {}\n{text}", render::state(thread), render::turn(thread))
-    };
+    let line = |text: &str| format!("{}\n{text}", render::head(thread));
     match frame["type"].as_str().unwrap_or_default() {
         "hello" => {
             let scope = render::text_at(frame, "/scope");
