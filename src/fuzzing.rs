@@ -27,10 +27,10 @@ use crate::gateway::mcp::result;
 use crate::gateway::mcp::rpc_id::RpcId;
 use crate::gateway::mcp::tools::ToolCall;
 use crate::gateway::request_id::RequestIds;
-use crate::journal::backup::frames::{FrameReader, FrameWriter};
 use crate::journal::cursor::CursorTags;
-use crate::journal::error::StoreError;
 use crate::journal::log::chunk::{ChunkReader, ChunkWriter, checksum};
+use crate::maintenance::backup::frames::{FrameReader, FrameWriter};
+use crate::storage::error::StoreError;
 
 /// Judges the query of a feed.
 ///

@@ -19,12 +19,12 @@ use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, request};
 use crate::clock::{Clock, SystemClock, entropy};
 use crate::journal::Journal;
-use crate::journal::backup::{BackupCopy, verify};
-use crate::journal::disk::{Disk, FolderDisk};
-use crate::journal::error::StoreError;
 use crate::journal::options;
-use crate::journal::read_only::ReadOnlyDisk;
 use crate::lifecycle::Signals;
+use crate::maintenance::backup::{BackupCopy, verify};
+use crate::maintenance::open_read_only;
+use crate::storage::disk::{Disk, FolderDisk};
+use crate::storage::error::StoreError;
 use crate::tokens::Tokens;
 
 /// The mode of a copy: access for its owner only, since hashed tokens are part of it.
@@ -99,7 +99,7 @@ async fn fetch(client: &Client, partial: &mut PartialFile) -> CliResult {
 /// Copies the store of a stopped server, without changing it.
 fn copy(folder: Arc<FolderDisk>, partial: &mut PartialFile) -> Result<(), StoreError> {
     let path = folder.path().to_owned();
-    let disk: Arc<dyn Disk> = Arc::new(ReadOnlyDisk::over(folder, &path)?);
+    let disk: Arc<dyn Disk> = Arc::new(open_read_only(folder, &path)?);
     let clock = SystemClock;
     let opened =
         Journal::open(options::JournalOptions::default(), Arc::clone(&disk), Arc::new(clock))?;

@@ -3,7 +3,7 @@
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 /// A frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,18 +70,19 @@ pub fn binary() -> Refusal {
 /// The refusal of a frame in a scope that follows no threads of its own.
 pub fn only_in_threads() -> Refusal {
     let detail = "Only a feed with `scope=threads` follows threads that can be changed.";
-    Refusal::new(Reason::InvalidBody, detail).at("type")
+    Refusal::body("type".to_owned(), detail)
 }
 
 /// The refusal of more threads than one feed follows.
 pub fn too_many(max: usize) -> Refusal {
     let detail = format!("One feed follows at most {max} threads. Follow them with `scope=all`.");
-    Refusal::new(Reason::InvalidBody, detail).at("threads")
+    Refusal::body("threads".to_owned(), detail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parley_protocol::refusal::Reason;
 
     /// Goal: only the two frames of the page are understood, in the three forms of identifiers.
     /// Method: a row a text, with the threads or the member at fault.

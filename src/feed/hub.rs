@@ -12,7 +12,7 @@ use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::{Frame, Scope, act_frames, turn_frame};
 use parley_protocol::identity::Identity;
 use parley_protocol::ids::{ThreadId, TokenId};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 
 use crate::feed::inbox::Inboxes;
@@ -175,19 +175,15 @@ impl Hub {
     pub fn register(&self, subscriber: &Arc<Subscriber>) -> Result<()> {
         let mut index = self.index();
         if index.stopping {
-            let detail = "The server is shutting down. Connect again in a moment.";
-            return Err(Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000));
+            return Err(Refusal::feed_stopping());
         }
         let identity = &subscriber.subscription.participant.identity;
         let count = index.per_identity.get(identity).copied().unwrap_or_default();
         if count >= self.caps.per_identity_max {
-            let detail = "This identity has as many feeds open as it may. Close one, or follow \
-                          more with one feed.";
-            return Err(Refusal::new(Reason::RateLimited, detail).retry_after(1_000));
+            return Err(Refusal::feeds_of_identity());
         }
         if index.registrations.len() >= self.caps.connections_max {
-            let detail = "The server has as many listeners as it takes. Try again later.";
-            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
+            return Err(Refusal::feeds_full());
         }
         index.per_identity.insert(Arc::clone(identity), count + 1);
         index.register += 1;

@@ -11,7 +11,6 @@ use parley_protocol::wire::frame::FrameType;
 
 use super::client::{self, ClientFrame};
 use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
-use super::replay_cache::too_old;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 use crate::interference::Flaw;
@@ -57,7 +56,7 @@ impl Feed {
         let head = sources.journal.committed();
         let age = since.map_or(0, |since| head.saturating_sub(since.entry()));
         if age > sources.replay_max {
-            return Err(too_old());
+            return Err(Refusal::cursor_too_old());
         }
         let since = match since {
             Some(since) if sources.plants(Flaw::SkipCursor) => {

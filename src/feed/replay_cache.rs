@@ -9,7 +9,7 @@ use parley_protocol::entry::{Act, Due, Entry};
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Identity;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 use crate::feed::subscriber::Subscription;
 use crate::journal::Journal;
@@ -226,7 +226,7 @@ impl ReplayCacheInner {
             let Some(mut stretch) = log.entries(from, entries, CHUNK_BYTES_MAX)? else {
                 // The log may begin within the chunk.
                 if from == after {
-                    return Err(too_old());
+                    return Err(Refusal::cursor_too_old());
                 }
                 from = after;
                 continue;
@@ -254,11 +254,4 @@ fn weight(entry: &Entry) -> usize {
         // Claims: their evidence is what weighs, and the encoded form tells it best.
         None => entry.encode(Vec::new()).len(),
     }
-}
-
-/// 400 `invalid_cursor` of a cursor that lies too far back to be replayed.
-pub fn too_old() -> Refusal {
-    let detail = "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without \
-                  `since`) and begin the feed from the cursor that it gives.";
-    Refusal::new(Reason::InvalidCursor, detail)
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::TokenId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use sha2::{Digest, Sha256};
 
@@ -54,13 +54,10 @@ impl Tickets {
         }
         let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if count >= TICKETS_PER_IDENTITY_MAX {
-            let detail = "This identity holds as many unused tickets as it may. Use one, or wait \
-                          until they have ended.";
-            return Err(Refusal::new(Reason::RateLimited, detail).retry_after(TICKET_MS));
+            return Err(Refusal::tickets_of_identity(TICKET_MS));
         }
         if held.by_hash.len() >= TICKETS_MAX {
-            let detail = "There are as many unused tickets as the server holds. Try again later.";
-            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
+            return Err(Refusal::tickets_full());
         }
         let mut secret = String::with_capacity(64);
         for byte in entropy::<32>() {
@@ -114,6 +111,7 @@ fn hash(secret: &str) -> TicketHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parley_protocol::refusal::Reason;
 
     use parley_protocol::identity::{AuthorKind, Rights};
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use ractor::{Actor, ActorRef};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -155,7 +155,7 @@ impl Forum {
     /// Why not.
     pub fn ready(&self) -> Result<()> {
         if self.inner.stopping.is_cancelled() {
-            return Err(shutting_down());
+            return Err(Refusal::shutting_down());
         }
         self.inner.deps.journal.refuses().map_or(Ok(()), Err)
     }
@@ -211,10 +211,4 @@ impl Forum {
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
         &self.inner.routers[shard_of(thread)]
     }
-}
-
-/// 503 `shutting_down`.
-pub fn shutting_down() -> Refusal {
-    let detail = "The server is shutting down. Send it again to its successor in a moment.";
-    Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000)
 }

@@ -9,14 +9,14 @@ use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::operation::Operation;
-use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
+use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::thread_summary::ThreadSummary;
 use ractor::MessagingErr;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::Forum;
 use super::answer::{Answer, AnswerKind};
-use super::{Forum, shutting_down};
 use crate::interference::Flaw;
 use crate::journal::{Append, ReplyPort, WriteOutcome};
 use crate::threads::actor::ThreadRequest;
@@ -120,9 +120,7 @@ impl Forum {
             return Ok(None);
         };
         if remembered.content != used.content {
-            let detail = "This idempotency key was used for another call. Take a new key for each \
-                          new act; the same one only to repeat it.";
-            return Err(Refusal::new(Reason::IdempotencyConflict, detail));
+            return Err(Refusal::idempotency_conflict());
         }
         Ok(Some(self.answer_again(&view, remembered, shape)))
     }
@@ -180,10 +178,13 @@ impl Forum {
 
     /// The thread of a claim.
     fn thread_of_claim(&self, claim: ClaimId) -> Result<ThreadId> {
-        let claim = self.inner.deps.journal.view().claim(claim)?.ok_or_else(|| {
-            let detail = format!("There is no claim {claim}. List a thread's claims and name one.");
-            Refusal::new(Reason::ClaimNotFound, detail)
-        })?;
+        let claim = self
+            .inner
+            .deps
+            .journal
+            .view()
+            .claim(claim)?
+            .ok_or_else(|| Refusal::claim_not_found(claim))?;
         let claim: &claim::Claim = &claim;
         Ok(claim.thread)
     }
@@ -239,7 +240,9 @@ impl Forum {
         if awake.is_none() && self.inner.deps.journal.view().summary(thread)?.is_none() {
             return Err(Refusal::no_thread(thread));
         }
-        self.router(thread).send_message(Route(thread, request)).map_err(|_| shutting_down())
+        self.router(thread)
+            .send_message(Route(thread, request))
+            .map_err(|_| Refusal::shutting_down())
     }
 
     async fn answered(
@@ -248,7 +251,7 @@ impl Forum {
     ) -> Result<WriteOutcome> {
         receiver.await.unwrap_or_else(|_| {
             let stopping = self.inner.stopping.is_cancelled();
-            Err(if stopping { shutting_down() } else { Refusal::internal() })
+            Err(if stopping { Refusal::shutting_down() } else { Refusal::internal() })
         })
     }
 }

@@ -19,7 +19,7 @@ use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -27,7 +27,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
 use super::http::no_idempotency_key;
-use super::{Connection, Gateway, RequestContext, accept, authentication};
+use super::{Connection, Gateway, RequestContext, accept};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
@@ -255,7 +255,7 @@ impl Gateway {
         match redeemed.filter(|principal| self.is_good(principal)) {
             Some(principal) => Ok(principal),
             None if named => Err(self.wrong_token(asked)),
-            None => Err(authentication::token_missing()),
+            None => Err(Refusal::token_missing()),
         }
     }
 
@@ -302,7 +302,7 @@ impl Gateway {
         let feed = Feed::open(sources, subscription, wish.threads, since)?;
         // A token that was revoked before the feed had its seat cuts nothing.
         if !self.is_good(principal) {
-            return Err(authentication::token_unknown());
+            return Err(Refusal::token_unknown());
         }
         Ok(feed)
     }
@@ -370,9 +370,7 @@ fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     if named && accept::negotiate(headers, &[EVENT_STREAM]).is_ok() {
         return Ok(());
     }
-    let detail =
-        "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
-    Err(Refusal::new(Reason::NotAcceptable, detail))
+    Err(Refusal::feed_not_acceptable())
 }
 
 /// Carries the feed once the connection is a WebSocket.

@@ -221,17 +221,16 @@ impl Gateway {
         if head.method == Method::OPTIONS && asked.origin.is_some() {
             let methods = methods();
             if methods.is_empty() {
-                return Err(answer::not_found());
+                return Err(Refusal::not_found());
             }
             return Ok(NextStep::Reply(host::preflight(&methods)));
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(asked, endpoint).await,
-            None if methods().is_empty() => Err(answer::not_found()),
+            None if methods().is_empty() => Err(Refusal::not_found()),
             None => {
                 let allowed = methods().join(", ");
-                let detail = format!("Only {allowed} can be used here.");
-                Err(Refusal::new(Reason::MethodNotAllowed, detail))
+                Err(Refusal::method_not_allowed(&allowed))
             }
         }
     }
@@ -262,7 +261,7 @@ impl Gateway {
 
     /// Who calls, holding all of `rights`.
     fn caller_with(&self, asked: &RequestContext<'_>, rights: &[Right]) -> Result<Arc<Principal>> {
-        let principal = self.principal(asked)?.ok_or_else(authentication::token_missing)?;
+        let principal = self.principal(asked)?.ok_or_else(Refusal::token_missing)?;
         match principal.lacks(rights) {
             Some(right) => Err(Refusal::lacks(right)),
             None => Ok(principal),

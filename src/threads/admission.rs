@@ -8,7 +8,7 @@ use std::time::Duration;
 use parley_protocol::identity::Identity;
 use parley_protocol::limits::Limits;
 use parley_protocol::rate::RateBucket;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -66,11 +66,7 @@ impl Admission {
         let limits = &self.limits;
         let bucket =
             shard.entry(Arc::clone(identity)).or_insert_with(|| RateBucket::full(limits, now.0));
-        bucket.take(limits, now.0).map_err(|retry_after_ms| {
-            let detail = "This identity writes faster than the instance allows. Wait as long as \
-                          `retry_after_ms` says; read meanwhile.";
-            Refusal::new(Reason::RateLimited, detail).retry_after(retry_after_ms)
-        })
+        bucket.take(limits, now.0).map_err(|retry_after_ms| Refusal::write_rate(retry_after_ms))
     }
 
     fn semaphore(&self, class: PermitClass) -> &Arc<Semaphore> {
@@ -100,13 +96,7 @@ impl Admission {
         let waited = tokio::time::timeout(self.wait, Arc::clone(semaphore).acquire_owned());
         match Box::pin(waited).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(overloaded()),
+            _ => Err(Refusal::overloaded()),
         }
     }
-}
-
-/// 503 `overloaded`, to be tried again in a second.
-pub fn overloaded() -> Refusal {
-    let detail = "The server has as much work as it can take. Wait a second and send it again.";
-    Refusal::new(Reason::Overloaded, detail).retry_after(1_000)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use ractor::{
     Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent,
 };
@@ -47,7 +47,9 @@ pub struct RouterState {
 impl RouterState {
     async fn route(&mut self, myself: &ActorRef<Route>, thread: ThreadId, request: ThreadRequest) {
         if self.is_exhausted(thread) {
-            return request.reply.send(Err(exhausted(thread)));
+            return request
+                .reply
+                .send(Err(Refusal::restarts_spent(thread, RESTART_WINDOW_TICKS * 1_000)));
         }
         let awake = self
             .active_threads
@@ -189,11 +191,4 @@ impl Actor for Router {
 fn faulted() {
     metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "router").increment(1);
     tracing::error!("routing a request panicked");
-}
-
-/// 503 `overloaded` of a thread whose actor has spent its restarts.
-fn exhausted(thread: ThreadId) -> Refusal {
-    let detail = "The server failed on this thread too often and lets it rest. Other threads are \
-                  served; try this one again later.";
-    Refusal::new(Reason::Overloaded, detail).of(thread).retry_after(RESTART_WINDOW_TICKS * 1_000)
 }

@@ -18,7 +18,7 @@ use parley_protocol::command::Call;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
 use crate::clock::{HandClock, elapse};
@@ -133,7 +133,7 @@ impl Door {
     /// 401 `token_unknown`, 403 `token_right_missing`.
     pub fn principal(&self, secret: &str, call: &Call) -> Result<Arc<Principal>, Refusal> {
         let principal = self.tokens.find(secret, self.clock.now());
-        let principal = principal.ok_or_else(|| Refusal::new(Reason::TokenUnknown, "Unknown."))?;
+        let principal = principal.ok_or_else(Refusal::token_unknown)?;
         let rights = Operation::of(call).rights().iter().copied();
         let rights: Vec<Right> = rights.filter(|right| *right != Right::Lock).collect();
         match principal.lacks(&rights) {

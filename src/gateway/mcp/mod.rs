@@ -42,7 +42,7 @@ use rpc_id::RpcId;
 use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
-use super::{Gateway, RequestContext, accept, authentication, body};
+use super::{Gateway, RequestContext, accept};
 use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
@@ -173,7 +173,7 @@ impl Gateway {
         let principal = match principal {
             Some(principal) => principal,
             None if is_free(task) => &self.anonymous,
-            None => return Err(authentication::token_missing().into()),
+            None => return Err(Refusal::token_missing().into()),
         };
         let done = match task.method {
             McpMethod::Initialize => match task.era {
@@ -271,7 +271,7 @@ impl Gateway {
 /// Refuses what is larger than a body over HTTP may be.
 fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let bytes_max = limits.request_bytes_max;
-    if bytes as u64 > bytes_max { Err(body::too_large(bytes_max)) } else { Ok(()) }
+    if bytes as u64 > bytes_max { Err(Refusal::body_too_large(bytes_max)) } else { Ok(()) }
 }
 
 /// The reply, counted under the reason.
