@@ -16,10 +16,10 @@ use crate::feed::replay_cache::{ReadMode, ReplayCache};
 use crate::forum::{Forum, Manifests, PassivationOptions};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::archiver::Archiver;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
 use crate::journal::{BatchStream, Journal, OpenedJournal, Publisher, Writer};
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 use crate::threads::actor::{Deps, Interference};
 use crate::threads::admission::AdmissionBounds;
 
@@ -86,7 +86,7 @@ pub struct JournalTasks {
 struct RunningJournal {
     writer: JoinHandle<()>,
     publisher: TaskHandle<()>,
-    folder: JoinHandle<()>,
+    archiver: JoinHandle<()>,
 }
 
 impl Engine {
@@ -102,11 +102,11 @@ impl Engine {
         manifest: impl FnOnce(&ArchiveMeta) -> Manifests,
     ) -> Result<Self, EngineError> {
         let assembled = Self::assemble(options, disk, clock, manifest, ReadMode::Aside).await?;
-        let (engine, JournalTasks { writer, publisher, archiver: folder }) = assembled;
+        let (engine, JournalTasks { writer, publisher, archiver }) = assembled;
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;
-        let folder = spawn("folder", move || folder.run())?;
-        Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, folder }), ..engine })
+        let archiver = spawn("archiver", move || archiver.run())?;
+        Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, archiver }), ..engine })
     }
 
     /// The same, but for the parts that drive the journal: whoever takes them decides when
@@ -124,7 +124,7 @@ impl Engine {
         let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
         let replay_max = journal.replay_max;
         let opened = Journal::open_with(journal, disk, Arc::clone(&clock), interference.clone());
-        let OpenedJournal { journal: door, writer, publisher, archiver: folder, meta } =
+        let OpenedJournal { journal: door, writer, publisher, archiver, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
         let inboxes = inboxes.with_interference(interference.clone());
@@ -153,7 +153,7 @@ impl Engine {
             publishing: telling,
             journal_tasks: None,
         };
-        Ok((engine, JournalTasks { writer, publisher, archiver: folder }))
+        Ok((engine, JournalTasks { writer, publisher, archiver }))
     }
 
     /// Stops the parts in the order in which data flows, so that everything accepted is answered,
@@ -161,9 +161,9 @@ impl Engine {
     pub async fn stop(self) {
         self.forum.stop().await;
         self.journal.close();
-        let (writer, publisher, folder) = match self.journal_tasks {
-            Some(RunningJournal { writer, publisher, folder }) => {
-                (Some(writer), Some(publisher), Some(folder))
+        let (writer, publisher, archiver) = match self.journal_tasks {
+            Some(RunningJournal { writer, publisher, archiver }) => {
+                (Some(writer), Some(publisher), Some(archiver))
             }
             None => (None, None, None),
         };
@@ -177,8 +177,8 @@ impl Engine {
         self.feed_deps.hub.stop();
         self.inboxes.stop();
         // The writer has told the folder that no more will come.
-        if let Some(folder) = folder {
-            let _ = tokio::task::spawn_blocking(move || folder.join()).await;
+        if let Some(archiver) = archiver {
+            let _ = tokio::task::spawn_blocking(move || archiver.join()).await;
         }
     }
 }

@@ -21,8 +21,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Forum;
 use super::answer::Answer;
-use crate::journal::error::StoreError;
 use crate::journal::view::View;
+use crate::storage::error::StoreError;
 
 /// References of a stored `FAILURE` to what the refusal names.
 const NAMED_MAX: usize = 255;

@@ -7,8 +7,8 @@ use futures_util::{Stream, stream};
 use parley_protocol::refusal::{Refusal, Result};
 
 use super::Forum;
-use crate::journal::backup::BackupCopy;
-use crate::journal::error::StoreError;
+use crate::maintenance::backup::BackupCopy;
+use crate::storage::error::StoreError;
 use crate::tokens::Tokens;
 
 /// Copies at a time: each pins pages of the archive and keeps the log from being dropped.

@@ -36,15 +36,15 @@ struct QueueState {
     /// No writer any more.
     ended: bool,
     /// The writer sleeps until so many items are there; 0 while it works.
-    wanted: usize,
+    wait_count: usize,
     /// Something beside the queue has moved that the writer waits for.
-    nudged: bool,
+    notified: bool,
 }
 
 /// What the journal's door and its writer share.
 pub struct JournalQueue {
     state: Mutex<QueueState>,
-    moved: Condvar,
+    changed: Condvar,
     max: usize,
     /// Rises with every failure; written under the lock only.
     generation: AtomicU64,
@@ -65,12 +65,12 @@ impl JournalQueue {
             writable: true,
             closing: false,
             ended: false,
-            wanted: 0,
-            nudged: false,
+            wait_count: 0,
+            notified: false,
         };
         Self {
             state: Mutex::new(state),
-            moved: Condvar::new(),
+            changed: Condvar::new(),
             max,
             generation: AtomicU64::new(1),
             writable: AtomicBool::new(true),
@@ -102,20 +102,20 @@ impl JournalQueue {
     }
 
     /// Says that a commit begins or has ended.
-    pub fn committing(&self, under_way: bool) {
+    pub fn set_committing(&self, under_way: bool) {
         let since = if under_way { self.clock.now().0.max(1) } else { 0 };
         self.commit_since.store(since, Ordering::Release);
     }
 
     /// Says whether the fold is so far behind that nothing more is to be queued.
-    pub fn fill(&self, full: bool) {
+    pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::Release);
     }
 
     /// Wakes the writer.
-    fn nudge(&self) {
-        self.state().nudged = true;
-        self.moved.notify_all();
+    fn notify(&self) {
+        self.state().notified = true;
+        self.changed.notify_all();
     }
 
     /// Items waiting.
@@ -141,9 +141,9 @@ impl JournalQueue {
 
     fn push(&self, state: &mut QueueState, item: QueueItem) {
         state.items.push_back(item);
-        if state.wanted > 0 && state.items.len() >= state.wanted {
-            state.wanted = 0;
-            self.moved.notify_one();
+        if state.wait_count > 0 && state.items.len() >= state.wait_count {
+            state.wait_count = 0;
+            self.changed.notify_one();
         }
     }
 
@@ -227,7 +227,7 @@ impl JournalQueue {
     /// Lets no append in any more; what is queued is still committed.
     pub fn close(&self) {
         self.state().closing = true;
-        self.nudge();
+        self.notify();
     }
 
     /// Whether no append comes any more and nothing is queued.
@@ -250,7 +250,7 @@ impl JournalQueue {
         }
     }
 
-    /// Waits until something is queued, the queue is closed or nudged, or `timeout` is over.
+    /// Waits until something is queued, the queue is closed or notified, or `timeout` is over.
     pub fn wait(&self, timeout: Option<Duration>) {
         self.wait_for(1, timeout);
     }
@@ -258,31 +258,31 @@ impl JournalQueue {
     /// The same until `count` items are queued.
     pub fn wait_for(&self, count: usize, timeout: Option<Duration>) {
         let mut state = self.state();
-        state.wanted = count;
+        state.wait_count = count;
         let pending =
-            |state: &mut QueueState| state.items.len() < count && !state.closing && !state.nudged;
+            |state: &mut QueueState| state.items.len() < count && !state.closing && !state.notified;
         state = match timeout {
             Some(timeout) => {
-                let woken = self.moved.wait_timeout_while(state, timeout, pending);
+                let woken = self.changed.wait_timeout_while(state, timeout, pending);
                 woken.unwrap_or_else(PoisonError::into_inner).0
             }
             None => {
-                let woken = self.moved.wait_while(state, pending);
+                let woken = self.changed.wait_while(state, pending);
                 woken.unwrap_or_else(PoisonError::into_inner)
             }
         };
-        state.wanted = 0;
-        state.nudged = false;
+        state.wait_count = 0;
+        state.notified = false;
     }
 
-    /// Waits for a nudge, whatever is queued, or until `timeout` is over.
-    pub fn wait_for_nudge(&self, timeout: Duration) {
+    /// Waits for a notify, whatever is queued, or until `timeout` is over.
+    pub fn wait_for_notification(&self, timeout: Duration) {
         let mut state = self.state();
-        if !state.nudged {
-            let woken = self.moved.wait_timeout(state, timeout);
+        if !state.notified {
+            let woken = self.changed.wait_timeout(state, timeout);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.nudged = false;
+        state.notified = false;
     }
 }
 

@@ -8,8 +8,6 @@ use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::error::StoreError;
-use super::free_space::FreeSpace;
 use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
@@ -19,6 +17,9 @@ use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::interference::{Flaw, Interference, plants};
+use crate::metric;
+use crate::storage::error::StoreError;
+use crate::storage::free_space::FreeSpace;
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
@@ -65,7 +66,7 @@ pub struct Writer {
 struct WriterState {
     leases: Leases,
     /// What the publisher had no room for.
-    pending: Option<OutgoingBatch>,
+    unsent: Option<OutgoingBatch>,
     /// When writing failed or was tried again last; `None` while the disk takes writes.
     down_since: Option<Millis>,
     /// Since when the fold has been behind; `None` while it is not.
@@ -73,7 +74,7 @@ struct WriterState {
     items: Vec<QueueItem>,
     /// Items that the last batch had.
     last_batch: usize,
-    gauges: WriterMetrics,
+    metrics: WriterMetrics,
 }
 
 impl Drop for Writer {
@@ -85,7 +86,7 @@ impl Drop for Writer {
 
 /// A batch that is being put together.
 #[derive(Default)]
-struct BatchDraft {
+struct PendingBatch {
     committed: Vec<Arc<Committed>>,
     answers: Vec<ReadyReply>,
 }
@@ -95,36 +96,26 @@ impl Writer {
         queue: Arc<JournalQueue>,
         log: LogWriter,
         views: Arc<Views>,
-        room: FreeSpace,
+        free_space: FreeSpace,
         clock: Arc<dyn Clock>,
         options: JournalOptions,
         outbox: mpsc::Sender<OutgoingBatch>,
     ) -> Self {
-        let gauges = WriterMetrics {
-            batch_size: metrics::histogram!("parley_journal_batch_size"),
-            commit_seconds: metrics::histogram!("parley_journal_commit_seconds"),
-            queue: metrics::gauge!("parley_journal_queue"),
+        let metrics = WriterMetrics {
+            batch_size: metrics::histogram!(metric::JOURNAL_BATCH_SIZE),
+            commit_seconds: metrics::histogram!(metric::JOURNAL_COMMIT_SECONDS),
+            queue: metrics::gauge!(metric::JOURNAL_QUEUE),
         };
         let state = WriterState {
             leases: Leases::default(),
-            pending: None,
+            unsent: None,
             down_since: None,
             full_since: None,
             items: Vec::new(),
             last_batch: 0,
-            gauges,
+            metrics,
         };
-        Self {
-            queue,
-            log,
-            views,
-            free_space: room,
-            clock,
-            options,
-            outbox,
-            interference: None,
-            state,
-        }
+        Self { queue, log, views, free_space, clock, options, outbox, interference: None, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -137,11 +128,11 @@ impl Writer {
                 WriterStep::Worked => self.linger(delay),
                 WriterStep::Idle => self.queue.wait(None),
                 WriterStep::Down => self.queue.wait(Some(retry)),
-                WriterStep::Full => self.queue.wait_for_nudge(FULL_PAUSE),
+                WriterStep::Full => self.queue.wait_for_notification(FULL_PAUSE),
                 WriterStep::Behind => {
-                    let pending = self.state.pending.take();
-                    if let Some(pending) = pending
-                        && self.outbox.blocking_send(pending).is_err()
+                    let unsent = self.state.unsent.take();
+                    if let Some(unsent) = unsent
+                        && self.outbox.blocking_send(unsent).is_err()
                     {
                         break;
                     }
@@ -181,15 +172,15 @@ impl Writer {
 
     /// The same, committing `entries_max` of what is queued at most.
     pub fn step_of(&mut self, entries_max: usize) -> WriterStep {
-        if let Some(pending) = self.state.pending.take()
-            && !self.hand_on(pending)
+        if let Some(unsent) = self.state.unsent.take()
+            && !self.hand_over(unsent)
         {
             return WriterStep::Behind;
         }
         if let Some(since) = self.state.down_since
             && self.clock.now().0.abs_diff(since.0) >= RETRY_MS
         {
-            self.try_again();
+            self.retry();
             return WriterStep::Worked;
         }
         if self.is_full() {
@@ -206,12 +197,12 @@ impl Writer {
             };
         }
         self.state.last_batch = items.len();
-        let mut draft = BatchDraft::default();
+        let mut batch = PendingBatch::default();
         for item in items.drain(..) {
-            self.sort(item, &mut draft);
+            self.add_to_batch(item, &mut batch);
         }
         self.state.items = items;
-        self.commit(draft);
+        self.commit(batch);
         WriterStep::Worked
     }
 
@@ -219,7 +210,7 @@ impl Writer {
     /// writes, and then the store does not.
     fn is_full(&mut self) -> bool {
         let full = self.views.is_full();
-        self.queue.fill(full);
+        self.queue.set_full(full);
         if !full {
             self.state.full_since = None;
             return false;
@@ -238,20 +229,20 @@ impl Writer {
     }
 
     /// Puts `item` where it belongs in the batch.
-    fn sort(&mut self, item: QueueItem, draft: &mut BatchDraft) {
+    fn add_to_batch(&mut self, item: QueueItem, batch: &mut PendingBatch) {
         match item {
             QueueItem::Append(number, append) => {
                 let append = *append;
-                if self.may(&append) {
-                    let Append { entry, summary: head, claims, reply, .. } = append;
-                    let committed = Arc::new(Committed { number, entry, summary: head, claims });
-                    draft.committed.push(Arc::clone(&committed));
-                    draft
+                if self.holds_lease(&append) {
+                    let Append { entry, summary, claims, reply, .. } = append;
+                    let committed = Arc::new(Committed { number, entry, summary, claims });
+                    batch.committed.push(Arc::clone(&committed));
+                    batch
                         .answers
                         .push(ReadyReply::Reply(reply, Ok(WriteOutcome::Committed(committed))));
                 } else {
                     tracing::info!(number, "an append under a stale lease was refused");
-                    draft
+                    batch
                         .answers
                         .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
@@ -260,18 +251,18 @@ impl Writer {
                 let stale = generation != self.queue.generation()
                     || lease.is_some_and(|lease| !self.state.leases.holds(lease));
                 let outcome = if stale { Err(Refusal::store_unavailable()) } else { outcome };
-                draft.answers.push(ReadyReply::Reply(reply, outcome));
+                batch.answers.push(ReadyReply::Reply(reply, outcome));
             }
             QueueItem::Acquire { thread, reply } => {
                 let lease = self.state.leases.acquire(thread);
-                draft.answers.push(ReadyReply::Lease(reply, lease));
+                batch.answers.push(ReadyReply::Lease(reply, lease));
             }
             QueueItem::Release(lease) => self.state.leases.release(lease),
         }
     }
 
     /// Whether the lease of `append` still holds.
-    fn may(&mut self, append: &Append) -> bool {
+    fn holds_lease(&mut self, append: &Append) -> bool {
         match (append.lease, append.entry.act()) {
             (None, _) => true,
             (Some(lease), Some(act)) => {
@@ -281,10 +272,10 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, draft: BatchDraft) {
-        let BatchDraft { committed, mut answers } = draft;
+    fn commit(&mut self, batch: PendingBatch) {
+        let PendingBatch { committed, mut answers } = batch;
         if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
-            self.hand_on(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
+            self.hand_over(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
         }
         let mut batch = None;
         if !committed.is_empty() {
@@ -297,20 +288,20 @@ impl Writer {
             self.log.log().show(self.log.last());
             batch = Some(Arc::new(CommittedBatch { committed }));
         }
-        self.hand_on(OutgoingBatch { batch, answers });
+        self.hand_over(OutgoingBatch { batch, answers });
         self.drop_segments();
     }
 
     fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
-        self.free_space.look()?;
-        let watch = Stopwatch::start();
-        self.queue.committing(true);
+        self.free_space.check()?;
+        let stopwatch = Stopwatch::start();
+        self.queue.set_committing(true);
         let written = self.log.append(committed);
-        self.queue.committing(false);
-        let gauges = &self.state.gauges;
-        gauges.commit_seconds.record(watch.seconds());
-        gauges.batch_size.record(committed.len() as f64);
-        gauges.queue.set(self.queue.len() as f64);
+        self.queue.set_committing(false);
+        let metrics = &self.state.metrics;
+        metrics.commit_seconds.record(stopwatch.seconds());
+        metrics.batch_size.record(committed.len() as f64);
+        metrics.queue.set(self.queue.len() as f64);
         written
     }
 
@@ -348,19 +339,19 @@ impl Writer {
             }
         }
         self.state.items = items;
-        self.hand_on(OutgoingBatch { batch: None, answers });
+        self.hand_over(OutgoingBatch { batch: None, answers });
     }
 
     /// Tries whether the disk takes writes again.
-    fn try_again(&mut self) {
+    fn retry(&mut self) {
         if self.views.is_full() {
             self.state.down_since = Some(self.clock.now());
             return;
         }
-        let tried = self.free_space.look().and_then(|()| {
-            self.queue.committing(true);
+        let tried = self.free_space.check().and_then(|()| {
+            self.queue.set_committing(true);
             let ready = self.log.make_ready(self.views.durable_upto());
-            self.queue.committing(false);
+            self.queue.set_committing(false);
             ready
         });
         match tried {
@@ -382,18 +373,18 @@ impl Writer {
             return;
         }
         let durable_upto = self.views.durable_upto();
-        let dropped = self.log.log().drop_folded(durable_upto, self.options.replay_max);
+        let dropped = self.log.log().drop_archived(durable_upto, self.options.replay_max);
         if let Err(error) = dropped {
             tracing::warn!(%error, "an old segment could not be dropped");
         }
     }
 
     /// Gives `outgoing` to the publisher; `false` if that has no room for it now.
-    fn hand_on(&mut self, outgoing: OutgoingBatch) -> bool {
+    fn hand_over(&mut self, outgoing: OutgoingBatch) -> bool {
         match self.outbox.try_send(outgoing) {
             Ok(()) | Err(TrySendError::Closed(_)) => true,
             Err(TrySendError::Full(outgoing)) => {
-                self.state.pending = Some(outgoing);
+                self.state.unsent = Some(outgoing);
                 false
             }
         }

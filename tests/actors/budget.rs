@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use parley::forum::PassivationOptions;
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley::telemetry;
 use parley::threads::actor::Interference;
 use parley_protocol::command::Command;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
-use parley::journal::disk::{FolderDisk, MemoryDisk};
+use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::ids::ThreadId;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parley::clock::SystemClock;
 use parley::journal::ReplyPort;
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley::threads::actor::{Deps, Interference, ThreadActor, ThreadRequest};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;

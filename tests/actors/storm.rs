@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley::threads::actor::Interference;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Assertion, Command};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
-use parley::journal::backup::{restore, verify};
+use parley::maintenance::backup::{restore, verify};
 
 use super::dice::Dice;
 use super::forum::{Shown, fill, read};

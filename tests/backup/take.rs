@@ -7,8 +7,8 @@ use parley::clock::SystemClock;
 use parley::engine::{Engine, EngineOptions};
 use parley::feed::hub::FeedCaps;
 use parley::forum::{Manifests, PassivationOptions};
-use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::MemoryDisk;
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
 use parley_protocol::act::Kind;
@@ -103,7 +103,7 @@ async fn one_at_a_time() {
     assert!(longest < PIECE_MAX && copy.len() > 2 * PIECE_MAX, "{longest} of {}", copy.len());
     let folder = Folder::new("take");
     std::fs::write(folder.path("copy"), &copy).unwrap();
-    let cursor = parley::journal::backup::verify(&folder.path("copy")).unwrap();
+    let cursor = parley::maintenance::backup::verify(&folder.path("copy")).unwrap();
     assert_eq!(cursor, held.cursor);
     assert_eq!(super::site::position(&cursor) / 16, 4_000);
     drop(pieces);

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use parley::journal::WriterStep;
-use parley::journal::disk::Disk;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
+use parley::storage::disk::Disk;
 use parley_protocol::refusal::Reason;
 use redb::StorageBackend;
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parley::journal::disk::FolderDisk;
+use parley::storage::disk::FolderDisk;
 
 use crate::wire::{Answer, Folder, Peer, Secrets, Server};
 

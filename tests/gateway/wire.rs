@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use parley::clock::SystemClock;
 use parley::config::{Config, ConfigSources};
-use parley::journal::disk::{Disk, FolderDisk};
 use parley::server::{self, Running};
+use parley::storage::disk::{Disk, FolderDisk};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 

@@ -1,8 +1,8 @@
 //! What one healthy writer does.
 
 use parley::journal::WriterStep;
-use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::MemoryDisk;
 use parley_protocol::act::Kind;
 use parley_protocol::refusal::Reason;
 

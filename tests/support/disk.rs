@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use parley::journal::disk::Disk;
+use parley::storage::disk::Disk;
 use redb::StorageBackend;
 
 /// What a page of the machine's cache holds: synced and forgotten as a whole.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use parley::journal::Committed;
 use parley::journal::archive::{Archive, SyncMode};
-use parley::journal::error::StoreError;
 use parley::journal::view::{TailMax, Views};
+use parley::storage::error::StoreError;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};

@@ -4,37 +4,37 @@ use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::entry::Published;
 
 use super::CheckReport;
-use super::archive::SeenRows;
+use super::expected::ExpectedRows;
+use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveRead, objections};
-use crate::journal::error::StoreError;
-use crate::journal::recovery::ARCHIVE_NAME as FILE;
+use crate::storage::error::StoreError;
 
 /// Looks at every artifact. Those from `logged_from` on should be in the log.
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
-    seen: &mut SeenRows,
+    expected: &mut ExpectedRows,
     report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     for row in archive.artifacts(0)? {
-        seen.rows.artifacts += 1;
+        expected.rows.artifacts += 1;
         let (entry, published) = match row {
             Ok(row) => row,
             Err(error) => {
-                report.fail(FILE, error);
+                report.fail(FILE_NAME, error);
                 continue;
             }
         };
-        seen.logged_artifacts += u64::from(entry >= logged_from);
-        seen.maxima.entry = seen.maxima.entry.max(entry);
-        seen.rows.artifact_ids += 1;
-        seen.rows.artifact_refs += published.references.len() as u64;
-        seen.rows.artifact_threads += u64::from(published.thread.is_some());
+        expected.logged_artifacts += u64::from(entry >= logged_from);
+        expected.maxima.entry = expected.maxima.entry.max(entry);
+        expected.rows.artifact_ids += 1;
+        expected.rows.artifact_refs += published.references.len() as u64;
+        expected.rows.artifact_threads += u64::from(published.thread.is_some());
         if !is_itself(&published) {
-            report.find(FILE, format!("the artifact of entry {entry} has another identifier"));
+            report.find(FILE_NAME, format!("the artifact of entry {entry} has another identifier"));
         }
         if !is_listed(archive, entry, &published)? {
-            report.find(FILE, format!("the artifact of entry {entry} is not listed as it is"));
+            report.find(FILE_NAME, format!("the artifact of entry {entry} is not listed as it is"));
         }
     }
     Ok(())

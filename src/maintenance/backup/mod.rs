@@ -2,7 +2,7 @@
 //! (docs/decisions/0005-backup.md).
 
 mod copy;
-pub(super) mod frames;
+pub(crate) mod frames;
 mod restore;
 
 pub use copy::BackupCopy;

@@ -6,6 +6,7 @@
 
 mod archive;
 mod artifacts;
+mod expected;
 mod log;
 mod pages;
 mod threads;
@@ -13,17 +14,41 @@ mod threads;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::disk::Disk;
-use super::error::StoreError;
-use super::log::parse_name;
-use super::migration::FileKind;
-use super::options::JournalOptions;
-use super::panic_guard::panic_guard;
-use super::read_only::{ReadOnlyDisk, ReadOnlyFolder};
-use super::recovery::ARCHIVE_NAME;
-use super::{Journal, OpenedJournal};
+use super::open_read_only;
 use crate::clock::Clock;
-use crate::tokens::{ADMIN_TOKEN_NAME, TOKENS_NAME, Tokens};
+use crate::journal::options::JournalOptions;
+use crate::journal::{self, Journal, OpenedJournal};
+use crate::storage::disk::Disk;
+use crate::storage::disk::FolderDisk;
+use crate::storage::error::StoreError;
+use crate::storage::migration::FileFormat;
+use crate::storage::panic_guard::panic_guard;
+use crate::storage::read_only::ReadOnlyDisk;
+use crate::tokens::{self, ADMIN_TOKEN_NAME, Tokens};
+
+/// A kind of file of the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileKind {
+    Archive,
+    Log,
+    Tokens,
+}
+
+impl FileKind {
+    /// The kind of the file `name`; `None` for one that is no part of the store.
+    fn of(name: &str) -> Option<Self> {
+        let kinds = [Self::Archive, Self::Log, Self::Tokens];
+        kinds.into_iter().find(|kind| (kind.format().is_name)(name))
+    }
+
+    fn format(self) -> &'static FileFormat {
+        match self {
+            Self::Archive => &journal::archive::FILE_FORMAT,
+            Self::Log => &journal::log::FILE_FORMAT,
+            Self::Tokens => &tokens::FILE_FORMAT,
+        }
+    }
+}
 
 /// Findings that are told; more are counted.
 const FINDINGS_MAX: usize = 100;
@@ -124,8 +149,8 @@ impl CheckReport {
 /// If there is none to be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
 /// [`StoreError::Unfinished`], [`StoreError::Io`]. What is wrong with it is no error.
 pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
-    let below = Arc::new(ReadOnlyFolder::open(folder)?);
-    check_disk(ReadOnlyDisk::over(below, folder)?, clock)
+    let below = Arc::new(FolderDisk::open_read_only(folder)?);
+    check_disk(open_read_only(below, folder)?, clock)
 }
 
 /// Checks the store on a disk.
@@ -137,7 +162,7 @@ pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckRepo
     let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
     names.sort();
     let mut report = CheckReport::default();
-    let last_segment = names.iter().rfind(|name| parse_name(name).is_some()).cloned();
+    let last_segment = names.iter().rfind(|name| journal::log::parse_name(name).is_some()).cloned();
     for name in &names {
         let Some(kind) = FileKind::of(name) else { continue };
         let is_last = Some(name) == last_segment.as_ref();
@@ -146,17 +171,17 @@ pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckRepo
     }
     // What is made of damaged pages says nothing.
     if report.is_good() {
-        report.part(ARCHIVE_NAME, |report| store(&disk, &clock, report));
-        if names.iter().any(|name| name == TOKENS_NAME) {
-            report.part(TOKENS_NAME, |report| tokens(&disk, &names, &clock, report));
+        report.part(journal::archive::FILE_NAME, |report| check_store(&disk, &clock, report));
+        if names.iter().any(|name| name == tokens::FILE_NAME) {
+            report.part(tokens::FILE_NAME, |report| check_tokens(&disk, &names, &clock, report));
         } else {
-            report.find(TOKENS_NAME, "it is missing");
+            report.find(tokens::FILE_NAME, "it is missing");
         }
     }
     Ok(report)
 }
 
-fn tokens(
+fn check_tokens(
     disk: &Arc<ReadOnlyDisk>,
     names: &[String],
     clock: &Arc<dyn Clock>,
@@ -165,7 +190,7 @@ fn tokens(
     let tokens = Tokens::open(Arc::clone(disk) as _, "", Arc::clone(clock))?;
     report.counts.tokens = tokens.rows().count() as u64;
     if !tokens.is_sound() {
-        report.find(TOKENS_NAME, "two tokens have one secret");
+        report.find(tokens::FILE_NAME, "two tokens have one secret");
     }
     // It may be kept elsewhere.
     if names.iter().any(|name| name == ADMIN_TOKEN_NAME) {
@@ -187,7 +212,7 @@ fn secret(disk: &ReadOnlyDisk) -> std::io::Result<String> {
 }
 
 /// Opens the store as a start does, and walks it.
-fn store(
+fn check_store(
     disk: &Arc<ReadOnlyDisk>,
     clock: &Arc<dyn Clock>,
     report: &mut CheckReport,
@@ -204,6 +229,8 @@ fn store(
         logged = log::check(journal.log(), &archive, report)?;
         Ok(())
     });
-    report.part(ARCHIVE_NAME, |report| archive::check(meta, &archive, &logged, report));
+    report.part(journal::archive::FILE_NAME, |report| {
+        archive::check(meta, &archive, &logged, report)
+    });
     Ok(())
 }

@@ -1,90 +1,14 @@
-//! Two ways in which a segment's file is held back from the database that has it open.
+//! A file that is only read: writes of the database, of a repair for instance, stay in memory.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
-/// Blown by the first error of a file, by hand too: from then on nothing is written to it.
-#[derive(Clone, Debug, Default)]
-pub struct ErrorLatch(Arc<AtomicBool>);
-
-impl ErrorLatch {
-    /// Lets nothing through any more.
-    pub fn trip(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-
-    /// Whether it is blown.
-    pub fn is_tripped(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn check(&self) -> io::Result<()> {
-        if self.is_tripped() {
-            return Err(io::Error::other("the file failed before and is not written any more"));
-        }
-        Ok(())
-    }
-
-    fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        if result.is_err() {
-            self.trip();
-        }
-        result
-    }
-}
-
-/// A file behind a [`ErrorLatch`]: after an error nobody knows what reached the disk, and neither a late
-/// write nor the orderly end of the database may build on it.
-#[derive(Debug)]
-pub struct LatchedFile {
-    inner: Box<dyn StorageBackend>,
-    latch: ErrorLatch,
-}
-
-impl LatchedFile {
-    /// `inner` behind `latch`.
-    pub fn new(inner: Box<dyn StorageBackend>, latch: ErrorLatch) -> Self {
-        Self { inner, latch }
-    }
-}
-
-impl StorageBackend for LatchedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.inner.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.inner.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.latch.check()?;
-        self.latch.watch(self.inner.set_len(len))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.latch.check()?;
-        self.latch.watch(self.inner.sync_data())
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.latch.check()?;
-        self.latch.watch(self.inner.write(offset, data))
-    }
-
-    fn close(&self) -> io::Result<()> {
-        self.inner.close()
-    }
-}
-
 const PAGE: u64 = 4_096;
 
-/// A file that is read only: what the database writes, in mending it for instance, stays in memory
-/// and is gone with it.
+/// A file whose written pages are kept in memory and dropped with it; the file below is not changed.
 #[derive(Debug)]
 pub struct Overlay {
     inner: Box<dyn StorageBackend>,
@@ -94,13 +18,16 @@ pub struct Overlay {
 #[derive(Debug)]
 struct OverlayState {
     len: u64,
-    /// What of the file below shows through.
+    /// Bytes of the file below that are still valid: a truncation hides the rest.
     below: u64,
     pages: BTreeMap<u64, Box<[u8]>>,
 }
 
 impl Overlay {
-    /// Lays a memory over `inner`.
+    /// An overlay of `inner`.
+    ///
+    /// # Errors
+    /// If the length of `inner` cannot be read.
     pub fn new(inner: Box<dyn StorageBackend>) -> io::Result<Self> {
         let len = inner.len()?;
         let state = Mutex::new(OverlayState { len, below: len, pages: BTreeMap::new() });
@@ -111,7 +38,7 @@ impl Overlay {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what lies below, zeros where nothing does.
+    /// Reads from the file below; beyond its `below` bytes there are zeros.
     fn read_below(&self, below: u64, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = below.saturating_sub(offset).min(out.len() as u64) as usize;
         let (shown, beyond) = out.split_at_mut(there);
@@ -198,7 +125,7 @@ impl StorageBackend for Overlay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::disk::{Disk, MemoryDisk};
+    use crate::storage::disk::{Disk, MemoryDisk};
 
     /// Goal: an overlay reads like a file that was written and leaves the one below untouched.
     /// Method: the same writes and lengths, crossing pages, to an overlay and to a plain file.

@@ -1,5 +1,5 @@
-//! Where a panic of the database is an answer: what a damaged file holds may cause one, and whoever
-//! opens it gets an error like any other, in one line.
+//! Turns a panic of the database into an error: a damaged file may cause one, and the operator is to
+//! get one line, not a backtrace.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -11,11 +11,11 @@ use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
 use super::error::StoreError;
 
 thread_local! {
-    /// Whether a panic of this thread is an answer, and so nothing to tell on standard error.
-    static IS_CALM: Cell<bool> = const { Cell::new(false) };
+    /// Whether a panic of this thread is caught here, and so not printed on standard error.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work`; if that panics, `file` is damaged.
+/// Runs `work`; a panic in it is the error that `file` is damaged.
 ///
 /// # Errors
 /// Those of `work`, and [`StoreError::Damaged`] for a panic.
@@ -25,16 +25,16 @@ pub fn panic_guard<T>(
 ) -> Result<T, StoreError> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let tell = take_hook();
+        let print = take_hook();
         set_hook(Box::new(move |panic| {
-            if !IS_CALM.get() {
-                tell(panic);
+            if !IS_GUARDED.get() {
+                print(panic);
             }
         }));
     });
-    let before = IS_CALM.replace(true);
+    let before = IS_GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
-    IS_CALM.set(before);
+    IS_GUARDED.set(before);
     done.unwrap_or_else(|panic| {
         let detail = format!("the database in it panicked ({})", first_line(&*panic));
         Err(StoreError::damaged(file, detail))
@@ -47,10 +47,10 @@ fn first_line(panic: &(dyn Any + Send)) -> &str {
     text.and_then(|text| text.lines().next()).unwrap_or("it did not say why")
 }
 
-/// Opens the database in `backend`, which is that of `file`; makes one where nothing is.
+/// Opens the database in `backend`, the contents of `file`; initializes an empty one.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] if it is none that was written, or what the disk says.
+/// [`StoreError::Damaged`] if it is no valid database, [`StoreError::Database`].
 pub fn open_database(
     file: &str,
     builder: &Builder,
@@ -74,13 +74,13 @@ mod tests {
     /// one within another piece of work.
     #[test]
     fn panics_are_errors() {
-        let told = panic_guard("a", || {
+        let nested = panic_guard("a", || {
             let inner = panic_guard::<()>("b", || panic!("not {}\nat all", 7)).unwrap_err();
-            assert!(IS_CALM.get());
+            assert!(IS_GUARDED.get());
             Err::<(), _>(inner)
         });
-        assert!(told.unwrap_err().to_string().starts_with("b is damaged: "));
+        assert!(nested.unwrap_err().to_string().starts_with("b is damaged: "));
         let plain = panic_guard::<()>("c", || panic!("plain")).unwrap_err().to_string();
-        assert!(plain.contains("(plain)") && !IS_CALM.get(), "{plain}");
+        assert!(plain.contains("(plain)") && !IS_GUARDED.get(), "{plain}");
     }
 }

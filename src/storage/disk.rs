@@ -1,9 +1,9 @@
-//! Where the journal's files lie. All durable state goes through [`Disk`], so that a test can hand
-//! in one that forgets, tears, fails or stalls.
+//! A flat set of named files, on a file system or in memory. All durable state goes through
+//! [`Disk`], so that a test can supply one that loses, tears, refuses or delays writes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,9 @@ use redb::backends::FileBackend;
 
 use super::error::StoreError;
 
-/// The file whose lock says that the folder is held.
+/// The file whose lock the process that uses the data folder holds.
 pub const LOCK_NAME: &str = "lock";
-/// The file that stands in a folder as long as a restore fills it: what else lies there is no
-/// store.
+/// The file that marks a data folder while a restore fills it: its other files are no store yet.
 pub const UNFINISHED_NAME: &str = "restore.unfinished";
 
 /// A flat set of named files.
@@ -24,29 +23,29 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Opens the file `name`.
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
 
-    /// Opens the file `name`, an empty one if there is none.
+    /// Opens the file `name`, making an empty one if there is none.
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
 
     /// The names of all files, in any order.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Removes the file `name`. Whoever holds it open may go on using it.
+    /// Removes the file `name`; handles that are open stay valid.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Gives the file `from` the name `to`, in the place of what had it.
+    /// Renames the file `from` to `to`, replacing a file of that name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Makes durable which files there are and how they are named.
+    /// Syncs the directory: which files there are, and their names, are durable then.
     fn sync(&self) -> io::Result<()>;
 
-    /// Bytes that can still be written.
+    /// Bytes that are free.
     fn free_bytes(&self) -> io::Result<u64>;
 
-    /// Bytes that all files take up.
+    /// Bytes that all files occupy.
     fn bytes(&self) -> io::Result<u64>;
 }
 
-/// A file as [`Disk`] gives it, as the database takes it.
+/// A file of a [`Disk`] in the form that the database accepts.
 #[derive(Debug)]
 pub struct BoxedFile(pub Box<dyn StorageBackend>);
 
@@ -76,11 +75,11 @@ impl StorageBackend for BoxedFile {
     }
 }
 
-/// Makes the file `name` if there is none: `fill` writes it under another name, so that no later
-/// start finds half of one.
+/// Makes the file `name` if there is none: `fill` writes it under another name, so that a crash
+/// leaves no partial file under `name`.
 ///
 /// # Errors
-/// What the disk says, or `fill`.
+/// Those of the disk and of `fill`.
 pub fn make(
     disk: &dyn Disk,
     name: &str,
@@ -100,11 +99,11 @@ pub fn make(
     disk.sync().map_err(error)
 }
 
-/// Opens the file `name`, which [`make`] has made: one that holds nothing lost what it held, and
-/// must not be begun anew.
+/// Opens the file `name`, which [`make`] has made. An empty one has lost its contents and must not
+/// be initialized again.
 ///
 /// # Errors
-/// [`StoreError::Damaged`], or what the disk says.
+/// [`StoreError::Damaged`] if it is empty, [`StoreError::Io`].
 pub fn open_made(disk: &dyn Disk, name: &str) -> Result<Box<dyn StorageBackend>, StoreError> {
     let error = |error| StoreError::io(name, error);
     let file = disk.open(name).map_err(error)?;
@@ -114,45 +113,54 @@ pub fn open_made(disk: &dyn Disk, name: &str) -> Result<Box<dyn StorageBackend>,
     Ok(file)
 }
 
-/// A folder, held by one process at a time.
+/// A directory, held by one process at a time.
 #[derive(Debug)]
 pub struct FolderDisk {
     path: PathBuf,
-    /// Locked as long as it is open.
-    _lock: File,
+    is_read_only: bool,
+    /// Locked as long as it is open; a directory that is only read may have none.
+    _lock: Option<File>,
 }
 
 impl FolderDisk {
-    /// Takes the folder at `path`, making it with mode 0700 if there is none.
+    /// Takes the directory at `path`, making it with mode 0700 if there is none.
     ///
     /// # Errors
     /// [`StoreError::Locked`] if another process holds it, at once; [`StoreError::Unfinished`],
     /// [`StoreError::Io`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let shown = || path.display().to_string();
-        make_folder(path).map_err(|error| StoreError::io(shown(), error))?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.join(LOCK_NAME))
-            .map_err(|error| StoreError::io(shown(), error))?;
-        hold(path, &lock)?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        let error = |error| StoreError::io(path.display().to_string(), error);
+        make_directory(path).map_err(error)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let lock = options.open(path.join(LOCK_NAME)).map_err(error)?;
+        take_lock(path, &lock)?;
+        Ok(Self { path: path.to_owned(), is_read_only: false, _lock: Some(lock) })
     }
 
-    /// Takes the lock of the folder at `path` without changing anything in it; `None` if there is
-    /// no lock, and so no server that could have it.
+    /// Takes the directory at `path` for reading only: nothing in it is changed or made.
+    ///
+    /// # Errors
+    /// [`StoreError::NoStore`] if there is no such directory, else as [`FolderDisk::open`].
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        if !path.is_dir() {
+            return Err(StoreError::NoStore { folder: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), is_read_only: true, _lock: Self::lock(path)? })
+    }
+
+    /// Takes the lock of the directory at `path` without changing anything in it; `None` if there
+    /// is no lock file, and so no server that could hold it.
     ///
     /// # Errors
     /// As [`FolderDisk::open`].
-    pub fn look(path: &Path) -> Result<Option<File>, StoreError> {
+    pub fn lock(path: &Path) -> Result<Option<File>, StoreError> {
         let lock = match File::open(path.join(LOCK_NAME)) {
             Ok(lock) => lock,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::io(path.display().to_string(), error)),
         };
-        hold(path, &lock)?;
+        take_lock(path, &lock)?;
         Ok(Some(lock))
     }
 
@@ -161,14 +169,18 @@ impl FolderDisk {
         Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
     }
 
-    /// Where it is.
+    fn require_writable(&self) -> io::Result<()> {
+        if self.is_read_only { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Locks the folder at `path`, and refuses one that a restore has not filled to its end.
-fn hold(path: &Path, lock: &File) -> Result<(), StoreError> {
+/// Locks the directory at `path`, and refuses one that an interrupted restore left.
+fn take_lock(path: &Path, lock: &File) -> Result<(), StoreError> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -185,17 +197,17 @@ fn hold(path: &Path, lock: &File) -> Result<(), StoreError> {
 }
 
 #[cfg(unix)]
-fn make_folder(path: &Path) -> io::Result<()> {
+fn make_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 #[cfg(not(unix))]
-fn make_folder(path: &Path) -> io::Result<()> {
+fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(path)
 }
 
-/// Everything stored is the operator's alone: it holds hashed tokens too.
+/// Files are readable by their owner alone (mode 0600): they hold hashed tokens too.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -204,31 +216,30 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 impl Disk for FolderDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        self.open_with(name, OpenOptions::new().read(true).write(true))
+        self.open_with(name, OpenOptions::new().read(true).write(!self.is_read_only))
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        self.require_writable()?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         self.open_with(name, private(&mut options))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.path)? {
-            if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        Ok(names)
+        let names =
+            fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(io::Result::transpose).collect()
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        std::fs::remove_file(self.path.join(name))
+        self.require_writable()?;
+        fs::remove_file(self.path.join(name))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        std::fs::rename(self.path.join(from), self.path.join(to))
+        self.require_writable()?;
+        fs::rename(self.path.join(from), self.path.join(to))
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -242,31 +253,31 @@ impl Disk for FolderDisk {
 
     fn bytes(&self) -> io::Result<u64> {
         let mut sum = 0;
-        for entry in std::fs::read_dir(&self.path)? {
-            // A file may go away while we look.
+        for entry in fs::read_dir(&self.path)? {
+            // A file may be removed meanwhile.
             if let Ok(metadata) = entry?.metadata() {
-                sum += taken(&metadata);
+                sum += allocated(&metadata);
             }
         }
         Ok(sum)
     }
 }
 
-/// What a file takes up: the database extends its files ahead, and what it has not written yet
-/// takes no room.
+/// Bytes allocated to a file: the database extends its files ahead, and what is not written yet
+/// takes no space.
 #[cfg(unix)]
-fn taken(metadata: &std::fs::Metadata) -> u64 {
+fn allocated(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt;
     metadata.blocks() * 512
 }
 
 #[cfg(not(unix))]
-fn taken(metadata: &std::fs::Metadata) -> u64 {
+fn allocated(metadata: &fs::Metadata) -> u64 {
     metadata.len()
 }
 
-/// Files in memory, for tests and simulations: a clone is the same disk, so that what is written
-/// outlives a restart of the journal. Everything written is durable at once.
+/// Files in memory, for tests and for [`ReadOnlyDisk`](super::read_only::ReadOnlyDisk). A clone is
+/// the same disk, so that its files outlive a restart of the journal. A write is durable at once.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDisk {
     files: Arc<Mutex<BTreeMap<String, MemoryFile>>>,
@@ -322,8 +333,8 @@ impl Disk for MemoryDisk {
     }
 }
 
-/// The part of `bytes` that begins at `offset` and is `len` long; an error beyond the end.
-fn part(offset: u64, len: usize, of: usize) -> io::Result<std::ops::Range<usize>> {
+/// The range of `len` bytes from `offset`; an error if it ends beyond `of`.
+fn range_within(offset: u64, len: usize, of: usize) -> io::Result<std::ops::Range<usize>> {
     let start = usize::try_from(offset).ok();
     let end = start.and_then(|start| start.checked_add(len));
     match (start, end) {
@@ -339,7 +350,7 @@ impl StorageBackend for MemoryFile {
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let bytes = lock(&self.0);
-        out.copy_from_slice(&bytes[part(offset, out.len(), bytes.len())?]);
+        out.copy_from_slice(&bytes[range_within(offset, out.len(), bytes.len())?]);
         Ok(())
     }
 
@@ -355,7 +366,7 @@ impl StorageBackend for MemoryFile {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut bytes = lock(&self.0);
-        let range = part(offset, data.len(), bytes.len())?;
+        let range = range_within(offset, data.len(), bytes.len())?;
         bytes[range].copy_from_slice(data);
         Ok(())
     }

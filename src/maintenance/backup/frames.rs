@@ -11,8 +11,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::journal::archive::RawRow;
-use crate::journal::error::StoreError;
+use crate::storage::error::StoreError;
+use crate::storage::rows::RawRow;
 
 /// What a copy begins with; the first byte is no text, the last shows whether it was sent as text.
 const MAGIC: [u8; 8] = *b"\x89PARLEY\n";
@@ -30,7 +30,7 @@ const END: u8 = 2;
 
 /// Writes the form, a frame at a time.
 #[derive(Debug, Default)]
-pub struct FrameWriter(Sha256);
+pub struct FrameWriter(pub(crate) Sha256);
 
 impl FrameWriter {
     /// What a copy begins with.
@@ -74,12 +74,6 @@ impl FrameWriter {
         bytes[1..PREFIX].copy_from_slice(&length.to_le_bytes());
         self.0.update(&bytes);
         Ok(Some(bytes))
-    }
-
-    /// Frames that were not made here, as they are.
-    pub fn sealed<'f>(&mut self, frames: &'f [u8]) -> &'f [u8] {
-        self.0.update(frames);
-        frames
     }
 
     /// The last frame.
@@ -135,10 +129,7 @@ impl FrameReader {
             return Err(reader.bad("it is no copy that `parley backup` made"));
         }
         let found = u32::from_le_bytes(reader.take()?);
-        if found > VERSION {
-            let file = reader.name;
-            return Err(StoreError::NewerFormat { file, found, known: VERSION });
-        }
+        StoreError::refuse_newer(&reader.name, found, VERSION)?;
         if found != VERSION {
             return Err(reader.bad("its version is none that there is"));
         }

@@ -1,5 +1,5 @@
-//! What can go wrong between the journal and the disk. Never shown to a client: it sees 503
-//! `storage_unavailable`, and the text goes to the log and to the operator.
+//! Errors of the store. Their text goes to the log and to the operator, never to a client, which
+//! receives 503 `storage_unavailable`.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,26 +7,26 @@ use std::path::PathBuf;
 use parley_protocol::refusal::Refusal;
 use thiserror::Error;
 
-/// Why the store did not do what it was asked.
+/// Why an operation of the store failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The disk refused.
+    /// An operation of the file system failed.
     #[error("{file}: {source}")]
     Io {
         /// The file concerned, by its name in the data folder.
         file: String,
-        /// What the disk said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The database refused.
+    /// An operation of the database failed.
     #[error("the store refused: {0}")]
     Database(#[source] Box<redb::Error>),
-    /// What is stored is not what was written, or something is missing.
+    /// A file was altered, or is incomplete or missing.
     #[error("{file} is damaged: {detail}. Restore a backup (`parley restore`).")]
     Damaged {
         /// The file concerned.
         file: String,
-        /// What is wrong.
+        /// The damage.
         detail: String,
     },
     /// The file was written by a newer version.
@@ -42,28 +42,28 @@ pub enum StoreError {
         /// The newest format known here.
         known: u32,
     },
-    /// Another process holds the data folder.
+    /// Another process holds the lock of the data folder.
     #[error("the data folder {} is in use by another server: stop it, or name another folder \
              with --data", .folder.display())]
     Locked {
         /// The folder.
         folder: PathBuf,
     },
-    /// What should be a copy is none, or not as it was written.
+    /// A backup is none, or was altered.
     #[error("{file} is no good copy: {detail}. Take another one (`parley backup`).")]
     BadCopy {
-        /// The copy.
+        /// The path of the backup.
         file: String,
-        /// What is wrong.
+        /// The damage.
         detail: String,
     },
-    /// A folder to be filled holds something.
+    /// The target of a restore is not empty.
     #[error("{} is not empty: name an absent or an empty folder with --data", .folder.display())]
     NotEmpty {
         /// The folder.
         folder: PathBuf,
     },
-    /// The folder holds what a restore left that was interrupted.
+    /// An interrupted restore left the folder incomplete.
     #[error("a restore into {} did not end: empty the folder and restore again", .folder.display())]
     Unfinished {
         /// The folder.
@@ -75,7 +75,7 @@ pub enum StoreError {
         /// The folder.
         folder: PathBuf,
     },
-    /// Less is free than must stay free (`store.free_bytes_min`).
+    /// Fewer bytes are free than `store.free_bytes_min`.
     #[error("the disk is full: {free_bytes} bytes are free, {free_bytes_min} must stay free")]
     Full {
         /// Free bytes.
@@ -86,14 +86,25 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The disk refused something about `file`.
+    /// An operation on `file` failed.
     pub fn io(file: impl Into<String>, source: io::Error) -> Self {
         Self::Io { file: file.into(), source }
     }
 
-    /// `file` holds something else than what was written.
+    /// `file` is damaged: `detail` says how.
     pub fn damaged(file: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Damaged { file: file.into(), detail: detail.into() }
+    }
+
+    /// Refuses a `file` whose format `found` is newer than the newest one `known` here.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerFormat`].
+    pub fn refuse_newer(file: &str, found: u32, known: u32) -> Result<(), Self> {
+        if found > known {
+            return Err(Self::NewerFormat { file: file.to_owned(), found, known });
+        }
+        Ok(())
     }
 }
 
@@ -118,7 +129,7 @@ from_database!(
 );
 
 impl From<StoreError> for Refusal {
-    /// What a caller is told whose reading failed; the operator is told why.
+    /// The answer to a caller whose read failed; the cause is logged.
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store could not be read");
         if matches!(error, StoreError::Damaged { .. }) {

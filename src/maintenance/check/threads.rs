@@ -8,11 +8,11 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::CheckReport;
-use super::archive::SeenRows;
+use super::expected::ExpectedRows;
+use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retraction};
-use crate::journal::error::StoreError;
-use crate::journal::recovery::ARCHIVE_NAME as FILE;
 use crate::journal::view::next;
+use crate::storage::error::StoreError;
 
 /// What the acts of a thread make.
 struct RebuiltThread {
@@ -26,41 +26,41 @@ struct RebuiltThread {
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
-    seen: &mut SeenRows,
+    expected: &mut ExpectedRows,
     report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     for row in archive.heads(0, false)? {
-        let (thread, head) = row?;
+        let (thread, summary) = row?;
         let id = ThreadId(thread);
-        seen.rows.heads += 1;
-        let checked = head.read().and_then(|head| {
-            let made = make(archive, id, logged_from, seen)?;
-            compare(archive, &head, &made, seen)
+        expected.rows.heads += 1;
+        let checked = summary.read().and_then(|summary| {
+            let rebuilt = rebuild(archive, id, logged_from, expected)?;
+            compare(archive, &summary, &rebuilt, expected)
         });
         match checked {
             Ok(None) => {}
-            Ok(Some(detail)) => report.find(FILE, format!("{id} {detail}")),
-            Err(error) => report.fail(FILE, error),
+            Ok(Some(detail)) => report.find(FILE_NAME, format!("{id} {detail}")),
+            Err(error) => report.fail(FILE_NAME, error),
         }
     }
     for row in archive.snapshot_threads()? {
         let (thread, ()) = row?;
-        seen.rows.snapshots += 1;
+        expected.rows.snapshots += 1;
         if archive.summary(ThreadId(thread))?.is_none() {
-            report.find(FILE, format!("{} has a snapshot and no head", ThreadId(thread)));
+            report.find(FILE_NAME, format!("{} has a snapshot and no head", ThreadId(thread)));
         }
     }
     Ok(())
 }
 
-fn make(
+fn rebuild(
     archive: &ArchiveRead,
     id: ThreadId,
     logged_from: u64,
-    seen: &mut SeenRows,
+    expected: &mut ExpectedRows,
 ) -> Result<RebuiltThread, StoreError> {
     let snapshot = archive.snapshot(id)?;
-    let mut made = RebuiltThread {
+    let mut rebuilt = RebuiltThread {
         thread: None,
         retractions: BTreeMap::new(),
         was_snapshot: snapshot.as_ref().map(|_| false),
@@ -68,72 +68,72 @@ fn make(
     let mut is_whole = true;
     for row in archive.acts(id, 0)? {
         let (entry, act) = row?;
-        seen.rows.acts += 1;
-        seen.logged_acts += u64::from(entry >= logged_from);
-        seen.maxima = seen.maxima.max(HighestNumbers::of_act(entry, &act));
+        expected.rows.acts += 1;
+        expected.logged_acts += u64::from(entry >= logged_from);
+        expected.maxima = expected.maxima.max(HighestNumbers::of_act(entry, &act));
         is_whole &= act.thread == id && entry <= archive.upto();
         if !is_whole {
-            made.thread = None;
+            rebuilt.thread = None;
             continue;
         }
-        made.thread = next(made.thread, entry, &act);
-        is_whole = made.thread.is_some();
-        made.retractions.extend(retraction(&act));
+        rebuilt.thread = next(rebuilt.thread, entry, &act);
+        is_whole = rebuilt.thread.is_some();
+        rebuilt.retractions.extend(retraction(&act));
         if let Some(snapshot) = &snapshot
-            && made.thread.as_ref() == Some(snapshot)
+            && rebuilt.thread.as_ref() == Some(snapshot)
         {
-            made.was_snapshot = Some(true);
+            rebuilt.was_snapshot = Some(true);
         }
     }
-    Ok(made)
+    Ok(rebuilt)
 }
 
 /// What is wrong with what is stored of a thread, if anything is.
 fn compare(
     archive: &ArchiveRead,
-    head: &ThreadSummary,
-    made: &RebuiltThread,
-    seen: &mut SeenRows,
+    summary: &ThreadSummary,
+    rebuilt: &RebuiltThread,
+    expected: &mut ExpectedRows,
 ) -> Result<Option<&'static str>, StoreError> {
-    let Some(thread) = &made.thread else { return Ok(Some("lacks an act")) };
-    if thread.summary() != head {
+    let Some(thread) = &rebuilt.thread else { return Ok(Some("lacks an act")) };
+    if thread.summary() != summary {
         return Ok(Some("is not what its acts make of it"));
     }
-    if made.was_snapshot == Some(false) {
+    if rebuilt.was_snapshot == Some(false) {
         return Ok(Some("was never as its snapshot is"));
     }
-    seen.rows.retracted += made.retractions.len() as u64;
-    if archive.retractions(head.id)? != made.retractions {
+    expected.rows.retracted += rebuilt.retractions.len() as u64;
+    if archive.retractions(summary.id)? != rebuilt.retractions {
         return Ok(Some("shows other messages as retracted than were"));
     }
-    let mut stored = archive.claims(head.id, 0)?;
+    let mut stored = archive.claims(summary.id, 0)?;
     for claim in thread.claims() {
-        seen.rows.claims += 1;
-        seen.rows.claim_threads += 1;
+        expected.rows.claims += 1;
+        expected.rows.claim_threads += 1;
         let same = stored.next().transpose()?.is_some_and(|(_, stored)| stored == *claim);
-        if !same || archive.claim_thread(claim.id)? != Some(head.id) {
+        if !same || archive.claim_thread(claim.id)? != Some(summary.id) {
             return Ok(Some("has other claims than its acts make"));
         }
     }
-    seen.rows.updated += 1;
-    if archive.updated_at(head.position.entry())? != Some(head.id) {
+    expected.rows.updated += 1;
+    if archive.updated_at(summary.position.entry())? != Some(summary.id) {
         return Ok(Some("is not listed by its last change"));
     }
-    Ok(standing(archive, head, seen)?.then_some("does not wait as listed"))
+    Ok(is_misplaced(archive, summary, expected)?.then_some("does not wait as listed"))
 }
 
-/// Whether the question of `head` is not listed as it stands.
-fn standing(
+/// Whether the question of `summary` is not listed as it stands.
+fn is_misplaced(
     archive: &ArchiveRead,
-    head: &ThreadSummary,
-    seen: &mut SeenRows,
+    summary: &ThreadSummary,
+    expected: &mut ExpectedRows,
 ) -> Result<bool, StoreError> {
-    let Some(awaiting) = &head.awaiting else { return Ok(false) };
-    seen.rows.waiting += 1;
+    let Some(awaiting) = &summary.awaiting else { return Ok(false) };
+    expected.rows.waiting += 1;
     let participant = match &awaiting.due {
         Due::Anyone => &awaiting.asker,
         Due::Participant(due) => due,
     };
-    let row = archive.standing(head)?;
-    Ok(!row.is_some_and(|row| row.thread == head.id && row.participant == *participant))
+    let row = archive.standing(summary)?;
+    Ok(!row.is_some_and(|row| row.thread == summary.id && row.participant == *participant))
 }

@@ -9,10 +9,12 @@ use parley_protocol::time::Millis;
 use super::frames::FrameWriter;
 use super::{head, section};
 use crate::journal::Journal;
-use crate::journal::archive::{self, ArchiveRead, RawRows};
-use crate::journal::error::StoreError;
-use crate::journal::log::{LOG_FORMAT, RetentionGuard};
-use crate::journal::panic_guard::panic_guard;
+use crate::journal::archive::{self, ArchiveRead};
+use crate::journal::log::{self, RetentionGuard};
+use crate::storage::error::StoreError;
+use crate::storage::migration::FileFormat;
+use crate::storage::panic_guard::panic_guard;
+use crate::storage::rows::RawRows;
 use crate::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.
@@ -50,19 +52,19 @@ impl BackupCopy {
     /// Begins a copy of what is committed now.
     pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
         // Before the view: what follows the view's archive in the log must not be dropped.
-        let hold = journal.log.retain();
+        let retention = journal.log().retain();
         let (archive, position) = {
-            let view = journal.views.view();
+            let view = journal.view();
             (view.archive(), view.position())
         };
         Self {
             writer: FrameWriter::default(),
-            cursor: journal.cursors.text(position),
+            cursor: journal.cursors().text(position),
             last: position.entry(),
             taken_at: now,
             stage: CopyStage::Head,
             archive: Some(archive),
-            retention: hold,
+            retention,
             tokens: Box::new(tokens.rows().map(|row| {
                 let (id, record) = row?;
                 Ok((id.to_le_bytes().to_vec(), record))
@@ -107,11 +109,11 @@ impl BackupCopy {
     }
 
     fn head(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
-        let number = |number: u32| number.to_le_bytes().to_vec();
+        let current = |format: &FileFormat| format.current().to_le_bytes().to_vec();
         let mut rows = [
-            (head::ARCHIVE_FORMAT, number(archive::FORMAT)),
-            (head::LOG_FORMAT, number(LOG_FORMAT)),
-            (head::TOKENS_FORMAT, number(tokens::FORMAT)),
+            (head::ARCHIVE_FORMAT, current(&archive::FILE_FORMAT)),
+            (head::LOG_FORMAT, current(&log::FILE_FORMAT)),
+            (head::TOKENS_FORMAT, current(&tokens::FILE_FORMAT)),
             (head::CURSOR, self.cursor.clone().into_bytes()),
             (head::LAST, self.last.to_le_bytes().to_vec()),
             (head::TAKEN_AT, self.taken_at.0.to_le_bytes().to_vec()),
@@ -167,13 +169,14 @@ impl BackupCopy {
         }
         let mut entries = entries.into_iter().map(|(number, entry)| (number.to_le_bytes(), entry));
         // A frame takes as many as were read, but for those that the last one made too many.
-        let mut given = after;
+        let mut copied_upto = after;
         let piece = self.writer.rows(section::LOG, &mut || {
             let next = entries.next();
-            given = next.as_ref().map_or(given, |(number, _)| u64::from_le_bytes(*number));
+            copied_upto =
+                next.as_ref().map_or(copied_upto, |(number, _)| u64::from_le_bytes(*number));
             Ok(next)
         })?;
-        Ok((piece, CopyStage::Log(given)))
+        Ok((piece, CopyStage::Log(copied_upto)))
     }
 
     fn tokens(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {

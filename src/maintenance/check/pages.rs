@@ -3,11 +3,11 @@
 use redb::{Builder, Database, StorageBackend};
 
 use super::CheckReport;
-use crate::journal::disk::{BoxedFile, Disk};
-use crate::journal::error::StoreError;
-use crate::journal::migration::FileKind;
-use crate::journal::panic_guard::open_database;
-use crate::journal::read_only::ReadOnlyDisk;
+use super::FileKind;
+use crate::storage::disk::{BoxedFile, Disk};
+use crate::storage::error::StoreError;
+use crate::storage::panic_guard::open_database;
+use crate::storage::read_only::ReadOnlyDisk;
 
 /// Bytes of page cache.
 const CACHE_BYTES: usize = 16 << 20;
@@ -50,24 +50,21 @@ fn check_format(
     database: &Database,
     report: &mut CheckReport,
 ) -> Result<(), StoreError> {
-    match kind.stated(database)? {
-        Some(format) if format == kind.known() => {
-            let formats = &mut report.formats;
-            match kind {
-                FileKind::Archive => formats.archive = Some(format),
-                FileKind::Log => formats.log = Some(format),
-                FileKind::Tokens => formats.tokens = Some(format),
-            }
-        }
-        Some(found) if found > kind.known() => {
-            let (file, known) = (name.to_owned(), kind.known());
-            return Err(StoreError::NewerFormat { file, found, known });
-        }
-        Some(older) => {
-            let detail = format!("it has the older format {older}: start the server once");
-            report.find(name, detail);
-        }
-        None => report.find(name, "it does not state its format"),
+    let Some(stated) = (kind.format().stated)(database)? else {
+        report.find(name, "it does not state its format");
+        return Ok(());
+    };
+    let current = kind.format().current();
+    StoreError::refuse_newer(name, stated, current)?;
+    if stated < current {
+        report.find(name, format!("it has the older format {stated}: start the server once"));
+        return Ok(());
+    }
+    let formats = &mut report.formats;
+    match kind {
+        FileKind::Archive => formats.archive = Some(stated),
+        FileKind::Log => formats.log = Some(stated),
+        FileKind::Tokens => formats.tokens = Some(stated),
     }
     Ok(())
 }

@@ -2,24 +2,12 @@
 
 use parley_protocol::entry::Position;
 
+use super::expected::ExpectedRows;
 use super::log::LogCoverage;
 use super::{CheckReport, artifacts, threads};
-use crate::journal::archive::{ArchiveMeta, ArchiveRead, FirstOutcome, HighestNumbers, Lengths};
-use crate::journal::error::StoreError;
-use crate::journal::recovery::ARCHIVE_NAME as FILE;
-
-/// What a walk over the acts and artifacts has seen, to be compared with what there is.
-#[derive(Debug, Default)]
-pub(super) struct SeenRows {
-    /// Rows that the tables should have.
-    pub rows: Lengths,
-    /// The highest numbers.
-    pub maxima: HighestNumbers,
-    /// Acts that the log should hold too.
-    pub logged_acts: u64,
-    /// Artifacts that it should.
-    pub logged_artifacts: u64,
-}
+use crate::journal::archive::FILE_NAME;
+use crate::journal::archive::{ArchiveMeta, ArchiveRead, FirstOutcome};
+use crate::storage::error::StoreError;
 
 pub(super) fn check(
     meta: &ArchiveMeta,
@@ -28,22 +16,22 @@ pub(super) fn check(
     report: &mut CheckReport,
 ) -> Result<(), StoreError> {
     check_meta(meta, archive, report);
-    let mut seen = SeenRows::default();
+    let mut expected = ExpectedRows::default();
     let logged_from = logged.first.unwrap_or(u64::MAX);
-    threads::check(archive, logged_from, &mut seen, report)?;
-    artifacts::check(archive, logged_from, &mut seen, report)?;
+    threads::check(archive, logged_from, &mut expected, report)?;
+    artifacts::check(archive, logged_from, &mut expected, report)?;
     check_outcomes(archive, report)?;
     let rows = archive.lengths()?;
-    if rows != seen.rows {
-        let detail = format!("its tables hold {rows:?}, its acts make {:?}", seen.rows);
-        report.find(FILE, detail);
+    if rows != expected.rows {
+        let detail = format!("its tables hold {rows:?}, its acts make {:?}", expected.rows);
+        report.find(FILE_NAME, detail);
     }
     let used = archive.progress().maxima;
-    if used.max(seen.maxima) != used {
-        report.find(FILE, format!("{:?} are used, beyond {used:?}", seen.maxima));
+    if used.max(expected.maxima) != used {
+        report.find(FILE_NAME, format!("{:?} are used, beyond {used:?}", expected.maxima));
     }
-    if (logged.acts, logged.artifacts) != (seen.logged_acts, seen.logged_artifacts) {
-        report.find(FILE, "it holds acts or artifacts that the log does not");
+    if (logged.acts, logged.artifacts) != (expected.logged_acts, expected.logged_artifacts) {
+        report.find(FILE_NAME, "it holds acts or artifacts that the log does not");
     }
     report.counts.threads = rows.heads;
     report.counts.acts = rows.acts;
@@ -56,14 +44,14 @@ fn check_meta(meta: &ArchiveMeta, archive: &ArchiveRead, report: &mut CheckRepor
     let rising = meta.past.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
     let past = meta.past.last().is_none_or(|(era, _)| *era < meta.era);
     if !rising || !past || meta.era == 0 {
-        report.find(FILE, "its eras do not rise");
+        report.find(FILE_NAME, "its eras do not rise");
     }
     let end = Position::after(report.counts.last_entry);
     if meta.past.iter().any(|(_, last)| *last > end) {
-        report.find(FILE, "an era before ended after the last entry");
+        report.find(FILE_NAME, "an era before ended after the last entry");
     }
     if archive.progress().maxima.entry > report.counts.last_entry {
-        report.find(FILE, "entries that it has counted are missing");
+        report.find(FILE_NAME, "entries that it has counted are missing");
     }
 }
 
@@ -83,7 +71,7 @@ fn check_outcomes(archive: &ArchiveRead, report: &mut CheckReport) -> Result<(),
             good &= key.is_some_and(|key| key.key == kept.digest && key.content == content);
         }
         if !good {
-            report.find(FILE, "an outcome is remembered of what did not come under its key");
+            report.find(FILE_NAME, "an outcome is remembered of what did not come under its key");
         }
     }
     Ok(())

@@ -12,11 +12,10 @@ use super::frames::{FrameReader, verify};
 use super::{head, section};
 use crate::clock::Clock;
 use crate::journal::archive::{self, Archive, HighestNumbers, Refill};
-use crate::journal::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
-use crate::journal::error::StoreError;
-use crate::journal::log::{self, LOG_FORMAT};
+use crate::journal::log;
 use crate::journal::options::JournalOptions;
-use crate::journal::recovery::ARCHIVE_NAME;
+use crate::storage::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
+use crate::storage::error::StoreError;
 use crate::tokens::{self, Tokens};
 
 /// Bytes of page cache while the era is begun: one row is read and written.
@@ -44,9 +43,9 @@ pub struct Restored {
 pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
     refuse_used(folder)?;
     verify(file)?;
-    let mut site = RestoreTarget::take(folder)?;
-    let restored = fill(file, &mut site, clock)?;
-    site.keep()?;
+    let mut target = RestoreTarget::take(folder)?;
+    let restored = fill(file, &mut target, clock)?;
+    target.keep()?;
     Ok(restored)
 }
 
@@ -62,7 +61,7 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     // Says that it is in use where it is.
-    FolderDisk::look(folder)?;
+    FolderDisk::lock(folder)?;
     Err(StoreError::NotEmpty { folder: folder.to_owned() })
 }
 
@@ -70,28 +69,29 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
 struct RestoreTarget {
     disk: Arc<FolderDisk>,
     /// The folders made for it, the outermost first.
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
     is_kept: bool,
 }
 
 impl RestoreTarget {
     fn take(folder: &Path) -> Result<Self, StoreError> {
         let absent = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-        let mut made: Vec<_> = folder.ancestors().take_while(absent).map(Path::to_owned).collect();
-        made.reverse();
-        let disk = FolderDisk::open(folder).inspect_err(|_| remove(&made))?;
+        let mut created: Vec<_> =
+            folder.ancestors().take_while(absent).map(Path::to_owned).collect();
+        created.reverse();
+        let disk = FolderDisk::open(folder).inspect_err(|_| remove(&created))?;
         let names = disk.list().map_err(|error| StoreError::io(UNFINISHED_NAME, error))?;
         if names.iter().any(|name| name != LOCK_NAME) {
             // Somebody was faster.
             return Err(StoreError::NotEmpty { folder: folder.to_owned() });
         }
-        let site = Self { disk: Arc::new(disk), made, is_kept: false };
+        let target = Self { disk: Arc::new(disk), created, is_kept: false };
         let failed = |error| StoreError::io(UNFINISHED_NAME, error);
-        let path = site.disk.path().join(UNFINISHED_NAME);
-        let mark = OpenOptions::new().write(true).create_new(true).open(path);
-        mark.and_then(|mark| mark.sync_all()).map_err(failed)?;
-        site.disk.sync().map_err(failed)?;
-        Ok(site)
+        let path = target.disk.path().join(UNFINISHED_NAME);
+        let marker = OpenOptions::new().write(true).create_new(true).open(path);
+        marker.and_then(|marker| marker.sync_all()).map_err(failed)?;
+        target.disk.sync().map_err(failed)?;
+        Ok(target)
     }
 
     /// Lets the folder be one like any other.
@@ -101,7 +101,7 @@ impl RestoreTarget {
         self.disk.remove(UNFINISHED_NAME).map_err(failed)?;
         self.is_kept = true;
         self.disk.sync().map_err(failed)?;
-        for folder in &self.made {
+        for folder in &self.created {
             let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
             let synced = File::open(parent.unwrap_or(Path::new("."))).and_then(|it| it.sync_all());
             synced.map_err(|error| StoreError::io(folder.display().to_string(), error))?;
@@ -121,26 +121,26 @@ impl Drop for RestoreTarget {
         for name in names {
             let _ = self.disk.remove(&name);
         }
-        remove(&self.made);
+        remove(&self.created);
     }
 }
 
 /// Removes folders that are empty again, the innermost first.
-fn remove(made: &[PathBuf]) {
-    for folder in made.iter().rev() {
+fn remove(created: &[PathBuf]) {
+    for folder in created.iter().rev() {
         let _ = fs::remove_dir(folder);
     }
 }
 
 fn fill(
     file: &Path,
-    site: &mut RestoreTarget,
+    target: &mut RestoreTarget,
     clock: &Arc<dyn Clock>,
 ) -> Result<Restored, StoreError> {
-    let disk: Arc<dyn Disk> = Arc::clone(&site.disk) as _;
+    let disk: Arc<dyn Disk> = Arc::clone(&target.disk) as _;
     let mut copy = FrameReader::open(file)?;
     let stated = StatedTotals::read(&mut copy)?;
-    disk::make(&*disk, ARCHIVE_NAME, |file| fill_archive(file, &mut copy))?;
+    disk::make(&*disk, archive::FILE_NAME, |file| fill_archive(file, &mut copy))?;
     let (last, used) = fill_log(&*disk, &mut copy)?;
     if last != stated.last {
         return Err(copy.bad("it holds other entries than it states"));
@@ -156,12 +156,12 @@ fn fill(
     archive.close()?;
     // No handle is made: the realm does not matter.
     let tokens = Tokens::open(disk, "", Arc::clone(clock))?;
-    tokens.renew_admin(site.disk.path())?;
+    tokens.renew_admin(target.disk.path(), archive::SKIPPED_BY_RESTORE)?;
     Ok(Restored { cursor: stated.cursor, era, last, taken_at: stated.taken_at })
 }
 
 fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
-    Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, CACHE_BYTES)
+    Archive::open(disk::open_made(disk, archive::FILE_NAME)?, CACHE_BYTES)
 }
 
 fn fill_archive(
@@ -207,18 +207,16 @@ impl StatedTotals {
         let mut stated = Self { cursor: String::new(), last: 0, taken_at: Millis(0) };
         while let Some((name, value)) = copy.row_of(section::HEAD)? {
             let known = match &*name {
-                head::ARCHIVE_FORMAT => Some(("its archive", archive::FORMAT)),
-                head::LOG_FORMAT => Some(("its log", LOG_FORMAT)),
-                head::TOKENS_FORMAT => Some(("its tokens", tokens::FORMAT)),
+                head::ARCHIVE_FORMAT => Some(("its archive", archive::FILE_FORMAT)),
+                head::LOG_FORMAT => Some(("its log", log::FILE_FORMAT)),
+                head::TOKENS_FORMAT => Some(("its tokens", tokens::FILE_FORMAT)),
                 _ => None,
             };
-            if let Some((what, known)) = known {
+            if let Some((what, format)) = known {
                 let found = value.try_into().map(u32::from_le_bytes);
                 let found = found.map_err(|_| copy.bad("a format of it cannot be read"))?;
-                if found > known {
-                    let file = format!("the copy ({what})");
-                    return Err(StoreError::NewerFormat { file, found, known });
-                }
+                let file = format!("the copy ({what})");
+                StoreError::refuse_newer(&file, found, format.current())?;
                 continue;
             }
             let number = value.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));

@@ -6,8 +6,8 @@ use parley_protocol::entry::Entry;
 
 use super::CheckReport;
 use crate::journal::archive::ArchiveRead;
-use crate::journal::error::StoreError;
 use crate::journal::log::Log;
+use crate::storage::error::StoreError;
 
 const FILE: &str = "the log";
 
