@@ -152,9 +152,7 @@ impl Cursors {
     pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
         let now = self.views.view().position();
         match self.tags.read_list(kind, text) {
-            Some([place, issued_at, era]) if self.is_good(era, Position(issued_at), now) => {
-                Ok(place)
-            }
+            Some([place, given, era]) if self.is_good(era, Position(given), now) => Ok(place),
             Some([.., era]) if era < self.era => Err(taken_back()),
             _ => {
                 let detail = "This is no cursor of this list with these filters and this order, \
@@ -164,10 +162,10 @@ impl Cursors {
         }
     }
 
-    fn is_good(&self, era: u64, issued_at: Position, now: Position) -> bool {
+    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
         let past = || self.past.iter().find(|(past, _)| *past == era);
         let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
-        last.is_some_and(|last| issued_at <= last.min(now))
+        last.is_some_and(|last| given <= last.min(now))
     }
 }
 
