@@ -19,6 +19,7 @@ use crate::forum::{Manifests, PassivationOptions};
 use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::options::JournalOptions;
+use crate::metric;
 use crate::storage::disk::{Disk, FolderDisk};
 use crate::storage::error::StoreError;
 use crate::telemetry;
@@ -205,8 +206,8 @@ async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<FeedDep
                         metrics::gauge!(name).set(bytes as f64);
                     }
                 };
-                gauge("parley_store_bytes", bytes);
-                gauge("parley_store_free_bytes", free);
+                gauge(metric::STORE_BYTES, bytes);
+                gauge(metric::STORE_FREE_BYTES, free);
             }
         }
     }

@@ -25,6 +25,7 @@ use super::client;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
 use crate::feed::subscriber::CloseReason;
+use crate::metric;
 
 /// How long a listener that is behind may leave what is written to it untaken: then it is slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -349,7 +350,7 @@ fn count(over: ConnectionEnd) {
         ConnectionEnd::Stuck => "send_timeout",
         ConnectionEnd::Broken(_) | ConnectionEnd::Left | ConnectionEnd::Gone => return,
     };
-    metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
+    metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
 }
 
 /// What a feed that ends so is counted under (operations.md §4).

@@ -20,6 +20,7 @@ use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription};
 use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
+use crate::metric;
 
 /// Acts that are kept for listeners who come near the head.
 pub const RING_ACTS_MAX: usize = 4_096;
@@ -360,7 +361,7 @@ impl HubIndex {
     }
 
     fn gauge(&self) {
-        metrics::gauge!("parley_feed_connections").set(self.registrations.len() as f64);
+        metrics::gauge!(metric::FEED_CONNECTIONS).set(self.registrations.len() as f64);
     }
 }
 

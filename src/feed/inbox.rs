@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, Subscriber};
 use crate::interference::{Interference, give_way};
+use crate::metric;
 
 /// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
 pub const MAILBOX_MAX: usize = 16_384;
@@ -267,7 +268,7 @@ impl Inboxes {
         registry.participants.insert(actor.get_id(), participant.clone());
         let awake = ActiveInbox { actor, waiting, listeners: Vec::new(), board: 0 };
         registry.awake.insert(participant.clone(), awake);
-        metrics::gauge!("parley_inboxes_resident").set(registry.awake.len() as f64);
+        metrics::gauge!(metric::INBOXES_RESIDENT).set(registry.awake.len() as f64);
         true
     }
 
@@ -327,7 +328,7 @@ impl InboxRegistry {
         if let Some(awake) = self.awake.remove(participant) {
             let _ = awake.actor.drain();
         }
-        metrics::gauge!("parley_inboxes_resident").set(self.awake.len() as f64);
+        metrics::gauge!(metric::INBOXES_RESIDENT).set(self.awake.len() as f64);
     }
 }
 
@@ -364,7 +365,7 @@ impl Actor for InboxSupervisor {
             return Ok(());
         };
         if failed {
-            metrics::counter!("parley_actor_restarts_total", "actor" => "inbox").increment(1);
+            metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "inbox").increment(1);
             let same = registry.awake.get(&participant).is_some_and(|it| it.actor.get_id() == id);
             if same {
                 if let Some(awake) = registry.awake.get(&participant) {

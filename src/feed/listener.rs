@@ -15,6 +15,7 @@ use super::replay_cache::too_old;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 use crate::interference::Flaw;
+use crate::metric;
 
 /// Frames that are given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;
@@ -313,8 +314,7 @@ fn count(kind: FrameType) {
     static COUNTERS: std::sync::OnceLock<[Counter; FrameType::ALL.len()]> =
         std::sync::OnceLock::new();
     let counters = COUNTERS.get_or_init(|| {
-        FrameType::ALL
-            .map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.as_str()))
+        FrameType::ALL.map(|kind| metrics::counter!(metric::FEED_FRAMES, "type" => kind.as_str()))
     });
     counters[kind as usize].increment(1);
 }

@@ -11,6 +11,7 @@ use super::listener::Feed;
 use super::replay::OutgoingFrame;
 use crate::feed::encode::Encoder;
 use crate::feed::subscriber::CloseReason;
+use crate::metric;
 
 /// What keeps a connection alive, and tells that it is.
 const COMMENT: &[u8] = b":\n\n";
@@ -70,7 +71,7 @@ impl EventStream {
 
     fn over(close: CloseReason) -> Option<Bytes> {
         if let Some(cause) = cause(close) {
-            metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
+            metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
         }
         None
     }

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::feed::inbox::Inboxes;
+use crate::metric;
 use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
 use crate::threads::actor::Deps;
 use crate::threads::admission::{Admission, AdmissionBounds};
@@ -203,7 +204,7 @@ impl Forum {
                 // to the successor.
                 let _ = actor.drain();
             }
-            metrics::gauge!("parley_threads_resident").set(active_threads.count() as f64);
+            metrics::gauge!(metric::THREADS_RESIDENT).set(active_threads.count() as f64);
         }
     }
 

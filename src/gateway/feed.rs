@@ -121,7 +121,7 @@ impl<'h> Upgrade<'h> {
 }
 
 /// What the query asks to follow.
-struct FeedQuery {
+pub(crate) struct FeedQuery {
     scope: Scope,
     extension: Option<Arc<str>>,
     threads: Vec<ThreadId>,
@@ -129,13 +129,12 @@ struct FeedQuery {
     since: Option<String>,
 }
 
-/// Refuses a query that asks for no feed there could be.
-pub(super) fn check_query(query: &str) -> Result<()> {
-    FeedQuery::read(query).map(drop)
-}
-
 impl FeedQuery {
-    fn read(query: &str) -> Result<Self> {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// 400 `invalid_parameter`.
+    pub(crate) fn read(query: &str) -> Result<Self> {
         let mut query = Query::parse(query)?;
         let scope = query.take("scope");
         let extension = query.take("extension");

@@ -144,7 +144,8 @@ where
             Err(_) => None,
         };
         if let Some(permit) = place {
-            let watch = newcomers.add(&bounds);
+            let watch = ConnectionDeadline::new(bounds.header, bounds.idle);
+            newcomers.add(&watch);
             let peer = peer.ip().to_canonical();
             let permit = Arc::new(permit);
             let connection = Arc::new(Connection { peer, permit, lifetime: life.clone() });

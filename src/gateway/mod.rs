@@ -4,22 +4,20 @@
 //! route and method, token, right, size, type, `Accept`, parameters, envelope. What an operation
 //! is stands in the protocol's table; nothing here describes one a second time.
 
-mod accept;
+pub(crate) mod accept;
 mod answer;
-mod authentication;
+pub(crate) mod authentication;
 mod bare_errors;
 mod body;
 mod deadline;
-mod feed;
-#[doc(hidden)]
-pub mod fuzzing;
-mod host;
+pub(crate) mod feed;
+pub(crate) mod host;
 mod http;
 mod listen;
-mod mcp;
+pub(crate) mod mcp;
 mod pending_connections;
 mod poll_budget;
-mod request_id;
+pub(crate) mod request_id;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

@@ -23,32 +23,32 @@ const CURSOR: u8 = 0;
 const LIST: u8 = 1;
 
 /// The texts of cursors, without a word on whether they are still good.
-pub(super) struct CursorTags {
+pub(crate) struct CursorTags {
     key: [u8; 16],
 }
 
 impl CursorTags {
-    pub(super) fn new(key: [u8; 16]) -> Self {
+    pub(crate) fn new(key: [u8; 16]) -> Self {
         Self { key }
     }
 
     /// The text of a position and its era.
-    pub(super) fn write(&self, numbers: [u64; 2]) -> String {
+    pub(crate) fn write(&self, numbers: [u64; 2]) -> String {
         joined(&numbers, self.tag(CURSOR, &[], &numbers))
     }
 
     /// The numbers of such a text, if it is written as we write it and its tag is right.
-    pub(super) fn read(&self, text: &str) -> Option<[u64; 2]> {
+    pub(crate) fn read(&self, text: &str) -> Option<[u64; 2]> {
         self.verified(CURSOR, &[], text)
     }
 
     /// The text of a place in the list `kind`, a position and its era.
-    pub(super) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
+    pub(crate) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
         joined(&numbers, self.tag(LIST, kind.as_bytes(), &numbers))
     }
 
     /// The numbers of such a text, likewise.
-    pub(super) fn read_list(&self, kind: &str, text: &str) -> Option<[u64; 3]> {
+    pub(crate) fn read_list(&self, kind: &str, text: &str) -> Option<[u64; 3]> {
         self.verified(LIST, kind.as_bytes(), text)
     }
 

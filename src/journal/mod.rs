@@ -7,8 +7,6 @@
 pub mod archive;
 pub mod archiver;
 pub mod cursor;
-#[doc(hidden)]
-pub mod fuzzing;
 mod lease;
 pub mod log;
 mod numbers;

@@ -17,6 +17,7 @@ use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::interference::{Flaw, Interference, plants};
+use crate::metric;
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
 
@@ -101,9 +102,9 @@ impl Writer {
         outbox: mpsc::Sender<OutgoingBatch>,
     ) -> Self {
         let metrics = WriterMetrics {
-            batch_size: metrics::histogram!("parley_journal_batch_size"),
-            commit_seconds: metrics::histogram!("parley_journal_commit_seconds"),
-            queue: metrics::gauge!("parley_journal_queue"),
+            batch_size: metrics::histogram!(metric::JOURNAL_BATCH_SIZE),
+            commit_seconds: metrics::histogram!(metric::JOURNAL_COMMIT_SECONDS),
+            queue: metrics::gauge!(metric::JOURNAL_QUEUE),
         };
         let state = WriterState {
             leases: Leases::default(),

@@ -17,6 +17,7 @@ use ractor::{
 
 use super::active_threads::ActiveThreads;
 use crate::interference::Flaw;
+use crate::metric;
 use crate::threads::actor::{Deps, ThreadActor, ThreadRequest};
 
 /// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
@@ -92,7 +93,7 @@ impl RouterState {
         };
         self.active_threads.remove(thread, cell.get_id());
         if failed {
-            metrics::counter!("parley_actor_restarts_total", "actor" => "thread").increment(1);
+            metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "thread").increment(1);
             self.count_restart(thread);
         }
         for request in self.parked.remove(&thread).unwrap_or_default() {
@@ -186,7 +187,7 @@ impl Actor for Router {
 /// A router has panicked and goes on: its maps are whole after each step, and whoever waited for
 /// what it held is answered 500 `internal`.
 fn faulted() {
-    metrics::counter!("parley_actor_restarts_total", "actor" => "router").increment(1);
+    metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "router").increment(1);
     tracing::error!("routing a request panicked");
 }
 

@@ -4,19 +4,19 @@
 //! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
 //! in JSON-RPC.
 
-mod dispatch;
+pub(crate) mod dispatch;
 mod documents;
 mod envelope;
-mod error;
+pub(crate) mod error;
 mod family;
-#[doc(hidden)]
-pub mod fuzzing;
-mod headers;
+pub(crate) mod headers;
 mod listen;
-mod resources;
-mod result;
+pub(crate) mod resources;
+pub(crate) mod result;
+mod revision;
+pub(crate) mod rpc_id;
 mod texts;
-mod tools;
+pub(crate) mod tools;
 
 use std::sync::Arc;
 
@@ -31,7 +31,6 @@ use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
-pub(super) use result::wants_event;
 
 use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
 use error::RpcError;
@@ -39,6 +38,7 @@ use family::ProtocolFamily;
 use headers::McpHeaders;
 use resources::ResourceUri;
 use result::ResultMembers;
+use rpc_id::RpcId;
 use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
@@ -68,7 +68,7 @@ pub(super) fn refused(refusal: &Refusal) -> HttpResponse {
     failed(&RpcError::from(refusal.clone()), None)
 }
 
-fn failed(failure: &RpcError, id: Option<&envelope::RpcId>) -> HttpResponse {
+fn failed(failure: &RpcError, id: Option<&RpcId>) -> HttpResponse {
     let mut out = JsonBuffer::new();
     failure.put(&mut out, id);
     let mut reply = match &failure.refusal {
