@@ -7,6 +7,7 @@ mod acts;
 mod artifacts;
 mod claims;
 mod inbox;
+mod placed;
 mod scan;
 mod threads;
 
@@ -31,6 +32,7 @@ pub use acts::PlacedAct;
 pub(crate) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::InboxScan;
+pub use placed::Placed;
 pub use scan::{Scan, ScanLimits};
 
 /// Entries taken at once while a new tail is filled: the writer waits for the lock no longer.
