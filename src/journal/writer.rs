@@ -16,7 +16,6 @@ use super::queue::JournalQueue;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
-use crate::interference::{Flaw, Interference, plants};
 use crate::metric;
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
@@ -57,8 +56,6 @@ pub struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: JournalOptions,
     pub(super) outbox: mpsc::Sender<OutgoingBatch>,
-    /// Tests only.
-    pub(super) interference: Option<Arc<dyn Interference>>,
     state: WriterState,
 }
 
@@ -115,7 +112,7 @@ impl Writer {
             last_batch: 0,
             metrics,
         };
-        Self { queue, log, views, free_space, clock, options, outbox, interference: None, state }
+        Self { queue, log, views, free_space, clock, options, outbox, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -273,10 +270,7 @@ impl Writer {
     }
 
     fn commit(&mut self, batch: PendingBatch) {
-        let PendingBatch { committed, mut answers } = batch;
-        if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
-            self.hand_over(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
-        }
+        let PendingBatch { committed, answers } = batch;
         let mut batch = None;
         if !committed.is_empty() {
             if let Err(error) = self.write(&committed) {

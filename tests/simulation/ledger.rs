@@ -108,7 +108,6 @@ impl Ledger {
         command: Command,
         key: Option<Arc<str>>,
     ) -> usize {
-        let call = Call::Write(thread, command.clone());
         let used = key.as_deref().map(|key| KeyUse {
             key: key_digest(&principal.identity, key),
             content: content_digest(thread, &command),
