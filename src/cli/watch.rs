@@ -9,6 +9,7 @@ use clap::{ArgAction, Args};
 use futures_util::StreamExt;
 use hyper::{Method, header};
 use hyper_util::rt::TokioIo;
+use parley_protocol::feed::Scope;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -21,7 +22,7 @@ use crate::cli::client::{Client, with_query};
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
-use crate::cli::{output, render};
+use crate::cli::{output, render, request};
 
 /// The WebSocket subprotocol of the feed.
 const SUBPROTOCOL: &str = "parley.v1";
@@ -50,7 +51,7 @@ pub struct WatchArgs {
     server: ServerArgs,
     /// What to follow: your inbox, some threads, or all there is
     #[arg(long, value_name = "S", default_value = "inbox")]
-    #[arg(value_parser = ["inbox", "threads", "all"])]
+    #[arg(value_parser = request::words(Scope::ALL.map(Scope::as_str)))]
     scope: String,
     /// Listen as this extension; else as the whole line
     #[arg(long, value_name = "E")]

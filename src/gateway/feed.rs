@@ -21,6 +21,7 @@ use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
+use parley_protocol::wire;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -149,7 +150,8 @@ impl FeedQuery {
         let scope = match scope {
             None => Scope::default(),
             Some(word) => Scope::parse(&word).ok_or_else(|| {
-                Refusal::parameter("scope", "This must be one of inbox, threads and all.")
+                let detail = format!("This must be one of {}.", Scope::listed());
+                Refusal::parameter("scope", detail)
             })?,
         };
         let turns = [("extension", extension.is_some()), ("anyone", anyone.is_some())];
@@ -335,8 +337,9 @@ impl Gateway {
         }
         check_empty(&body)?;
         let (ticket, expires_at) = self.tickets.issue(&principal, self.parts.clock.now())?;
-        let text = format!("{{\"ticket\":\"{ticket}\",\"expires_at\":\"{expires_at}\"}}");
-        let mut reply = answer::bytes(StatusCode::CREATED, JSON, text.into());
+        let mut body = wire::JsonBuffer::new();
+        wire::feed_ticket(&mut body, &ticket, expires_at);
+        let mut reply = answer::bytes(StatusCode::CREATED, JSON, body.into());
         reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(reply)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
 use parley_protocol::arguments;
-use parley_protocol::command::{Call, Language};
+use parley_protocol::command::{Call, Language, ReadCall};
 use parley_protocol::identity::Principal;
 use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
@@ -81,13 +81,13 @@ impl Gateway {
                     .await
                     .map(NextStep::Reply);
             }
-            Call::ExportThread(thread, _) if kind == JSON_LINES => {
+            Call::Read(ReadCall::Export(thread, _)) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(*thread).await?;
                 let kind = HeaderValue::from_static(JSON_LINES);
                 return Ok(NextStep::Reply(answer::stream(kind, lines)));
             }
             Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
-            _ => {}
+            Call::PublishArtifact(_) | Call::ReadInbox(_) | Call::Read(_) => {}
         }
         // Apart, like other answers that take long or come seldom: each request would move the room
         // for them.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::select_all;
-use parley_protocol::command::{Call, PageQuery};
+use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
@@ -283,8 +283,11 @@ impl Gateway {
         let mut unknown = Vec::new();
         for thread in wanted.threads.keys() {
             let first = PageQuery { cursor: None, limit: Some(1) };
-            let read =
-                self.parts.forum.perform(principal, Call::ReadFlat(*thread, first), None).await;
+            let read = self
+                .parts
+                .forum
+                .perform(principal, Call::Read(ReadCall::Flat(*thread, first)), None)
+                .await;
             match read {
                 Ok(_) => {}
                 Err(refusal) if super::resources::is_missing(refusal.reason) => {
