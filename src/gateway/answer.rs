@@ -43,7 +43,7 @@ pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> HttpResponse
 }
 
 /// An answer with a body of the given type that is known in pieces.
-pub fn pieces(status: StatusCode, kind: HeaderValue, pieces: SegmentedBody) -> HttpResponse {
+pub fn segmented(status: StatusCode, kind: HeaderValue, pieces: SegmentedBody) -> HttpResponse {
     let mut reply = Response::new(Body::new(pieces));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, kind);
@@ -114,7 +114,7 @@ pub fn empty(status: StatusCode) -> HttpResponse {
 }
 
 /// What the forum answered.
-pub fn of_forum(answer: crate::forum::Answer) -> HttpResponse {
+pub fn from_forum(answer: crate::forum::Answer) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // A remembered refusal is given again as the problem that it was.
     let refused = answer.is_refusal();
@@ -179,7 +179,7 @@ pub fn allow(headers: &mut HeaderMap, methods: &[&'static str]) {
 }
 
 /// Lets the allowed origin read the answer.
-pub fn share(headers: &mut HeaderMap, origin: HeaderValue) {
+pub fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     headers.append(VARY, HeaderValue::from_static("origin"));

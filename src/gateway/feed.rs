@@ -200,10 +200,10 @@ fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
 
 impl Gateway {
     /// `GET /v1/feed`.
-    pub(super) fn feed(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        let head = asked.head;
+    pub(super) fn feed(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        let head = context.head;
         let upgrade = Upgrade::of(head);
-        let principal = self.listener(asked, upgrade.as_ref())?;
+        let principal = self.feed_principal(context, upgrade.as_ref())?;
         if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right));
         }
@@ -213,15 +213,15 @@ impl Gateway {
         let mut key = None;
         if let Some(upgrade) = &upgrade {
             let tickets = upgrade.tickets().count();
-            if tickets > 1 || (tickets > 0 && self.principal(asked)?.is_some()) {
+            if tickets > 1 || (tickets > 0 && self.principal(context)?.is_some()) {
                 let detail = "Send a token or one ticket, not both.";
                 return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
             }
             key = Some(upgrade.key()?);
         }
-        let wish = FeedQuery::read(head.uri.query().unwrap_or_default())?;
-        let since = self.since(&head.headers, &wish, upgrade.is_some())?;
-        let feed = self.open(&principal, wish, since)?;
+        let query = FeedQuery::read(head.uri.query().unwrap_or_default())?;
+        let since = self.since(&head.headers, &query, upgrade.is_some())?;
+        let feed = self.open(&principal, query, since)?;
         let options = ConnectionOptions {
             heartbeat: Duration::from_secs(self.parts.config.feed.heartbeat_seconds),
             message_bytes_max: usize::try_from(self.parts.config.limits.request_bytes_max)
@@ -230,8 +230,8 @@ impl Gateway {
         match upgrade.zip(key) {
             Some((upgrade, key)) => {
                 let reply = upgrade.answer(key);
-                let connection = Arc::clone(asked.connection);
-                let tasks = asked.connection.lifetime.tasks.clone();
+                let connection = Arc::clone(context.connection);
+                let tasks = context.connection.lifetime.tasks.clone();
                 tasks.spawn(upgraded(upgrade.on, connection, feed, options));
                 Ok(reply)
             }
@@ -241,28 +241,28 @@ impl Gateway {
 
     /// Who listens: by token, or by the ticket that the upgrade names, which is used up whatever
     /// becomes of it.
-    fn listener(
+    fn feed_principal(
         &self,
-        asked: &RequestContext<'_>,
+        context: &RequestContext<'_>,
         upgrade: Option<&Upgrade<'_>>,
     ) -> Result<Arc<Principal>> {
         let now = self.parts.clock.now();
         let tickets = upgrade.into_iter().flat_map(Upgrade::tickets);
         let redeemed: Vec<_> = tickets.map(|ticket| self.tickets.redeem(ticket, now)).collect();
-        if let Some(principal) = self.principal(asked)? {
+        if let Some(principal) = self.principal(context)? {
             return Ok(principal);
         }
         let named = !redeemed.is_empty();
         let redeemed = redeemed.into_iter().flatten().next();
-        match redeemed.filter(|principal| self.is_good(principal)) {
+        match redeemed.filter(|principal| self.is_valid(principal)) {
             Some(principal) => Ok(principal),
-            None if named => Err(self.wrong_token(asked)),
+            None if named => Err(self.wrong_token(context)),
             None => Err(Refusal::token_missing()),
         }
     }
 
     /// Whether the caller's token is still in force.
-    fn is_good(&self, principal: &Principal) -> bool {
+    fn is_valid(&self, principal: &Principal) -> bool {
         let record = self.parts.tokens.get(principal.token);
         record.is_some_and(|record| record.is_good(self.parts.clock.now()))
     }
@@ -271,7 +271,7 @@ impl Gateway {
     fn since(
         &self,
         headers: &HeaderMap,
-        wish: &FeedQuery,
+        query: &FeedQuery,
         socket: bool,
     ) -> Result<Option<Position>> {
         let last = if socket { None } else { headers.get(LAST_EVENT_ID) };
@@ -279,7 +279,7 @@ impl Gateway {
         let since = match last {
             // What is no text is no cursor of ours either.
             Some(last) => Some(last.to_str().unwrap_or("?")),
-            None => wish.since.as_deref(),
+            None => query.since.as_deref(),
         };
         let position = |text| self.parts.forum.position(Some(text));
         since.map(position).transpose()
@@ -288,22 +288,22 @@ impl Gateway {
     fn open(
         &self,
         principal: &Principal,
-        wish: FeedQuery,
+        query: FeedQuery,
         since: Option<Position>,
     ) -> Result<Feed> {
         let expires_at =
             self.parts.tokens.get(principal.token).and_then(|record| record.expires_at);
         let subscription = Subscription {
-            participant: principal.participant(wish.extension.as_ref()),
-            scope: wish.scope,
-            anyone: wish.anyone,
+            participant: principal.participant(query.extension.as_ref()),
+            scope: query.scope,
+            anyone: query.anyone,
             token: principal.token,
             expires_at,
         };
-        let sources = Arc::clone(&self.parts.feed_deps);
-        let feed = Feed::open(sources, subscription, wish.threads, since)?;
+        let deps = Arc::clone(&self.parts.feed_deps);
+        let feed = Feed::open(deps, subscription, query.threads, since)?;
         // A token that was revoked before the feed had its seat cuts nothing.
-        if !self.is_good(principal) {
+        if !self.is_valid(principal) {
             return Err(Refusal::token_unknown());
         }
         Ok(feed)
@@ -326,13 +326,13 @@ impl Gateway {
     }
 
     /// `POST /v1/feed/tickets`.
-    pub(super) async fn ticket(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
-        let principal = self.caller_with(asked, &[Right::Read])?;
-        let body = self.body(asked).await?;
-        accept::check_content_type(&asked.head.headers, &["application/json"])?;
-        accept::negotiate(&asked.head.headers, &["application/json"])?;
-        no_idempotency_key(asked)?;
-        if let Some(name) = Query::parse(asked.head.uri.query().unwrap_or_default())?.rest() {
+    pub(super) async fn ticket(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
+        let principal = self.principal_with(context, &[Right::Read])?;
+        let body = self.body(context).await?;
+        accept::check_content_type(&context.head.headers, &["application/json"])?;
+        accept::negotiate(&context.head.headers, &["application/json"])?;
+        no_idempotency_key(context)?;
+        if let Some(name) = Query::parse(context.head.uri.query().unwrap_or_default())?.rest() {
             return Err(Refusal::parameter(name, "A ticket takes no parameters."));
         }
         check_empty(&body)?;
