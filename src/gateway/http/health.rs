@@ -39,8 +39,8 @@ pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
 
 impl Gateway {
     /// 200 while the server serves and its store takes writes.
-    pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        if asked.connection.lifetime.stop.is_cancelled() {
+    pub(super) fn ready(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        if context.connection.lifetime.stop.is_cancelled() {
             return Err(Refusal::shutting_down());
         }
         self.parts.forum.ready()?;
