@@ -327,5 +327,5 @@ fn tell(
 
 /// A value in a path, decoded as far as it is text.
 fn decoded(segment: &str) -> Cow<'_, str> {
-    parley_protocol::arguments::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
+    parley_protocol::url::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
 }
