@@ -2,8 +2,8 @@
 //! each file is migrated in one transaction, the format written last. An interrupted migration goes
 //! on at the next start.
 //!
-//! The original is never written: a second copy of it is migrated and takes its name at the end.
-//! So a file is of the old format or of the current one, and a log that was not closed in good order
+//! The original is never written: a second copy of it is migrated and takes its name at the end. So
+//! a file is of the old format or of the current one, and a log that was not closed in good order
 //! is not written on.
 
 use redb::{Builder, Database, WriteTransaction};

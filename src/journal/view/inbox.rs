@@ -41,7 +41,7 @@ impl View {
     /// `anyone` false leaves out the questions to anyone.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn inbox(
         &self,
         participant: &Participant,

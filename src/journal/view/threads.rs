@@ -1,4 +1,4 @@
-//! Listing threads (bindings.md §3).
+//! Lists of threads (bindings.md §3).
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
 use crate::storage::error::StoreError;
 
-/// Where the summary of a listed thread is.
+/// The source of the summary of a listed thread.
 enum SummarySource {
     /// In the tail.
     Tail(Arc<ThreadSummary>),
-    /// In the archive, found.
+    /// In the archive, a row.
     Row(LazySummary),
-    /// In the archive, to be found.
+    /// In the archive, to be looked up.
     Thread(ThreadId),
-    /// The archive's row is out of date: the tail holds the thread.
+    /// The archive's row is out of date: the tail has the thread.
     Superseded,
 }
 
 impl View {
     /// Threads that `query` selects, in its order, those beyond the place `after`: a thread's
-    /// number, or the entry of its last change. The page of `query` is not looked at.
+    /// number, or the entry of its last change. The page of `query` is ignored.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn threads(
         &self,
         query: &ThreadQuery,
