@@ -8,7 +8,7 @@
 
 use redb::{Builder, Database, WriteTransaction};
 
-use super::disk::{BoxedFile, Disk};
+use super::disk::{BoxedFile, Disk, names};
 use super::error::StoreError;
 use super::overlay::Overlay;
 use super::panic_guard::{open_database, panic_guard};
@@ -63,8 +63,7 @@ pub fn kept_name(name: &str, format: u32) -> String {
 /// What the disk says, and [`StoreError::Damaged`] for a format before the oldest; calling it again
 /// goes on.
 pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> Result<Vec<String>, StoreError> {
-    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
-    names.sort();
+    let names = names(disk)?;
     let mut outdated = Vec::new();
     for name in &names {
         // Where nothing older can be, nothing is opened.

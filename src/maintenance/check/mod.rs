@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::journal::options::JournalOptions;
 use crate::journal::{self, Journal, OpenedJournal};
 use crate::storage::disk::Disk;
-use crate::storage::disk::FolderDisk;
+use crate::storage::disk::{FolderDisk, names};
 use crate::storage::error::StoreError;
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
@@ -159,8 +159,7 @@ pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreE
 /// As [`check`].
 pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
     let disk = Arc::new(disk);
-    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
-    names.sort();
+    let names = names(&*disk)?;
     let mut report = CheckReport::default();
     let last_segment = names.iter().rfind(|name| journal::log::parse_name(name).is_some()).cloned();
     for name in &names {
