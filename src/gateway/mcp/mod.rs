@@ -60,11 +60,6 @@ enum TaskOutcome {
     Stream(HttpResponse),
 }
 
-/// Whether `path` is that of the MCP binding.
-pub(super) fn is_at(path: &str) -> bool {
-    matches!(path, "/mcp" | "/mcp/")
-}
-
 /// A refusal before a message was read.
 pub(super) fn refused(refusal: &Refusal) -> HttpResponse {
     failed(&RpcError::from(refusal.clone()), None)
