@@ -25,6 +25,7 @@ use crate::storage::error::StoreError;
 use crate::telemetry;
 use crate::threads::admission::AdmissionBounds;
 use crate::tokens::{FirstStart, Tokens};
+use crate::yield_points::Hook;
 
 /// Time for answers in progress when the server stops (operations.md §4).
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -169,7 +170,7 @@ fn options(config: &Config) -> EngineOptions {
             per_identity_max: size(feed.per_identity_max),
             buffer: size(feed.buffer),
         },
-        interference: None,
+        hook: Hook::default(),
     }
 }
 

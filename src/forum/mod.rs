@@ -27,8 +27,8 @@ use tokio_util::task::TaskTracker;
 use crate::feed::inbox::Inboxes;
 use crate::metric;
 use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
-use crate::threads::actor::Deps;
 use crate::threads::admission::{Admission, AdmissionBounds};
+use crate::threads::deps::Deps;
 use crate::threads::in_flight_keys::InFlightKeys;
 use crate::threads::router::{Route, Router};
 

@@ -16,11 +16,11 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::Forum;
 use super::answer::{Answer, AnswerKind};
-use crate::interference::Flaw;
 use crate::journal::{Append, ReplyPort, WriteOutcome};
 use crate::threads::actor::ThreadRequest;
 use crate::threads::admission::PermitClass;
 use crate::threads::router::Route;
+use crate::yield_points::Point;
 
 impl Forum {
     pub(super) async fn write(
@@ -70,11 +70,7 @@ impl Forum {
     pub(super) async fn admit_write(&self, principal: &Principal) -> Result<OwnedSemaphorePermit> {
         let now = self.inner.deps.clock.now();
         self.inner.admission.count_write(&principal.identity, now)?;
-        let permit = self.inner.admission.permit(PermitClass::Write).await?;
-        if self.inner.deps.plants(Flaw::LosePermit) {
-            self.inner.admission.lose(PermitClass::Write);
-        }
-        Ok(permit)
+        self.inner.admission.permit(PermitClass::Write).await
     }
 
     async fn write_once(
@@ -109,9 +105,6 @@ impl Forum {
         used: &KeyUse,
         shape: Option<AnswerKind>,
     ) -> Result<Option<Result<Answer>>> {
-        if self.inner.deps.plants(Flaw::ForgetKey) {
-            return Ok(None);
-        }
         let view = self.inner.deps.journal.view();
         let Some(remembered) = view.outcome(&used.key)? else {
             return Ok(None);
@@ -168,7 +161,7 @@ impl Forum {
             }
         };
         let request = ThreadRequest { principal: principal.clone(), command, key, reply };
-        self.inner.deps.give_way().await;
+        self.inner.deps.hook.reach(Point::BeforeSend(thread)).await;
         self.send(thread, request)?;
         self.answered(receiver).await
     }

@@ -22,7 +22,6 @@ use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::interference::{Flaw, Interference, plants};
 use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
 use crate::storage::migration::migrate;
@@ -57,8 +56,6 @@ pub struct Tokens {
     /// Held while a change is written, so that they come one after another.
     store: Mutex<TokenStore>,
     revoked: watch::Sender<u64>,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Tokens {
@@ -87,13 +84,7 @@ impl Tokens {
             snapshot: ArcSwap::from_pointee(snapshot),
             store: Mutex::new(store),
             revoked: watch::Sender::new(0),
-            interference: None,
         })
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
     }
 
     fn store(&self) -> MutexGuard<'_, TokenStore> {
@@ -242,9 +233,7 @@ impl Tokens {
             return Err(Refusal::last_admin());
         }
         record.revoked_at = Some(now);
-        if !plants(self.interference.as_ref(), Flaw::ForgetRevocation) {
-            store.put(&record)?;
-        }
+        store.put(&record)?;
         snapshot.put(record);
         self.snapshot.store(Arc::new(snapshot));
         self.revoked.send_modify(|count| *count += 1);
