@@ -203,7 +203,8 @@ impl Gateway {
     async fn refused(&self, context: &mut RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
         body::drain(context.body, &context.head.headers).await;
         let path = context.head.uri.path();
-        let reply = if mcp::is_at(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
+        let reply =
+            if http::is_mcp(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
         let mut reply = closing(reply, refusal);
         if refusal.reason == Reason::MethodNotAllowed {
             answer::allow(reply.headers_mut(), &self.methods(path));

@@ -10,7 +10,7 @@ use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
 use crate::forum::BackupStream;
 
-/// The header that names the cursor of a copy.
+/// The header with the cursor of a copy.
 const CURSOR: HeaderName = HeaderName::from_static("x-parley-cursor");
 const BYTES: &str = "application/octet-stream";
 
