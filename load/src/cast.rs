@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use crate::http::Connection;
 use crate::objects::Participant;
-use crate::site::Site;
-use crate::wire::{Caller, Door, Operation, Outcome, outcome};
+use crate::site::Target;
+use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
 /// One participant.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl Member {
 
 /// All that speak in a run.
 #[derive(Debug, Clone, Default)]
-pub struct Cast {
+pub struct Participants {
     /// The participants; the rest of the harness names them by their place here.
     pub members: Vec<Member>,
 }
@@ -45,15 +45,15 @@ pub struct Cast {
 /// So many participants share a token.
 const EXTENSIONS_A_LINE: usize = 8;
 
-impl Cast {
+impl Participants {
     /// Makes `count` participants on as many tokens as they need, a share of them over MCP.
-    pub async fn hire(site: &Site, count: usize, mcp: f64) -> anyhow::Result<Self> {
+    pub async fn hire(site: &Target, count: usize, mcp: f64) -> anyhow::Result<Self> {
         Self::hire_on(site, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
     }
 
     /// The same on so many tokens. The first `lines` members are the bare lines.
     pub async fn hire_on(
-        site: &Site,
+        site: &Target,
         count: usize,
         lines: usize,
         mcp: f64,
@@ -71,9 +71,9 @@ impl Cast {
             let extension = (round > 0).then(|| format!("worker-{round}"));
             let through = (index * over_mcp / count) != ((index + 1) * over_mcp / count);
             let door = match (through, index % 4 < 2) {
-                (false, _) => Door::Http,
-                (true, true) => Door::Legacy,
-                (true, false) => Door::Modern,
+                (false, _) => Binding::Http,
+                (true, true) => Binding::Legacy,
+                (true, false) => Binding::Modern,
             };
             let principal = Caller::new(&site.host, &token, door);
             let member = Member { line, identity, extension, principal, token, lock: false };
@@ -85,12 +85,12 @@ impl Cast {
     /// Adds a participant on a token of its own with these rights; gives its place.
     pub async fn add(
         &mut self,
-        site: &Site,
+        site: &Target,
         handle: &str,
         rights: &[&str],
     ) -> anyhow::Result<usize> {
         let (identity, token) = token(site, handle, rights).await?;
-        let principal = Caller::new(&site.host, &token, Door::Http);
+        let principal = Caller::new(&site.host, &token, Binding::Http);
         let line = self.members.iter().map(|member| member.line + 1).max().unwrap_or(0);
         let lock = rights.contains(&"lock");
         self.members.push(Member { line, identity, extension: None, principal, token, lock });
@@ -121,7 +121,7 @@ impl Cast {
             line,
             identity: (*identity).to_owned(),
             extension: extension.map(str::to_owned),
-            principal: Caller::new("h", "t", Door::Http),
+            principal: Caller::new("h", "t", Binding::Http),
             token: String::new(),
             lock: false,
         };
@@ -134,7 +134,7 @@ impl Cast {
             line: index,
             identity: format!("local:load-{index}"),
             extension: Some(format!("worker-{index}")),
-            principal: Caller::new(host, "parley_0123456789abcdef0123456789abcdef", Door::Http),
+            principal: Caller::new(host, "parley_0123456789abcdef0123456789abcdef", Binding::Http),
             token: String::new(),
             lock: false,
         };
@@ -143,7 +143,7 @@ impl Cast {
 }
 
 /// Creates a token; gives the identity and the secret.
-async fn token(site: &Site, handle: &str, rights: &[&str]) -> anyhow::Result<(String, String)> {
+async fn token(site: &Target, handle: &str, rights: &[&str]) -> anyhow::Result<(String, String)> {
     #[derive(Deserialize)]
     struct Created {
         token: Token,
@@ -161,7 +161,7 @@ async fn token(site: &Site, handle: &str, rights: &[&str]) -> anyhow::Result<(St
     principal.write(&mut request, &operation);
     let mut connection = Connection::open(site.address).await?;
     let answer = connection.call(&request).await?;
-    match outcome(Door::Http, answer) {
+    match outcome(Binding::Http, answer) {
         Outcome::Done(json) => {
             let created: Created =
                 serde_json::from_slice(json).context("no token in the answer")?;

@@ -24,7 +24,7 @@ use redb::{Database, Durability, TableDefinition};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::server::{Folder, first_address};
+use crate::server::{RunDirectory, first_address};
 
 /// The hidden name of the ceiling for writes.
 pub const WRITES: &str = "ceiling-server";
@@ -38,17 +38,17 @@ const QUEUE: usize = 65_536;
 
 /// A process that plays the ceiling.
 #[derive(Debug)]
-pub struct Playing {
+pub struct CeilingProcess {
     child: Child,
     /// Where it listens.
     pub address: SocketAddr,
-    _folder: Folder,
+    _folder: RunDirectory,
 }
 
-impl Playing {
+impl CeilingProcess {
     /// Starts this program again under a hidden name.
     pub fn start(name: &str, arguments: &[String]) -> anyhow::Result<Self> {
-        let folder = Folder::new(name)?;
+        let folder = RunDirectory::new(name)?;
         let mut child = Command::new(std::env::current_exe()?)
             .arg(name)
             .arg(folder.path())
@@ -72,7 +72,7 @@ impl Playing {
     }
 }
 
-impl Drop for Playing {
+impl Drop for CeilingProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -110,10 +110,10 @@ pub fn announce(address: SocketAddr) -> anyhow::Result<()> {
     Ok(())
 }
 
-type Waiting = (Vec<u8>, oneshot::Sender<u64>);
+type QueuedRecord = (Vec<u8>, oneshot::Sender<u64>);
 
-struct Shape {
-    writer: mpsc::Sender<Waiting>,
+struct CeilingState {
+    writer: mpsc::Sender<QueuedRecord>,
     record_bytes: usize,
     answer_bytes: usize,
 }
@@ -126,7 +126,7 @@ async fn serve_writes(
     let (writer, queue) = mpsc::channel(QUEUE);
     let database = open(&folder)?;
     std::thread::spawn(move || commit_all(&database, queue));
-    let shape = Arc::new(Shape { writer, record_bytes, answer_bytes });
+    let shape = Arc::new(CeilingState { writer, record_bytes, answer_bytes });
     let app = Router::new().route("/v1/messages", post(answer)).with_state(shape);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     announce(listener.local_addr()?)?;
@@ -157,7 +157,7 @@ fn open(folder: &Path) -> anyhow::Result<Database> {
 }
 
 /// Group commit: whatever waits goes into one transaction, one sync.
-fn commit_all(database: &Database, mut queue: mpsc::Receiver<Waiting>) {
+fn commit_all(database: &Database, mut queue: mpsc::Receiver<QueuedRecord>) {
     let mut next = 1_u64;
     let mut batch = Vec::new();
     while queue.blocking_recv_many(&mut batch, QUEUE) > 0 {
@@ -172,7 +172,7 @@ fn commit_all(database: &Database, mut queue: mpsc::Receiver<Waiting>) {
     }
 }
 
-fn commit(database: &Database, first: u64, batch: &[Waiting]) -> anyhow::Result<()> {
+fn commit(database: &Database, first: u64, batch: &[QueuedRecord]) -> anyhow::Result<()> {
     let mut transaction = database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
     {
@@ -188,7 +188,10 @@ fn commit(database: &Database, first: u64, batch: &[Waiting]) -> anyhow::Result<
 type Reply = (StatusCode, [(HeaderName, String); 3], Bytes);
 
 /// Answers a message as the forum would, with as many bytes, but looks at nothing.
-async fn answer(State(shape): State<Arc<Shape>>, request: Bytes) -> Result<Reply, Infallible> {
+async fn answer(
+    State(shape): State<Arc<CeilingState>>,
+    request: Bytes,
+) -> Result<Reply, Infallible> {
     let mut record = request.to_vec();
     record.resize(shape.record_bytes, b' ');
     let (done, committed) = oneshot::channel();

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::http::{Answer, Connection};
 use crate::scan;
-use crate::wire::{Door, Outcome, outcome};
+use crate::wire::{Binding, Outcome, outcome};
 
 /// Makes `count` calls and gives what was taken of each answer, in the order of the calls.
 pub async fn call_each<T: Send + 'static>(
@@ -65,7 +65,7 @@ pub struct Acknowledged {
 /// Posts `count` messages; `envelope` appends the members of each and names the speaker.
 pub async fn post_each(
     address: SocketAddr,
-    cast: &Arc<Cast>,
+    cast: &Arc<Participants>,
     connections: usize,
     count: usize,
     bar: &ProgressBar,
@@ -84,7 +84,7 @@ pub async fn post_each(
 
 /// Reads an acknowledgement over HTTP; anything else is an error.
 pub fn acknowledged(answer: Answer<'_>) -> anyhow::Result<Acknowledged> {
-    match outcome(Door::Http, answer) {
+    match outcome(Binding::Http, answer) {
         Outcome::Done(json) => {
             let found = scan::acknowledgement(json).context("an answer without a message")?;
             let position = scan::last_position(json).context("a thread without a cursor")?;

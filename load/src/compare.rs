@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use clap::Parser;
 
-use self::report::{Pair, Report, Side};
+use self::report::{Build, ComparisonReport, Pair};
 use self::round::Measurement;
 use crate::options::{Cli, Mode, Options, parse_duration};
 use crate::report::bar;
@@ -147,7 +147,7 @@ fn mode_options(words: &[String]) -> anyhow::Result<Options> {
 pub async fn run(plan: &Plan) -> anyhow::Result<bool> {
     let bounds = Bounds::of_share(plan.share);
     let mut series = Series::new(plan.pairs, plan.pairs_max, bounds, plan.seed);
-    let mut report = Report::begin(plan, bounds)?;
+    let mut report = ComparisonReport::begin(plan, bounds)?;
     let progress = bar(plan.pairs_max as u64, "pairs");
     let conclusion = loop {
         if let Some(conclusion) = series.conclusion() {
@@ -165,21 +165,21 @@ pub async fn run(plan: &Plan) -> anyhow::Result<bool> {
 /// One round of each build. The build that goes first alternates, so that a drift of the machine
 /// falls on both.
 async fn run_pair(plan: &Plan, index: usize) -> anyhow::Result<Pair> {
-    let first = if index.is_multiple_of(2) { Side::Base } else { Side::New };
+    let first = if index.is_multiple_of(2) { Build::Base } else { Build::New };
     let seed = plan.options.seed.wrapping_add(index as u64);
     let options = Options { seed, ..plan.options.clone() };
-    let measure = async |side: Side, binary: &Path| -> anyhow::Result<Measurement> {
+    let measure = async |side: Build, binary: &Path| -> anyhow::Result<Measurement> {
         let measured = round::measure(&options, binary).await;
         measured.with_context(|| format!("pair {}, {}", index + 1, side.name()))
     };
     let (base, new) = match first {
-        Side::Base => {
-            let base = measure(Side::Base, &plan.base).await?;
-            (base, measure(Side::New, &plan.new).await?)
+        Build::Base => {
+            let base = measure(Build::Base, &plan.base).await?;
+            (base, measure(Build::New, &plan.new).await?)
         }
-        Side::New => {
-            let new = measure(Side::New, &plan.new).await?;
-            (measure(Side::Base, &plan.base).await?, new)
+        Build::New => {
+            let new = measure(Build::New, &plan.new).await?;
+            (measure(Build::Base, &plan.base).await?, new)
         }
     };
     Ok(Pair::of(first, base, new))

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::body::push_body;
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::objects::{self, Claimed, Marked, Posted};
-use crate::rng::{self, Dice};
+use crate::rng::{self, Rng};
 use crate::script::{ROLES, SCRIPTS, Step};
-use crate::verify::ledger::Record;
+use crate::verify::ledger::ThreadRecord;
 use crate::verify::moves::State;
-use crate::verify::shadow::{Act, Awaiting, Due, Shadow};
+use crate::verify::shadow::{Act, ExpectedAwaiting, ExpectedDue, Shadow};
 use crate::verify::turn;
 use crate::wire::Operation;
 
@@ -31,12 +31,12 @@ pub struct Conversation {
     /// The thread as it must be; none before it is open.
     pub shadow: Option<Shadow>,
     /// What was acknowledged.
-    pub record: Record,
+    pub record: ThreadRecord,
 }
 
 /// Those who can take part, by their rights.
 #[derive(Debug, Clone)]
-pub struct Company {
+pub struct RolePool {
     /// Places of those who hold read and write.
     pub agents: usize,
     /// Places of lock holders.
@@ -53,8 +53,8 @@ pub struct Company {
 
 impl Conversation {
     /// A new one, its parts given by chance to participants of different lines.
-    pub fn new(seed: u64, serial: u64, company: &Company) -> Self {
-        let mut rng = Dice::new(seed, serial);
+    pub fn new(seed: u64, serial: u64, company: &RolePool) -> Self {
+        let mut rng = Rng::new(seed, serial);
         let mut roles = [0; ROLES];
         let first = rng.below(company.agents as u64) as usize;
         let shift = 1 + rng.below((company.lines as u64 - 1) / 2) as usize;
@@ -72,7 +72,7 @@ impl Conversation {
         roles[3] = pick(&company.moderators, rng.next());
         roles[4] = pick(&company.verifiers, rng.next());
         let script = rng.below(SCRIPTS.len() as u64) as usize;
-        let Company { body, run, .. } = *company;
+        let RolePool { body, run, .. } = *company;
         Self {
             serial,
             script,
@@ -83,7 +83,7 @@ impl Conversation {
             run,
             claim: None,
             shadow: None,
-            record: Record::default(),
+            record: ThreadRecord::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl Conversation {
     }
 
     /// What waits in it.
-    pub fn awaiting(&self) -> Option<Awaiting> {
+    pub fn awaiting(&self) -> Option<ExpectedAwaiting> {
         self.shadow.as_ref().and_then(Shadow::awaiting)
     }
 
@@ -118,7 +118,7 @@ impl Conversation {
     }
 
     /// The call that the step makes, none for the reading of an inbox.
-    pub fn operation(&self, cast: &Cast, keyed: bool) -> Option<Operation> {
+    pub fn operation(&self, cast: &Participants, keyed: bool) -> Option<Operation> {
         let step = self.step()?;
         let from = cast.members[self.speaker()].from();
         let thread = self.record.thread;
@@ -181,7 +181,7 @@ impl Conversation {
     }
 
     /// Takes the success of the step in, and says what is wrong with it. The step is over then.
-    pub fn absorb(&mut self, json: &[u8], cast: &Cast) -> Result<(), String> {
+    pub fn absorb(&mut self, json: &[u8], cast: &Participants) -> Result<(), String> {
         let Some(step) = self.step() else { return Ok(()) };
         let result = match step {
             Step::Say(_, act, to) => self.said(act, to, json, cast),
@@ -237,7 +237,7 @@ impl Conversation {
         act: Act,
         to: Option<usize>,
         json: &[u8],
-        cast: &Cast,
+        cast: &Participants,
     ) -> Result<(), String> {
         let posted: Posted<'_> = parse(json)?;
         let message = &posted.message;
@@ -260,7 +260,7 @@ impl Conversation {
             self.record.acknowledged.push((id, hash));
             shadow.speak(act, speaker, to, id, lock);
         } else {
-            self.record = Record::opened(thread, id, hash);
+            self.record = ThreadRecord::opened(thread, id, hash);
             self.shadow = Some(Shadow::open(speaker, id));
         }
         if message.kind != act.as_str() || !cast.is(speaker, &message.from) {
@@ -276,7 +276,13 @@ impl Conversation {
         self.compare(&posted.thread, cast)
     }
 
-    fn marked(&mut self, to: State, lock: bool, json: &[u8], cast: &Cast) -> Result<(), String> {
+    fn marked(
+        &mut self,
+        to: State,
+        lock: bool,
+        json: &[u8],
+        cast: &Participants,
+    ) -> Result<(), String> {
         let marked: Marked<'_> = parse(json)?;
         let Some(shadow) = &mut self.shadow else { return Ok(()) };
         let before = shadow.changes().len();
@@ -308,7 +314,7 @@ impl Conversation {
         Err(format!("cl_{id} is {}, must be {status}", claimed.claim.status))
     }
 
-    fn compare(&self, thread: &objects::Thread<'_>, cast: &Cast) -> Result<(), String> {
+    fn compare(&self, thread: &objects::Thread<'_>, cast: &Participants) -> Result<(), String> {
         turn::lawful(thread)?;
         self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, cast))
     }
@@ -316,12 +322,17 @@ impl Conversation {
 
 /// Whether something that waits is shown to a participant; `anyone` tells whether it asks for
 /// questions to anyone. `parley.md` §7.
-pub fn waits_for(cast: &Cast, place: usize, anyone: bool, awaiting: Option<Awaiting>) -> bool {
+pub fn waits_for(
+    cast: &Participants,
+    place: usize,
+    anyone: bool,
+    awaiting: Option<ExpectedAwaiting>,
+) -> bool {
     let Some(awaiting) = awaiting else { return false };
     let member = &cast.members[place];
     match awaiting.due {
-        Due::Anyone => anyone && awaiting.asker != place,
-        Due::One(due) => {
+        ExpectedDue::Anyone => anyone && awaiting.asker != place,
+        ExpectedDue::One(due) => {
             due == place || (member.extension.is_none() && cast.members[due].line == member.line)
         }
     }

@@ -7,7 +7,7 @@ use crate::measure::Latencies;
 
 /// How one round goes.
 #[derive(Debug, Clone, Copy)]
-pub struct Course {
+pub struct RoundSpec {
     /// Connections.
     pub connections: usize,
     /// How long.
@@ -22,7 +22,7 @@ pub struct Course {
 
 /// What one round gave.
 #[derive(Debug)]
-pub struct Yield {
+pub struct RoundOutcome {
     /// Acknowledged acts.
     pub acknowledged: u64,
     /// How long it took.

@@ -15,7 +15,7 @@ use crate::objects::{self, Posted};
 use crate::rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
-use crate::verify::feed::{Kind, Tape};
+use crate::verify::feed::{FeedChecker, FrameKind};
 
 /// In a closed loop, so many acts may be on their way to the slowest listener. A quarter of the
 /// frames that a server holds for each.
@@ -27,7 +27,7 @@ const ACTS_MAX: usize = 1 << 22;
 
 /// What writers and listeners of one round share.
 #[derive(Debug)]
-pub struct Fan {
+pub struct FanoutTracker {
     begun: Instant,
     seed: u64,
     first: u64,
@@ -43,7 +43,7 @@ pub struct Fan {
     findings: Arc<Findings>,
 }
 
-impl Fan {
+impl FanoutTracker {
     /// For so many listeners; `first` is the serial number of the round's first body.
     pub fn new(
         listeners: usize,
@@ -148,9 +148,9 @@ impl Fan {
 
 /// What a listener has to show at the end.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct Received {
     /// Order and bytes.
-    pub tape: Tape,
+    pub tape: FeedChecker,
     /// Numbers of the messages, kept by the first listener only.
     pub messages: Vec<u64>,
     /// The last message frame, kept by the first listener only.
@@ -160,17 +160,17 @@ pub struct Heard {
 }
 
 /// A listener that has connected.
-pub struct Ear {
+pub struct FanoutListener {
     feed: Feed,
-    tape: Tape,
+    tape: FeedChecker,
 }
 
-impl Ear {
+impl FanoutListener {
     /// Connects and hears the greeting.
     pub async fn open(request: &Request, narrow: bool) -> io::Result<Self> {
         let mut feed =
             if narrow { Feed::open_narrow(request).await? } else { Feed::open(request).await? };
-        let mut tape = Tape::default();
+        let mut tape = FeedChecker::default();
         let Frame::Text(hello) = feed.next().await? else {
             return Err(io::Error::other("a feed that begins with its end"));
         };
@@ -180,7 +180,7 @@ impl Ear {
     }
 
     /// Goes on where another connection ended.
-    pub async fn resume(request: &Request, mut tape: Tape) -> io::Result<Self> {
+    pub async fn resume(request: &Request, mut tape: FeedChecker) -> io::Result<Self> {
         let mut request = request.clone();
         request.target.push_str("&since=");
         request.target.push_str(&tape.cursor);
@@ -194,12 +194,12 @@ impl Ear {
     /// Listens until told to stop, or until the server ends it.
     pub fn listen(
         mut self,
-        fan: Arc<Fan>,
+        fan: Arc<FanoutTracker>,
         index: usize,
         mut stop: watch::Receiver<bool>,
-    ) -> JoinHandle<Heard> {
+    ) -> JoinHandle<Received> {
         tokio::spawn(async move {
-            let mut heard = Heard::default();
+            let mut heard = Received::default();
             loop {
                 let frame = tokio::select! {
                     biased;
@@ -208,7 +208,7 @@ impl Ear {
                 };
                 match frame {
                     Ok(Frame::Text(text)) => match self.tape.frame(text) {
-                        Ok(Kind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
+                        Ok(FrameKind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
                             fan.arrive(index, text);
                             if index == 0 {
                                 heard.keep(text);
@@ -262,12 +262,12 @@ impl Ear {
     }
 
     /// Its place in the order.
-    pub fn into_tape(self) -> Tape {
+    pub fn into_tape(self) -> FeedChecker {
         self.tape
     }
 }
 
-impl Heard {
+impl Received {
     fn keep(&mut self, frame: &[u8]) {
         let id = memmem::find(frame, b"{\"id\":\"msg_")
             .and_then(|at| crate::scan::number(&frame[at + 11..]))

@@ -34,7 +34,7 @@ pub struct Usage {
 
 /// Watches one process until told to stop.
 #[derive(Debug)]
-pub struct Gauge {
+pub struct ProcessSampler {
     pid: u32,
     begun: Instant,
     ticks: u64,
@@ -43,7 +43,7 @@ pub struct Gauge {
     sampler: Option<JoinHandle<Vec<u64>>>,
 }
 
-impl Gauge {
+impl ProcessSampler {
     /// Begins to watch.
     pub fn start(pid: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
@@ -146,7 +146,7 @@ mod tests {
     /// Goal: the figures of a process are read. Method: watch this one while it works.
     #[test]
     fn watches_itself() {
-        let gauge = Gauge::own();
+        let gauge = ProcessSampler::own();
         let until = clock::now() + Duration::from_millis(150);
         while clock::now() < until {
             std::hint::spin_loop();

@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::clock;
 use crate::conversation::waits_for;
 use crate::objects;
-use crate::rng::Dice;
+use crate::rng::Rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
-use crate::verify::feed::{Kind, Tape};
-use crate::verify::shadow::Awaiting;
+use crate::verify::feed::{FeedChecker, FrameKind};
+use crate::verify::shadow::ExpectedAwaiting;
 
 /// A listener that cannot come back for so long gives up.
 const AWAY_MAX: Duration = Duration::from_secs(90);
@@ -38,7 +38,7 @@ pub enum Scope {
 
 /// One listener: what is owed to it and what came.
 #[derive(Debug)]
-pub struct Watch {
+pub struct ExpectedFeed {
     /// What it follows.
     pub scope: Scope,
     /// Thread and message (0: `settled`), how often still owed; below 0: came too often.
@@ -53,7 +53,7 @@ pub struct Watch {
     pub resumed: AtomicU64,
 }
 
-impl Watch {
+impl ExpectedFeed {
     /// One that has seen nothing.
     pub fn new(scope: Scope) -> Self {
         Self {
@@ -70,10 +70,10 @@ impl Watch {
     /// Notes what an act in a thread makes due to this listener. `bindings.md` §6.
     pub fn expect(
         &self,
-        cast: &Cast,
+        cast: &Participants,
         thread: u64,
-        before: Option<Awaiting>,
-        after: Option<Awaiting>,
+        before: Option<ExpectedAwaiting>,
+        after: Option<ExpectedAwaiting>,
     ) {
         let Scope::Inbox { place, anyone } = self.scope else { return };
         if before == after {
@@ -173,17 +173,17 @@ fn id_in(raw: &RawValue, prefix: &str) -> Option<u64> {
 
 /// What all listeners of a run share.
 #[derive(Debug, Clone)]
-pub struct Audience {
+pub struct ListenerGroup {
     /// The listeners.
-    pub watches: Vec<Arc<Watch>>,
+    pub watches: Vec<Arc<ExpectedFeed>>,
     stop: watch::Sender<bool>,
     connected: Arc<AtomicU64>,
 }
 
-impl Audience {
+impl ListenerGroup {
     /// Connects them all and waits until they stand.
     pub async fn gather(
-        watches: Vec<(Arc<Watch>, Request)>,
+        watches: Vec<(Arc<ExpectedFeed>, Request)>,
         leave_now_and_then: bool,
         seed: u64,
         findings: &Arc<Findings>,
@@ -195,16 +195,16 @@ impl Audience {
         let mut all = Vec::new();
         for (index, (watch, request)) in watches.into_iter().enumerate() {
             all.push(Arc::clone(&watch));
-            let follower = Follower {
+            let follower = FeedFollower {
                 watch,
                 request,
                 stopped: stopped.clone(),
                 findings: Arc::clone(findings),
                 connected: Arc::clone(&connected),
                 refused: Arc::clone(&refused),
-                rng: Dice::new(seed ^ 0xfeed, index as u64),
+                rng: Rng::new(seed ^ 0xfeed, index as u64),
                 leave_now_and_then,
-                tape: Tape::default(),
+                tape: FeedChecker::default(),
             };
             tokio::spawn(follower.follow());
         }
@@ -246,19 +246,19 @@ impl Audience {
     }
 }
 
-struct Follower {
-    watch: Arc<Watch>,
+struct FeedFollower {
+    watch: Arc<ExpectedFeed>,
     request: Request,
     stopped: watch::Receiver<bool>,
     findings: Arc<Findings>,
     connected: Arc<AtomicU64>,
     refused: Arc<Mutex<String>>,
-    rng: Dice,
+    rng: Rng,
     leave_now_and_then: bool,
-    tape: Tape,
+    tape: FeedChecker,
 }
 
-impl Follower {
+impl FeedFollower {
     async fn follow(mut self) {
         let mut away = clock::now();
         loop {
@@ -323,8 +323,8 @@ impl Follower {
                     first = false;
                     replaying &= name != "caught_up";
                     let taken = match kind {
-                        Ok(Kind::Item) => self.watch.take(text),
-                        Ok(Kind::Sign) => Ok(()),
+                        Ok(FrameKind::Item) => self.watch.take(text),
+                        Ok(FrameKind::Control) => Ok(()),
                         Err(wrong) => Err(wrong),
                     };
                     self.findings.check(taken);

@@ -20,9 +20,9 @@ const STOP_MAX: Duration = Duration::from_secs(15);
 
 /// A folder that goes when its owner goes.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct RunDirectory(PathBuf);
 
-impl Folder {
+impl RunDirectory {
     /// A new folder beside the build's output: on a disk, where a memory file system would make
     /// every sync free.
     pub fn new(name: &str) -> anyhow::Result<Self> {
@@ -44,7 +44,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for RunDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

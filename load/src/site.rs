@@ -6,25 +6,25 @@ use anyhow::{Context as _, bail};
 
 use crate::http::Connection;
 use crate::options::Options;
-use crate::server::{self, Folder, Server};
-use crate::wire::{Caller, Door, Operation, Outcome, outcome};
+use crate::server::{self, RunDirectory, Server};
+use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
 /// The server under load.
 #[derive(Debug)]
-pub struct Site {
+pub struct Target {
     /// Where it listens.
     pub address: SocketAddr,
     /// The authority that requests name.
     pub host: String,
     /// The process and its folder, if it is ours. Dropped in this order.
-    pub own: Option<(Server, Folder)>,
+    pub own: Option<(Server, RunDirectory)>,
     token: String,
 }
 
 /// The rules are obeyed; only the rate is off, since a rate is what is to be measured.
 const RATES_OFF: &str = "limits.writes_per_minute=0";
 
-impl Site {
+impl Target {
     /// Starts a server, or finds the one that was named.
     pub async fn prepare(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         match (&options.url, &options.token) {
@@ -49,7 +49,7 @@ impl Site {
 
     fn own(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         let binary = server::build(options.binary.as_deref())?;
-        let folder = Folder::new(options.mode.name())?;
+        let folder = RunDirectory::new(options.mode.name())?;
         let set = Self::settings(options, keys);
         let server =
             Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
@@ -66,7 +66,7 @@ impl Site {
 
     /// The admin, over HTTP.
     pub fn admin(&self) -> Caller {
-        Caller::new(&self.host, &self.token, Door::Http)
+        Caller::new(&self.host, &self.token, Binding::Http)
     }
 
     /// One sample of `/metrics`, by its name and labels as they are written there; none if the
@@ -82,7 +82,7 @@ impl Site {
             .write(&mut request, &Operation::read("", "/metrics".into(), String::new(), &[]));
         let mut connection = Connection::open(self.address).await?;
         let answer = connection.call(&request).await?;
-        let text = match outcome(Door::Http, answer) {
+        let text = match outcome(Binding::Http, answer) {
             Outcome::Done(text) => String::from_utf8_lossy(text),
             Outcome::Refused { reason, detail, .. } => bail!("/metrics: {reason}: {detail}"),
             Outcome::Broken(text) => bail!("/metrics: {text}"),

@@ -9,11 +9,11 @@ use anyhow::bail;
 use indicatif::ProgressBar;
 use tokio::sync::mpsc;
 
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::clock;
-use crate::conversation::{Company, Conversation};
+use crate::conversation::{Conversation, RolePool};
 use crate::http::Connection;
-use crate::listener::Watch;
+use crate::listener::ExpectedFeed;
 use crate::measure::{Latencies, Tally};
 use crate::objects::{self, List, Waiting};
 use crate::pace::Pace;
@@ -32,11 +32,11 @@ pub struct Swarm {
     /// The server.
     pub address: std::net::SocketAddr,
     /// Who speaks.
-    pub cast: Arc<Cast>,
+    pub cast: Arc<Participants>,
     /// Their parts.
-    pub company: Company,
+    pub company: RolePool,
     /// Who listens.
-    pub watches: Vec<Arc<Watch>>,
+    pub watches: Vec<Arc<ExpectedFeed>>,
     /// What was counted.
     pub tally: Tally,
     /// What was wrong.
@@ -63,7 +63,7 @@ pub struct Swarm {
 }
 
 /// What came of a step.
-enum Taken {
+enum StepResult {
     /// On to the next.
     Done,
     /// The conversation cannot go on.
@@ -74,8 +74,8 @@ impl Swarm {
     /// Not running yet.
     pub fn new(
         address: std::net::SocketAddr,
-        cast: Arc<Cast>,
-        company: Company,
+        cast: Arc<Participants>,
+        company: RolePool,
         findings: Arc<Findings>,
         finished: mpsc::Sender<Conversation>,
     ) -> Self {
@@ -184,7 +184,7 @@ impl Swarm {
 
 /// What stood before a step.
 struct Before {
-    awaiting: Option<crate::verify::shadow::Awaiting>,
+    awaiting: Option<crate::verify::shadow::ExpectedAwaiting>,
     acknowledged: usize,
 }
 
@@ -211,12 +211,12 @@ impl Agent {
             if !self.swarm.stop.load(Ordering::Relaxed) {
                 let start = clock::now();
                 match self.step(&mut conversation).await {
-                    Taken::Done => {
+                    StepResult::Done => {
                         let micros = clock::micros_since(start);
                         self.swarm.latencies.record(self.place, 0, micros);
                         self.bar.inc(1);
                     }
-                    Taken::Lost => {
+                    StepResult::Lost => {
                         self.swarm.taint(&mut conversation);
                         conversation = self.swarm.fresh();
                     }
@@ -236,7 +236,7 @@ impl Agent {
     }
 
     /// Takes the step, again and again if the server is away and steps are tried again.
-    async fn step(&mut self, conversation: &mut Conversation) -> Taken {
+    async fn step(&mut self, conversation: &mut Conversation) -> StepResult {
         let begun = clock::now();
         // Where the server is away, the call itself finds out.
         let _ = self.connection.refresh(self.swarm.address).await;
@@ -260,17 +260,20 @@ impl Agent {
             };
             if !again || clock::now() - begun > AWAY_MAX {
                 self.swarm.tally.fail(conversation.told("given up"));
-                return Taken::Lost;
+                return StepResult::Lost;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
     /// One call; none: the server asks to come back later.
-    async fn call(&mut self, conversation: &mut Conversation) -> anyhow::Result<Option<Taken>> {
+    async fn call(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> anyhow::Result<Option<StepResult>> {
         let swarm = Arc::clone(&self.swarm);
         let Some(operation) = conversation.operation(&swarm.cast, swarm.retry) else {
-            return Ok(Some(Taken::Lost));
+            return Ok(Some(StepResult::Lost));
         };
         let principal = &swarm.cast.members[self.place].principal;
         principal.write(&mut self.request, &operation);
@@ -286,28 +289,31 @@ impl Agent {
                 let lawful = absorbed.is_ok();
                 swarm.findings.check(absorbed);
                 swarm.note(conversation, &before);
-                Ok(Some(if lawful { Taken::Done } else { Taken::Lost }))
+                Ok(Some(if lawful { StepResult::Done } else { StepResult::Lost }))
             }
             Outcome::Refused { status, reason, detail } => {
                 swarm.tally.refuse(&reason);
                 if conversation.refused(&reason) {
-                    return Ok(Some(Taken::Done));
+                    return Ok(Some(StepResult::Done));
                 }
                 if matches!(status, 429 | 503) {
                     return Ok(None);
                 }
                 let text = format!("a lawful act was refused: {reason}: {detail}");
                 swarm.findings.add(conversation.told(&text));
-                Ok(Some(Taken::Lost))
+                Ok(Some(StepResult::Lost))
             }
             Outcome::Broken(text) => bail!(text),
         }
     }
 
     /// Reads the own inbox, which must show this thread: it waits, and nobody else moves it now.
-    async fn inbox(&mut self, conversation: &mut Conversation) -> anyhow::Result<Option<Taken>> {
+    async fn inbox(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> anyhow::Result<Option<StepResult>> {
         let swarm = Arc::clone(&self.swarm);
-        let Some(awaiting) = conversation.awaiting() else { return Ok(Some(Taken::Lost)) };
+        let Some(awaiting) = conversation.awaiting() else { return Ok(Some(StepResult::Lost)) };
         let wanted = (conversation.record.thread, awaiting.message);
         match read_inbox(&swarm.cast, self.place, false, &mut self.connection).await? {
             Ok(shown) => {
@@ -316,7 +322,7 @@ impl Agent {
                     swarm.findings.add(conversation.told(&text));
                 }
                 conversation.pass();
-                Ok(Some(Taken::Done))
+                Ok(Some(StepResult::Done))
             }
             Err(reason) => {
                 swarm.tally.refuse(&reason);
@@ -328,7 +334,7 @@ impl Agent {
 
 /// Reads an inbox whole: thread and message of each item; or the reason of a refusal.
 pub async fn read_inbox(
-    cast: &Cast,
+    cast: &Participants,
     place: usize,
     anyone: bool,
     connection: &mut Connection,

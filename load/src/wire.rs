@@ -10,7 +10,7 @@ use crate::http::Answer;
 
 /// The way in that a caller takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Binding {
     /// `/v1/…`.
     Http,
     /// `/mcp` as of 2025-11-25.
@@ -24,7 +24,7 @@ pub enum Door {
 pub struct Caller {
     host: String,
     token: String,
-    door: Door,
+    door: Binding,
     post_head: Vec<u8>,
 }
 
@@ -86,12 +86,12 @@ impl Operation {
 
 impl Caller {
     /// A caller at `host` (the authority of the URL).
-    pub fn new(host: &str, token: &str, door: Door) -> Self {
+    pub fn new(host: &str, token: &str, door: Binding) -> Self {
         let mut principal =
             Self { host: host.to_owned(), token: token.to_owned(), door, post_head: Vec::new() };
-        let path = if door == Door::Http { "/v1/messages" } else { "/mcp" };
+        let path = if door == Binding::Http { "/v1/messages" } else { "/mcp" };
         let mut head = principal.head("POST", path);
-        if door != Door::Http {
+        if door != Binding::Http {
             head.push_str(principal.mcp_fields("post_message").as_str());
         }
         head.push_str("Content-Type: application/json\r\nContent-Length: ");
@@ -100,7 +100,7 @@ impl Caller {
     }
 
     /// Its door.
-    pub fn door(&self) -> Door {
+    pub fn door(&self) -> Binding {
         self.door
     }
 
@@ -111,11 +111,11 @@ impl Caller {
 
     fn mcp_fields(&self, tool: &str) -> String {
         match self.door {
-            Door::Http => String::new(),
-            Door::Legacy => "Accept: application/json, text/event-stream\r\n\
+            Binding::Http => String::new(),
+            Binding::Legacy => "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2025-11-25\r\n"
                 .to_owned(),
-            Door::Modern => format!(
+            Binding::Modern => format!(
                 "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
             ),
@@ -126,7 +126,7 @@ impl Caller {
     pub fn write_message(&self, out: &mut Vec<u8>, envelope: &[u8]) {
         out.clear();
         out.extend_from_slice(&self.post_head);
-        if self.door == Door::Http {
+        if self.door == Binding::Http {
             push_length(out, envelope.len());
             out.extend_from_slice(envelope);
             return;
@@ -142,7 +142,7 @@ impl Caller {
     /// Writes any operation.
     pub fn write(&self, out: &mut Vec<u8>, operation: &Operation) {
         out.clear();
-        if self.door == Door::Http {
+        if self.door == Binding::Http {
             self.write_http(out, operation);
         } else {
             self.write_mcp(out, operation);
@@ -197,8 +197,8 @@ impl Caller {
 
     fn rpc_closing(&self) -> &'static str {
         match self.door {
-            Door::Http | Door::Legacy => "}}",
-            Door::Modern => {
+            Binding::Http | Binding::Legacy => "}}",
+            Binding::Modern => {
                 ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
                  \"io.modelcontextprotocol/clientCapabilities\":{},\
                  \"io.modelcontextprotocol/clientInfo\":\
@@ -283,8 +283,8 @@ struct Block<'a> {
 }
 
 /// Reads an answer as what it means.
-pub fn outcome(door: Door, answer: Answer<'_>) -> Outcome<'_> {
-    if door == Door::Http {
+pub fn outcome(door: Binding, answer: Answer<'_>) -> Outcome<'_> {
+    if door == Binding::Http {
         return match answer.status {
             200..=299 => Outcome::Done(answer.body),
             _ => refusal(answer.body).unwrap_or_else(|| broken(answer)),
@@ -349,11 +349,11 @@ mod tests {
         );
         operation.key = Some("k1".into());
         let mut out = Vec::new();
-        Caller::new("h:1", "t", Door::Http).write(&mut out, &operation);
+        Caller::new("h:1", "t", Binding::Http).write(&mut out, &operation);
         let text = String::from_utf8(out.clone()).unwrap();
         assert!(text.starts_with("POST /v1/threads/th_1/mark HTTP/1.1\r\nHost: h:1\r\n"), "{text}");
         assert!(text.ends_with("Content-Length: 18\r\n\r\n{\"state\":\"closed\"}"), "{text}");
-        for door in [Door::Legacy, Door::Modern] {
+        for door in [Binding::Legacy, Binding::Modern] {
             Caller::new("h:1", "t", door).write(&mut out, &operation);
             let text = String::from_utf8(out.clone()).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -363,7 +363,7 @@ mod tests {
             assert_eq!(rpc["params"]["arguments"]["thread"], "th_1");
             assert_eq!(rpc["params"]["arguments"]["state"], "closed");
             assert_eq!(rpc["params"]["arguments"]["idempotency_key"], "k1");
-            assert_eq!(rpc["params"]["_meta"].is_object(), door == Door::Modern);
+            assert_eq!(rpc["params"]["_meta"].is_object(), door == Binding::Modern);
         }
     }
 
@@ -377,7 +377,7 @@ mod tests {
              \"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}}}"
         );
         for (door, status, body) in
-            [(Door::Http, 409, &problem[..]), (Door::Legacy, 200, tool.as_bytes())]
+            [(Binding::Http, 409, &problem[..]), (Binding::Legacy, 200, tool.as_bytes())]
         {
             let Outcome::Refused { status, reason, .. } = outcome(door, answer(status, body))
             else {

@@ -9,19 +9,19 @@ use anyhow::{bail, ensure};
 use indicatif::ProgressBar;
 
 use crate::body::{push_body, push_number};
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::clock;
-use crate::fan::Fan;
+use crate::fan::FanoutTracker;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
 use crate::pace::{Pace, waited};
-use crate::rng::{self, Dice};
+use crate::rng::{self, Rng};
 use crate::scan;
 use crate::verify::Findings;
-use crate::verify::ledger::Record;
-use crate::wire::{Door, Outcome, outcome};
+use crate::verify::ledger::ThreadRecord;
+use crate::wire::{Binding, Outcome, outcome};
 
-pub use crate::course::{Course, Yield};
+pub use crate::course::{RoundOutcome, RoundSpec};
 
 /// A thread is left for a new one before it is full.
 const MESSAGES_SPARE: u32 = 200;
@@ -32,18 +32,18 @@ const FAILURES_MAX: u32 = 20;
 
 /// A place for one active thread.
 #[derive(Debug, Default)]
-struct Slot {
+struct ThreadSlot {
     thread: AtomicU64,
     sent: AtomicU32,
-    records: Mutex<Vec<Record>>,
+    records: Mutex<Vec<ThreadRecord>>,
 }
 
 /// What writers share over all rounds.
 #[derive(Debug)]
-pub struct Work {
+pub struct WriteLoad {
     address: SocketAddr,
-    cast: Arc<Cast>,
-    slots: Vec<Slot>,
+    cast: Arc<Participants>,
+    slots: Vec<ThreadSlot>,
     messages_max: u32,
     body: usize,
     seed: u64,
@@ -51,7 +51,7 @@ pub struct Work {
     /// Whether there is a forum behind the address; the ceiling keeps no threads.
     forum: bool,
     /// Listeners that hear of each act.
-    fan: Mutex<Option<Arc<Fan>>>,
+    fan: Mutex<Option<Arc<FanoutTracker>>>,
     /// How many bytes the last acknowledgement over HTTP had; 0 if there was none.
     pub answer_bytes: AtomicUsize,
     /// What was counted, over all rounds.
@@ -60,11 +60,11 @@ pub struct Work {
     pub findings: Arc<Findings>,
 }
 
-impl Work {
+impl WriteLoad {
     /// Writers on a forum.
     pub fn forum(
         address: SocketAddr,
-        cast: Arc<Cast>,
+        cast: Arc<Participants>,
         threads: usize,
         body: usize,
         seed: u64,
@@ -72,7 +72,7 @@ impl Work {
         Self {
             address,
             cast,
-            slots: (0..threads).map(|_| Slot::default()).collect(),
+            slots: (0..threads).map(|_| ThreadSlot::default()).collect(),
             messages_max: 10_000,
             body,
             seed,
@@ -86,7 +86,12 @@ impl Work {
     }
 
     /// The same writers on a ceiling.
-    pub fn ceiling(address: SocketAddr, cast: Arc<Cast>, threads: usize, body: usize) -> Self {
+    pub fn ceiling(
+        address: SocketAddr,
+        cast: Arc<Participants>,
+        threads: usize,
+        body: usize,
+    ) -> Self {
         let mut work = Self::forum(address, cast, threads, body, 0);
         work.forum = false;
         work.messages_max = u32::MAX;
@@ -104,7 +109,7 @@ impl Work {
     }
 
     /// From the next round on, listeners hear of each act, or none do.
-    pub fn attach(&self, fan: Option<Arc<Fan>>) {
+    pub fn attach(&self, fan: Option<Arc<FanoutTracker>>) {
         if let Ok(mut place) = self.fan.lock() {
             *place = fan;
         }
@@ -116,7 +121,7 @@ impl Work {
     }
 
     /// Everything that was acknowledged, for the reading back.
-    pub fn records(&self) -> Vec<Record> {
+    pub fn records(&self) -> Vec<ThreadRecord> {
         let records = self.slots.iter().filter_map(|slot| slot.records.lock().ok());
         records.flat_map(|records| records.clone()).collect()
     }
@@ -191,9 +196,9 @@ impl Work {
     /// One round of load.
     pub async fn round(
         self: &Arc<Self>,
-        course: Course,
+        course: RoundSpec,
         bar: &ProgressBar,
-    ) -> anyhow::Result<Yield> {
+    ) -> anyhow::Result<RoundOutcome> {
         let crew = self.gather(course.connections, bar).await?;
         self.play(crew, course).await
     }
@@ -203,16 +208,19 @@ impl Work {
         self: &Arc<Self>,
         connections: usize,
         bar: &ProgressBar,
-    ) -> anyhow::Result<Crew> {
+    ) -> anyhow::Result<ConnectedWriters> {
         let mut writers = Vec::new();
         for index in 0..connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
         }
-        Ok(Crew(writers))
+        Ok(ConnectedWriters(writers))
     }
 
     /// Lets each writer write once, so that its connection is one that the server knows.
-    pub async fn greet(self: &Arc<Self>, crew: Crew) -> anyhow::Result<Crew> {
+    pub async fn greet(
+        self: &Arc<Self>,
+        crew: ConnectedWriters,
+    ) -> anyhow::Result<ConnectedWriters> {
         let greeting = crew.0.into_iter().map(|mut writer| {
             tokio::spawn(async move {
                 let slot = writer.index % writer.work.slots.len();
@@ -223,7 +231,7 @@ impl Work {
         for greeted in greeting.collect::<Vec<_>>() {
             writers.push(greeted.await??);
         }
-        Ok(Crew(writers))
+        Ok(ConnectedWriters(writers))
     }
 
     /// Writes as long as it takes until one act is acknowledged; gives how long that was.
@@ -235,8 +243,12 @@ impl Work {
     }
 
     /// Lets writers that are connected write for one round.
-    pub async fn play(self: &Arc<Self>, crew: Crew, course: Course) -> anyhow::Result<Yield> {
-        let Crew(writers) = crew;
+    pub async fn play(
+        self: &Arc<Self>,
+        crew: ConnectedWriters,
+        course: RoundSpec,
+    ) -> anyhow::Result<RoundOutcome> {
+        let ConnectedWriters(writers) = crew;
         let latencies = Arc::new(Latencies::new(course.slices));
         let refusals = Arc::new(Latencies::new(1));
         let before = self.tally.acknowledged.load(Ordering::Relaxed);
@@ -258,23 +270,23 @@ impl Work {
             }
         }
         let acknowledged = self.tally.acknowledged.load(Ordering::Relaxed) - before;
-        Ok(Yield { acknowledged, elapsed: ended - begun, latencies, refusals })
+        Ok(RoundOutcome { acknowledged, elapsed: ended - begun, latencies, refusals })
     }
 }
 
 /// Writers that are connected.
-pub struct Crew(Vec<Writer>);
+pub struct ConnectedWriters(Vec<Writer>);
 
 /// One connection.
 struct Writer {
-    work: Arc<Work>,
+    work: Arc<WriteLoad>,
     index: usize,
     connection: Connection,
-    rng: Dice,
+    rng: Rng,
     request: Vec<u8>,
     envelope: Vec<u8>,
     bar: Option<ProgressBar>,
-    fan: Option<Arc<Fan>>,
+    fan: Option<Arc<FanoutTracker>>,
 }
 
 /// What is known of a message before it is sent.
@@ -287,9 +299,13 @@ struct Sent {
 }
 
 impl Writer {
-    async fn new(work: Arc<Work>, index: usize, bar: Option<ProgressBar>) -> anyhow::Result<Self> {
+    async fn new(
+        work: Arc<WriteLoad>,
+        index: usize,
+        bar: Option<ProgressBar>,
+    ) -> anyhow::Result<Self> {
         let connection = Connection::open(work.address).await?;
-        let rng = Dice::new(work.seed, index as u64);
+        let rng = Rng::new(work.seed, index as u64);
         let fan = work.fan.lock().ok().and_then(|fan| fan.clone());
         let (request, envelope) = (Vec::new(), Vec::new());
         Ok(Self { work, index, connection, rng, request, envelope, bar, fan })
@@ -297,7 +313,7 @@ impl Writer {
 
     async fn run(
         mut self,
-        course: Course,
+        course: RoundSpec,
         begun: Instant,
         (latencies, refusals): (Arc<Latencies>, Arc<Latencies>),
     ) -> Instant {
@@ -406,8 +422,8 @@ impl Writer {
     }
 }
 
-impl Work {
-    fn judge(&self, sent: &Sent, door: Door, answer: Answer<'_>) -> bool {
+impl WriteLoad {
+    fn judge(&self, sent: &Sent, door: Binding, answer: Answer<'_>) -> bool {
         if let Some(found) =
             scan::acknowledgement(answer.body).filter(|_| matches!(answer.status, 200 | 201))
         {
@@ -417,7 +433,7 @@ impl Work {
             }
             if self.forum {
                 self.note(sent, found.thread, found.message);
-                if door == Door::Http {
+                if door == Binding::Http {
                     self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
                 }
             }
@@ -447,7 +463,7 @@ impl Work {
         let slot = &self.slots[sent.slot];
         let Ok(mut records) = slot.records.lock() else { return };
         if sent.thread == 0 {
-            records.push(Record::opened(thread, message, sent.hash));
+            records.push(ThreadRecord::opened(thread, message, sent.hash));
             slot.sent.store(1, Ordering::Relaxed);
             slot.thread.store(thread, Ordering::Relaxed);
         } else if let Some(record) = records.iter_mut().rev().find(|it| it.thread == thread) {

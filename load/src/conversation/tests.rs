@@ -41,7 +41,7 @@ struct Forum {
     now: u64,
 }
 
-fn company() -> (Cast, Company) {
+fn company() -> (Participants, RolePool) {
     let names = [
         ("local:load-0", None),
         ("local:load-1", None),
@@ -52,17 +52,17 @@ fn company() -> (Cast, Company) {
         ("local:load-moderator-0", None),
         ("local:load-verifier-0", None),
     ];
-    let mut cast = Cast::of_names(&names);
+    let mut cast = Participants::of_names(&names);
     for (place, member) in cast.members.iter_mut().enumerate() {
         member.line = if place < 6 { place % 3 } else { place };
         member.lock = place == 6;
     }
     let company =
-        Company { agents: 6, moderators: vec![6], verifiers: vec![7], lines: 3, body: 40, run: 0 };
+        RolePool { agents: 6, moderators: vec![6], verifiers: vec![7], lines: 3, body: 40, run: 0 };
     (cast, company)
 }
 
-fn command(conversation: &Conversation, cast: &Cast) -> Command {
+fn command(conversation: &Conversation, cast: &Participants) -> Command {
     let member = &cast.members[conversation.speaker()];
     let extension = member.extension.as_deref().map(Into::into);
     let claim = ClaimId(conversation.claim.map_or(0, |(id, _)| id));
@@ -161,7 +161,7 @@ impl Forum {
     }
 }
 
-fn principal(cast: &Cast, place: usize) -> Principal {
+fn principal(cast: &Participants, place: usize) -> Principal {
     let member = &cast.members[place];
     let mut rights = vec![Right::Read, Right::Write];
     if member.lock {

@@ -3,7 +3,7 @@
 use crate::measure::median;
 use crate::options::Mode;
 use crate::report::Report;
-use crate::site::Site;
+use crate::site::Target;
 
 const ENTRIES: &str = "parley_journal_batch_size_sum";
 const COMMITS: &str = "parley_journal_batch_size_count";
@@ -20,13 +20,13 @@ pub struct Commits {
 
 impl Commits {
     /// A round begins.
-    pub async fn begin(&mut self, site: &Site) -> anyhow::Result<()> {
+    pub async fn begin(&mut self, site: &Target) -> anyhow::Result<()> {
         self.before = read(site).await?;
         Ok(())
     }
 
     /// A round that took so long has ended.
-    pub async fn end(&mut self, site: &Site, seconds: f64) -> anyhow::Result<()> {
+    pub async fn end(&mut self, site: &Target, seconds: f64) -> anyhow::Result<()> {
         if let (Some((entries, commits)), Some((entries_now, commits_now))) =
             (self.before, read(site).await?)
         {
@@ -53,7 +53,7 @@ impl Commits {
     }
 }
 
-async fn read(site: &Site) -> anyhow::Result<Option<(f64, f64)>> {
+async fn read(site: &Target) -> anyhow::Result<Option<(f64, f64)>> {
     let samples = site.metrics(&[ENTRIES, COMMITS]).await?;
     Ok(samples[0].zip(samples[1]))
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::swarm::{Scene, audit};
+use super::swarm::{SwarmRun, audit};
 use crate::clock;
 use crate::options::Options;
 use crate::report::{Report, bar};
-use crate::rng::Dice;
-use crate::site::Site;
+use crate::rng::Rng;
+use crate::site::Target;
 use crate::verify::readback::Reader;
 
 /// How long the load goes on once the server is back.
@@ -19,14 +19,14 @@ const AFTERWARDS: Duration = Duration::from_millis(700);
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Site::prepare(options, &[]).await?;
+    let mut site = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, finished) = Scene::set(options, &site, true).await?;
+    let (scene, finished) = SwarmRun::set(options, &site, true).await?;
     let mut finished = finished.context("no way out for finished conversations")?;
     let swarm = Arc::clone(&scene.swarm);
     let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
     let mut done = Vec::new();
-    let mut rng = Dice::new(options.seed, 0xc4a5);
+    let mut rng = Rng::new(options.seed, 0xc4a5);
     let mut starts = Vec::new();
     let progress = bar(options.rounds as u64, "kills");
     let quiet = indicatif::ProgressBar::hidden();
@@ -69,7 +69,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
 }
 
 async fn kill_and_restart(
-    site: &mut Site,
+    site: &mut Target,
     load: Duration,
     starts: &mut Vec<f64>,
 ) -> anyhow::Result<()> {

@@ -7,24 +7,24 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::rest;
-use super::stalled::{self, Stalled};
+use super::stalled::{self, StalledListeners};
 use crate::body::push_body;
-use crate::cast::Cast;
-use crate::ceiling::{self, Playing};
+use crate::cast::Participants;
+use crate::ceiling::{self, CeilingProcess};
 use crate::ceiling_feed::CONTROL;
 use crate::clock;
-use crate::fan::{Ear, Fan, Heard};
-use crate::gauge::Gauge;
+use crate::fan::{FanoutListener, FanoutTracker, Received};
+use crate::gauge::ProcessSampler;
 use crate::measure::median;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::report::{Report, Round, bar};
 use crate::scan;
-use crate::site::Site;
+use crate::site::Target;
 use crate::socket::{Feed, Request};
-use crate::verify::feed::{Tape, completeness};
+use crate::verify::feed::{FeedChecker, completeness};
 use crate::verify::{Findings, readback};
-use crate::work::{Course, Work};
+use crate::work::{RoundSpec, WriteLoad};
 
 /// Keeps the feeds of one identity below their cap: a token has eight members.
 const LISTENERS_A_MEMBER: usize = 6;
@@ -34,18 +34,23 @@ const ARRIVAL_MS_MAX: f64 = 50.0;
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Site::prepare(options, &[]).await?;
+    let mut site = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
     let all = options.listeners + options.slow_listeners;
     let hired = options.agents.max(all / LISTENERS_A_MEMBER);
-    let cast = Arc::new(Cast::hire(&site, hired, options.mcp).await?);
-    let work =
-        Work::forum(site.address, Arc::clone(&cast), options.threads, options.body, options.seed);
+    let cast = Arc::new(Participants::hire(&site, hired, options.mcp).await?);
+    let work = WriteLoad::forum(
+        site.address,
+        Arc::clone(&cast),
+        options.threads,
+        options.body,
+        options.seed,
+    );
     let work = Arc::new(work);
     work.fill(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
     super::warm_up(options, &site, &work).await?;
     let playing = if options.ceiling && site.is_local() {
-        Some(Playing::start(ceiling::FEEDS, &[])?)
+        Some(CeilingProcess::start(ceiling::FEEDS, &[])?)
     } else {
         None
     };
@@ -113,7 +118,7 @@ const SAMPLE: &str = concat!(
 
 /// The ceiling of feeds alone, with a frame made up.
 pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let playing = Playing::start(ceiling::FEEDS, &[])?;
+    let playing = CeilingProcess::start(ceiling::FEEDS, &[])?;
     let mut body = Vec::new();
     push_body(&mut body, options.seed, 0, options.body);
     let body = String::from_utf8_lossy(&body).into_owned();
@@ -127,38 +132,39 @@ pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<(
     Ok(())
 }
 
-fn request(site: &Site, cast: &Cast, index: usize) -> Request {
+fn request(site: &Target, cast: &Participants, index: usize) -> Request {
     let member = &cast.members[index % cast.members.len()];
     // Open questions would come to each listener in frames of its own; here all hear the same.
     let target = "/v1/feed?scope=all&anyone=false&extension=ear".to_owned();
     Request { address: site.address, host: site.host.clone(), token: member.token.clone(), target }
 }
 
-struct Listening {
-    fan: Arc<Fan>,
-    ears: Vec<JoinHandle<Heard>>,
+struct RunningListeners {
+    fan: Arc<FanoutTracker>,
+    ears: Vec<JoinHandle<Received>>,
     stop: watch::Sender<bool>,
 }
 
-impl Listening {
-    async fn begin(fan: Arc<Fan>, requests: Vec<Request>) -> anyhow::Result<Self> {
+impl RunningListeners {
+    async fn begin(fan: Arc<FanoutTracker>, requests: Vec<Request>) -> anyhow::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let mut opened = Vec::with_capacity(requests.len());
         for request in &requests {
-            opened.push(Ear::open(request, false).await.context("a listener")?);
+            opened.push(FanoutListener::open(request, false).await.context("a listener")?);
         }
-        let listen =
-            |(index, ear): (usize, Ear)| ear.listen(Arc::clone(&fan), index, stopped.clone());
+        let listen = |(index, ear): (usize, FanoutListener)| {
+            ear.listen(Arc::clone(&fan), index, stopped.clone())
+        };
         let ears = opened.into_iter().enumerate().map(listen).collect();
         tokio::spawn(Arc::clone(&fan).watch_slowest());
         Ok(Self { fan, ears, stop })
     }
 
     /// Waits for the rest and compares all with the first; gives what that one heard.
-    async fn end(self, count: u64, findings: &Findings) -> anyhow::Result<Heard> {
+    async fn end(self, count: u64, findings: &Findings) -> anyhow::Result<Received> {
         self.fan.settle(count).await;
         let _ = self.stop.send(true);
-        let mut first: Option<Heard> = None;
+        let mut first: Option<Received> = None;
         for (index, ear) in self.ears.into_iter().enumerate() {
             let heard = ear.await?;
             if let Some((code, reason)) = &heard.closed {
@@ -173,7 +179,7 @@ impl Listening {
     }
 }
 
-fn same(index: usize, first: &Tape, other: &Tape, findings: &Findings) {
+fn same(index: usize, first: &FeedChecker, other: &FeedChecker, findings: &Findings) {
     if first.items != other.items || first.order != other.order {
         let (one, two) = (first.items, other.items);
         findings.add(format!(
@@ -185,7 +191,7 @@ fn same(index: usize, first: &Tape, other: &Tape, findings: &Findings) {
 }
 
 /// What a round on the forum leaves behind.
-struct Played {
+struct ForumRound {
     /// A frame as a sample.
     sample: Vec<u8>,
     /// How many slow listeners were cut off as such.
@@ -195,23 +201,24 @@ struct Played {
 /// One round on the forum, beside so many slow listeners.
 async fn forum_round(
     options: &Options,
-    site: &Site,
-    cast: &Cast,
-    work: &Arc<Work>,
+    site: &Target,
+    cast: &Participants,
+    work: &Arc<WriteLoad>,
     report: &mut Report,
     slow: usize,
-) -> anyhow::Result<Played> {
+) -> anyhow::Result<ForumRound> {
     let first = work.next_serial();
     let findings = Arc::clone(&work.findings);
     let closed = options.rate.is_none();
-    let fan = Fan::new(options.listeners, options.seed, first, closed, Arc::clone(&findings));
+    let fan =
+        FanoutTracker::new(options.listeners, options.seed, first, closed, Arc::clone(&findings));
     let requests = (0..options.listeners).map(|index| request(site, cast, index)).collect();
-    let cut_before = if slow > 0 { Stalled::cut(site).await? } else { 0.0 };
+    let cut_before = if slow > 0 { StalledListeners::cut(site).await? } else { 0.0 };
     let stalling = (0..slow).map(|index| request(site, cast, index)).collect();
-    let stalled = Stalled::begin(stalling, &findings).await?;
-    let listening = Listening::begin(Arc::clone(&fan), requests).await?;
+    let stalled = StalledListeners::begin(stalling, &findings).await?;
+    let listening = RunningListeners::begin(Arc::clone(&fan), requests).await?;
     let before: Vec<u64> = messages(work);
-    let course = Course {
+    let course = RoundSpec {
         connections: options.connections,
         duration: options.duration,
         rate: options.rate,
@@ -219,8 +226,8 @@ async fn forum_round(
         slices: 1,
     };
     work.attach(Some(Arc::clone(&fan)));
-    let server = site.pid().map(Gauge::start);
-    let generator = Gauge::own();
+    let server = site.pid().map(ProcessSampler::start);
+    let generator = ProcessSampler::own();
     let begun = clock::now();
     let quiet = indicatif::ProgressBar::hidden();
     let loading = async {
@@ -242,7 +249,7 @@ async fn forum_round(
         seconds,
         per_second: (heard.tape.items * options.listeners as u64) as f64 / seconds,
         latency: (&fan.latencies.merged(None)).into(),
-        server: server.map(Gauge::finish),
+        server: server.map(ProcessSampler::finish),
         generator: generator.finish(),
     });
     let mut expected = messages(work);
@@ -250,11 +257,11 @@ async fn forum_round(
     findings.check(completeness(heard.messages, expected));
     let outcomes = stalled.end(&heard.tape, &findings).await?;
     let cut = outcomes.iter().filter(|outcome| outcome.cut).count() as f64;
-    Ok(Played { sample: heard.sample, cut })
+    Ok(ForumRound { sample: heard.sample, cut })
 }
 
 /// Sorted numbers of all acknowledged messages.
-fn messages(work: &Work) -> Vec<u64> {
+fn messages(work: &WriteLoad) -> Vec<u64> {
     let mut ids: Vec<u64> =
         work.records().iter().flat_map(|it| it.acknowledged.iter().map(|(id, _)| *id)).collect();
     ids.sort_unstable();
@@ -264,13 +271,13 @@ fn messages(work: &Work) -> Vec<u64> {
 /// The plain library sends what the forum sent: the same bytes but for the numbers.
 async fn ceiling_round(
     options: &Options,
-    playing: &Playing,
+    playing: &CeilingProcess,
     sample: &str,
     findings: &Arc<Findings>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let closed = options.rate.is_none();
-    let fan = Fan::new(options.listeners, options.seed, 0, closed, Arc::clone(findings));
+    let fan = FanoutTracker::new(options.listeners, options.seed, 0, closed, Arc::clone(findings));
     let to = |target: &str| Request {
         address: playing.address,
         host: playing.address.to_string(),
@@ -278,14 +285,14 @@ async fn ceiling_round(
         target: target.to_owned(),
     };
     let requests = (0..options.listeners).map(|_| to("/v1/feed")).collect();
-    let listening = Listening::begin(Arc::clone(&fan), requests).await?;
+    let listening = RunningListeners::begin(Arc::clone(&fan), requests).await?;
     let mut control = Feed::open(&to(CONTROL)).await?;
     let position = scan::frame_position(sample.as_bytes()).context("a frame without a cursor")?;
     let old = format!("\"cursor\":\"{position}.");
     let body = scan::text(sample.as_bytes(), b"\"body\":\"").context("a frame without a body")?;
     let body = String::from_utf8_lossy(body).into_owned();
-    let server = Gauge::start(playing.pid());
-    let generator = Gauge::own();
+    let server = ProcessSampler::start(playing.pid());
+    let generator = ProcessSampler::own();
     let begun = clock::now();
     let mut pace = options.rate.map(|rate| Pace::new(begun, rate, options.burst, 0, 1));
     let mut count = 0;

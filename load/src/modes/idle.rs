@@ -7,18 +7,18 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 
-use self::stage::{Stage, spread};
+use self::stage::{IdleTarget, spread};
 use super::{mib, rest};
-use crate::ceiling::{self, Playing};
+use crate::ceiling::{self, CeilingProcess};
 use crate::gauge::{rss, rss_peak};
 use crate::measure::{median, percentile};
 use crate::options::Options;
 use crate::report::{Report, bar};
 use crate::server::raise_files;
 use crate::socket::{Feed, Frame, Request};
-use crate::verify::ledger::Record;
+use crate::verify::ledger::ThreadRecord;
 use crate::verify::readback;
-use crate::work::Work;
+use crate::work::WriteLoad;
 
 /// Keeps the page cache of the store out of the comparison.
 const CACHE: &str = "store.cache_bytes=67108864";
@@ -54,7 +54,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let actor = actors(&mut report)?;
     let count = options.agents.max(options.listeners / LISTENERS_A_MEMBER);
-    let mut stage = Stage::set(options, count, &sleepy()).await?;
+    let mut stage = IdleTarget::set(options, count, &sleepy()).await?;
     mostly_asleep(&mut stage, &mut report).await?;
     all_awake(&mut stage, actor, &mut report).await?;
     let before = reopened(&mut stage, "", &mut report).await?;
@@ -88,7 +88,7 @@ fn sleepy() -> Vec<String> {
 /// Bare idle actors, against a process without any; gives the bytes of one.
 fn actors(report: &mut Report) -> anyhow::Result<f64> {
     let measure = |count: usize| {
-        let playing = Playing::start(ceiling::ACTORS, &[count.to_string()])?;
+        let playing = CeilingProcess::start(ceiling::ACTORS, &[count.to_string()])?;
         std::thread::sleep(std::time::Duration::from_millis(300));
         anyhow::Ok(rss(playing.pid()))
     };
@@ -99,7 +99,7 @@ fn actors(report: &mut Report) -> anyhow::Result<f64> {
 }
 
 /// Creates all threads, wakes more of them than may be awake, and asks sleeping ones for an act.
-async fn mostly_asleep(stage: &mut Stage<'_>, report: &mut Report) -> anyhow::Result<()> {
+async fn mostly_asleep(stage: &mut IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
     let count = stage.options.threads;
     let progress = bar(count as u64, "opening threads");
     stage.work.fill(stage.options.connections, 0, &progress).await?;
@@ -132,7 +132,11 @@ async fn mostly_asleep(stage: &mut Stage<'_>, report: &mut Report) -> anyhow::Re
 }
 
 /// Opens the store anew and wakes a first tenth of the threads, then the rest, without a write.
-async fn all_awake(stage: &mut Stage<'_>, actor: f64, report: &mut Report) -> anyhow::Result<()> {
+async fn all_awake(
+    stage: &mut IdleTarget<'_>,
+    actor: f64,
+    report: &mut Report,
+) -> anyhow::Result<()> {
     let keys = [
         CACHE.to_owned(),
         "runtime.idle_seconds=3600".to_owned(),
@@ -165,7 +169,11 @@ async fn all_awake(stage: &mut Stage<'_>, actor: f64, report: &mut Report) -> an
 
 /// Opens the store after a kill and after a clean stop; gives the memory at rest, all asleep, the
 /// page cache full.
-async fn reopened(stage: &mut Stage<'_>, when: &str, report: &mut Report) -> anyhow::Result<u64> {
+async fn reopened(
+    stage: &mut IdleTarget<'_>,
+    when: &str,
+    report: &mut Report,
+) -> anyhow::Result<u64> {
     let broken = stage.kill_under_load().await?;
     report.figure(&format!("calls that the kill left without an answer{when}"), broken as f64);
     let opening = stage.open(&sleepy()).await?;
@@ -188,14 +196,17 @@ async fn reopened(stage: &mut Stage<'_>, when: &str, report: &mut Report) -> any
 
 /// Threads opened by participants who never spoke before, once as many were opened by those who
 /// did: that fills what stays in any case.
-async fn participants(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<Vec<Record>> {
+async fn participants(
+    stage: &IdleTarget<'_>,
+    report: &mut Report,
+) -> anyhow::Result<Vec<ThreadRecord>> {
     let count = GUESTS.min(stage.options.threads);
     let mut records = Vec::new();
     let mut resting = Vec::new();
     let guests = Arc::new(stage.cast.guests(count));
     for (turn, cast) in [Arc::clone(&stage.cast), guests].into_iter().enumerate() {
         let seed = stage.options.seed ^ (0x6e57 + turn as u64);
-        let work = Work::forum(stage.site.address, cast, count, stage.options.body, seed);
+        let work = WriteLoad::forum(stage.site.address, cast, count, stage.options.body, seed);
         let work = Arc::new(work);
         let quiet = indicatif::ProgressBar::hidden();
         work.fill(stage.options.connections, 0, &quiet).await?;
@@ -210,7 +221,7 @@ async fn participants(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<
 }
 
 /// Idle listeners of inboxes, each of a participant of its own.
-async fn listeners(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<()> {
+async fn listeners(stage: &IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
     let count = stage.options.listeners;
     if count == 0 {
         return Ok(());
@@ -236,8 +247,8 @@ async fn listeners(stage: &Stage<'_>, report: &mut Report) -> anyhow::Result<()>
 }
 
 async fn read_back(
-    stage: &Stage<'_>,
-    records: Vec<Record>,
+    stage: &IdleTarget<'_>,
+    records: Vec<ThreadRecord>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     rest(vec![stage.pid()?]).await?;

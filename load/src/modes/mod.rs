@@ -13,26 +13,26 @@ pub mod swarm;
 
 use std::sync::Arc;
 
-use crate::gauge::{Gauge, settle};
+use crate::gauge::{ProcessSampler, settle};
 use crate::options::Options;
 use crate::report::{Report, Round};
-use crate::site::Site;
-use crate::work::{Course, Work, Yield};
+use crate::site::Target;
+use crate::work::{RoundOutcome, RoundSpec, WriteLoad};
 
 /// Runs one round of writers under gauges.
 pub async fn measured(
     name: &str,
-    work: &Arc<Work>,
-    course: Course,
+    work: &Arc<WriteLoad>,
+    course: RoundSpec,
     pid: Option<u32>,
-) -> anyhow::Result<(Round, Yield)> {
+) -> anyhow::Result<(Round, RoundOutcome)> {
     let length = course.rate.unwrap_or(30_000.0) * course.duration.as_secs_f64();
     let bar = crate::report::bar(length as u64, name);
-    let server = pid.map(Gauge::start);
-    let generator = Gauge::own();
+    let server = pid.map(ProcessSampler::start);
+    let generator = ProcessSampler::own();
     let outcome = work.round(course, &bar).await;
     let generator = generator.finish();
-    let server = server.map(Gauge::finish);
+    let server = server.map(ProcessSampler::finish);
     bar.finish_and_clear();
     let outcome = outcome?;
     let seconds = outcome.elapsed.as_secs_f64().max(0.001);
@@ -50,9 +50,13 @@ pub async fn measured(
 /// Lets writers load the server before the first round, where a warm-up was asked for. What they
 /// write is verified like the rest, but its rate counts nowhere. The server rests before this ends:
 /// feeds that begin afterwards must not bring what the warm-up wrote.
-pub async fn warm_up(options: &Options, site: &Site, work: &Arc<Work>) -> anyhow::Result<()> {
+pub async fn warm_up(
+    options: &Options,
+    site: &Target,
+    work: &Arc<WriteLoad>,
+) -> anyhow::Result<()> {
     if !options.warm_up.is_zero() {
-        let course = Course { duration: options.warm_up, ..post::course(options) };
+        let course = RoundSpec { duration: options.warm_up, ..post::course(options) };
         work.round(course, &indicatif::ProgressBar::hidden()).await?;
         rest(site.pid().into_iter().collect()).await?;
     }

@@ -8,12 +8,12 @@ use anyhow::Context as _;
 
 use super::post::course;
 use super::rest;
-use crate::gauge::{Gauge, rss};
+use crate::gauge::{ProcessSampler, rss};
 use crate::measure::{Percentiles, median};
 use crate::options::Options;
 use crate::report::{Report, Round, bar};
-use crate::site::Site;
-use crate::work::{Course, Work};
+use crate::site::Target;
+use crate::work::{RoundSpec, WriteLoad};
 
 /// Of the rate of the rounds before, what must be left.
 const GOODPUT_MIN: f64 = 0.7;
@@ -27,18 +27,18 @@ const MIB: f64 = 1_048_576.0;
 pub async fn round(
     options: &Options,
     connections: usize,
-    site: &Site,
-    work: &Arc<Work>,
+    site: &Target,
+    work: &Arc<WriteLoad>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let pid = site.pid().context("only a server of our own can be watched")?;
-    let course = Course { connections, ..course(options) };
+    let course = RoundSpec { connections, ..course(options) };
     let bar = bar(course.duration.as_secs() * 20_000, "overload");
     let crew = work.gather(connections, &bar).await?;
     // A connection stands once it was answered: the system takes one long before the server does.
     let crew = work.greet(crew).await?;
     let standing = rss(pid);
-    let (server, generator) = (Gauge::start(pid), Gauge::own());
+    let (server, generator) = (ProcessSampler::start(pid), ProcessSampler::own());
     let end = tokio::time::Instant::now() + course.duration;
     let afterwards = Arc::clone(work);
     let first_answer = tokio::spawn(async move {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::commits::Commits;
 use super::post::{HOT_MESSAGES_MAX, course, store_beside};
 use super::{measured, rest};
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::measure::{median, spread};
 use crate::options::Options;
 use crate::report::{Report, Round, bar};
-use crate::site::Site;
+use crate::site::Target;
 use crate::verify::readback;
-use crate::work::Work;
+use crate::work::WriteLoad;
 
 /// The rate with many threads stored must be so large a share of that without.
 const STORED_SHARE_MIN: f64 = 0.8;
@@ -33,21 +33,21 @@ pub fn are_prefilled(options: &Options) -> bool {
     options.prefill > 0 && options.rate.is_none()
 }
 
-struct Side {
+struct PairedServer {
     name: &'static str,
-    site: Site,
-    work: Arc<Work>,
+    site: Target,
+    work: Arc<WriteLoad>,
     commits: Commits,
     rounds: Vec<Round>,
 }
 
-impl Side {
+impl PairedServer {
     async fn prepare(name: &'static str, options: &Options) -> anyhow::Result<Self> {
-        let site = Site::prepare(options, &[]).await?;
-        let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
+        let site = Target::prepare(options, &[]).await?;
+        let cast = Arc::new(Participants::hire(&site, options.agents, options.mcp).await?);
         store_beside(options, &site, &cast).await?;
         let (threads, body, seed) = (options.threads, options.body, options.seed);
-        let work = Arc::new(Work::forum(site.address, cast, threads, body, seed));
+        let work = Arc::new(WriteLoad::forum(site.address, cast, threads, body, seed));
         let filling = bar(threads as u64, "opening threads");
         work.fill(options.connections, options.prefill, &filling).await?;
         filling.finish_and_clear();
@@ -86,8 +86,8 @@ impl Side {
 pub async fn stored(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let alone = Options { stored: 0, ..options.clone() };
-    let mut without = Side::prepare("without", &alone).await?;
-    let mut with = Side::prepare("stored", options).await?;
+    let mut without = PairedServer::prepare("without", &alone).await?;
+    let mut with = PairedServer::prepare("stored", options).await?;
     for round in 0..options.rounds {
         // Whoever goes first changes, so that a drift of the machine falls on both.
         if round % 2 == 0 {
@@ -111,8 +111,8 @@ pub async fn stored(options: &Options) -> anyhow::Result<Report> {
 pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let keys = [format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")];
-    let mut site = Site::prepare(options, &keys).await?;
-    let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
+    let mut site = Target::prepare(options, &keys).await?;
+    let cast = Arc::new(Participants::hire(&site, options.agents, options.mcp).await?);
     let mut rates = [Vec::new(), Vec::new()];
     let progress = bar(options.rounds as u64 * 2, "rounds");
     for round in 0..options.rounds {
@@ -138,14 +138,14 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
 /// Writes to some threads of this length, one after the other; gives the acts a second.
 async fn long(
     options: &Options,
-    site: &Site,
-    cast: &Arc<Cast>,
+    site: &Target,
+    cast: &Arc<Participants>,
     prefill: usize,
     seed: u64,
     report: &mut Report,
 ) -> anyhow::Result<f64> {
     let cast = Arc::clone(cast);
-    let work = Work::forum(site.address, cast, THREADS_A_ROUND, options.body, seed);
+    let work = WriteLoad::forum(site.address, cast, THREADS_A_ROUND, options.body, seed);
     let work = Arc::new(work.with_messages_max(HOT_MESSAGES_MAX));
     let quiet = indicatif::ProgressBar::hidden();
     work.fill(options.connections, prefill, &quiet).await?;

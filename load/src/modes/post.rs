@@ -7,13 +7,13 @@ use anyhow::Context as _;
 
 use super::commits::Commits;
 use super::{measured, rest};
-use crate::cast::Cast;
-use crate::ceiling::{self, Playing};
+use crate::cast::Participants;
+use crate::ceiling::{self, CeilingProcess};
 use crate::options::{Mode, Options};
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::site::Target;
 use crate::verify::{Findings, readback};
-use crate::work::{Course, Work};
+use crate::work::{RoundSpec, WriteLoad};
 
 /// What the forum adds to a body when it stores it: ids, names, times, the turn.
 const RECORD_EXTRA_BYTES: usize = 100;
@@ -27,7 +27,7 @@ const SOAK_SLICES: usize = 10;
 /// Only the ceiling.
 pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
-    let bare = Bare::start(options, options.body + ANSWER_EXTRA_BYTES)?;
+    let bare = WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?;
     for _ in 0..options.rounds {
         bare.round(options, &mut report).await?;
     }
@@ -41,26 +41,26 @@ pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
 }
 
 /// A ceiling that plays, and the same writers upon it.
-pub struct Bare {
-    playing: Playing,
-    work: Arc<Work>,
+pub struct WriteCeiling {
+    playing: CeilingProcess,
+    work: Arc<WriteLoad>,
 }
 
-impl Bare {
+impl WriteCeiling {
     /// Starts one that answers with so many bytes.
     pub fn start(options: &Options, answer_bytes: usize) -> anyhow::Result<Self> {
         let record_bytes = options.body + RECORD_EXTRA_BYTES;
         let sizes = [record_bytes.to_string(), answer_bytes.to_string()];
-        let playing = Playing::start(ceiling::WRITES, &sizes)?;
+        let playing = CeilingProcess::start(ceiling::WRITES, &sizes)?;
         let host = playing.address.to_string();
-        let cast = Arc::new(Cast::bare(&host, options.agents));
-        let work = Work::ceiling(playing.address, cast, options.threads, options.body);
+        let cast = Arc::new(Participants::bare(&host, options.agents));
+        let work = WriteLoad::ceiling(playing.address, cast, options.threads, options.body);
         Ok(Self { playing, work: Arc::new(work) })
     }
 
     /// One round of it.
     pub async fn round(&self, options: &Options, report: &mut Report) -> anyhow::Result<()> {
-        let course = Course { rate: None, ..course(options) };
+        let course = RoundSpec { rate: None, ..course(options) };
         let pid = self.playing.pid();
         let (round, _) = measured("ceiling", &self.work, course, Some(pid)).await?;
         report.ceiling_rounds.push(round);
@@ -74,8 +74,8 @@ impl Bare {
 }
 
 /// How a round of this mode goes.
-pub fn course(options: &Options) -> Course {
-    Course {
+pub fn course(options: &Options) -> RoundSpec {
+    RoundSpec {
         connections: options.connections,
         duration: options.duration,
         rate: options.rate,
@@ -89,12 +89,17 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let hot = options.mode == Mode::Hot;
     let keys =
         if hot { vec![format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")] } else { vec![] };
-    let mut site = Site::prepare(options, &keys).await?;
-    let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
+    let mut site = Target::prepare(options, &keys).await?;
+    let cast = Arc::new(Participants::hire(&site, options.agents, options.mcp).await?);
     let mut report = Report::new(options);
     store_beside(options, &site, &cast).await?;
-    let work =
-        Work::forum(site.address, Arc::clone(&cast), options.threads, options.body, options.seed);
+    let work = WriteLoad::forum(
+        site.address,
+        Arc::clone(&cast),
+        options.threads,
+        options.body,
+        options.seed,
+    );
     let work = if hot { work.with_messages_max(HOT_MESSAGES_MAX) } else { work };
     let work = Arc::new(work);
     let total = options.threads * (options.prefill + 1);
@@ -139,12 +144,17 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
 }
 
 /// Opens threads that nobody speaks in afterwards.
-pub async fn store_beside(options: &Options, site: &Site, cast: &Arc<Cast>) -> anyhow::Result<()> {
+pub async fn store_beside(
+    options: &Options,
+    site: &Target,
+    cast: &Arc<Participants>,
+) -> anyhow::Result<()> {
     if options.stored == 0 {
         return Ok(());
     }
     let seed = options.seed ^ 0x5707;
-    let stored = Work::forum(site.address, Arc::clone(cast), options.stored, options.body, seed);
+    let stored =
+        WriteLoad::forum(site.address, Arc::clone(cast), options.stored, options.body, seed);
     let filling = bar(options.stored as u64, "storing threads");
     Arc::new(stored).fill(options.connections, 0, &filling).await?;
     filling.finish_and_clear();
@@ -155,13 +165,13 @@ pub async fn store_beside(options: &Options, site: &Site, cast: &Arc<Cast>) -> a
 /// sense: on this machine, and in a closed loop.
 async fn prepare_ceiling(
     options: &Options,
-    site: &Site,
-    work: &Arc<Work>,
-) -> anyhow::Result<Option<Bare>> {
+    site: &Target,
+    work: &Arc<WriteLoad>,
+) -> anyhow::Result<Option<WriteCeiling>> {
     if !options.ceiling || options.rate.is_some() || !site.is_local() {
         return Ok(None);
     }
-    let probe = Course {
+    let probe = RoundSpec {
         connections: 1,
         duration: std::time::Duration::from_millis(300),
         ..course(options)
@@ -173,14 +183,14 @@ async fn prepare_ceiling(
         0 => options.body + ANSWER_EXTRA_BYTES,
         bytes => bytes,
     };
-    Bare::start(options, answer_bytes).map(Some)
+    WriteCeiling::start(options, answer_bytes).map(Some)
 }
 
 /// A soak must stay level: memory from half time on, latencies from the second slice on.
 fn level(
     report: &mut Report,
     round: &crate::report::Round,
-    outcome: &crate::work::Yield,
+    outcome: &crate::work::RoundOutcome,
     findings: &Findings,
 ) {
     let p99s: Vec<f64> = (0..SOAK_SLICES)

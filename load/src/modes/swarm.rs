@@ -9,18 +9,18 @@ use anyhow::ensure;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::post::Bare;
+use super::post::WriteCeiling;
 use super::{memory_level, mib, rest};
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::clock;
-use crate::conversation::{Company, Conversation, waits_for};
-use crate::gauge::Gauge;
+use crate::conversation::{Conversation, RolePool, waits_for};
+use crate::gauge::ProcessSampler;
 use crate::http::Connection;
-use crate::listener::{Audience, Scope, Watch};
+use crate::listener::{ExpectedFeed, ListenerGroup, Scope};
 use crate::measure::Latencies;
 use crate::options::Options;
 use crate::report::{Report, Round, bar};
-use crate::site::Site;
+use crate::site::Target;
 use crate::socket::Request;
 use crate::swarm::{Swarm, read_inbox};
 use crate::verify::Findings;
@@ -44,27 +44,27 @@ const AUDITS_MAX: Duration = Duration::from_secs(60);
 const LEVEL_AFTER: Duration = Duration::from_secs(120);
 
 /// Agents, listeners and auditors on a site.
-pub struct Scene {
+pub struct SwarmRun {
     /// The engine.
     pub swarm: Arc<Swarm>,
     /// Those who listen.
-    pub audience: Audience,
+    pub audience: ListenerGroup,
     /// What was wrong.
     pub findings: Arc<Findings>,
     auditors: Vec<JoinHandle<anyhow::Result<()>>>,
     audited: Arc<AtomicU64>,
 }
 
-impl Scene {
+impl SwarmRun {
     /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of
     /// being read back at once, since the server may be away then.
     pub async fn set(
         options: &Options,
-        site: &Site,
+        site: &Target,
         retry: bool,
     ) -> anyhow::Result<(Self, Option<mpsc::Receiver<Conversation>>)> {
         let findings = Arc::new(Findings::default());
-        let mut cast = Cast::hire(site, options.agents, options.mcp).await?;
+        let mut cast = Participants::hire(site, options.agents, options.mcp).await?;
         let company = company(options, site, &mut cast).await?;
         let cast = Arc::new(cast);
         let (finished, done) = mpsc::channel(if retry { 1 << 20 } else { 256 });
@@ -75,7 +75,7 @@ impl Scene {
         swarm.seed = options.seed;
         let watches = watches(options, site, &cast);
         swarm.watches = watches.iter().map(|(watch, _)| Arc::clone(watch)).collect();
-        let audience = Audience::gather(watches, !retry, options.seed, &findings).await?;
+        let audience = ListenerGroup::gather(watches, !retry, options.seed, &findings).await?;
         let swarm = Arc::new(swarm);
         let (auditors, audited) = (Vec::new(), Arc::default());
         let mut scene = Self { swarm, audience, findings, auditors, audited };
@@ -98,7 +98,7 @@ impl Scene {
     }
 
     /// Checks everything once nobody speaks any more: threads at rest, feeds, inboxes.
-    pub async fn check(&self, site: &Site, resting: &[Conversation]) -> anyhow::Result<()> {
+    pub async fn check(&self, site: &Target, resting: &[Conversation]) -> anyhow::Result<()> {
         let mut reader = Reader::open(site.address, site.admin()).await?;
         for conversation in resting.iter().filter(|it| it.shadow.is_some()) {
             audit(&mut reader, &self.swarm, conversation).await?;
@@ -119,7 +119,7 @@ impl Scene {
     /// Every inbox shows exactly what waits in the threads at rest.
     async fn inboxes(
         &self,
-        site: &Site,
+        site: &Target,
         resting: &[Conversation],
         tainted: &HashSet<u64>,
     ) -> anyhow::Result<()> {
@@ -163,7 +163,11 @@ impl Scene {
     }
 }
 
-async fn company(options: &Options, site: &Site, cast: &mut Cast) -> anyhow::Result<Company> {
+async fn company(
+    options: &Options,
+    site: &Target,
+    cast: &mut Participants,
+) -> anyhow::Result<RolePool> {
     let agents = options.agents;
     let mut moderators = Vec::new();
     let mut verifiers = Vec::new();
@@ -176,10 +180,14 @@ async fn company(options: &Options, site: &Site, cast: &mut Cast) -> anyhow::Res
     let lines = cast.members[..agents].iter().map(|member| member.line + 1).max().unwrap_or(0);
     ensure!(lines >= 3, "a conversation needs three lines");
     let run = clock::run_number();
-    Ok(Company { agents, moderators, verifiers, lines, body: options.body, run })
+    Ok(RolePool { agents, moderators, verifiers, lines, body: options.body, run })
 }
 
-fn watches(options: &Options, site: &Site, cast: &Cast) -> Vec<(Arc<Watch>, Request)> {
+fn watches(
+    options: &Options,
+    site: &Target,
+    cast: &Participants,
+) -> Vec<(Arc<ExpectedFeed>, Request)> {
     let request = |target: String, token: &str| Request {
         address: site.address,
         host: site.host.clone(),
@@ -195,14 +203,14 @@ fn watches(options: &Options, site: &Site, cast: &Cast) -> Vec<(Arc<Watch>, Requ
                 target.push_str("&extension=");
                 target.push_str(extension);
             }
-            let watch = Watch::new(Scope::Inbox { place, anyone });
+            let watch = ExpectedFeed::new(Scope::Inbox { place, anyone });
             (Arc::new(watch), request(target, &member.token))
         })
         .collect();
     if options.listeners > 0 {
         let target = "/v1/feed?scope=all&anyone=false".to_owned();
         let moderator = &cast.members[cast.members.len() - 1];
-        watches.push((Arc::new(Watch::new(Scope::All)), request(target, &moderator.token)));
+        watches.push((Arc::new(ExpectedFeed::new(Scope::All)), request(target, &moderator.token)));
     }
     watches
 }
@@ -221,7 +229,7 @@ pub async fn audit(
 }
 
 async fn audit_along(
-    site: &Site,
+    site: &Target,
     swarm: &Arc<Swarm>,
     mut done: mpsc::Receiver<Conversation>,
     audited: &Arc<AtomicU64>,
@@ -256,13 +264,13 @@ async fn audit_along(
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Site::prepare(options, &[]).await?;
+    let mut site = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, _) = Scene::set(options, &site, false).await?;
+    let (scene, _) = SwarmRun::set(options, &site, false).await?;
     let swarm = Arc::clone(&scene.swarm);
     let compares = options.ceiling && options.rate.is_none() && site.is_local();
     let bare = if compares {
-        Some(Bare::start(options, options.body + ANSWER_EXTRA_BYTES)?)
+        Some(WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?)
     } else {
         None
     };
@@ -273,7 +281,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     }
     // The rounds share the duration, so that a long swarm stays one long swarm.
     let share = options.duration.div_f64(options.rounds as f64);
-    let whole = site.pid().map(Gauge::start);
+    let whole = site.pid().map(ProcessSampler::start);
     for _ in 0..options.rounds {
         if let Some(bare) = &bare {
             bare.round(
@@ -287,7 +295,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         report.rounds.push(round);
         rest(site.pid().into_iter().collect()).await?;
     }
-    if let Some(usage) = whole.map(Gauge::finish) {
+    if let Some(usage) = whole.map(ProcessSampler::finish) {
         if options.duration >= LEVEL_AFTER {
             memory_level(&usage, &mut report, &scene.findings);
         } else {
@@ -304,7 +312,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-async fn finish(scene: Scene, report: &mut Report) -> anyhow::Result<()> {
+async fn finish(scene: SwarmRun, report: &mut Report) -> anyhow::Result<()> {
     let resumed: u64 =
         scene.audience.watches.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
     report.figure("feeds that came back", resumed as f64);
@@ -334,8 +342,8 @@ async fn finish(scene: Scene, report: &mut Report) -> anyhow::Result<()> {
 }
 
 async fn one_round(
-    scene: &Scene,
-    site: &Site,
+    scene: &SwarmRun,
+    site: &Target,
     conversations: Vec<Conversation>,
     duration: Duration,
 ) -> anyhow::Result<(Round, Vec<Conversation>)> {
@@ -343,8 +351,8 @@ async fn one_round(
     let progress = bar(0, "swarm");
     swarm.latencies.clear();
     let before = swarm.tally.acknowledged.load(Ordering::Relaxed);
-    let server = site.pid().map(Gauge::start);
-    let generator = Gauge::own();
+    let server = site.pid().map(ProcessSampler::start);
+    let generator = ProcessSampler::own();
     let begun = clock::now();
     let sleep = async {
         tokio::time::sleep(duration).await;
@@ -353,7 +361,7 @@ async fn one_round(
     let resting = swarm.run(conversations, &progress, sleep).await;
     let seconds = clock::seconds(clock::now() - begun).max(0.001);
     let generator = generator.finish();
-    let server = server.map(Gauge::finish);
+    let server = server.map(ProcessSampler::finish);
     progress.finish_and_clear();
     let acknowledged = swarm.tally.acknowledged.load(Ordering::Relaxed) - before;
     let round = Round {

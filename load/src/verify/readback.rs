@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use super::ledger::{Audit, Record};
-use super::moves::{Moves, State};
-use super::shadow::{Change, Shadow};
+use super::ledger::{Audit, ThreadRecord};
+use super::moves::{State, Transitions};
+use super::shadow::{Shadow, StateChange};
 use super::{Findings, turn};
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::http::Connection;
 use crate::objects::{self, Claim, Event, List, Page, Thread};
-use crate::wire::{Caller, Door, Operation, Outcome, outcome};
+use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
 /// A reader with its own connection.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Reader {
         self.connection.refresh(self.address).await?;
         let answer = self.connection.call(&self.request).await?;
         match outcome(self.principal.door(), answer) {
-            Outcome::Done(json) if self.principal.door() == Door::Http => Ok(json),
+            Outcome::Done(json) if self.principal.door() == Binding::Http => Ok(json),
             Outcome::Done(_) => bail!("a reader goes over HTTP"),
             Outcome::Refused { reason, detail, .. } => {
                 bail!("{} {}: {reason}: {detail}", operation.tool, operation.path)
@@ -55,8 +55,8 @@ impl Reader {
     /// where one is kept, against the thread that is expected.
     pub async fn audit(
         &mut self,
-        record: &Record,
-        expected: Option<(&Shadow, &Cast)>,
+        record: &ThreadRecord,
+        expected: Option<(&Shadow, &Participants)>,
         findings: &Findings,
     ) -> anyhow::Result<u64> {
         let id = record.thread;
@@ -118,9 +118,9 @@ impl Reader {
         Ok(())
     }
 
-    async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<Vec<Change>> {
+    async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<Vec<StateChange>> {
         let mut changes = Vec::new();
-        let mut moves = Moves::default();
+        let mut moves = Transitions::default();
         let mut cursor = String::new();
         loop {
             let mut query = vec![("limit", PAGE)];
@@ -136,7 +136,7 @@ impl Reader {
                 findings.check(result.map_err(|text| format!("th_{id}: {text}")));
                 if let Some(to) = State::parse(&event.to) {
                     let from = event.from.as_deref().and_then(State::parse);
-                    changes.push(Change { from, to, confirmed: event.confirmed });
+                    changes.push(StateChange { from, to, confirmed: event.confirmed });
                 }
             }
             if !list.more {
@@ -151,7 +151,7 @@ impl Reader {
 pub async fn threads(
     address: SocketAddr,
     principal: &Caller,
-    records: Vec<Record>,
+    records: Vec<ThreadRecord>,
     findings: &Arc<Findings>,
     bar: &ProgressBar,
 ) -> anyhow::Result<u64> {

@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::chorus::call_each;
 use crate::clock;
 use crate::gauge::rss;
 use crate::options::Options;
 use crate::report::{Report, bar};
 use crate::server::Server;
-use crate::site::Site;
-use crate::verify::ledger::Record;
+use crate::site::Target;
+use crate::verify::ledger::ThreadRecord;
 use crate::verify::readback::Reader;
 use crate::wire::{Caller, Operation};
-use crate::work::{Course, Work};
+use crate::work::{RoundSpec, WriteLoad};
 
 /// So many threads are read to fill the page cache of the store, spread over all.
 const READ_MAX: usize = 200_000;
@@ -28,17 +28,17 @@ const GAUGE_EVERY: Duration = Duration::from_millis(1_100);
 const RESIDENTS_WAIT: Duration = Duration::from_secs(15);
 
 /// A server with its threads.
-pub struct Stage<'a> {
+pub struct IdleTarget<'a> {
     /// What was asked for.
     pub options: &'a Options,
     /// The server.
-    pub site: Site,
+    pub site: Target,
     /// Who speaks and listens.
-    pub cast: Arc<Cast>,
+    pub cast: Arc<Participants>,
     /// The threads, a place each.
-    pub work: Arc<Work>,
+    pub work: Arc<WriteLoad>,
     /// Threads beside them that nobody speaks in.
-    pub records: Vec<Record>,
+    pub records: Vec<ThreadRecord>,
     moderator: Caller,
 }
 
@@ -56,17 +56,17 @@ pub fn spread(count: usize, places: usize) -> Vec<usize> {
     (0..places).map(|place| place * count / places).collect()
 }
 
-impl<'a> Stage<'a> {
+impl<'a> IdleTarget<'a> {
     /// A server without a thread, and participants.
     pub async fn set(options: &'a Options, agents: usize, keys: &[String]) -> anyhow::Result<Self> {
-        let site = Site::prepare(options, keys).await?;
-        let mut cast = Cast::hire(&site, agents, 0.0).await?;
+        let site = Target::prepare(options, keys).await?;
+        let mut cast = Participants::hire(&site, agents, 0.0).await?;
         let place = cast.add(&site, "load-moderator-0", &["read", "write", "lock"]).await?;
         // A moderator that opened a thread would confirm its state.
         let moderator = cast.members.remove(place).principal;
         let cast = Arc::new(cast);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
-        let work = Work::forum(site.address, Arc::clone(&cast), threads, body, seed);
+        let work = WriteLoad::forum(site.address, Arc::clone(&cast), threads, body, seed);
         let (work, records) = (Arc::new(work), Vec::new());
         Ok(Self { options, site, cast, work, records, moderator })
     }
@@ -149,7 +149,7 @@ impl<'a> Stage<'a> {
     pub async fn store_more(&mut self, count: usize) -> anyhow::Result<()> {
         let seed = self.options.seed ^ 0x5707;
         let cast = Arc::clone(&self.cast);
-        let stored = Work::forum(self.site.address, cast, count, self.options.body, seed);
+        let stored = WriteLoad::forum(self.site.address, cast, count, self.options.body, seed);
         let stored = Arc::new(stored);
         let progress = bar(count as u64, "storing threads");
         stored.fill(self.options.connections, 0, &progress).await?;
@@ -167,7 +167,7 @@ impl<'a> Stage<'a> {
     /// Kills the server while all threads are written to; gives how many acts broke off.
     pub async fn kill_under_load(&mut self) -> anyhow::Result<u64> {
         let before = self.work.tally.failed.load(Ordering::Relaxed);
-        let course = Course {
+        let course = RoundSpec {
             connections: self.options.connections,
             duration: LOAD_BEFORE_KILL * 2,
             rate: None,
@@ -189,7 +189,7 @@ impl<'a> Stage<'a> {
 
     /// Starts the server on its folder and reads a thread.
     pub async fn open(&mut self, keys: &[String]) -> anyhow::Result<Opening> {
-        let set = Site::settings(self.options, keys);
+        let set = Target::settings(self.options, keys);
         let begun = clock::now();
         let server = self.server()?;
         tokio::task::block_in_place(|| server.start_again(Some(set)))?;

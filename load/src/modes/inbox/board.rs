@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::question;
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::chorus::post_each;
 use crate::gauge::cpu_ticks;
 use crate::measure::median;
 use crate::modes::rest;
 use crate::options::Options;
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::site::Target;
 
 /// As many as a thousandth of the many are the few, 50 to 50 000; but no fewer than this.
 const FEW_MIN: usize = 8;
@@ -29,18 +29,18 @@ const RATIO_MAX: f64 = 1.1;
 const MICROS_A_TICK: f64 = 10_000.0;
 
 /// A server where so many participants are known.
-struct Side {
-    site: Site,
-    cast: Arc<Cast>,
+struct KnownServer {
+    site: Target,
+    cast: Arc<Participants>,
     serial: AtomicUsize,
     micros: Vec<f64>,
 }
 
-impl Side {
+impl KnownServer {
     /// Opens as many threads on either side; each of the known opens one at least.
     async fn prepare(options: &Options, known: usize) -> anyhow::Result<Self> {
-        let site = Site::prepare(options, &[]).await?;
-        let cast = Arc::new(Cast::hire_on(&site, known, LINES, 0.0).await?);
+        let site = Target::prepare(options, &[]).await?;
+        let cast = Arc::new(Participants::hire_on(&site, known, LINES, 0.0).await?);
         let side = Self { site, cast, serial: AtomicUsize::new(0), micros: Vec::new() };
         side.ask(options, options.agents, known, "making participants known").await?;
         Ok(side)
@@ -89,7 +89,8 @@ impl Side {
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let known = options.agents.max(FEW_MIN);
     let few = (known / 1_000).max(FEW_MIN);
-    let mut sides = [Side::prepare(options, few).await?, Side::prepare(options, known).await?];
+    let mut sides =
+        [KnownServer::prepare(options, few).await?, KnownServer::prepare(options, known).await?];
     for round in 0..options.rounds {
         for turn in 0..sides.len() {
             sides[(round + turn) % 2].round(options, few).await?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use super::question;
-use crate::cast::{Cast, Member};
+use crate::cast::{Member, Participants};
 use crate::chorus::post_each;
 use crate::clock;
 use crate::http::Connection;
@@ -16,7 +16,7 @@ use crate::modes::rest;
 use crate::objects::{self, List, Waiting};
 use crate::options::Options;
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::site::Target;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
@@ -50,8 +50,8 @@ struct Walk {
 
 /// Runs the part.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = Site::prepare(options, &[]).await?;
-    let cast = Arc::new(Cast::hire_on(&site, ASKER + 1, ASKER, 0.0).await?);
+    let mut site = Target::prepare(options, &[]).await?;
+    let cast = Arc::new(Participants::hire_on(&site, ASKER + 1, ASKER, 0.0).await?);
     let count = options.threads;
     // So that in a small run, too, somebody else asks now and then.
     let every = OTHERS_EVERY.min((count / PAGE).max(2));

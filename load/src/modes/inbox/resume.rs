@@ -9,22 +9,22 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::sync::watch;
 
-use self::follow::{Follower, Progress, cursor_now};
+use self::follow::{Progress, ResumingListener, cursor_now};
 use super::question;
 use crate::body::{push_body, push_number};
-use crate::cast::Cast;
+use crate::cast::Participants;
 use crate::chorus::{Acknowledged, acknowledged, post_each};
 use crate::clock;
-use crate::gauge::{Gauge, rss};
+use crate::gauge::{ProcessSampler, rss};
 use crate::http::Connection;
 use crate::measure::percentile;
 use crate::modes::{mib, rest};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::report::{Report, bar};
-use crate::rng::Dice;
+use crate::rng::Rng;
 use crate::server::Server;
-use crate::site::Site;
+use crate::site::Target;
 use crate::socket::Request;
 use crate::verify::Findings;
 
@@ -54,9 +54,9 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
         format!("feed.connections_max={}", options.listeners + 1_000),
         format!("gateway.connections_max={}", options.listeners * 2 + 2_000),
     ];
-    let mut site = Site::prepare(options, &keys).await?;
+    let mut site = Target::prepare(options, &keys).await?;
     let lines = options.listeners.div_ceil(LISTENERS_A_LINE).max(LINES_MIN);
-    let scene = Scene::set(options, &site, lines).await?;
+    let scene = ResumeSetup::set(options, &site, lines).await?;
     let cursors = scene.cursors(&site).await?;
     let mut owed = scene.backlog(options, report).await?;
     let pid = site.pid().context("inbox needs a server of its own")?;
@@ -74,7 +74,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn restart(site: &mut Site) -> anyhow::Result<()> {
+fn restart(site: &mut Target) -> anyhow::Result<()> {
     let (server, _) = site.own.as_mut().context("inbox needs a server of its own")?;
     let again = |server: &mut Server| {
         server.stop()?;
@@ -84,8 +84,8 @@ fn restart(site: &mut Site) -> anyhow::Result<()> {
 }
 
 /// Who listens, each with a thread of its own that asks, and who answers back.
-struct Scene {
-    cast: Arc<Cast>,
+struct ResumeSetup {
+    cast: Arc<Participants>,
     /// The first members are the bare lines, who speak; the rest listen.
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
@@ -93,10 +93,10 @@ struct Scene {
     site_address: std::net::SocketAddr,
 }
 
-impl Scene {
-    async fn set(options: &Options, site: &Site, lines: usize) -> anyhow::Result<Self> {
+impl ResumeSetup {
+    async fn set(options: &Options, site: &Target, lines: usize) -> anyhow::Result<Self> {
         let count = lines + options.listeners;
-        let cast = Arc::new(Cast::hire_on(site, count, lines, 0.0).await?);
+        let cast = Arc::new(Participants::hire_on(site, count, lines, 0.0).await?);
         let asking = options.clone();
         let progress = bar(options.listeners as u64, "questions of the listeners");
         let envelope = move |index: usize, out: &mut Vec<u8>| {
@@ -111,7 +111,7 @@ impl Scene {
         Ok(Self { cast, lines, threads, connections, site_address: address })
     }
 
-    fn request(&self, site: &Site, listener: usize) -> Request {
+    fn request(&self, site: &Target, listener: usize) -> Request {
         let member = &self.cast.members[self.lines + listener];
         let extension = member.extension.as_deref().unwrap_or_default();
         Request {
@@ -123,7 +123,7 @@ impl Scene {
     }
 
     /// Connects every listener once, for the cursor to resume from.
-    async fn cursors(&self, site: &Site) -> anyhow::Result<Vec<String>> {
+    async fn cursors(&self, site: &Target) -> anyhow::Result<Vec<String>> {
         let places = Arc::new(tokio::sync::Semaphore::new(OPENING));
         let open = |listener: usize| {
             let (request, places) = (self.request(site, listener), Arc::clone(&places));
@@ -214,8 +214,8 @@ fn answer_back(
 }
 
 /// What came of the resuming.
-struct Played {
-    followers: Vec<Follower>,
+struct ResumeOutcome {
+    followers: Vec<ResumingListener>,
     /// Listener and message of each act that was acknowledged meanwhile.
     live: Vec<(usize, u64)>,
     /// Milliseconds from when each of them was due.
@@ -230,14 +230,14 @@ struct Played {
 
 async fn resume(
     options: &Options,
-    site: &Site,
-    scene: &Scene,
+    site: &Target,
+    scene: &ResumeSetup,
     cursors: Vec<String>,
-) -> anyhow::Result<Played> {
+) -> anyhow::Result<ResumeOutcome> {
     let pid = site.pid().context("inbox needs a server of its own")?;
     rest(vec![pid]).await?;
     let memory_before = rss(pid);
-    let gauge = Gauge::start(pid);
+    let gauge = ProcessSampler::start(pid);
     let progress = Arc::new(Progress::default());
     let (stop, stopped) = watch::channel(false);
     let count = cursors.len() as u64;
@@ -247,12 +247,12 @@ async fn resume(
         .enumerate()
         .map(|(listener, cursor)| {
             let request = scene.request(site, listener);
-            let follower = Follower::new(cursor, Arc::clone(&progress));
+            let follower = ResumingListener::new(cursor, Arc::clone(&progress));
             tokio::spawn(follower.follow(request, begun, stopped.clone()))
         })
         .collect();
     let (quit, quitting) = watch::channel(false);
-    let writer = tokio::spawn(Writer::new(options, scene).run(quitting));
+    let writer = tokio::spawn(SteadyWriter::new(options, scene).run(quitting));
     progress.wait(count, &progress.caught_up, CAUGHT_UP_PATIENCE).await;
     let caught_up_seconds = clock::seconds(clock::now() - begun);
     // The seam between replay and live has a second of its own.
@@ -271,9 +271,9 @@ async fn resume(
         followers.push(follower.await?);
     }
     let retries = followers.iter().map(|follower| follower.retries).sum();
-    let Writer { live, millis, failures, .. } = writer;
+    let SteadyWriter { live, millis, failures, .. } = writer;
     let memory_most = usage.rss_max;
-    Ok(Played {
+    Ok(ResumeOutcome {
         followers,
         live,
         millis,
@@ -287,8 +287,8 @@ async fn resume(
 }
 
 /// Posts at a steady rate, whoever else comes.
-struct Writer {
-    cast: Arc<Cast>,
+struct SteadyWriter {
+    cast: Arc<Participants>,
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
     address: std::net::SocketAddr,
@@ -300,8 +300,8 @@ struct Writer {
     failures: Vec<String>,
 }
 
-impl Writer {
-    fn new(options: &Options, scene: &Scene) -> Self {
+impl SteadyWriter {
+    fn new(options: &Options, scene: &ResumeSetup) -> Self {
         Self {
             cast: Arc::clone(&scene.cast),
             lines: scene.lines,
@@ -318,7 +318,7 @@ impl Writer {
 
     async fn run(mut self, quit: watch::Receiver<bool>) -> Self {
         let mut pace = Pace::new(clock::now(), self.rate, 1.0, 0, 1);
-        let mut rng = Dice::new(self.seed, 0);
+        let mut rng = Rng::new(self.seed, 0);
         let mut connection = None;
         let mut serial = 0;
         while !*quit.borrow() {
@@ -360,8 +360,8 @@ impl Writer {
     }
 }
 
-fn tell(options: &Options, played: &Played, report: &mut Report) {
-    let Played { memory_before, memory_most, .. } = played;
+fn tell(options: &Options, played: &ResumeOutcome, report: &mut Report) {
+    let ResumeOutcome { memory_before, memory_most, .. } = played;
     report.figure("listeners that resumed at once", played.followers.len() as f64);
     report.figure("resumes that were refused and tried again", played.retries as f64);
     report.at_most("all caught up, s", played.caught_up_seconds, CAUGHT_UP_SECONDS_MAX);
@@ -382,7 +382,7 @@ fn tell(options: &Options, played: &Played, report: &mut Report) {
 }
 
 /// Each listener has heard what was owed to it, in order, once; and was told when it had.
-fn judge(played: &Played, owed: &[Vec<u64>], findings: &Findings) {
+fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
     for (listener, (follower, owed)) in played.followers.iter().zip(owed).enumerate() {
         for wrong in &follower.wrong {
             findings.add(format!("listener {listener}: {wrong}"));

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::clock;
 use crate::scan;
 use crate::socket::{Feed, Frame, Request};
-use crate::verify::feed::{Kind, Tape};
+use crate::verify::feed::{FeedChecker, FrameKind};
 
 /// How long one that was refused waits before it tries again.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -37,9 +37,9 @@ impl Progress {
 
 /// A listener and what it heard.
 #[derive(Debug)]
-pub struct Follower {
+pub struct ResumingListener {
     progress: Arc<Progress>,
-    tape: Tape,
+    tape: FeedChecker,
     /// Numbers of the messages that it was told to wait for it, in the order in which they came.
     pub heard: Vec<u64>,
     /// Seconds until it was caught up.
@@ -53,7 +53,7 @@ pub struct Follower {
 /// Connects and gives the cursor from which the feed would go on.
 pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
     let mut feed = Feed::open(request).await?;
-    let mut tape = Tape::default();
+    let mut tape = FeedChecker::default();
     if let Frame::Text(hello) = feed.next().await? {
         tape.remember(hello);
     }
@@ -61,10 +61,10 @@ pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
     Ok(tape.cursor)
 }
 
-impl Follower {
+impl ResumingListener {
     /// One that has handled everything up to this cursor.
     pub fn new(cursor: String, progress: Arc<Progress>) -> Self {
-        let mut tape = Tape::default();
+        let mut tape = FeedChecker::default();
         tape.cursor = cursor;
         let (heard, wrong) = (Vec::new(), Vec::new());
         Self { progress, tape, heard, caught_up: None, retries: 0, wrong }
@@ -109,14 +109,14 @@ impl Follower {
             self.tape.remember(frame);
             let name = scan::frame_type(frame).unwrap_or_default();
             match (first, name, kind) {
-                (true, "hello", Ok(Kind::Sign)) => {}
-                (false, "caught_up", Ok(Kind::Sign)) => {
+                (true, "hello", Ok(FrameKind::Control)) => {}
+                (false, "caught_up", Ok(FrameKind::Control)) => {
                     if self.caught_up.is_none() {
                         self.caught_up = Some(clock::seconds(clock::now() - begun));
                         self.progress.caught_up.fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                (false, "awaiting", Ok(Kind::Item)) => {
+                (false, "awaiting", Ok(FrameKind::Item)) => {
                     self.progress.frames.fetch_add(1, Ordering::Relaxed);
                     match awaited(frame) {
                         Some(message) => self.heard.push(message),
