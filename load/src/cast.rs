@@ -18,7 +18,7 @@ pub struct Member {
     /// The sub-agent's name; none for the bare line.
     pub extension: Option<String>,
     /// How it calls.
-    pub principal: Caller,
+    pub caller: Caller,
     /// Its token.
     pub token: String,
     /// Whether the token holds `lock`.
@@ -47,12 +47,12 @@ const EXTENSIONS_A_LINE: usize = 8;
 
 impl Participants {
     /// Makes `count` participants on as many tokens as they need, a share of them over MCP.
-    pub async fn hire(site: &Target, count: usize, mcp: f64) -> anyhow::Result<Self> {
-        Self::hire_on(site, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
+    pub async fn create(site: &Target, count: usize, mcp: f64) -> anyhow::Result<Self> {
+        Self::create_on_lines(site, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
     }
 
     /// The same on so many tokens. The first `lines` members are the bare lines.
-    pub async fn hire_on(
+    pub async fn create_on_lines(
         site: &Target,
         count: usize,
         lines: usize,
@@ -76,7 +76,8 @@ impl Participants {
                 (true, false) => Binding::Modern,
             };
             let principal = Caller::new(&site.host, &token, door);
-            let member = Member { line, identity, extension, principal, token, lock: false };
+            let member =
+                Member { line, identity, extension, caller: principal, token, lock: false };
             cast.members.push(member);
         }
         Ok(cast)
@@ -93,12 +94,19 @@ impl Participants {
         let principal = Caller::new(&site.host, &token, Binding::Http);
         let line = self.members.iter().map(|member| member.line + 1).max().unwrap_or(0);
         let lock = rights.contains(&"lock");
-        self.members.push(Member { line, identity, extension: None, principal, token, lock });
+        self.members.push(Member {
+            line,
+            identity,
+            extension: None,
+            caller: principal,
+            token,
+            lock,
+        });
         Ok(self.members.len() - 1)
     }
 
     /// So many more sub-agents of the same lines, none of which has spoken yet.
-    pub fn guests(&self, count: usize) -> Self {
+    pub fn new_extensions(&self, count: usize) -> Self {
         let guest = |index: usize| {
             let host = &self.members[index % self.members.len()];
             Member { extension: Some(format!("guest-{index}")), ..host.clone() }
@@ -121,7 +129,7 @@ impl Participants {
             line,
             identity: (*identity).to_owned(),
             extension: extension.map(str::to_owned),
-            principal: Caller::new("h", "t", Binding::Http),
+            caller: Caller::new("h", "t", Binding::Http),
             token: String::new(),
             lock: false,
         };
@@ -129,12 +137,12 @@ impl Participants {
     }
 
     /// A cast without tokens, for a server that asks for none.
-    pub fn bare(host: &str, count: usize) -> Self {
+    pub fn without_tokens(host: &str, count: usize) -> Self {
         let member = |index: usize| Member {
             line: index,
             identity: format!("local:load-{index}"),
             extension: Some(format!("worker-{index}")),
-            principal: Caller::new(host, "parley_0123456789abcdef0123456789abcdef", Binding::Http),
+            caller: Caller::new(host, "parley_0123456789abcdef0123456789abcdef", Binding::Http),
             token: String::new(),
             lock: false,
         };

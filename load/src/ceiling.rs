@@ -80,7 +80,7 @@ impl Drop for CeilingProcess {
 }
 
 /// Plays a part, if the first argument names one.
-pub fn play(arguments: &[String]) -> Option<anyhow::Result<()>> {
+pub fn run_hidden(arguments: &[String]) -> Option<anyhow::Result<()>> {
     let name = arguments.get(1)?.as_str();
     let number = |at: usize| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
     let part = || -> anyhow::Result<()> {

@@ -77,7 +77,7 @@ pub async fn post_each(
         let speaker = &cast.members[envelope(index, &mut members)];
         members.extend_from_slice(speaker.from().as_bytes());
         members.push(b'}');
-        speaker.principal.write_message(request, &members);
+        speaker.caller.write_message(request, &members);
     };
     call_each(address, connections, count, bar, compose, acknowledged).await
 }

@@ -106,15 +106,15 @@ impl Conversation {
         self.shadow.as_ref()?.id(place?)
     }
 
-    fn text(&self) -> Vec<u8> {
+    fn body_bytes(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(self.body);
         let serial = self.serial * STEPS_MAX + self.step as u64;
         push_body(&mut body, self.seed, serial, self.body);
         body
     }
 
-    fn words(&self) -> String {
-        String::from_utf8_lossy(&self.text()).into_owned()
+    fn body_text(&self) -> String {
+        String::from_utf8_lossy(&self.body_bytes()).into_owned()
     }
 
     /// The call that the step makes, none for the reading of an inbox.
@@ -140,7 +140,7 @@ impl Conversation {
                 Operation::write("reopen_thread", path("reopen"), place, members)
             }
             Step::Assert(_) => {
-                let members = format!("\"statement\":\"{}\"{from}", self.words());
+                let members = format!("\"statement\":\"{}\"{from}", self.body_text());
                 Operation::write("assert_claim", path("claims"), place, members)
             }
             Step::Attest(_, seal, _) => self.on_claim("attest", &format!(",\"seal\":{seal}{from}")),
@@ -163,7 +163,7 @@ impl Conversation {
             let _ = write!(members, ",\"parent\":\"msg_{parent}\"");
         }
         members.push_str(from);
-        let _ = write!(members, ",\"body\":\"{}\"", self.words());
+        let _ = write!(members, ",\"body\":\"{}\"", self.body_text());
         Operation::message(members)
     }
 
@@ -181,28 +181,28 @@ impl Conversation {
     }
 
     /// Takes the success of the step in, and says what is wrong with it. The step is over then.
-    pub fn absorb(&mut self, json: &[u8], cast: &Participants) -> Result<(), String> {
+    pub fn accept(&mut self, json: &[u8], cast: &Participants) -> Result<(), String> {
         let Some(step) = self.step() else { return Ok(()) };
         let result = match step {
-            Step::Say(_, act, to) => self.said(act, to, json, cast),
+            Step::Say(_, act, to) => self.accept_message(act, to, json, cast),
             Step::Mark(role, state) | Step::Confirm(role, state) => {
                 let lock = cast.members[self.roles[role as usize]].lock;
-                self.marked(state, lock, json, cast)
+                self.accept_mark(state, lock, json, cast)
             }
             Step::Reopen(role) => {
                 let lock = cast.members[self.roles[role as usize]].lock;
-                self.marked(State::Open, lock, json, cast)
+                self.accept_mark(State::Open, lock, json, cast)
             }
-            Step::Assert(_) => self.claimed("unverified", json),
-            Step::Attest(_, _, status) => self.claimed(status, json),
-            Step::Refute(_) => self.claimed("refuted", json),
+            Step::Assert(_) => self.accept_claim("unverified", json),
+            Step::Attest(_, _, status) => self.accept_claim(status, json),
+            Step::Refute(_) => self.accept_claim("refuted", json),
             Step::Refused(_, act, _, reason) => {
                 Err(format!("{} was taken, must be refused: {reason}", act.as_str()))
             }
             Step::Inbox(_) => Ok(()),
         };
         self.step += 1;
-        result.map_err(|text| self.told(&text))
+        result.map_err(|text| self.at_step(&text))
     }
 
     /// Takes a refusal in: true if the script wanted it. The step is over then.
@@ -217,22 +217,22 @@ impl Conversation {
     }
 
     /// The step is over.
-    pub fn pass(&mut self) {
+    pub fn next_step(&mut self) {
         self.step += 1;
     }
 
     /// A text with the place that it is about.
-    pub fn told(&self, text: &str) -> String {
+    pub fn at_step(&self, text: &str) -> String {
         format!("th_{}, script {} step {}: {text}", self.record.thread, self.script, self.step)
     }
 
     /// A hash of the body of the present step, should it be in doubt.
-    pub fn doubt(&mut self) {
-        let hash = rng::hash(&self.text());
+    pub fn record_doubtful(&mut self) {
+        let hash = rng::hash(&self.body_bytes());
         self.record.doubtful.push(hash);
     }
 
-    fn said(
+    fn accept_message(
         &mut self,
         act: Act,
         to: Option<usize>,
@@ -243,7 +243,7 @@ impl Conversation {
         let message = &posted.message;
         let id = objects::number(&message.id, "msg_").ok_or("a message without an id")?;
         let thread = objects::number(&message.thread, "th_").ok_or("a message without a thread")?;
-        let hash = rng::hash(&self.text());
+        let hash = rng::hash(&self.body_bytes());
         if rng::hash(message.body.as_bytes()) != hash {
             return Err(format!("msg_{id} was acknowledged with a change"));
         }
@@ -276,7 +276,7 @@ impl Conversation {
         self.compare(&posted.thread, cast)
     }
 
-    fn marked(
+    fn accept_mark(
         &mut self,
         to: State,
         lock: bool,
@@ -304,7 +304,7 @@ impl Conversation {
         self.compare(&marked.thread, cast)
     }
 
-    fn claimed(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
+    fn accept_claim(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
         let claimed: Claimed<'_> = parse(json)?;
         let id = objects::number(&claimed.claim.id, "cl_").ok_or("a claim without an id")?;
         self.claim = Some((id, status));
@@ -315,7 +315,7 @@ impl Conversation {
     }
 
     fn compare(&self, thread: &objects::Thread<'_>, cast: &Participants) -> Result<(), String> {
-        turn::lawful(thread)?;
+        turn::check(thread)?;
         self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, cast))
     }
 }

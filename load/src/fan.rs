@@ -35,9 +35,9 @@ pub struct FanoutTracker {
     posted: AtomicU64,
     counts: Vec<AtomicU64>,
     slowest: AtomicU64,
-    room: Notify,
+    window_open: Notify,
     closed_loop: bool,
-    over: AtomicBool,
+    ended: AtomicBool,
     /// From acknowledgement to arrival.
     pub latencies: Latencies,
     findings: Arc<Findings>,
@@ -60,28 +60,29 @@ impl FanoutTracker {
             posted: AtomicU64::new(0),
             counts: (0..listeners).map(|_| AtomicU64::new(0)).collect(),
             slowest: AtomicU64::new(0),
-            room: Notify::new(),
+            window_open: Notify::new(),
             closed_loop,
-            over: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             latencies: Latencies::new(1),
             findings,
         })
     }
 
     /// Waits until the slowest listener has caught up enough for one more act.
-    pub async fn take_room(&self) {
-        while self.closed_loop && !self.over.load(Ordering::Relaxed) {
+    pub async fn wait_for_window(&self) {
+        while self.closed_loop && !self.ended.load(Ordering::Relaxed) {
             let ahead = self.posted.load(Ordering::Relaxed) - self.slowest.load(Ordering::Relaxed);
             if ahead < WINDOW {
                 break;
             }
-            let _ = tokio::time::timeout(Duration::from_millis(5), self.room.notified()).await;
+            let _ =
+                tokio::time::timeout(Duration::from_millis(5), self.window_open.notified()).await;
         }
         self.posted.fetch_add(1, Ordering::Relaxed);
     }
 
     /// An act that was posted did not come to be.
-    pub fn give_back(&self) {
+    pub fn withdraw(&self) {
         self.posted.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -95,10 +96,10 @@ impl FanoutTracker {
 
     /// Looks after the slowest, until the round is over.
     pub async fn watch_slowest(self: Arc<Self>) {
-        while !self.over.load(Ordering::Relaxed) {
+        while !self.ended.load(Ordering::Relaxed) {
             let slowest = self.counts.iter().map(|it| it.load(Ordering::Relaxed)).min();
             self.slowest.store(slowest.unwrap_or(u64::MAX), Ordering::Relaxed);
-            self.room.notify_waiters();
+            self.window_open.notify_waiters();
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -115,11 +116,11 @@ impl FanoutTracker {
                 break;
             }
         }
-        self.over.store(true, Ordering::Relaxed);
+        self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Takes a message frame of listener `index`.
-    fn arrive(&self, index: usize, frame: &[u8]) {
+    fn receive(&self, index: usize, frame: &[u8]) {
         let count = self.counts[index].fetch_add(1, Ordering::Relaxed);
         let serial = memmem::find(frame, b"\"body\":\"")
             .and_then(|at| frame.get(at + 8..at + 24))
@@ -150,7 +151,7 @@ impl FanoutTracker {
 #[derive(Debug, Default)]
 pub struct Received {
     /// Order and bytes.
-    pub tape: FeedChecker,
+    pub checker: FeedChecker,
     /// Numbers of the messages, kept by the first listener only.
     pub messages: Vec<u64>,
     /// The last message frame, kept by the first listener only.
@@ -162,7 +163,7 @@ pub struct Received {
 /// A listener that has connected.
 pub struct FanoutListener {
     feed: Feed,
-    tape: FeedChecker,
+    checker: FeedChecker,
 }
 
 impl FanoutListener {
@@ -176,19 +177,19 @@ impl FanoutListener {
         };
         tape.frame(hello).map_err(io::Error::other)?;
         tape.remember(hello);
-        Ok(Self { feed, tape })
+        Ok(Self { feed, checker: tape })
     }
 
     /// Goes on where another connection ended.
     pub async fn resume(request: &Request, mut tape: FeedChecker) -> io::Result<Self> {
         let mut request = request.clone();
-        request.target.push_str("&since=");
-        request.target.push_str(&tape.cursor);
+        request.path.push_str("&since=");
+        request.path.push_str(&tape.cursor);
         let mut feed = Feed::open(&request).await?;
         if let Frame::Text(hello) = feed.next().await? {
             tape.frame(hello).map_err(io::Error::other)?;
         }
-        Ok(Self { feed, tape })
+        Ok(Self { feed, checker: tape })
     }
 
     /// Listens until told to stop, or until the server ends it.
@@ -207,9 +208,9 @@ impl FanoutListener {
                     _ = stop.changed() => break,
                 };
                 match frame {
-                    Ok(Frame::Text(text)) => match self.tape.frame(text) {
+                    Ok(Frame::Text(text)) => match self.checker.frame(text) {
                         Ok(FrameKind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
-                            fan.arrive(index, text);
+                            fan.receive(index, text);
                             if index == 0 {
                                 heard.keep(text);
                             }
@@ -227,7 +228,7 @@ impl FanoutListener {
                     }
                 }
             }
-            heard.tape = self.tape;
+            heard.checker = self.checker;
             heard
         })
     }
@@ -240,7 +241,7 @@ impl FanoutListener {
     ) -> (Option<(u16, String)>, Result<(), String>) {
         loop {
             let items = *wanted.borrow_and_update();
-            if self.tape.items >= items {
+            if self.checker.items >= items {
                 return (None, Ok(()));
             }
             let frame = tokio::select! {
@@ -250,10 +251,10 @@ impl FanoutListener {
             };
             match frame {
                 Ok(Frame::Text(text)) => {
-                    if let Err(wrong) = self.tape.frame(text) {
+                    if let Err(wrong) = self.checker.frame(text) {
                         return (None, Err(wrong));
                     }
-                    self.tape.remember(text);
+                    self.checker.remember(text);
                 }
                 Ok(Frame::Closed(code, reason)) => return (Some((code, reason)), Ok(())),
                 Err(error) => return (Some((1006, error.to_string())), Ok(())),
@@ -262,8 +263,8 @@ impl FanoutListener {
     }
 
     /// Its place in the order.
-    pub fn into_tape(self) -> FeedChecker {
-        self.tape
+    pub fn into_checker(self) -> FeedChecker {
+        self.checker
     }
 }
 

@@ -61,7 +61,7 @@ impl ProcessSampler {
     }
 
     /// Watches this process.
-    pub fn own() -> Self {
+    pub fn of_generator() -> Self {
         Self::start(std::process::id())
     }
 
@@ -95,7 +95,7 @@ pub fn rss(pid: u32) -> u64 {
 }
 
 /// The most resident memory since the process began, in bytes.
-pub fn rss_peak(pid: u32) -> u64 {
+pub fn rss_max_ever(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")
 }
 
@@ -129,7 +129,7 @@ fn busy_ticks(line: &str) -> u64 {
 }
 
 /// Waits until a process rests, so that what it does behind its answers does not fall on others.
-pub fn settle(pid: u32) {
+pub fn wait_idle(pid: u32) {
     let until = clock::now() + Duration::from_secs(15);
     let mut quiet = 0;
     while clock::now() < until && quiet < 2 {
@@ -146,7 +146,7 @@ mod tests {
     /// Goal: the figures of a process are read. Method: watch this one while it works.
     #[test]
     fn watches_itself() {
-        let gauge = ProcessSampler::own();
+        let gauge = ProcessSampler::of_generator();
         let until = clock::now() + Duration::from_millis(150);
         while clock::now() < until {
             std::hint::spin_loop();

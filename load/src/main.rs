@@ -44,7 +44,7 @@ const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(played) = ceiling::play(&arguments) {
+    if let Some(played) = ceiling::run_hidden(&arguments) {
         return played.map_or_else(|error| failed(&error, 1), |()| ExitCode::SUCCESS);
     }
     if arguments.get(1).is_some_and(|name| name == compare::NAME) {

@@ -29,7 +29,7 @@ impl RunDirectory {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{name}-{}-{number}", std::process::id());
-        let path = target_folder().join("load-data").join(name);
+        let path = build_directory().join("load-data").join(name);
         if path.exists() {
             std::fs::remove_dir_all(&path)?;
         }
@@ -69,7 +69,7 @@ pub fn raise_files(wanted: usize) -> anyhow::Result<()> {
 }
 
 /// The folder of the build that this program came from.
-fn target_folder() -> PathBuf {
+fn build_directory() -> PathBuf {
     let built = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.into()));
     built.filter(|path: &PathBuf| path.join("CACHEDIR.TAG").exists()).unwrap_or("target".into())
 }
@@ -80,7 +80,7 @@ pub fn build(binary: Option<&Path>) -> anyhow::Result<PathBuf> {
         ensure!(binary.exists(), "there is no binary at {}", binary.display());
         return Ok(binary.to_owned());
     }
-    let target = target_folder();
+    let target = build_directory();
     let status = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["build", "--release", "-p", "parley", "--bin", "parley", "--target-dir"])
         .arg(&target)

@@ -17,7 +17,7 @@ pub struct Target {
     /// The authority that requests name.
     pub host: String,
     /// The process and its folder, if it is ours. Dropped in this order.
-    pub own: Option<(Server, RunDirectory)>,
+    pub own_server: Option<(Server, RunDirectory)>,
     token: String,
 }
 
@@ -28,12 +28,12 @@ impl Target {
     /// Starts a server, or finds the one that was named.
     pub async fn prepare(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         match (&options.url, &options.token) {
-            (Some(url), Some(token)) => Self::named(url, token).await,
-            _ => Self::own(options, keys),
+            (Some(url), Some(token)) => Self::connect(url, token).await,
+            _ => Self::start(options, keys),
         }
     }
 
-    async fn named(url: &str, token: &str) -> anyhow::Result<Self> {
+    async fn connect(url: &str, token: &str) -> anyhow::Result<Self> {
         let Some(rest) = url.strip_prefix("http://") else {
             bail!("--url must begin with http://; put a TLS server behind a local proxy");
         };
@@ -44,10 +44,10 @@ impl Target {
             .with_context(|| format!("cannot find {host}"))?
             .next()
             .with_context(|| format!("{host} has no address"))?;
-        Ok(Self { address, host, own: None, token: token.to_owned() })
+        Ok(Self { address, host, own_server: None, token: token.to_owned() })
     }
 
-    fn own(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
+    fn start(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         let binary = server::build(options.binary.as_deref())?;
         let folder = RunDirectory::new(options.mode.name())?;
         let set = Self::settings(options, keys);
@@ -55,7 +55,7 @@ impl Target {
             Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
         let token = server.admin_token()?;
         let address = server.address();
-        Ok(Self { address, host: address.to_string(), own: Some((server, folder)), token })
+        Ok(Self { address, host: address.to_string(), own_server: Some((server, folder)), token })
     }
 
     /// The keys that a server of our own gets: those of the mode, and over them what was asked for.
@@ -96,7 +96,7 @@ impl Target {
 
     /// The server's process, if it runs here and is ours.
     pub fn pid(&self) -> Option<u32> {
-        self.own.as_ref().map(|(server, _)| server.pid())
+        self.own_server.as_ref().map(|(server, _)| server.pid())
     }
 
     /// Whether a ceiling of this machine says something about that server.
@@ -106,7 +106,7 @@ impl Target {
 
     /// Ends the server, if it is ours.
     pub fn stop(&mut self) -> anyhow::Result<()> {
-        match &mut self.own {
+        match &mut self.own_server {
             Some((server, _)) => server.stop(),
             None => Ok(()),
         }

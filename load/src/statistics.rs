@@ -97,7 +97,7 @@ impl Bounds {
         Self { rate_min: share, rate_low_min: share - MARGIN, cpu_max: 2.0 / share - 1.0 }
     }
 
-    fn judge(&self, rate: &Estimate, cpu: &Estimate) -> Judgement {
+    fn judge_ratios(&self, rate: &Estimate, cpu: &Estimate) -> Judgement {
         let rate_kept = rate.median >= self.rate_min && rate.low >= self.rate_low_min;
         let cpu_kept = cpu.median <= self.cpu_max;
         let rate_slower = !rate_kept && !rate.is_open(self.rate_min);
@@ -199,7 +199,7 @@ impl Series {
         let outcome = if counted < self.block || self.void > counted {
             Judgement::Void
         } else {
-            self.bounds.judge(&rate, &cpu)
+            self.bounds.judge_ratios(&rate, &cpu)
         };
         let is_open = matches!(outcome, Judgement::Undecided | Judgement::Void);
         (is_last || !is_open).then_some(Conclusion { rate, p99, cpu, outcome })

@@ -32,11 +32,11 @@ pub struct Swarm {
     /// The server.
     pub address: std::net::SocketAddr,
     /// Who speaks.
-    pub cast: Arc<Participants>,
+    pub participants: Arc<Participants>,
     /// Their parts.
-    pub company: RolePool,
+    pub roles: RolePool,
     /// Who listens.
-    pub watches: Vec<Arc<ExpectedFeed>>,
+    pub expected_feeds: Vec<Arc<ExpectedFeed>>,
     /// What was counted.
     pub tally: Tally,
     /// What was wrong.
@@ -81,9 +81,9 @@ impl Swarm {
     ) -> Self {
         Self {
             address,
-            cast,
-            company,
-            watches: Vec::new(),
+            participants: cast,
+            roles: company,
+            expected_feeds: Vec::new(),
             tally: Tally::default(),
             findings,
             latencies: Latencies::new(1),
@@ -100,9 +100,9 @@ impl Swarm {
     }
 
     /// A conversation that has not begun.
-    pub fn fresh(&self) -> Conversation {
+    pub fn new_conversation(&self) -> Conversation {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        Conversation::new(self.seed, serial, &self.company)
+        Conversation::new(self.seed, serial, &self.roles)
     }
 
     /// Lets the agents work until `during` ends; gives back all conversations, at rest.
@@ -116,7 +116,7 @@ impl Swarm {
         let count = conversations.len();
         let (park, mut parked) = mpsc::channel(count + 1);
         let (doors, mailboxes): (Vec<_>, Vec<_>) =
-            self.cast.members.iter().map(|_| mpsc::channel(count + 1)).unzip();
+            self.participants.members.iter().map(|_| mpsc::channel(count + 1)).unzip();
         let doors = Arc::new(doors);
         let begun = clock::now();
         let mut agents = Vec::new();
@@ -127,12 +127,12 @@ impl Swarm {
                 place,
                 connection,
                 mailbox,
-                doors: Arc::clone(&doors),
-                park: park.clone(),
+                mailboxes: Arc::clone(&doors),
+                resting: park.clone(),
                 request: Vec::new(),
                 bar: bar.clone(),
             };
-            agents.push(tokio::spawn(agent.work(begun)));
+            agents.push(tokio::spawn(agent.run(begun)));
         }
         for conversation in conversations {
             doors[conversation.speaker()].send(conversation).await?;
@@ -156,12 +156,12 @@ impl Swarm {
         Ok(rested)
     }
 
-    fn note(&self, conversation: &Conversation, before: &Before) {
+    fn record(&self, conversation: &Conversation, before: &Before) {
         let thread = conversation.record.thread;
         let after = conversation.awaiting();
         let spoke = conversation.record.acknowledged.len() > before.acknowledged;
-        for watch in &self.watches {
-            watch.expect(&self.cast, thread, before.awaiting, after);
+        for watch in &self.expected_feeds {
+            watch.expect(&self.participants, thread, before.awaiting, after);
             if spoke {
                 watch.expect_message();
             }
@@ -175,7 +175,7 @@ impl Swarm {
     }
 
     fn taint(&self, conversation: &mut Conversation) {
-        conversation.doubt();
+        conversation.record_doubtful();
         if let Ok(mut tainted) = self.tainted.lock() {
             tainted.insert(conversation.record.thread);
         }
@@ -193,15 +193,15 @@ struct Agent {
     place: usize,
     connection: Connection,
     mailbox: mpsc::Receiver<Conversation>,
-    doors: Arc<Vec<mpsc::Sender<Conversation>>>,
-    park: mpsc::Sender<Conversation>,
+    mailboxes: Arc<Vec<mpsc::Sender<Conversation>>>,
+    resting: mpsc::Sender<Conversation>,
     request: Vec<u8>,
     bar: ProgressBar,
 }
 
 impl Agent {
-    async fn work(mut self, begun: Instant) {
-        let count = self.swarm.cast.members.len();
+    async fn run(mut self, begun: Instant) {
+        let count = self.swarm.participants.members.len();
         let mut pace = self.swarm.rate.map(|rate| Pace::new(begun, rate, 1.0, self.place, count));
         while let Some(mut conversation) = self.mailbox.recv().await {
             if let Some(pace) = &mut pace {
@@ -218,18 +218,19 @@ impl Agent {
                     }
                     StepResult::Lost => {
                         self.swarm.taint(&mut conversation);
-                        conversation = self.swarm.fresh();
+                        conversation = self.swarm.new_conversation();
                     }
                 }
                 if conversation.step().is_none() {
-                    let next = self.swarm.fresh();
+                    let next = self.swarm.new_conversation();
                     let done = std::mem::replace(&mut conversation, next);
                     self.swarm.ended.fetch_add(1, Ordering::Relaxed);
                     let _ = self.swarm.finished.send(done).await;
                 }
             }
             let stopped = self.swarm.stop.load(Ordering::Relaxed);
-            let door = if stopped { &self.park } else { &self.doors[conversation.speaker()] };
+            let door =
+                if stopped { &self.resting } else { &self.mailboxes[conversation.speaker()] };
             // There is room for all conversations in each, so this never waits.
             let _ = door.send(conversation).await;
         }
@@ -259,7 +260,7 @@ impl Agent {
                 }
             };
             if !again || clock::now() - begun > AWAY_MAX {
-                self.swarm.tally.fail(conversation.told("given up"));
+                self.swarm.tally.fail(conversation.at_step("given up"));
                 return StepResult::Lost;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -272,23 +273,23 @@ impl Agent {
         conversation: &mut Conversation,
     ) -> anyhow::Result<Option<StepResult>> {
         let swarm = Arc::clone(&self.swarm);
-        let Some(operation) = conversation.operation(&swarm.cast, swarm.retry) else {
+        let Some(operation) = conversation.operation(&swarm.participants, swarm.retry) else {
             return Ok(Some(StepResult::Lost));
         };
-        let principal = &swarm.cast.members[self.place].principal;
+        let principal = &swarm.participants.members[self.place].caller;
         principal.write(&mut self.request, &operation);
         let answer = self.connection.call(&self.request).await?;
         let before = Before {
             awaiting: conversation.awaiting(),
             acknowledged: conversation.record.acknowledged.len(),
         };
-        match outcome(principal.door(), answer) {
+        match outcome(principal.binding(), answer) {
             Outcome::Done(json) => {
                 swarm.tally.acknowledge();
-                let absorbed = conversation.absorb(json, &swarm.cast);
+                let absorbed = conversation.accept(json, &swarm.participants);
                 let lawful = absorbed.is_ok();
                 swarm.findings.check(absorbed);
-                swarm.note(conversation, &before);
+                swarm.record(conversation, &before);
                 Ok(Some(if lawful { StepResult::Done } else { StepResult::Lost }))
             }
             Outcome::Refused { status, reason, detail } => {
@@ -300,7 +301,7 @@ impl Agent {
                     return Ok(None);
                 }
                 let text = format!("a lawful act was refused: {reason}: {detail}");
-                swarm.findings.add(conversation.told(&text));
+                swarm.findings.add(conversation.at_step(&text));
                 Ok(Some(StepResult::Lost))
             }
             Outcome::Broken(text) => bail!(text),
@@ -315,13 +316,13 @@ impl Agent {
         let swarm = Arc::clone(&self.swarm);
         let Some(awaiting) = conversation.awaiting() else { return Ok(Some(StepResult::Lost)) };
         let wanted = (conversation.record.thread, awaiting.message);
-        match read_inbox(&swarm.cast, self.place, false, &mut self.connection).await? {
+        match read_inbox(&swarm.participants, self.place, false, &mut self.connection).await? {
             Ok(shown) => {
                 if !shown.contains(&wanted) {
                     let text = format!("the inbox hides msg_{}, which waits", awaiting.message);
-                    swarm.findings.add(conversation.told(&text));
+                    swarm.findings.add(conversation.at_step(&text));
                 }
-                conversation.pass();
+                conversation.next_step();
                 Ok(Some(StepResult::Done))
             }
             Err(reason) => {
@@ -345,9 +346,9 @@ pub async fn read_inbox(
     let mut request = Vec::new();
     loop {
         let read = Operation::inbox(member.extension.as_deref(), 200, anyone, &since);
-        member.principal.write(&mut request, &read);
+        member.caller.write(&mut request, &read);
         let answer = connection.call(&request).await?;
-        let json = match outcome(member.principal.door(), answer) {
+        let json = match outcome(member.caller.binding(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, .. } => return Ok(Err(reason)),
             Outcome::Broken(text) => bail!(text),

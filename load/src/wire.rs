@@ -24,7 +24,7 @@ pub enum Binding {
 pub struct Caller {
     host: String,
     token: String,
-    door: Binding,
+    binding: Binding,
     post_head: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub struct Operation {
     /// The path over HTTP, without a query.
     pub path: String,
     /// The members which the path holds, as JSON members without braces.
-    pub place: String,
+    pub path_members: String,
     /// The members of the body, or of the query, as JSON members without braces.
     pub members: String,
     /// The query over HTTP, without the question mark.
@@ -50,12 +50,13 @@ pub struct Operation {
 impl Operation {
     /// A write.
     pub fn write(tool: &'static str, path: String, place: String, members: String) -> Self {
-        Self { tool, path, place, members, ..Self::default() }
+        Self { tool, path, path_members: place, members, ..Self::default() }
     }
 
     /// A read, with its query as names and values.
     pub fn read(tool: &'static str, path: String, place: String, query: &[(&str, &str)]) -> Self {
-        let mut operation = Self { tool, reads: true, path, place, ..Self::default() };
+        let mut operation =
+            Self { tool, reads: true, path, path_members: place, ..Self::default() };
         for (name, value) in query {
             let bare = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
             let quote = if bare { "" } else { "\"" };
@@ -87,8 +88,12 @@ impl Operation {
 impl Caller {
     /// A caller at `host` (the authority of the URL).
     pub fn new(host: &str, token: &str, door: Binding) -> Self {
-        let mut principal =
-            Self { host: host.to_owned(), token: token.to_owned(), door, post_head: Vec::new() };
+        let mut principal = Self {
+            host: host.to_owned(),
+            token: token.to_owned(),
+            binding: door,
+            post_head: Vec::new(),
+        };
         let path = if door == Binding::Http { "/v1/messages" } else { "/mcp" };
         let mut head = principal.head("POST", path);
         if door != Binding::Http {
@@ -100,8 +105,8 @@ impl Caller {
     }
 
     /// Its door.
-    pub fn door(&self) -> Binding {
-        self.door
+    pub fn binding(&self) -> Binding {
+        self.binding
     }
 
     fn head(&self, method: &str, target: &str) -> String {
@@ -110,7 +115,7 @@ impl Caller {
     }
 
     fn mcp_fields(&self, tool: &str) -> String {
-        match self.door {
+        match self.binding {
             Binding::Http => String::new(),
             Binding::Legacy => "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2025-11-25\r\n"
@@ -126,7 +131,7 @@ impl Caller {
     pub fn write_message(&self, out: &mut Vec<u8>, envelope: &[u8]) {
         out.clear();
         out.extend_from_slice(&self.post_head);
-        if self.door == Binding::Http {
+        if self.binding == Binding::Http {
             push_length(out, envelope.len());
             out.extend_from_slice(envelope);
             return;
@@ -142,7 +147,7 @@ impl Caller {
     /// Writes any operation.
     pub fn write(&self, out: &mut Vec<u8>, operation: &Operation) {
         out.clear();
-        if self.door == Binding::Http {
+        if self.binding == Binding::Http {
             self.write_http(out, operation);
         } else {
             self.write_mcp(out, operation);
@@ -176,7 +181,8 @@ impl Caller {
         let mut body = rpc_opening(operation.tool);
         body.push('{');
         let key = operation.key.as_ref().map(|key| format!("\"idempotency_key\":\"{key}\""));
-        let parts = [operation.place.as_str(), &operation.members, key.as_deref().unwrap_or("")];
+        let parts =
+            [operation.path_members.as_str(), &operation.members, key.as_deref().unwrap_or("")];
         let mut first = true;
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
             if !first {
@@ -196,7 +202,7 @@ impl Caller {
     }
 
     fn rpc_closing(&self) -> &'static str {
-        match self.door {
+        match self.binding {
             Binding::Http | Binding::Legacy => "}}",
             Binding::Modern => {
                 ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::fan::FanoutTracker;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
-use crate::pace::{Pace, waited};
+use crate::pace::{Pace, wait_until_due};
 use crate::rng::{self, Rng};
 use crate::scan;
 use crate::verify::Findings;
@@ -51,7 +51,7 @@ pub struct WriteLoad {
     /// Whether there is a forum behind the address; the ceiling keeps no threads.
     forum: bool,
     /// Listeners that hear of each act.
-    fan: Mutex<Option<Arc<FanoutTracker>>>,
+    tracker: Mutex<Option<Arc<FanoutTracker>>>,
     /// How many bytes the last acknowledgement over HTTP had; 0 if there was none.
     pub answer_bytes: AtomicUsize,
     /// What was counted, over all rounds.
@@ -78,7 +78,7 @@ impl WriteLoad {
             seed,
             serial: AtomicU64::new(0),
             forum: true,
-            fan: Mutex::new(None),
+            tracker: Mutex::new(None),
             answer_bytes: AtomicUsize::new(0),
             tally: Arc::default(),
             findings: Arc::default(),
@@ -109,8 +109,8 @@ impl WriteLoad {
     }
 
     /// From the next round on, listeners hear of each act, or none do.
-    pub fn attach(&self, fan: Option<Arc<FanoutTracker>>) {
-        if let Ok(mut place) = self.fan.lock() {
+    pub fn track(&self, fan: Option<Arc<FanoutTracker>>) {
+        if let Ok(mut place) = self.tracker.lock() {
             *place = fan;
         }
     }
@@ -127,7 +127,7 @@ impl WriteLoad {
     }
 
     /// Opens every thread, then puts so many messages into each.
-    pub async fn fill(
+    pub async fn open_threads(
         self: &Arc<Self>,
         connections: usize,
         prefill: usize,
@@ -135,15 +135,15 @@ impl WriteLoad {
     ) -> anyhow::Result<()> {
         let slots = self.slots.len();
         // Two writers must not open the thread of one place.
-        self.step_each(connections.min(slots), (0..slots).collect(), true, bar).await?;
+        self.post_to_slots(connections.min(slots), (0..slots).collect(), true, bar).await?;
         let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
-        ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.told());
+        ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.summary());
         let steps = (0..slots * prefill).map(|step| step % slots).collect();
-        self.step_each(connections, steps, false, bar).await.map(drop)
+        self.post_to_slots(connections, steps, false, bar).await.map(drop)
     }
 
     /// Posts once in each of these places, with all connections taking turns; gives the time.
-    pub async fn step_each(
+    pub async fn post_to_slots(
         self: &Arc<Self>,
         connections: usize,
         places: Vec<usize>,
@@ -162,7 +162,7 @@ impl WriteLoad {
             let (next, places, bar) = (Arc::clone(&next), Arc::clone(&places), bar.clone());
             tasks.push(tokio::spawn(async move {
                 while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    writer.step(*place, opens).await?;
+                    writer.post(*place, opens).await?;
                     bar.inc(1);
                 }
                 anyhow::Ok(())
@@ -176,13 +176,13 @@ impl WriteLoad {
 
     /// Posts once in each of these places, one after the other; gives how long each took, in
     /// milliseconds.
-    pub async fn step_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
+    pub async fn post_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
         let mut millis = Vec::with_capacity(places.len());
         for place in places {
             let begun = clock::now();
-            let acknowledged = writer.step(*place, false).await?;
-            ensure!(acknowledged, "an act was not taken: {}", self.tally.told());
+            let acknowledged = writer.post(*place, false).await?;
+            ensure!(acknowledged, "an act was not taken: {}", self.tally.summary());
             millis.push(clock::micros_since(begun) as f64 / 1000.0);
         }
         Ok(millis)
@@ -194,17 +194,17 @@ impl WriteLoad {
     }
 
     /// One round of load.
-    pub async fn round(
+    pub async fn run_round(
         self: &Arc<Self>,
         course: RoundSpec,
         bar: &ProgressBar,
     ) -> anyhow::Result<RoundOutcome> {
-        let crew = self.gather(course.connections, bar).await?;
-        self.play(crew, course).await
+        let crew = self.connect(course.connections, bar).await?;
+        self.run_connected(crew, course).await
     }
 
     /// Connects so many writers.
-    pub async fn gather(
+    pub async fn connect(
         self: &Arc<Self>,
         connections: usize,
         bar: &ProgressBar,
@@ -217,14 +217,14 @@ impl WriteLoad {
     }
 
     /// Lets each writer write once, so that its connection is one that the server knows.
-    pub async fn greet(
+    pub async fn post_once_each(
         self: &Arc<Self>,
         crew: ConnectedWriters,
     ) -> anyhow::Result<ConnectedWriters> {
         let greeting = crew.0.into_iter().map(|mut writer| {
             tokio::spawn(async move {
-                let slot = writer.index % writer.work.slots.len();
-                writer.step(slot, false).await.map(|_| writer)
+                let slot = writer.index % writer.load.slots.len();
+                writer.post(slot, false).await.map(|_| writer)
             })
         });
         let mut writers = Vec::new();
@@ -235,15 +235,15 @@ impl WriteLoad {
     }
 
     /// Writes as long as it takes until one act is acknowledged; gives how long that was.
-    pub async fn first_answer(self: &Arc<Self>) -> anyhow::Result<Duration> {
+    pub async fn first_acknowledgement(self: &Arc<Self>) -> anyhow::Result<Duration> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
         let begun = clock::now();
-        while !writer.step(0, false).await? {}
+        while !writer.post(0, false).await? {}
         Ok(clock::now() - begun)
     }
 
     /// Lets writers that are connected write for one round.
-    pub async fn play(
+    pub async fn run_connected(
         self: &Arc<Self>,
         crew: ConnectedWriters,
         course: RoundSpec,
@@ -279,14 +279,14 @@ pub struct ConnectedWriters(Vec<Writer>);
 
 /// One connection.
 struct Writer {
-    work: Arc<WriteLoad>,
+    load: Arc<WriteLoad>,
     index: usize,
     connection: Connection,
     rng: Rng,
     request: Vec<u8>,
     envelope: Vec<u8>,
     bar: Option<ProgressBar>,
-    fan: Option<Arc<FanoutTracker>>,
+    tracker: Option<Arc<FanoutTracker>>,
 }
 
 /// What is known of a message before it is sent.
@@ -306,9 +306,9 @@ impl Writer {
     ) -> anyhow::Result<Self> {
         let connection = Connection::open(work.address).await?;
         let rng = Rng::new(work.seed, index as u64);
-        let fan = work.fan.lock().ok().and_then(|fan| fan.clone());
+        let fan = work.tracker.lock().ok().and_then(|fan| fan.clone());
         let (request, envelope) = (Vec::new(), Vec::new());
-        Ok(Self { work, index, connection, rng, request, envelope, bar, fan })
+        Ok(Self { load: work, index, connection, rng, request, envelope, bar, tracker: fan })
     }
 
     async fn run(
@@ -326,15 +326,15 @@ impl Writer {
         let mut counted = 0;
         loop {
             let due = match &mut pace {
-                Some(pace) => waited(pace.next(), until).await,
+                Some(pace) => wait_until_due(pace.next(), until).await,
                 None => Some(clock::now()),
             };
             let Some(due) = due.filter(|due| *due < until) else { break };
-            if let Some(fan) = &self.fan {
-                fan.take_room().await;
+            if let Some(fan) = &self.tracker {
+                fan.wait_for_window().await;
             }
-            let slot = self.rng.below(self.work.slots.len() as u64) as usize;
-            match self.step(slot, false).await {
+            let slot = self.rng.below(self.load.slots.len() as u64) as usize;
+            match self.post(slot, false).await {
                 Ok(true) => {
                     let at = (due - begun).div_duration_f64(slice) as usize;
                     latencies.record(self.index, at, clock::micros_since(due));
@@ -364,25 +364,25 @@ impl Writer {
 
     /// Posts once; true if it was acknowledged. An error means that the connection had to be made
     /// anew.
-    async fn step(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
+    async fn post(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
         let sent = self.compose(slot, opens);
-        let work = Arc::clone(&self.work);
+        let work = Arc::clone(&self.load);
         let member = &work.cast.members[sent.speaker];
-        member.principal.write_message(&mut self.request, &self.envelope);
+        member.caller.write_message(&mut self.request, &self.envelope);
         let answer = match self.connection.call(&self.request).await {
             Ok(answer) => answer,
             Err(error) => {
-                work.doubt(&sent);
+                work.record_doubtful(&sent);
                 work.tally.fail(error.to_string());
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 self.connection = Connection::open(work.address).await?;
                 return Err(error.into());
             }
         };
-        let acknowledged = work.judge(&sent, member.principal.door(), answer);
-        match &self.fan {
+        let acknowledged = work.check_answer(&sent, member.caller.binding(), answer);
+        match &self.tracker {
             Some(fan) if acknowledged => fan.acknowledge(sent.serial),
-            Some(fan) => fan.give_back(),
+            Some(fan) => fan.withdraw(),
             None => {}
         }
         Ok(acknowledged)
@@ -390,7 +390,7 @@ impl Writer {
 
     /// Writes the envelope for a slot: the next message of its thread, or the opening of a new one.
     fn compose(&mut self, slot: usize, opens: bool) -> Sent {
-        let work = &self.work;
+        let work = &self.load;
         let place = &work.slots[slot];
         let count = place.sent.fetch_add(1, Ordering::Relaxed);
         let limit = work.messages_max.saturating_sub(MESSAGES_SPARE);
@@ -423,7 +423,7 @@ impl Writer {
 }
 
 impl WriteLoad {
-    fn judge(&self, sent: &Sent, door: Binding, answer: Answer<'_>) -> bool {
+    fn check_answer(&self, sent: &Sent, door: Binding, answer: Answer<'_>) -> bool {
         if let Some(found) =
             scan::acknowledgement(answer.body).filter(|_| matches!(answer.status, 200 | 201))
         {
@@ -432,7 +432,7 @@ impl WriteLoad {
                 self.findings.add(format!("msg_{} was acknowledged with a change", found.message));
             }
             if self.forum {
-                self.note(sent, found.thread, found.message);
+                self.record(sent, found.thread, found.message);
                 if door == Binding::Http {
                     self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
                 }
@@ -443,23 +443,23 @@ impl WriteLoad {
         match outcome(door, answer) {
             Outcome::Refused { reason, status, .. } => {
                 if status >= 500 {
-                    self.doubt(sent);
+                    self.record_doubtful(sent);
                 }
                 self.tally.refuse(&reason);
             }
             Outcome::Done(_) => {
-                self.doubt(sent);
+                self.record_doubtful(sent);
                 self.tally.fail("an answer without a message");
             }
             Outcome::Broken(text) => {
-                self.doubt(sent);
+                self.record_doubtful(sent);
                 self.tally.fail(text);
             }
         }
         false
     }
 
-    fn note(&self, sent: &Sent, thread: u64, message: u64) {
+    fn record(&self, sent: &Sent, thread: u64, message: u64) {
         let slot = &self.slots[sent.slot];
         let Ok(mut records) = slot.records.lock() else { return };
         if sent.thread == 0 {
@@ -471,7 +471,7 @@ impl WriteLoad {
         }
     }
 
-    fn doubt(&self, sent: &Sent) {
+    fn record_doubtful(&self, sent: &Sent) {
         if !self.forum || sent.thread == 0 {
             return;
         }

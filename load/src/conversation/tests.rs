@@ -85,14 +85,14 @@ fn command(conversation: &Conversation, cast: &Participants) -> Command {
             thread: conversation.shadow.is_some().then_some(ThreadId(1)),
             parent: conversation.id(to).map(MessageId),
             extension,
-            body: conversation.words().into(),
+            body: conversation.body_text().into(),
             provenance: None,
         }),
         Step::Mark(_, state) => Command::Mark(mark(state.as_str())),
         Step::Confirm(_, state) => Command::Confirm(mark(state.as_str())),
         Step::Reopen(_) => Command::Reopen(mark("open")),
         Step::Assert(_) => Command::Assert(Assertion {
-            statement: conversation.words().into(),
+            statement: conversation.body_text().into(),
             evidence: Vec::new(),
             supersedes: Vec::new(),
             valid_until: None,
@@ -193,14 +193,14 @@ fn scripts_are_lawful() {
             if let Step::Inbox(role) = step {
                 let place = conversation.roles[role as usize];
                 assert!(waits_for(&cast, place, false, conversation.awaiting()));
-                conversation.pass();
+                conversation.next_step();
                 continue;
             }
             let command = command(&conversation, &cast);
             match forum.act(&principal(&cast, conversation.speaker()), &command) {
-                Ok(json) => conversation.absorb(&json, &cast).unwrap(),
+                Ok(json) => conversation.accept(&json, &cast).unwrap(),
                 Err(reason) => {
-                    assert!(conversation.refused(&reason), "{}", conversation.told(&reason));
+                    assert!(conversation.refused(&reason), "{}", conversation.at_step(&reason));
                 }
             }
         }

@@ -38,7 +38,7 @@ impl Commits {
     }
 
     /// Tells the medians of the rounds.
-    pub fn tell(&self, report: &mut Report) {
+    pub fn report(&self, report: &mut Report) {
         if self.entries.is_empty() {
             return;
         }

@@ -21,10 +21,11 @@ const AFTERWARDS: Duration = Duration::from_millis(700);
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut site = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, finished) = SwarmRun::set(options, &site, true).await?;
+    let (scene, finished) = SwarmRun::start(options, &site, true).await?;
     let mut finished = finished.context("no way out for finished conversations")?;
     let swarm = Arc::clone(&scene.swarm);
-    let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
+    let mut conversations: Vec<_> =
+        (0..options.threads).map(|_| swarm.new_conversation()).collect();
     let mut done = Vec::new();
     let mut rng = Rng::new(options.seed, 0xc4a5);
     let mut starts = Vec::new();
@@ -55,16 +56,16 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     }
     progress.finish_and_clear();
     let resumed: u64 =
-        scene.audience.watches.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
-    scene.audience.dismiss();
+        scene.listeners.expected_feeds.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
+    scene.listeners.stop();
     report.figure("kills", starts.len() as f64);
     report.figure("start after a kill, median ms", crate::measure::median(&starts));
     report.figure("start after a kill, longest ms", starts.iter().copied().fold(0.0, f64::max));
     report.figure("feeds that came back", resumed as f64);
     report.figure("threads read back", (done.len() + conversations.len()) as f64);
-    report.count(&swarm.tally);
-    report.judge(&scene.findings);
-    report.note(site.stop());
+    report.add_tally(&swarm.tally);
+    report.add_findings(&scene.findings);
+    report.add_result(site.stop());
     Ok(report)
 }
 
@@ -74,7 +75,7 @@ async fn kill_and_restart(
     starts: &mut Vec<f64>,
 ) -> anyhow::Result<()> {
     tokio::time::sleep(load).await;
-    let (server, _) = site.own.as_mut().context("only a server of our own can be killed")?;
+    let (server, _) = site.own_server.as_mut().context("only a server of our own can be killed")?;
     // Off the runtime: the agents must see what happens while it happens.
     tokio::task::block_in_place(|| {
         server.kill()?;

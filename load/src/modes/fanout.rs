@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::rest;
 use super::stalled::{self, StalledListeners};
+use super::wait_idle;
 use crate::body::push_body;
 use crate::cast::Participants;
 use crate::ceiling::{self, CeilingProcess};
@@ -38,7 +38,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let all = options.listeners + options.slow_listeners;
     let hired = options.agents.max(all / LISTENERS_A_MEMBER);
-    let cast = Arc::new(Participants::hire(&site, hired, options.mcp).await?);
+    let cast = Arc::new(Participants::create(&site, hired, options.mcp).await?);
     let work = WriteLoad::forum(
         site.address,
         Arc::clone(&cast),
@@ -47,7 +47,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         options.seed,
     );
     let work = Arc::new(work);
-    work.fill(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
+    work.open_threads(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
     super::warm_up(options, &site, &work).await?;
     let playing = if options.ceiling && site.is_local() {
         Some(CeilingProcess::start(ceiling::FEEDS, &[])?)
@@ -59,17 +59,17 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut cut = 0.0;
     for _ in 0..options.rounds {
         let sample = forum_round(options, &site, &cast, &work, &mut report, 0).await?.sample;
-        rest(site.pid().into_iter().collect()).await?;
+        wait_idle(site.pid().into_iter().collect()).await?;
         if options.slow_listeners > 0 {
             let slow = options.slow_listeners;
             cut += forum_round(options, &site, &cast, &work, &mut report, slow).await?.cut;
             beside.extend(report.rounds.pop());
-            rest(site.pid().into_iter().collect()).await?;
+            wait_idle(site.pid().into_iter().collect()).await?;
         }
         if let Some(playing) = &playing {
             let sample = String::from_utf8(sample).context("a frame that is no text")?;
             ceiling_round(options, playing, &sample, &work.findings, &mut report).await?;
-            rest(vec![playing.pid()]).await?;
+            wait_idle(vec![playing.pid()]).await?;
         }
         progress.inc(1);
     }
@@ -77,22 +77,22 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let reading = indicatif::ProgressBar::hidden();
     let records = work.records();
     readback::threads(site.address, &site.admin(), records, &work.findings, &reading).await?;
-    report.count(&work.tally);
-    report.judge(&work.findings);
+    report.add_tally(&work.tally);
+    report.add_findings(&work.findings);
     report.compare();
-    steady(options, &mut report);
+    judge_steady(options, &mut report);
     if options.slow_listeners > 0 {
         let expected = (options.slow_listeners * options.rounds) as f64;
         stalled::compare(&mut report, &beside);
         report.at_least("slow listeners that were cut off with 4008", cut, expected);
         report.rounds.append(&mut beside);
     }
-    report.note(site.stop());
+    report.add_result(site.stop());
     Ok(report)
 }
 
 /// At a rate that the machine must carry, frames arrive in time.
-fn steady(options: &Options, report: &mut Report) {
+fn judge_steady(options: &Options, report: &mut Report) {
     let frames = options.rate.map(|rate| rate * options.listeners as f64);
     if frames.is_some_and(|frames| frames <= FRAMES_CARRIED) {
         let p99s: Vec<f64> = report.rounds.iter().map(|round| round.latency.p99_ms).collect();
@@ -126,9 +126,9 @@ pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<(
     let findings = Arc::default();
     for _ in 0..options.rounds {
         ceiling_round(options, &playing, &sample, &findings, report).await?;
-        rest(vec![playing.pid()]).await?;
+        wait_idle(vec![playing.pid()]).await?;
     }
-    report.judge(&findings);
+    report.add_findings(&findings);
     Ok(())
 }
 
@@ -136,12 +136,17 @@ fn request(site: &Target, cast: &Participants, index: usize) -> Request {
     let member = &cast.members[index % cast.members.len()];
     // Open questions would come to each listener in frames of its own; here all hear the same.
     let target = "/v1/feed?scope=all&anyone=false&extension=ear".to_owned();
-    Request { address: site.address, host: site.host.clone(), token: member.token.clone(), target }
+    Request {
+        address: site.address,
+        host: site.host.clone(),
+        token: member.token.clone(),
+        path: target,
+    }
 }
 
 struct RunningListeners {
-    fan: Arc<FanoutTracker>,
-    ears: Vec<JoinHandle<Received>>,
+    tracker: Arc<FanoutTracker>,
+    listeners: Vec<JoinHandle<Received>>,
     stop: watch::Sender<bool>,
 }
 
@@ -157,29 +162,29 @@ impl RunningListeners {
         };
         let ears = opened.into_iter().enumerate().map(listen).collect();
         tokio::spawn(Arc::clone(&fan).watch_slowest());
-        Ok(Self { fan, ears, stop })
+        Ok(Self { tracker: fan, listeners: ears, stop })
     }
 
     /// Waits for the rest and compares all with the first; gives what that one heard.
     async fn end(self, count: u64, findings: &Findings) -> anyhow::Result<Received> {
-        self.fan.settle(count).await;
+        self.tracker.settle(count).await;
         let _ = self.stop.send(true);
         let mut first: Option<Received> = None;
-        for (index, ear) in self.ears.into_iter().enumerate() {
+        for (index, ear) in self.listeners.into_iter().enumerate() {
             let heard = ear.await?;
             if let Some((code, reason)) = &heard.closed {
                 findings.add(format!("listener {index} was cut off: {code} {reason}"));
             }
             match &first {
                 None => first = Some(heard),
-                Some(first) => same(index, &first.tape, &heard.tape, findings),
+                Some(first) => compare_received(index, &first.checker, &heard.checker, findings),
             }
         }
         first.context("no listener")
     }
 }
 
-fn same(index: usize, first: &FeedChecker, other: &FeedChecker, findings: &Findings) {
+fn compare_received(index: usize, first: &FeedChecker, other: &FeedChecker, findings: &Findings) {
     if first.items != other.items || first.order != other.order {
         let (one, two) = (first.items, other.items);
         findings.add(format!(
@@ -213,11 +218,11 @@ async fn forum_round(
     let fan =
         FanoutTracker::new(options.listeners, options.seed, first, closed, Arc::clone(&findings));
     let requests = (0..options.listeners).map(|index| request(site, cast, index)).collect();
-    let cut_before = if slow > 0 { StalledListeners::cut(site).await? } else { 0.0 };
+    let cut_before = if slow > 0 { StalledListeners::cut_total(site).await? } else { 0.0 };
     let stalling = (0..slow).map(|index| request(site, cast, index)).collect();
     let stalled = StalledListeners::begin(stalling, &findings).await?;
     let listening = RunningListeners::begin(Arc::clone(&fan), requests).await?;
-    let before: Vec<u64> = messages(work);
+    let before: Vec<u64> = acknowledged_messages(work);
     let course = RoundSpec {
         connections: options.connections,
         duration: options.duration,
@@ -225,43 +230,43 @@ async fn forum_round(
         burst: options.burst,
         slices: 1,
     };
-    work.attach(Some(Arc::clone(&fan)));
+    work.track(Some(Arc::clone(&fan)));
     let server = site.pid().map(ProcessSampler::start);
-    let generator = ProcessSampler::own();
+    let generator = ProcessSampler::of_generator();
     let begun = clock::now();
     let quiet = indicatif::ProgressBar::hidden();
     let loading = async {
-        let outcome = work.round(course, &quiet).await?;
+        let outcome = work.run_round(course, &quiet).await?;
         listening.end(outcome.acknowledged, &findings).await
     };
     tokio::pin!(loading);
     let heard = tokio::select! {
         heard = &mut loading => heard?,
-        woken = stalled.wake_when_cut(site, cut_before), if slow > 0 => {
+        woken = stalled.read_when_cut(site, cut_before), if slow > 0 => {
             woken?;
             loading.await?
         }
     };
     let seconds = clock::seconds(clock::now() - begun);
-    work.attach(None);
+    work.track(None);
     report.rounds.push(Round {
         name: if slow > 0 { "beside slow" } else { "fanout" }.to_owned(),
         seconds,
-        per_second: (heard.tape.items * options.listeners as u64) as f64 / seconds,
+        per_second: (heard.checker.items * options.listeners as u64) as f64 / seconds,
         latency: (&fan.latencies.merged(None)).into(),
         server: server.map(ProcessSampler::finish),
         generator: generator.finish(),
     });
-    let mut expected = messages(work);
+    let mut expected = acknowledged_messages(work);
     expected.retain(|id| before.binary_search(id).is_err());
     findings.check(completeness(heard.messages, expected));
-    let outcomes = stalled.end(&heard.tape, &findings).await?;
+    let outcomes = stalled.end(&heard.checker, &findings).await?;
     let cut = outcomes.iter().filter(|outcome| outcome.cut).count() as f64;
     Ok(ForumRound { sample: heard.sample, cut })
 }
 
 /// Sorted numbers of all acknowledged messages.
-fn messages(work: &WriteLoad) -> Vec<u64> {
+fn acknowledged_messages(work: &WriteLoad) -> Vec<u64> {
     let mut ids: Vec<u64> =
         work.records().iter().flat_map(|it| it.acknowledged.iter().map(|(id, _)| *id)).collect();
     ids.sort_unstable();
@@ -282,7 +287,7 @@ async fn ceiling_round(
         address: playing.address,
         host: playing.address.to_string(),
         token: "none".to_owned(),
-        target: target.to_owned(),
+        path: target.to_owned(),
     };
     let requests = (0..options.listeners).map(|_| to("/v1/feed")).collect();
     let listening = RunningListeners::begin(Arc::clone(&fan), requests).await?;
@@ -292,7 +297,7 @@ async fn ceiling_round(
     let body = scan::text(sample.as_bytes(), b"\"body\":\"").context("a frame without a body")?;
     let body = String::from_utf8_lossy(body).into_owned();
     let server = ProcessSampler::start(playing.pid());
-    let generator = ProcessSampler::own();
+    let generator = ProcessSampler::of_generator();
     let begun = clock::now();
     let mut pace = options.rate.map(|rate| Pace::new(begun, rate, options.burst, 0, 1));
     let mut count = 0;
@@ -300,7 +305,7 @@ async fn ceiling_round(
         if let Some(pace) = &mut pace {
             tokio::time::sleep_until(tokio::time::Instant::from_std(pace.next())).await;
         }
-        fan.take_room().await;
+        fan.wait_for_window().await;
         let mut text = Vec::new();
         push_body(&mut text, options.seed, count, body.len());
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -311,8 +316,8 @@ async fn ceiling_round(
     }
     let heard = listening.end(count, findings).await?;
     let seconds = clock::seconds(clock::now() - begun);
-    if heard.tape.items != count {
-        findings.add(format!("the ceiling itself lost frames: {} of {count}", heard.tape.items));
+    if heard.checker.items != count {
+        findings.add(format!("the ceiling itself lost frames: {} of {count}", heard.checker.items));
     }
     report.ceiling_rounds.push(Round {
         name: "feed ceiling".to_owned(),

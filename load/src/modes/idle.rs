@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::ensure;
 
 use self::stage::{IdleTarget, spread};
-use super::{mib, rest};
+use super::{mib, wait_idle};
 use crate::ceiling::{self, CeilingProcess};
-use crate::gauge::{rss, rss_peak};
+use crate::gauge::{rss, rss_max_ever};
 use crate::measure::{median, percentile};
 use crate::options::Options;
 use crate::report::{Report, bar};
@@ -52,32 +52,32 @@ const WAKE_MS_MAX: f64 = 10.0;
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     raise_files(options.listeners + 512)?;
     let mut report = Report::new(options);
-    let actor = actors(&mut report)?;
+    let actor = measure_actors(&mut report)?;
     let count = options.agents.max(options.listeners / LISTENERS_A_MEMBER);
-    let mut stage = IdleTarget::set(options, count, &sleepy()).await?;
-    mostly_asleep(&mut stage, &mut report).await?;
-    all_awake(&mut stage, actor, &mut report).await?;
-    let before = reopened(&mut stage, "", &mut report).await?;
+    let mut stage = IdleTarget::prepare(options, count, &asleep_keys()).await?;
+    measure_asleep(&mut stage, &mut report).await?;
+    measure_awake(&mut stage, actor, &mut report).await?;
+    let before = measure_reopened(&mut stage, "", &mut report).await?;
     if options.stored > 0 {
         stage.store_more(options.stored).await?;
-        let after = reopened(&mut stage, ", more stored", &mut report).await?;
+        let after = measure_reopened(&mut stage, ", more stored", &mut report).await?;
         let more = after as f64 - before as f64;
         report.figure("bytes a sleeping thread", more / options.stored as f64);
         report.at_most("memory of more sleeping threads, MiB", more / 1_048_576.0, STORED_MIB_MAX);
     }
-    let guests = participants(&stage, &mut report).await?;
-    listeners(&stage, &mut report).await?;
-    report.count(&stage.work.tally);
-    report.judge(&stage.work.findings);
-    let mut records = stage.work.records();
+    let guests = measure_participants(&stage, &mut report).await?;
+    measure_listeners(&stage, &mut report).await?;
+    report.add_tally(&stage.load.tally);
+    report.add_findings(&stage.load.findings);
+    let mut records = stage.load.records();
     records.append(&mut stage.records);
     records.extend(guests);
     read_back(&stage, records, &mut report).await?;
-    report.note(stage.site.stop());
+    report.add_result(stage.target.stop());
     Ok(report)
 }
 
-fn sleepy() -> Vec<String> {
+fn asleep_keys() -> Vec<String> {
     vec![
         CACHE.to_owned(),
         "runtime.idle_seconds=3600".to_owned(),
@@ -86,7 +86,7 @@ fn sleepy() -> Vec<String> {
 }
 
 /// Bare idle actors, against a process without any; gives the bytes of one.
-fn actors(report: &mut Report) -> anyhow::Result<f64> {
+fn measure_actors(report: &mut Report) -> anyhow::Result<f64> {
     let measure = |count: usize| {
         let playing = CeilingProcess::start(ceiling::ACTORS, &[count.to_string()])?;
         std::thread::sleep(std::time::Duration::from_millis(300));
@@ -99,17 +99,17 @@ fn actors(report: &mut Report) -> anyhow::Result<f64> {
 }
 
 /// Creates all threads, wakes more of them than may be awake, and asks sleeping ones for an act.
-async fn mostly_asleep(stage: &mut IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
+async fn measure_asleep(stage: &mut IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
     let count = stage.options.threads;
     let progress = bar(count as u64, "opening threads");
-    stage.work.fill(stage.options.connections, 0, &progress).await?;
+    stage.load.open_threads(stage.options.connections, 0, &progress).await?;
     progress.finish_and_clear();
     let pid = stage.pid()?;
-    report.figure("memory, most while threads were created, MiB", mib(rss_peak(pid)));
+    report.figure("memory, most while threads were created, MiB", mib(rss_max_ever(pid)));
 
     let woken = spread(count, WOKEN.min(count / 4));
     let quiet = indicatif::ProgressBar::hidden();
-    stage.work.step_each(stage.options.connections, woken.clone(), false, &quiet).await?;
+    stage.load.post_to_slots(stage.options.connections, woken.clone(), false, &quiet).await?;
     let allowed = woken.len().min(AWAKE_MAX) as f64;
     stage.residents(|resident| resident <= allowed).await?;
     let resting = stage.quiet_rss().await?;
@@ -120,19 +120,19 @@ async fn mostly_asleep(stage: &mut IdleTarget<'_>, report: &mut Report) -> anyho
     let asked = spread(count, ASKED.min(count / 8));
     let asked: Vec<usize> =
         asked.into_iter().map(|it| it + usize::from(woken.binary_search(&it).is_ok())).collect();
-    let millis = stage.work.step_timed(&asked).await?;
+    let millis = stage.load.post_timed(&asked).await?;
     report.figure("sleeping threads asked for an act", millis.len() as f64);
     report.figure("act of a sleeping thread, p99 ms", percentile(&millis, 0.99));
     report.at_most("act of a sleeping thread, median ms", median(&millis), WAKE_MS_MAX);
     if count <= ASLEEP_THREADS {
         let what = "memory, most so far, MiB";
-        report.at_most(what, mib(rss_peak(pid)), ASLEEP_MIB_MAX);
+        report.at_most(what, mib(rss_max_ever(pid)), ASLEEP_MIB_MAX);
     }
     Ok(())
 }
 
 /// Opens the store anew and wakes a first tenth of the threads, then the rest, without a write.
-async fn all_awake(
+async fn measure_awake(
     stage: &mut IdleTarget<'_>,
     actor: f64,
     report: &mut Report,
@@ -144,7 +144,7 @@ async fn all_awake(
     ];
     stage.stop(report);
     stage.open(&keys).await?;
-    let threads = stage.work.threads();
+    let threads = stage.load.threads();
     let first = (threads.len() / 10).max(1);
     // The page cache of the store is full before, so that what it holds is in both figures.
     stage.read_spread().await?;
@@ -157,7 +157,7 @@ async fn all_awake(
     let risen = resident - early_resident;
     if risen < (threads.len() - first) as f64 {
         let told = format!("only {resident} of {} threads became resident", threads.len());
-        report.note(Err(anyhow::anyhow!(told)));
+        report.add_result(Err(anyhow::anyhow!(told)));
     }
     let each = (late as f64 - early as f64) / risen.max(1.0);
     report.figure("threads resident, all awake", resident);
@@ -169,20 +169,20 @@ async fn all_awake(
 
 /// Opens the store after a kill and after a clean stop; gives the memory at rest, all asleep, the
 /// page cache full.
-async fn reopened(
+async fn measure_reopened(
     stage: &mut IdleTarget<'_>,
     when: &str,
     report: &mut Report,
 ) -> anyhow::Result<u64> {
     let broken = stage.kill_under_load().await?;
     report.figure(&format!("calls that the kill left without an answer{when}"), broken as f64);
-    let opening = stage.open(&sleepy()).await?;
+    let opening = stage.open(&asleep_keys()).await?;
     report.figure(&format!("listens after kill -9, s{when}"), opening.listening);
     let what = format!("first read after kill -9, s{when}");
     report.at_most(&what, opening.first_read, 30.0);
     stage.quiet_rss().await?;
     stage.stop(report);
-    let opening = stage.open(&sleepy()).await?;
+    let opening = stage.open(&asleep_keys()).await?;
     report.figure(&format!("listens after a clean stop, s{when}"), opening.listening);
     let what = format!("first read after a clean stop, s{when}");
     report.at_most(&what, opening.first_read, 2.0);
@@ -196,23 +196,23 @@ async fn reopened(
 
 /// Threads opened by participants who never spoke before, once as many were opened by those who
 /// did: that fills what stays in any case.
-async fn participants(
+async fn measure_participants(
     stage: &IdleTarget<'_>,
     report: &mut Report,
 ) -> anyhow::Result<Vec<ThreadRecord>> {
     let count = GUESTS.min(stage.options.threads);
     let mut records = Vec::new();
     let mut resting = Vec::new();
-    let guests = Arc::new(stage.cast.guests(count));
-    for (turn, cast) in [Arc::clone(&stage.cast), guests].into_iter().enumerate() {
+    let guests = Arc::new(stage.participants.new_extensions(count));
+    for (turn, cast) in [Arc::clone(&stage.participants), guests].into_iter().enumerate() {
         let seed = stage.options.seed ^ (0x6e57 + turn as u64);
-        let work = WriteLoad::forum(stage.site.address, cast, count, stage.options.body, seed);
+        let work = WriteLoad::forum(stage.target.address, cast, count, stage.options.body, seed);
         let work = Arc::new(work);
         let quiet = indicatif::ProgressBar::hidden();
-        work.fill(stage.options.connections, 0, &quiet).await?;
+        work.open_threads(stage.options.connections, 0, &quiet).await?;
         resting.push(stage.quiet_rss().await? as f64);
-        report.count(&work.tally);
-        report.judge(&work.findings);
+        report.add_tally(&work.tally);
+        report.add_findings(&work.findings);
         records.extend(work.records());
     }
     let each = (resting[1] - resting[0]) / count as f64;
@@ -221,7 +221,7 @@ async fn participants(
 }
 
 /// Idle listeners of inboxes, each of a participant of its own.
-async fn listeners(stage: &IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
+async fn measure_listeners(stage: &IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
     let count = stage.options.listeners;
     if count == 0 {
         return Ok(());
@@ -229,12 +229,12 @@ async fn listeners(stage: &IdleTarget<'_>, report: &mut Report) -> anyhow::Resul
     let before = stage.quiet_rss().await?;
     let mut feeds = Vec::with_capacity(count);
     for index in 0..count {
-        let member = &stage.cast.members[index % stage.cast.members.len()];
+        let member = &stage.participants.members[index % stage.participants.members.len()];
         let request = Request {
-            address: stage.site.address,
-            host: stage.site.host.clone(),
+            address: stage.target.address,
+            host: stage.target.host.clone(),
             token: member.token.clone(),
-            target: format!("/v1/feed?scope=inbox&extension=idle-{index}"),
+            path: format!("/v1/feed?scope=inbox&extension=idle-{index}"),
         };
         let mut feed = Feed::open(&request).await?;
         ensure!(matches!(feed.next().await?, Frame::Text(_)), "a feed that begins with its end");
@@ -251,15 +251,15 @@ async fn read_back(
     records: Vec<ThreadRecord>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    rest(vec![stage.pid()?]).await?;
+    wait_idle(vec![stage.pid()?]).await?;
     let findings = Arc::default();
     let step = records.len().div_ceil(READ_BACK_MAX);
     let records: Vec<_> = records.into_iter().step_by(step).collect();
     report.figure("threads read back", records.len() as f64);
     let reading = bar(records.len() as u64, "reading back");
-    let (address, admin) = (stage.site.address, stage.site.admin());
+    let (address, admin) = (stage.target.address, stage.target.admin());
     readback::threads(address, &admin, records, &findings, &reading).await?;
     reading.finish_and_clear();
-    report.judge(&findings);
+    report.add_findings(&findings);
     Ok(())
 }

@@ -13,14 +13,14 @@ pub mod swarm;
 
 use std::sync::Arc;
 
-use crate::gauge::{ProcessSampler, settle};
+use crate::gauge::{self, ProcessSampler};
 use crate::options::Options;
 use crate::report::{Report, Round};
 use crate::site::Target;
 use crate::work::{RoundOutcome, RoundSpec, WriteLoad};
 
 /// Runs one round of writers under gauges.
-pub async fn measured(
+pub async fn measured_round(
     name: &str,
     work: &Arc<WriteLoad>,
     course: RoundSpec,
@@ -29,8 +29,8 @@ pub async fn measured(
     let length = course.rate.unwrap_or(30_000.0) * course.duration.as_secs_f64();
     let bar = crate::report::bar(length as u64, name);
     let server = pid.map(ProcessSampler::start);
-    let generator = ProcessSampler::own();
-    let outcome = work.round(course, &bar).await;
+    let generator = ProcessSampler::of_generator();
+    let outcome = work.run_round(course, &bar).await;
     let generator = generator.finish();
     let server = server.map(ProcessSampler::finish);
     bar.finish_and_clear();
@@ -56,9 +56,9 @@ pub async fn warm_up(
     work: &Arc<WriteLoad>,
 ) -> anyhow::Result<()> {
     if !options.warm_up.is_zero() {
-        let course = RoundSpec { duration: options.warm_up, ..post::course(options) };
-        work.round(course, &indicatif::ProgressBar::hidden()).await?;
-        rest(site.pid().into_iter().collect()).await?;
+        let course = RoundSpec { duration: options.warm_up, ..post::round_spec(options) };
+        work.run_round(course, &indicatif::ProgressBar::hidden()).await?;
+        wait_idle(site.pid().into_iter().collect()).await?;
     }
     Ok(())
 }
@@ -69,8 +69,8 @@ pub fn mib(bytes: u64) -> f64 {
 }
 
 /// Lets the processes come to rest before the next round, off the runtime's threads.
-pub async fn rest(pids: Vec<u32>) -> anyhow::Result<()> {
-    tokio::task::spawn_blocking(move || pids.into_iter().for_each(settle)).await?;
+pub async fn wait_idle(pids: Vec<u32>) -> anyhow::Result<()> {
+    tokio::task::spawn_blocking(move || pids.into_iter().for_each(gauge::wait_idle)).await?;
     Ok(())
 }
 
@@ -91,7 +91,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
 }
 
 /// Memory at the end may be that at half time, a twentieth and 16 MiB more.
-pub fn memory_level(
+pub fn check_memory_level(
     server: &crate::gauge::Usage,
     report: &mut Report,
     findings: &crate::verify::Findings,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::post::course;
-use super::rest;
+use super::post::round_spec;
+use super::wait_idle;
 use crate::gauge::{ProcessSampler, rss};
 use crate::measure::{Percentiles, median};
 use crate::options::Options;
@@ -32,20 +32,20 @@ pub async fn round(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let pid = site.pid().context("only a server of our own can be watched")?;
-    let course = RoundSpec { connections, ..course(options) };
+    let course = RoundSpec { connections, ..round_spec(options) };
     let bar = bar(course.duration.as_secs() * 20_000, "overload");
-    let crew = work.gather(connections, &bar).await?;
+    let crew = work.connect(connections, &bar).await?;
     // A connection stands once it was answered: the system takes one long before the server does.
-    let crew = work.greet(crew).await?;
+    let crew = work.post_once_each(crew).await?;
     let standing = rss(pid);
-    let (server, generator) = (ProcessSampler::start(pid), ProcessSampler::own());
+    let (server, generator) = (ProcessSampler::start(pid), ProcessSampler::of_generator());
     let end = tokio::time::Instant::now() + course.duration;
     let afterwards = Arc::clone(work);
     let first_answer = tokio::spawn(async move {
         tokio::time::sleep_until(end).await;
-        afterwards.first_answer().await
+        afterwards.first_acknowledgement().await
     });
-    let outcome = work.play(crew, course).await;
+    let outcome = work.run_connected(crew, course).await;
     let (server, generator) = (server.finish(), generator.finish());
     bar.finish_and_clear();
     let (outcome, first_answer) = (outcome?, first_answer.await??);
@@ -81,5 +81,5 @@ pub async fn round(
     if first_answer > RECOVERY_MAX {
         findings.add(format!("the first answer after the overload takes {first_answer:?}"));
     }
-    rest(vec![pid]).await
+    wait_idle(vec![pid]).await
 }

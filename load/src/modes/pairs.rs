@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::commits::Commits;
-use super::post::{HOT_MESSAGES_MAX, course, store_beside};
-use super::{measured, rest};
+use super::post::{HOT_MESSAGES_MAX, round_spec, store_threads};
+use super::{measured_round, wait_idle};
 use crate::cast::Participants;
 use crate::measure::{median, spread};
 use crate::options::Options;
@@ -35,8 +35,8 @@ pub fn are_prefilled(options: &Options) -> bool {
 
 struct PairedServer {
     name: &'static str,
-    site: Target,
-    work: Arc<WriteLoad>,
+    target: Target,
+    load: Arc<WriteLoad>,
     commits: Commits,
     rounds: Vec<Round>,
 }
@@ -44,24 +44,24 @@ struct PairedServer {
 impl PairedServer {
     async fn prepare(name: &'static str, options: &Options) -> anyhow::Result<Self> {
         let site = Target::prepare(options, &[]).await?;
-        let cast = Arc::new(Participants::hire(&site, options.agents, options.mcp).await?);
-        store_beside(options, &site, &cast).await?;
+        let cast = Arc::new(Participants::create(&site, options.agents, options.mcp).await?);
+        store_threads(options, &site, &cast).await?;
         let (threads, body, seed) = (options.threads, options.body, options.seed);
         let work = Arc::new(WriteLoad::forum(site.address, cast, threads, body, seed));
         let filling = bar(threads as u64, "opening threads");
-        work.fill(options.connections, options.prefill, &filling).await?;
+        work.open_threads(options.connections, options.prefill, &filling).await?;
         filling.finish_and_clear();
         let (commits, rounds) = (Commits::default(), Vec::new());
-        Ok(Self { name, site, work, commits, rounds })
+        Ok(Self { name, target: site, load: work, commits, rounds })
     }
 
     async fn round(&mut self, options: &Options) -> anyhow::Result<()> {
-        self.commits.begin(&self.site).await?;
-        let pid = self.site.pid();
-        let (round, _) = measured(self.name, &self.work, course(options), pid).await?;
-        self.commits.end(&self.site, round.seconds).await?;
+        self.commits.begin(&self.target).await?;
+        let pid = self.target.pid();
+        let (round, _) = measured_round(self.name, &self.load, round_spec(options), pid).await?;
+        self.commits.end(&self.target, round.seconds).await?;
         self.rounds.push(round);
-        rest(pid.into_iter().collect()).await
+        wait_idle(pid.into_iter().collect()).await
     }
 
     fn rates(&self) -> Vec<f64> {
@@ -69,15 +69,15 @@ impl PairedServer {
     }
 
     async fn end(mut self, report: &mut Report) -> anyhow::Result<()> {
-        let (records, findings) = (self.work.records(), &self.work.findings);
+        let (records, findings) = (self.load.records(), &self.load.findings);
         let reading = bar(records.len() as u64, "reading back");
-        let (address, admin) = (self.site.address, self.site.admin());
+        let (address, admin) = (self.target.address, self.target.admin());
         readback::threads(address, &admin, records, findings, &reading).await?;
         reading.finish_and_clear();
-        report.count(&self.work.tally);
-        report.judge(findings);
+        report.add_tally(&self.load.tally);
+        report.add_findings(findings);
         report.rounds.append(&mut self.rounds);
-        report.note(self.site.stop());
+        report.add_result(self.target.stop());
         Ok(())
     }
 }
@@ -101,7 +101,7 @@ pub async fn stored(options: &Options) -> anyhow::Result<Report> {
     let share = median(&with.rates()) / median(&without.rates()).max(1.0);
     report.figure("rounds without more stored lie apart by, %", spread(&without.rates()) * 100.0);
     report.at_least("rate with more stored, share of that without", share, STORED_SHARE_MIN);
-    with.commits.tell(&mut report);
+    with.commits.report(&mut report);
     without.end(&mut report).await?;
     with.end(&mut report).await?;
     Ok(report)
@@ -112,7 +112,7 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let keys = [format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")];
     let mut site = Target::prepare(options, &keys).await?;
-    let cast = Arc::new(Participants::hire(&site, options.agents, options.mcp).await?);
+    let cast = Arc::new(Participants::create(&site, options.agents, options.mcp).await?);
     let mut rates = [Vec::new(), Vec::new()];
     let progress = bar(options.rounds as u64 * 2, "rounds");
     for round in 0..options.rounds {
@@ -121,7 +121,8 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
         for kind in kinds {
             let prefill = if kind == 0 { 0 } else { options.prefill };
             let seed = options.seed ^ ((round as u64 * 2 + kind as u64 + 1) << 40);
-            rates[kind].push(long(options, &site, &cast, prefill, seed, &mut report).await?);
+            rates[kind]
+                .push(rate_on_threads(options, &site, &cast, prefill, seed, &mut report).await?);
             progress.inc(1);
         }
     }
@@ -131,12 +132,12 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     report.figure("acts a second on a thread that is long", full);
     let share = full / empty.max(1.0);
     report.at_least("rate of a long thread, share of an empty one's", share, PREFILLED_SHARE_MIN);
-    report.note(site.stop());
+    report.add_result(site.stop());
     Ok(report)
 }
 
 /// Writes to some threads of this length, one after the other; gives the acts a second.
-async fn long(
+async fn rate_on_threads(
     options: &Options,
     site: &Target,
     cast: &Arc<Participants>,
@@ -148,14 +149,14 @@ async fn long(
     let work = WriteLoad::forum(site.address, cast, THREADS_A_ROUND, options.body, seed);
     let work = Arc::new(work.with_messages_max(HOT_MESSAGES_MAX));
     let quiet = indicatif::ProgressBar::hidden();
-    work.fill(options.connections, prefill, &quiet).await?;
-    rest(site.pid().into_iter().collect()).await?;
+    work.open_threads(options.connections, prefill, &quiet).await?;
+    wait_idle(site.pid().into_iter().collect()).await?;
     let acts = THREADS_A_ROUND * ACTS_A_THREAD;
     let places = (0..acts).map(|act| act / ACTS_A_THREAD).collect();
-    let took = work.step_each(options.connections, places, false, &quiet).await?;
+    let took = work.post_to_slots(options.connections, places, false, &quiet).await?;
     let (address, admin, records) = (site.address, site.admin(), work.records());
     readback::threads(address, &admin, records, &work.findings, &quiet).await?;
-    report.count(&work.tally);
-    report.judge(&work.findings);
+    report.add_tally(&work.tally);
+    report.add_findings(&work.findings);
     Ok(acts as f64 / took.as_secs_f64().max(0.001))
 }

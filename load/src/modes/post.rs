@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 
 use super::commits::Commits;
-use super::{measured, rest};
+use super::{measured_round, wait_idle};
 use crate::cast::Participants;
 use crate::ceiling::{self, CeilingProcess};
 use crate::options::{Mode, Options};
@@ -31,8 +31,8 @@ pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     for _ in 0..options.rounds {
         bare.round(options, &mut report).await?;
     }
-    report.count(&bare.work.tally);
-    report.judge(&bare.work.findings);
+    report.add_tally(&bare.load.tally);
+    report.add_findings(&bare.load.findings);
     report.compare();
     if options.listeners > 0 {
         super::fanout::ceiling(options, &mut report).await?;
@@ -42,8 +42,8 @@ pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
 
 /// A ceiling that plays, and the same writers upon it.
 pub struct WriteCeiling {
-    playing: CeilingProcess,
-    work: Arc<WriteLoad>,
+    process: CeilingProcess,
+    load: Arc<WriteLoad>,
 }
 
 impl WriteCeiling {
@@ -53,28 +53,28 @@ impl WriteCeiling {
         let sizes = [record_bytes.to_string(), answer_bytes.to_string()];
         let playing = CeilingProcess::start(ceiling::WRITES, &sizes)?;
         let host = playing.address.to_string();
-        let cast = Arc::new(Participants::bare(&host, options.agents));
+        let cast = Arc::new(Participants::without_tokens(&host, options.agents));
         let work = WriteLoad::ceiling(playing.address, cast, options.threads, options.body);
-        Ok(Self { playing, work: Arc::new(work) })
+        Ok(Self { process: playing, load: Arc::new(work) })
     }
 
     /// One round of it.
     pub async fn round(&self, options: &Options, report: &mut Report) -> anyhow::Result<()> {
-        let course = RoundSpec { rate: None, ..course(options) };
-        let pid = self.playing.pid();
-        let (round, _) = measured("ceiling", &self.work, course, Some(pid)).await?;
+        let course = RoundSpec { rate: None, ..round_spec(options) };
+        let pid = self.process.pid();
+        let (round, _) = measured_round("ceiling", &self.load, course, Some(pid)).await?;
         report.ceiling_rounds.push(round);
-        rest(vec![pid]).await
+        wait_idle(vec![pid]).await
     }
 
     /// What the generator found wrong with it.
     pub fn findings(&self) -> &Findings {
-        &self.work.findings
+        &self.load.findings
     }
 }
 
 /// How a round of this mode goes.
-pub fn course(options: &Options) -> RoundSpec {
+pub fn round_spec(options: &Options) -> RoundSpec {
     RoundSpec {
         connections: options.connections,
         duration: options.duration,
@@ -90,9 +90,9 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let keys =
         if hot { vec![format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")] } else { vec![] };
     let mut site = Target::prepare(options, &keys).await?;
-    let cast = Arc::new(Participants::hire(&site, options.agents, options.mcp).await?);
+    let cast = Arc::new(Participants::create(&site, options.agents, options.mcp).await?);
     let mut report = Report::new(options);
-    store_beside(options, &site, &cast).await?;
+    store_threads(options, &site, &cast).await?;
     let work = WriteLoad::forum(
         site.address,
         Arc::clone(&cast),
@@ -104,10 +104,10 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let work = Arc::new(work);
     let total = options.threads * (options.prefill + 1);
     let filling = bar(total as u64, "opening threads");
-    work.fill(options.connections, options.prefill, &filling).await?;
+    work.open_threads(options.connections, options.prefill, &filling).await?;
     filling.finish_and_clear();
     super::warm_up(options, &site, &work).await?;
-    let bare = prepare_ceiling(options, &site, &work).await?;
+    let bare = start_ceiling(options, &site, &work).await?;
     let mut commits = Commits::default();
     for _ in 0..options.rounds {
         if let Some(bare) = &bare {
@@ -115,13 +115,13 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         }
         let name = options.mode.name();
         commits.begin(&site).await?;
-        let (round, outcome) = measured(name, &work, course(options), site.pid()).await?;
+        let (round, outcome) = measured_round(name, &work, round_spec(options), site.pid()).await?;
         commits.end(&site, round.seconds).await?;
         if options.mode == Mode::Soak {
-            level(&mut report, &round, &outcome, &work.findings);
+            check_level(&mut report, &round, &outcome, &work.findings);
         }
         report.rounds.push(round);
-        rest(site.pid().into_iter().collect()).await?;
+        wait_idle(site.pid().into_iter().collect()).await?;
     }
     if let Some(connections) = options.overload {
         super::overload::round(options, connections, &site, &work, &mut report).await?;
@@ -132,19 +132,19 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         readback::threads(site.address, &site.admin(), records, &work.findings, &reading).await?;
     reading.finish_and_clear();
     report.figure("messages read back", seen as f64);
-    report.count(&work.tally);
-    report.judge(&work.findings);
+    report.add_tally(&work.tally);
+    report.add_findings(&work.findings);
     if let Some(bare) = &bare {
-        report.judge(bare.findings());
+        report.add_findings(bare.findings());
     }
     report.compare();
-    commits.tell(&mut report);
-    report.note(site.stop());
+    commits.report(&mut report);
+    report.add_result(site.stop());
     Ok(report)
 }
 
 /// Opens threads that nobody speaks in afterwards.
-pub async fn store_beside(
+pub async fn store_threads(
     options: &Options,
     site: &Target,
     cast: &Arc<Participants>,
@@ -156,14 +156,14 @@ pub async fn store_beside(
     let stored =
         WriteLoad::forum(site.address, Arc::clone(cast), options.stored, options.body, seed);
     let filling = bar(options.stored as u64, "storing threads");
-    Arc::new(stored).fill(options.connections, 0, &filling).await?;
+    Arc::new(stored).open_threads(options.connections, 0, &filling).await?;
     filling.finish_and_clear();
-    rest(site.pid().into_iter().collect()).await
+    wait_idle(site.pid().into_iter().collect()).await
 }
 
 /// A ceiling that answers with as many bytes as the forum just did, where the comparison makes
 /// sense: on this machine, and in a closed loop.
-async fn prepare_ceiling(
+async fn start_ceiling(
     options: &Options,
     site: &Target,
     work: &Arc<WriteLoad>,
@@ -174,10 +174,10 @@ async fn prepare_ceiling(
     let probe = RoundSpec {
         connections: 1,
         duration: std::time::Duration::from_millis(300),
-        ..course(options)
+        ..round_spec(options)
     };
     let bar = indicatif::ProgressBar::hidden();
-    work.round(probe, &bar).await.context("the first messages")?;
+    work.run_round(probe, &bar).await.context("the first messages")?;
     let answer_bytes = match work.answer_bytes.load(Ordering::Relaxed) {
         // All goes over MCP, whose answers are twice as long; the ceiling stays that of HTTP.
         0 => options.body + ANSWER_EXTRA_BYTES,
@@ -187,7 +187,7 @@ async fn prepare_ceiling(
 }
 
 /// A soak must stay level: memory from half time on, latencies from the second slice on.
-fn level(
+fn check_level(
     report: &mut Report,
     round: &crate::report::Round,
     outcome: &crate::work::RoundOutcome,
@@ -205,5 +205,5 @@ fn level(
         findings.add(format!("latency does not stay level: p99 {early:.1} ms, later {late:.1} ms"));
     }
     let Some(server) = &round.server else { return };
-    super::memory_level(server, report, findings);
+    super::check_memory_level(server, report, findings);
 }

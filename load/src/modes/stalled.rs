@@ -37,7 +37,7 @@ pub struct StallOutcome {
     /// Whether it was cut off with 4008.
     pub cut: bool,
     /// What it heard in all.
-    pub tape: FeedChecker,
+    pub checker: FeedChecker,
 }
 
 /// The listeners of one round that stall.
@@ -62,13 +62,13 @@ impl StalledListeners {
     }
 
     /// How often the server has cut off such a listener so far.
-    pub async fn cut(site: &Target) -> anyhow::Result<f64> {
+    pub async fn cut_total(site: &Target) -> anyhow::Result<f64> {
         Ok(site.metric(CUT).await?.unwrap_or(0.0))
     }
 
     /// Lets them read again once the server has cut them all off; never ends otherwise.
-    pub async fn wake_when_cut(&self, site: &Target, before: f64) -> anyhow::Result<()> {
-        while Self::cut(site).await? < before + self.tasks.len() as f64 {
+    pub async fn read_when_cut(&self, site: &Target, before: f64) -> anyhow::Result<()> {
+        while Self::cut_total(site).await? < before + self.tasks.len() as f64 {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         let _ = self.reading.send(true);
@@ -88,7 +88,7 @@ impl StalledListeners {
             let outcome = tokio::time::timeout(PATIENCE, task)
                 .await
                 .context("a slow listener is neither served nor cut off")???;
-            let heard = &outcome.tape;
+            let heard = &outcome.checker;
             if heard.items != all.items || heard.order != all.order {
                 let (heard, all) = (heard.items, all.items);
                 findings.add(format!("a slow listener ends with {heard} of {all} frames"));
@@ -114,9 +114,9 @@ async fn stall(
     loop {
         let (closed, wrong) = ear.drain_until(&mut wanted).await;
         findings.check(wrong);
-        let tape = ear.into_tape();
+        let tape = ear.into_checker();
         let Some((code, reason)) = closed else {
-            outcome.tape = tape;
+            outcome.checker = tape;
             return Ok(outcome);
         };
         if code == 4008 && !outcome.cut {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::post::WriteCeiling;
-use super::{memory_level, mib, rest};
+use super::{check_memory_level, mib, wait_idle};
 use crate::cast::Participants;
 use crate::clock;
 use crate::conversation::{Conversation, RolePool, waits_for};
@@ -48,7 +48,7 @@ pub struct SwarmRun {
     /// The engine.
     pub swarm: Arc<Swarm>,
     /// Those who listen.
-    pub audience: ListenerGroup,
+    pub listeners: ListenerGroup,
     /// What was wrong.
     pub findings: Arc<Findings>,
     auditors: Vec<JoinHandle<anyhow::Result<()>>>,
@@ -58,14 +58,14 @@ pub struct SwarmRun {
 impl SwarmRun {
     /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of
     /// being read back at once, since the server may be away then.
-    pub async fn set(
+    pub async fn start(
         options: &Options,
         site: &Target,
         retry: bool,
     ) -> anyhow::Result<(Self, Option<mpsc::Receiver<Conversation>>)> {
         let findings = Arc::new(Findings::default());
-        let mut cast = Participants::hire(site, options.agents, options.mcp).await?;
-        let company = company(options, site, &mut cast).await?;
+        let mut cast = Participants::create(site, options.agents, options.mcp).await?;
+        let company = role_pool(options, site, &mut cast).await?;
         let cast = Arc::new(cast);
         let (finished, done) = mpsc::channel(if retry { 1 << 20 } else { 256 });
         let mut swarm =
@@ -73,12 +73,12 @@ impl SwarmRun {
         swarm.retry = retry;
         swarm.rate = options.rate;
         swarm.seed = options.seed;
-        let watches = watches(options, site, &cast);
-        swarm.watches = watches.iter().map(|(watch, _)| Arc::clone(watch)).collect();
-        let audience = ListenerGroup::gather(watches, !retry, options.seed, &findings).await?;
+        let watches = expected_feeds(options, site, &cast);
+        swarm.expected_feeds = watches.iter().map(|(watch, _)| Arc::clone(watch)).collect();
+        let audience = ListenerGroup::connect(watches, !retry, options.seed, &findings).await?;
         let swarm = Arc::new(swarm);
         let (auditors, audited) = (Vec::new(), Arc::default());
-        let mut scene = Self { swarm, audience, findings, auditors, audited };
+        let mut scene = Self { swarm, listeners: audience, findings, auditors, audited };
         if retry {
             return Ok((scene, Some(done)));
         }
@@ -87,7 +87,7 @@ impl SwarmRun {
     }
 
     /// Waits until every thread that ended has been read back, or an auditor has given up.
-    async fn audits(&self) {
+    async fn wait_for_audits(&self) {
         let until = clock::now() + AUDITS_MAX;
         while self.audited.load(Ordering::Relaxed) < self.swarm.ended.load(Ordering::Relaxed)
             && !self.auditors.iter().any(JoinHandle::is_finished)
@@ -103,30 +103,30 @@ impl SwarmRun {
         for conversation in resting.iter().filter(|it| it.shadow.is_some()) {
             audit(&mut reader, &self.swarm, conversation).await?;
         }
-        self.audience.settle().await;
+        self.listeners.wait_settled().await;
         let tainted = self.swarm.tainted.lock().map(|it| it.clone()).unwrap_or_default();
         let spoken = self.swarm.messages.lock().map(|it| it.clone()).unwrap_or_default();
-        for watch in &self.audience.watches {
-            watch.judge(&tainted, &self.findings);
+        for watch in &self.listeners.expected_feeds {
+            watch.check(&tainted, &self.findings);
             if watch.scope == Scope::All {
                 let told = watch.messages.lock().map(|it| it.clone()).unwrap_or_default();
                 self.findings.check(completeness(told, spoken.clone()));
             }
         }
-        self.inboxes(site, resting, &tainted).await
+        self.check_inboxes(site, resting, &tainted).await
     }
 
     /// Every inbox shows exactly what waits in the threads at rest.
-    async fn inboxes(
+    async fn check_inboxes(
         &self,
         site: &Target,
         resting: &[Conversation],
         tainted: &HashSet<u64>,
     ) -> anyhow::Result<()> {
-        let cast = &self.swarm.cast;
+        let cast = &self.swarm.participants;
         let mut connection = Connection::open(site.address).await?;
         let ours: HashSet<u64> = resting.iter().map(|it| it.record.thread).collect();
-        for place in 0..self.swarm.company.agents.min(INBOXES_READ) {
+        for place in 0..self.swarm.roles.agents.min(INBOXES_READ) {
             let anyone = place % ANYONE_EVERY == 0;
             let expected: BTreeSet<(u64, u64)> = resting
                 .iter()
@@ -137,7 +137,7 @@ impl SwarmRun {
                 Ok(shown) => shown,
                 Err(reason) => anyhow::bail!("an inbox could not be read: {reason}"),
             };
-            let own = site.own.is_some();
+            let own = site.own_server.is_some();
             let told: BTreeSet<(u64, u64)> = shown
                 .iter()
                 .copied()
@@ -163,7 +163,7 @@ impl SwarmRun {
     }
 }
 
-async fn company(
+async fn role_pool(
     options: &Options,
     site: &Target,
     cast: &mut Participants,
@@ -179,11 +179,11 @@ async fn company(
     }
     let lines = cast.members[..agents].iter().map(|member| member.line + 1).max().unwrap_or(0);
     ensure!(lines >= 3, "a conversation needs three lines");
-    let run = clock::run_number();
+    let run = clock::run_id();
     Ok(RolePool { agents, moderators, verifiers, lines, body: options.body, run })
 }
 
-fn watches(
+fn expected_feeds(
     options: &Options,
     site: &Target,
     cast: &Participants,
@@ -192,7 +192,7 @@ fn watches(
         address: site.address,
         host: site.host.clone(),
         token: token.to_owned(),
-        target,
+        path: target,
     };
     let mut watches: Vec<_> = (0..options.listeners.min(options.agents))
         .map(|place| {
@@ -221,7 +221,7 @@ pub async fn audit(
     swarm: &Swarm,
     conversation: &Conversation,
 ) -> anyhow::Result<u64> {
-    let expected = conversation.shadow.as_ref().map(|shadow| (shadow, &*swarm.cast));
+    let expected = conversation.shadow.as_ref().map(|shadow| (shadow, &*swarm.participants));
     let record = &conversation.record;
     let claims: Vec<_> = conversation.claim.into_iter().collect();
     reader.claims(record.thread, &claims, &swarm.findings).await?;
@@ -266,7 +266,7 @@ async fn audit_along(
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut site = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, _) = SwarmRun::set(options, &site, false).await?;
+    let (scene, _) = SwarmRun::start(options, &site, false).await?;
     let swarm = Arc::clone(&scene.swarm);
     let compares = options.ceiling && options.rate.is_none() && site.is_local();
     let bare = if compares {
@@ -274,10 +274,11 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     } else {
         None
     };
-    let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
+    let mut conversations: Vec<_> =
+        (0..options.threads).map(|_| swarm.new_conversation()).collect();
     if !options.warm_up.is_zero() {
         (_, conversations) = one_round(&scene, &site, conversations, options.warm_up).await?;
-        rest(site.pid().into_iter().collect()).await?;
+        wait_idle(site.pid().into_iter().collect()).await?;
     }
     // The rounds share the duration, so that a long swarm stays one long swarm.
     let share = options.duration.div_f64(options.rounds as f64);
@@ -293,32 +294,32 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         let (round, resting) = one_round(&scene, &site, conversations, share).await?;
         conversations = resting;
         report.rounds.push(round);
-        rest(site.pid().into_iter().collect()).await?;
+        wait_idle(site.pid().into_iter().collect()).await?;
     }
     if let Some(usage) = whole.map(ProcessSampler::finish) {
         if options.duration >= LEVEL_AFTER {
-            memory_level(&usage, &mut report, &scene.findings);
+            check_memory_level(&usage, &mut report, &scene.findings);
         } else {
             report.figure("server memory at half time, MiB", mib(usage.rss_half));
             report.figure("server memory at the end, MiB", mib(usage.rss_end));
         }
     }
-    scene.audits().await;
+    scene.wait_for_audits().await;
     scene.check(&site, &conversations).await?;
     finish(scene, &mut report).await?;
-    report.count(&swarm.tally);
+    report.add_tally(&swarm.tally);
     report.compare();
-    report.note(site.stop());
+    report.add_result(site.stop());
     Ok(report)
 }
 
 async fn finish(scene: SwarmRun, report: &mut Report) -> anyhow::Result<()> {
     let resumed: u64 =
-        scene.audience.watches.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
+        scene.listeners.expected_feeds.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
     report.figure("feeds that came back", resumed as f64);
-    report.figure("feeds at the beginning", scene.audience.connections() as f64);
+    report.figure("feeds at the beginning", scene.listeners.connections() as f64);
     report.figure("conversations begun", scene.swarm.serial.load(Ordering::Relaxed) as f64);
-    scene.audience.dismiss();
+    scene.listeners.stop();
     let server_errors: u64 = {
         let refused = scene.swarm.tally.refused();
         ["internal", "overloaded", "storage_unavailable", "shutting_down"]
@@ -337,7 +338,7 @@ async fn finish(scene: SwarmRun, report: &mut Report) -> anyhow::Result<()> {
     }
     let ended = scene.swarm.ended.load(Ordering::Relaxed);
     ensure!(audited == ended, "only {audited} of {ended} threads could be read back");
-    report.judge(&scene.findings);
+    report.add_findings(&scene.findings);
     Ok(())
 }
 
@@ -352,7 +353,7 @@ async fn one_round(
     swarm.latencies.clear();
     let before = swarm.tally.acknowledged.load(Ordering::Relaxed);
     let server = site.pid().map(ProcessSampler::start);
-    let generator = ProcessSampler::own();
+    let generator = ProcessSampler::of_generator();
     let begun = clock::now();
     let sleep = async {
         tokio::time::sleep(duration).await;

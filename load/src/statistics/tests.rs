@@ -89,7 +89,7 @@ fn judges_estimates() {
     ];
     let of = |(median, low, high)| Estimate { median, low, high };
     for (rate, cpu, expected) in table {
-        let outcome = Bounds::of_share(0.97).judge(&of(rate), &of(cpu));
+        let outcome = Bounds::of_share(0.97).judge_ratios(&of(rate), &of(cpu));
         assert_eq!(outcome, expected, "rate {rate:?}, processor time {cpu:?}");
     }
 }

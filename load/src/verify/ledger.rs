@@ -148,7 +148,7 @@ mod tests {
             audit.message(&serde_json::from_str(&text).unwrap());
         }
         audit.finish();
-        findings.told()
+        findings.texts()
     }
 
     /// Goal: a faithful thread passes, with a doubtful message there or not. Method: show it.

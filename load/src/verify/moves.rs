@@ -96,7 +96,7 @@ impl Transitions {
                 event.from, self.state
             ));
         }
-        let legal = self.legal(to, event.confirmed);
+        let legal = self.is_legal(to, event.confirmed);
         let was = self.state;
         self.state = Some(to);
         self.confirmed = event.confirmed;
@@ -107,7 +107,7 @@ impl Transitions {
         Err(format!("{name}: an illegal move {was:?} to {to:?}, {origin}, confirmed {confirmed}"))
     }
 
-    fn legal(&self, to: State, confirmed: bool) -> bool {
+    fn is_legal(&self, to: State, confirmed: bool) -> bool {
         let Some(from) = self.state else { return to == State::Open };
         if from == to {
             return confirmed && !self.confirmed;

@@ -41,8 +41,8 @@ impl Reader {
         self.principal.write(&mut self.request, operation);
         self.connection.refresh(self.address).await?;
         let answer = self.connection.call(&self.request).await?;
-        match outcome(self.principal.door(), answer) {
-            Outcome::Done(json) if self.principal.door() == Binding::Http => Ok(json),
+        match outcome(self.principal.binding(), answer) {
+            Outcome::Done(json) if self.principal.binding() == Binding::Http => Ok(json),
             Outcome::Done(_) => bail!("a reader goes over HTTP"),
             Outcome::Refused { reason, detail, .. } => {
                 bail!("{} {}: {reason}: {detail}", operation.tool, operation.path)
@@ -73,7 +73,7 @@ impl Reader {
             let json = self.read(&page).await?;
             if since.is_empty() {
                 let thread: Thread<'_> = serde_json::from_slice(json).context("no thread")?;
-                findings.check(turn::lawful(&thread));
+                findings.check(turn::check(&thread));
                 if let Some((shadow, cast)) = expected {
                     findings.check(shadow.compare(&thread, cast));
                 }

@@ -95,7 +95,7 @@ struct ShadowMessage {
 #[derive(Debug, Clone)]
 pub struct Shadow {
     creator: usize,
-    said: Vec<ShadowMessage>,
+    messages: Vec<ShadowMessage>,
     state: State,
     confirmed: bool,
     awaiting: Option<ExpectedAwaiting>,
@@ -109,7 +109,7 @@ impl Shadow {
             ShadowMessage { id, act: Act::Ask, author: creator, parent: None, retracted: false };
         Self {
             creator,
-            said: vec![opening],
+            messages: vec![opening],
             state: State::Open,
             confirmed: false,
             awaiting: Some(ExpectedAwaiting {
@@ -133,19 +133,19 @@ impl Shadow {
 
     /// The number of the message said at this place, the opening being 0.
     pub fn id(&self, place: usize) -> Option<u64> {
-        self.said.get(place).map(|said| said.id)
+        self.messages.get(place).map(|said| said.id)
     }
 
     /// Somebody speaks. `parent` is a place; `lock` tells whether the speaker confirms.
     pub fn speak(&mut self, act: Act, author: usize, parent: Option<usize>, id: u64, lock: bool) {
         let before = self.awaiting.map(|awaiting| awaiting.message);
-        let about = parent.map(|place| self.said[place].clone());
+        let about = parent.map(|place| self.messages[place].clone());
         if act == Act::Retract
             && let Some(place) = parent
         {
-            self.said[place].retracted = true;
+            self.messages[place].retracted = true;
         }
-        self.said.push(ShadowMessage { id, act, author, parent, retracted: false });
+        self.messages.push(ShadowMessage { id, act, author, parent, retracted: false });
         let awaited = about.as_ref().filter(|about| before == Some(about.id));
         match (act, &about) {
             (act, _) if act.expects_reply() && self.state.step().is_some() => {
@@ -157,8 +157,8 @@ impl Shadow {
             (Act::Answer | Act::Retract, Some(about)) => {
                 if awaited.is_some() {
                     let back = about.act == Act::Clarify;
-                    self.awaiting = if back { self.asked_back(about) } else { None };
-                } else if act == Act::Answer && self.is_asked_back(parent) {
+                    self.awaiting = if back { self.clarified(about) } else { None };
+                } else if act == Act::Answer && self.is_clarify_about(parent) {
                     self.awaiting = None;
                 }
             }
@@ -175,11 +175,11 @@ impl Shadow {
     }
 
     /// The message that a clarify was about waits again, if it still may.
-    fn asked_back(&self, clarify: &ShadowMessage) -> Option<ExpectedAwaiting> {
+    fn clarified(&self, clarify: &ShadowMessage) -> Option<ExpectedAwaiting> {
         let place = clarify.parent?;
-        let about = &self.said[place];
+        let about = &self.messages[place];
         let answered = self
-            .said
+            .messages
             .iter()
             .any(|said| said.act == Act::Answer && said.parent == Some(place) && !said.retracted);
         if !about.act.expects_reply() || about.retracted || answered {
@@ -190,9 +190,9 @@ impl Shadow {
     }
 
     /// Whether the awaited message is a clarify about `place`.
-    fn is_asked_back(&self, place: Option<usize>) -> bool {
+    fn is_clarify_about(&self, place: Option<usize>) -> bool {
         let awaited = self.awaiting.map(|awaiting| awaiting.message);
-        let Some(said) = self.said.iter().find(|said| Some(said.id) == awaited) else {
+        let Some(said) = self.messages.iter().find(|said| Some(said.id) == awaited) else {
             return false;
         };
         said.act == Act::Clarify && said.parent == place
@@ -269,9 +269,9 @@ impl Shadow {
             let shown = format!("{:?}", thread.turn);
             return differs("the turn", format!("{:?}", self.turn()), shown);
         }
-        if thread.message_count != self.said.len() as u64 {
+        if thread.message_count != self.messages.len() as u64 {
             let shown = thread.message_count.to_string();
-            return differs("message_count", self.said.len().to_string(), shown);
+            return differs("message_count", self.messages.len().to_string(), shown);
         }
         if !cast.is(self.creator, &thread.creator) {
             return differs(

@@ -32,11 +32,11 @@ pub struct IdleTarget<'a> {
     /// What was asked for.
     pub options: &'a Options,
     /// The server.
-    pub site: Target,
+    pub target: Target,
     /// Who speaks and listens.
-    pub cast: Arc<Participants>,
+    pub participants: Arc<Participants>,
     /// The threads, a place each.
-    pub work: Arc<WriteLoad>,
+    pub load: Arc<WriteLoad>,
     /// Threads beside them that nobody speaks in.
     pub records: Vec<ThreadRecord>,
     moderator: Caller,
@@ -58,27 +58,32 @@ pub fn spread(count: usize, places: usize) -> Vec<usize> {
 
 impl<'a> IdleTarget<'a> {
     /// A server without a thread, and participants.
-    pub async fn set(options: &'a Options, agents: usize, keys: &[String]) -> anyhow::Result<Self> {
+    pub async fn prepare(
+        options: &'a Options,
+        agents: usize,
+        keys: &[String],
+    ) -> anyhow::Result<Self> {
         let site = Target::prepare(options, keys).await?;
-        let mut cast = Participants::hire(&site, agents, 0.0).await?;
+        let mut cast = Participants::create(&site, agents, 0.0).await?;
         let place = cast.add(&site, "load-moderator-0", &["read", "write", "lock"]).await?;
         // A moderator that opened a thread would confirm its state.
-        let moderator = cast.members.remove(place).principal;
+        let moderator = cast.members.remove(place).caller;
         let cast = Arc::new(cast);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
         let work = WriteLoad::forum(site.address, Arc::clone(&cast), threads, body, seed);
         let (work, records) = (Arc::new(work), Vec::new());
-        Ok(Self { options, site, cast, work, records, moderator })
+        Ok(Self { options, target: site, participants: cast, load: work, records, moderator })
     }
 
     fn server(&mut self) -> anyhow::Result<&mut Server> {
-        let (server, _) = self.site.own.as_mut().context("idle needs a server of its own")?;
+        let (server, _) =
+            self.target.own_server.as_mut().context("idle needs a server of its own")?;
         Ok(server)
     }
 
     /// The server's process.
     pub fn pid(&self) -> anyhow::Result<u32> {
-        self.site.pid().context("idle needs a server of its own")
+        self.target.pid().context("idle needs a server of its own")
     }
 
     /// Resident memory once the server rests.
@@ -86,7 +91,7 @@ impl<'a> IdleTarget<'a> {
         let pid = self.pid()?;
         // What was written is folded into the archive up to two seconds later.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        super::rest(vec![pid]).await?;
+        super::wait_idle(vec![pid]).await?;
         Ok(rss(pid))
     }
 
@@ -95,7 +100,7 @@ impl<'a> IdleTarget<'a> {
         let until = clock::now() + RESIDENTS_WAIT;
         loop {
             tokio::time::sleep(GAUGE_EVERY).await;
-            let resident = self.site.metric("parley_threads_resident").await?.unwrap_or(0.0);
+            let resident = self.target.metric("parley_threads_resident").await?.unwrap_or(0.0);
             if wanted(resident) || clock::now() > until {
                 return Ok(resident);
             }
@@ -119,7 +124,7 @@ impl<'a> IdleTarget<'a> {
             ensure!(answer.status == 409, "an open thread was reopened: {}", answer.status);
             Ok(())
         };
-        let (address, connections) = (self.site.address, self.options.connections);
+        let (address, connections) = (self.target.address, self.options.connections);
         call_each(address, connections, count, &progress, compose, take).await?;
         progress.finish_and_clear();
         Ok(())
@@ -127,11 +132,11 @@ impl<'a> IdleTarget<'a> {
 
     /// Reads threads until the page cache of the store holds what it can.
     pub async fn read_spread(&self) -> anyhow::Result<()> {
-        let mut threads = self.work.threads();
+        let mut threads = self.load.threads();
         threads.extend(self.records.iter().map(|record| record.thread));
         let places = spread(threads.len(), threads.len().min(READ_MAX));
         let progress = bar(places.len() as u64, "filling the cache");
-        let (admin, count) = (self.site.admin(), places.len());
+        let (admin, count) = (self.target.admin(), places.len());
         let compose = move |index: usize, request: &mut Vec<u8>| {
             admin.write(request, &reading(threads[places[index]]));
         };
@@ -139,7 +144,7 @@ impl<'a> IdleTarget<'a> {
             ensure!(answer.status == 200, "a thread could not be read: {}", answer.status);
             Ok(())
         };
-        let (address, connections) = (self.site.address, self.options.connections);
+        let (address, connections) = (self.target.address, self.options.connections);
         call_each(address, connections, count, &progress, compose, take).await?;
         progress.finish_and_clear();
         Ok(())
@@ -148,11 +153,11 @@ impl<'a> IdleTarget<'a> {
     /// Opens threads that nobody speaks in.
     pub async fn store_more(&mut self, count: usize) -> anyhow::Result<()> {
         let seed = self.options.seed ^ 0x5707;
-        let cast = Arc::clone(&self.cast);
-        let stored = WriteLoad::forum(self.site.address, cast, count, self.options.body, seed);
+        let cast = Arc::clone(&self.participants);
+        let stored = WriteLoad::forum(self.target.address, cast, count, self.options.body, seed);
         let stored = Arc::new(stored);
         let progress = bar(count as u64, "storing threads");
-        stored.fill(self.options.connections, 0, &progress).await?;
+        stored.open_threads(self.options.connections, 0, &progress).await?;
         progress.finish_and_clear();
         self.records = stored.records();
         Ok(())
@@ -161,12 +166,12 @@ impl<'a> IdleTarget<'a> {
     /// Stops the server, which must end well.
     pub fn stop(&mut self, report: &mut Report) {
         let stopped = self.server().and_then(Server::stop);
-        report.note(stopped);
+        report.add_result(stopped);
     }
 
     /// Kills the server while all threads are written to; gives how many acts broke off.
     pub async fn kill_under_load(&mut self) -> anyhow::Result<u64> {
-        let before = self.work.tally.failed.load(Ordering::Relaxed);
+        let before = self.load.tally.failed.load(Ordering::Relaxed);
         let course = RoundSpec {
             connections: self.options.connections,
             duration: LOAD_BEFORE_KILL * 2,
@@ -174,17 +179,17 @@ impl<'a> IdleTarget<'a> {
             burst: 1.0,
             slices: 1,
         };
-        let work = Arc::clone(&self.work);
+        let work = Arc::clone(&self.load);
         let server = self.server()?;
         let killing = async {
             tokio::time::sleep(LOAD_BEFORE_KILL).await;
             server.kill()
         };
         let quiet = indicatif::ProgressBar::hidden();
-        let (round, killed) = tokio::join!(work.round(course, &quiet), killing);
+        let (round, killed) = tokio::join!(work.run_round(course, &quiet), killing);
         killed?;
         round?;
-        Ok(self.work.tally.excuse(before))
+        Ok(self.load.tally.discard_failures(before))
     }
 
     /// Starts the server on its folder and reads a thread.
@@ -194,8 +199,8 @@ impl<'a> IdleTarget<'a> {
         let server = self.server()?;
         tokio::task::block_in_place(|| server.start_again(Some(set)))?;
         let listening = clock::seconds(clock::now() - begun);
-        let threads = self.work.threads();
-        let mut reader = Reader::open(self.site.address, self.site.admin()).await?;
+        let threads = self.load.threads();
+        let mut reader = Reader::open(self.target.address, self.target.admin()).await?;
         reader.read(&reading(threads[threads.len() / 2])).await?;
         Ok(Opening { listening, first_read: clock::seconds(clock::now() - begun) })
     }

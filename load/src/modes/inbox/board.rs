@@ -11,7 +11,7 @@ use crate::cast::Participants;
 use crate::chorus::post_each;
 use crate::gauge::cpu_ticks;
 use crate::measure::median;
-use crate::modes::rest;
+use crate::modes::wait_idle;
 use crate::options::Options;
 use crate::report::{Report, bar};
 use crate::site::Target;
@@ -30,7 +30,7 @@ const MICROS_A_TICK: f64 = 10_000.0;
 
 /// A server where so many participants are known.
 struct KnownServer {
-    site: Target,
+    target: Target,
     cast: Arc<Participants>,
     serial: AtomicUsize,
     micros: Vec<f64>,
@@ -40,8 +40,8 @@ impl KnownServer {
     /// Opens as many threads on either side; each of the known opens one at least.
     async fn prepare(options: &Options, known: usize) -> anyhow::Result<Self> {
         let site = Target::prepare(options, &[]).await?;
-        let cast = Arc::new(Participants::hire_on(&site, known, LINES, 0.0).await?);
-        let side = Self { site, cast, serial: AtomicUsize::new(0), micros: Vec::new() };
+        let cast = Arc::new(Participants::create_on_lines(&site, known, LINES, 0.0).await?);
+        let side = Self { target: site, cast, serial: AtomicUsize::new(0), micros: Vec::new() };
         side.ask(options, options.agents, known, "making participants known").await?;
         Ok(side)
     }
@@ -60,22 +60,22 @@ impl KnownServer {
             question(out, &asking, first + index);
             index % askers
         };
-        let (address, connections) = (self.site.address, options.connections);
+        let (address, connections) = (self.target.address, options.connections);
         post_each(address, &self.cast, connections, count, &progress, envelope).await?;
         progress.finish_and_clear();
-        self.rested().await.map(drop)
+        self.wait_archived().await.map(drop)
     }
 
-    async fn rested(&self) -> anyhow::Result<u32> {
-        let pid = self.site.pid().context("the work of a server elsewhere cannot be seen")?;
+    async fn wait_archived(&self) -> anyhow::Result<u32> {
+        let pid = self.target.pid().context("the work of a server elsewhere cannot be seen")?;
         tokio::time::sleep(FOLD_WAIT).await;
-        rest(vec![pid]).await?;
+        wait_idle(vec![pid]).await?;
         Ok(pid)
     }
 
     /// One round of questions by a few; how long the server worked for each.
     async fn round(&mut self, options: &Options, askers: usize) -> anyhow::Result<()> {
-        let pid = self.rested().await?;
+        let pid = self.wait_archived().await?;
         let count = QUESTIONS.min(options.agents);
         let before = cpu_ticks(pid);
         self.ask(options, count, askers, "questions to anyone").await?;
@@ -103,7 +103,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     report.at_most(what, with_many / with_few.max(0.001), RATIO_MAX);
     for side in &mut sides {
         report.acknowledged += side.serial.load(Ordering::Relaxed) as u64;
-        report.note(side.site.stop());
+        report.add_result(side.target.stop());
     }
     Ok(())
 }

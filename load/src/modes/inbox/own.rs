@@ -12,7 +12,7 @@ use crate::chorus::post_each;
 use crate::clock;
 use crate::http::Connection;
 use crate::measure::{median, percentile};
-use crate::modes::rest;
+use crate::modes::wait_idle;
 use crate::objects::{self, List, Waiting};
 use crate::options::Options;
 use crate::report::{Report, bar};
@@ -51,7 +51,7 @@ struct Walk {
 /// Runs the part.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let mut site = Target::prepare(options, &[]).await?;
-    let cast = Arc::new(Participants::hire_on(&site, ASKER + 1, ASKER, 0.0).await?);
+    let cast = Arc::new(Participants::create_on_lines(&site, ASKER + 1, ASKER, 0.0).await?);
     let count = options.threads;
     // So that in a small run, too, somebody else asks now and then.
     let every = OTHERS_EVERY.min((count / PAGE).max(2));
@@ -65,7 +65,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let (address, connections) = (site.address, options.connections);
     let asked = post_each(address, &cast, connections, count, &progress, envelope).await?;
     progress.finish_and_clear();
-    rest(site.pid().into_iter().collect()).await?;
+    wait_idle(site.pid().into_iter().collect()).await?;
     report.acknowledged += count as u64;
 
     let mut order: Vec<_> = asked.iter().enumerate().collect();
@@ -83,7 +83,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     ] {
         let mut millis = Vec::new();
         while millis.len() < READS_MIN {
-            let walk = walk(&cast.members[place], anyone, pages_max, &mut connection).await?;
+            let walk = walk_inbox(&cast.members[place], anyone, pages_max, &mut connection).await?;
             judge(name, &walk, expected, &findings);
             millis.extend(&walk.millis);
             walks.push(walk);
@@ -94,13 +94,13 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     report.figure("questions of one's own, nobody answers", (count - others.len()) as f64);
     let through = walks.first().map_or(0, |walk| walk.pages.len());
     report.figure("pages of a walk through the asker's inbox", through as f64);
-    report.judge(&findings);
-    report.note(site.stop());
+    report.add_findings(&findings);
+    report.add_result(site.stop());
     Ok(())
 }
 
 /// Reads an inbox page by page, to its end or so many pages.
-async fn walk(
+async fn walk_inbox(
     member: &Member,
     anyone: bool,
     pages_max: usize,
@@ -111,11 +111,11 @@ async fn walk(
     let mut request = Vec::new();
     while !walk.ended && walk.pages.len() < pages_max {
         let read = Operation::inbox(member.extension.as_deref(), PAGE, anyone, &since);
-        member.principal.write(&mut request, &read);
+        member.caller.write(&mut request, &read);
         let begun = clock::now();
         let answer = connection.call(&request).await?;
         walk.millis.push(clock::micros_since(begun) as f64 / 1000.0);
-        let json = match outcome(member.principal.door(), answer) {
+        let json = match outcome(member.caller.binding(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, detail, .. } => bail!("no inbox: {reason}: {detail}"),
             Outcome::Broken(text) => bail!("no inbox: {text}"),

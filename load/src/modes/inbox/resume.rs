@@ -18,7 +18,7 @@ use crate::clock;
 use crate::gauge::{ProcessSampler, rss};
 use crate::http::Connection;
 use crate::measure::percentile;
-use crate::modes::{mib, rest};
+use crate::modes::{mib, wait_idle};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::report::{Report, bar};
@@ -56,26 +56,26 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     ];
     let mut site = Target::prepare(options, &keys).await?;
     let lines = options.listeners.div_ceil(LISTENERS_A_LINE).max(LINES_MIN);
-    let scene = ResumeSetup::set(options, &site, lines).await?;
+    let scene = ResumeSetup::prepare(options, &site, lines).await?;
     let cursors = scene.cursors(&site).await?;
     let mut owed = scene.backlog(options, report).await?;
     let pid = site.pid().context("inbox needs a server of its own")?;
-    rest(vec![pid]).await?;
+    wait_idle(vec![pid]).await?;
     restart(&mut site)?;
     let played = resume(options, &site, &scene, cursors).await?;
     for (listener, message) in &played.live {
         owed[*listener].push(*message);
     }
-    tell(options, &played, report);
+    report_outcome(options, &played, report);
     let findings = Findings::default();
     judge(&played, &owed, &findings);
-    report.judge(&findings);
-    report.note(site.stop());
+    report.add_findings(&findings);
+    report.add_result(site.stop());
     Ok(())
 }
 
 fn restart(site: &mut Target) -> anyhow::Result<()> {
-    let (server, _) = site.own.as_mut().context("inbox needs a server of its own")?;
+    let (server, _) = site.own_server.as_mut().context("inbox needs a server of its own")?;
     let again = |server: &mut Server| {
         server.stop()?;
         server.start_again(None)
@@ -90,13 +90,13 @@ struct ResumeSetup {
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
     connections: usize,
-    site_address: std::net::SocketAddr,
+    address: std::net::SocketAddr,
 }
 
 impl ResumeSetup {
-    async fn set(options: &Options, site: &Target, lines: usize) -> anyhow::Result<Self> {
+    async fn prepare(options: &Options, site: &Target, lines: usize) -> anyhow::Result<Self> {
         let count = lines + options.listeners;
-        let cast = Arc::new(Participants::hire_on(site, count, lines, 0.0).await?);
+        let cast = Arc::new(Participants::create_on_lines(site, count, lines, 0.0).await?);
         let asking = options.clone();
         let progress = bar(options.listeners as u64, "questions of the listeners");
         let envelope = move |index: usize, out: &mut Vec<u8>| {
@@ -108,7 +108,7 @@ impl ResumeSetup {
             post_each(address, &cast, connections, options.listeners, &progress, envelope).await?;
         progress.finish_and_clear();
         let threads = Arc::new(asked);
-        Ok(Self { cast, lines, threads, connections, site_address: address })
+        Ok(Self { cast, lines, threads, connections, address })
     }
 
     fn request(&self, site: &Target, listener: usize) -> Request {
@@ -118,7 +118,7 @@ impl ResumeSetup {
             address: site.address,
             host: site.host.clone(),
             token: member.token.clone(),
-            target: format!("/v1/feed?scope=inbox&anyone=false&extension={extension}"),
+            path: format!("/v1/feed?scope=inbox&anyone=false&extension={extension}"),
         }
     }
 
@@ -146,7 +146,7 @@ impl ResumeSetup {
         options: &Options,
         report: &mut Report,
     ) -> anyhow::Result<Vec<Vec<u64>>> {
-        let counts = owed(options.listeners);
+        let counts = owed_counts(options.listeners);
         let most = counts.iter().copied().max().unwrap_or(0);
         let plan: Vec<(usize, usize)> = (0..most)
             .flat_map(|turn| {
@@ -164,7 +164,7 @@ impl ResumeSetup {
             answer_back(out, &threads[listener], turn, (seed, index as u64, body));
             (listener + turn) % lines
         };
-        let (address, connections) = (self.site_address, self.connections);
+        let (address, connections) = (self.address, self.connections);
         let sent = post_each(address, &self.cast, connections, count, &progress, envelope).await?;
         progress.finish_and_clear();
         report.figure("acts behind", count as f64);
@@ -179,7 +179,7 @@ impl ResumeSetup {
 }
 
 /// How many frames each listener is owed: a few much, the rest the same.
-fn owed(listeners: usize) -> Vec<usize> {
+fn owed_counts(listeners: usize) -> Vec<usize> {
     let total = listeners * ACTS_A_LISTENER;
     let much = listeners / OWED_MUCH_EVERY;
     let rest = (total - much * OWED_MUCH) / (listeners - much).max(1);
@@ -215,7 +215,7 @@ fn answer_back(
 
 /// What came of the resuming.
 struct ResumeOutcome {
-    followers: Vec<ResumingListener>,
+    listeners: Vec<ResumingListener>,
     /// Listener and message of each act that was acknowledged meanwhile.
     live: Vec<(usize, u64)>,
     /// Milliseconds from when each of them was due.
@@ -235,7 +235,7 @@ async fn resume(
     cursors: Vec<String>,
 ) -> anyhow::Result<ResumeOutcome> {
     let pid = site.pid().context("inbox needs a server of its own")?;
-    rest(vec![pid]).await?;
+    wait_idle(vec![pid]).await?;
     let memory_before = rss(pid);
     let gauge = ProcessSampler::start(pid);
     let progress = Arc::new(Progress::default());
@@ -259,7 +259,7 @@ async fn resume(
     tokio::time::sleep(Duration::from_secs(1)).await;
     let _ = quit.send(true);
     let writer = writer.await?;
-    let owed: usize = owed(options.listeners).iter().sum::<usize>() + writer.live.len();
+    let owed: usize = owed_counts(options.listeners).iter().sum::<usize>() + writer.live.len();
     progress.wait(owed as u64, &progress.frames, Duration::from_secs(20)).await;
     // What comes beyond that was not owed; give it the time to show.
     tokio::time::sleep(Duration::from_millis(300)).await;
@@ -274,7 +274,7 @@ async fn resume(
     let SteadyWriter { live, millis, failures, .. } = writer;
     let memory_most = usage.rss_max;
     Ok(ResumeOutcome {
-        followers,
+        listeners: followers,
         live,
         millis,
         failures,
@@ -306,7 +306,7 @@ impl SteadyWriter {
             cast: Arc::clone(&scene.cast),
             lines: scene.lines,
             threads: Arc::clone(&scene.threads),
-            address: scene.site_address,
+            address: scene.address,
             rate: options.rate.unwrap_or(RATE),
             seed: options.seed ^ 0x11fe,
             body: options.body,
@@ -351,7 +351,7 @@ impl SteadyWriter {
         answer_back(&mut members, opening, serial, (self.seed, serial as u64, self.body));
         members.push(b'}');
         let mut request = Vec::new();
-        self.cast.members[serial % self.lines].principal.write_message(&mut request, &members);
+        self.cast.members[serial % self.lines].caller.write_message(&mut request, &members);
         let connection = match connection {
             Some(connection) => connection,
             None => connection.insert(Connection::open(self.address).await?),
@@ -360,12 +360,12 @@ impl SteadyWriter {
     }
 }
 
-fn tell(options: &Options, played: &ResumeOutcome, report: &mut Report) {
+fn report_outcome(options: &Options, played: &ResumeOutcome, report: &mut Report) {
     let ResumeOutcome { memory_before, memory_most, .. } = played;
-    report.figure("listeners that resumed at once", played.followers.len() as f64);
+    report.figure("listeners that resumed at once", played.listeners.len() as f64);
     report.figure("resumes that were refused and tried again", played.retries as f64);
     report.at_most("all caught up, s", played.caught_up_seconds, CAUGHT_UP_SECONDS_MAX);
-    let caught: Vec<f64> = played.followers.iter().filter_map(|it| it.caught_up).collect();
+    let caught: Vec<f64> = played.listeners.iter().filter_map(|it| it.caught_up).collect();
     report.figure("caught up, median s", percentile(&caught, 0.5));
     report.figure("server memory before all resume, MiB", mib(*memory_before));
     report.figure("server memory while all resume, most, MiB", mib(*memory_most));
@@ -383,8 +383,8 @@ fn tell(options: &Options, played: &ResumeOutcome, report: &mut Report) {
 
 /// Each listener has heard what was owed to it, in order, once; and was told when it had.
 fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
-    for (listener, (follower, owed)) in played.followers.iter().zip(owed).enumerate() {
-        for wrong in &follower.wrong {
+    for (listener, (follower, owed)) in played.listeners.iter().zip(owed).enumerate() {
+        for wrong in &follower.violations {
             findings.add(format!("listener {listener}: {wrong}"));
         }
         if follower.caught_up.is_none() {
@@ -392,8 +392,8 @@ fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
         }
         let mut owed = owed.clone();
         owed.sort_unstable();
-        if follower.heard != owed {
-            let (heard, owed) = (follower.heard.len(), owed.len());
+        if follower.received != owed {
+            let (heard, owed) = (follower.received.len(), owed.len());
             findings.add(format!(
                 "listener {listener} heard {heard} of {owed} frames, or in another order"
             ));
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn shares() {
         for listeners in [1, 7, 100, 250, 10_000] {
-            let counts = owed(listeners);
+            let counts = owed_counts(listeners);
             assert_eq!(counts.iter().sum::<usize>(), listeners * ACTS_A_LISTENER, "{listeners}");
             assert!(counts.iter().all(|count| (1..=OWED_MUCH).contains(count)), "{listeners}");
         }

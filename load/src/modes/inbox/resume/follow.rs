@@ -39,15 +39,15 @@ impl Progress {
 #[derive(Debug)]
 pub struct ResumingListener {
     progress: Arc<Progress>,
-    tape: FeedChecker,
+    checker: FeedChecker,
     /// Numbers of the messages that it was told to wait for it, in the order in which they came.
-    pub heard: Vec<u64>,
+    pub received: Vec<u64>,
     /// Seconds until it was caught up.
     pub caught_up: Option<f64>,
     /// How often it was refused, or cut off, and came again.
     pub retries: u64,
     /// What was wrong with what it heard.
-    pub wrong: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 /// Connects and gives the cursor from which the feed would go on.
@@ -67,7 +67,14 @@ impl ResumingListener {
         let mut tape = FeedChecker::default();
         tape.cursor = cursor;
         let (heard, wrong) = (Vec::new(), Vec::new());
-        Self { progress, tape, heard, caught_up: None, retries: 0, wrong }
+        Self {
+            progress,
+            checker: tape,
+            received: heard,
+            caught_up: None,
+            retries: 0,
+            violations: wrong,
+        }
     }
 
     /// Resumes, however often it is sent away, and listens until told to stop.
@@ -79,14 +86,14 @@ impl ResumingListener {
     ) -> Self {
         loop {
             let mut request = request.clone();
-            request.target.push_str("&since=");
-            request.target.push_str(&self.tape.cursor);
+            request.path.push_str("&since=");
+            request.path.push_str(&self.checker.cursor);
             tokio::select! {
                 ended = self.listen(&request, begun) => {
                     if let Err(error) = ended
                         && error.kind() == io::ErrorKind::InvalidData
                     {
-                        self.wrong.push(error.to_string());
+                        self.violations.push(error.to_string());
                     }
                 }
                 _ = stop.changed() => return self,
@@ -105,8 +112,8 @@ impl ResumingListener {
         let mut first = true;
         loop {
             let Frame::Text(frame) = feed.next().await? else { return Ok(()) };
-            let kind = self.tape.frame(frame);
-            self.tape.remember(frame);
+            let kind = self.checker.frame(frame);
+            self.checker.remember(frame);
             let name = scan::frame_type(frame).unwrap_or_default();
             match (first, name, kind) {
                 (true, "hello", Ok(FrameKind::Control)) => {}
@@ -119,12 +126,16 @@ impl ResumingListener {
                 (false, "awaiting", Ok(FrameKind::Item)) => {
                     self.progress.frames.fetch_add(1, Ordering::Relaxed);
                     match awaited(frame) {
-                        Some(message) => self.heard.push(message),
-                        None => self.wrong.push("an awaiting frame without a message".to_owned()),
+                        Some(message) => self.received.push(message),
+                        None => {
+                            self.violations.push("an awaiting frame without a message".to_owned())
+                        }
                     }
                 }
-                (_, _, Err(wrong)) => self.wrong.push(wrong),
-                (first, name, Ok(_)) => self.wrong.push(format!("a frame {name}, first: {first}")),
+                (_, _, Err(wrong)) => self.violations.push(wrong),
+                (first, name, Ok(_)) => {
+                    self.violations.push(format!("a frame {name}, first: {first}"))
+                }
             }
             first = false;
         }
