@@ -3,6 +3,9 @@
 //! Each runs in a process of its own, started from this same program by a name that help does not
 //! show, so that generator and server are as far apart as they are when a forum is measured.
 
+mod actors;
+pub mod feed;
+
 use std::convert::Infallible;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -95,8 +98,8 @@ pub fn run_hidden(arguments: &[String]) -> Option<anyhow::Result<()>> {
                 let folder = PathBuf::from(arguments.get(2).context("no folder")?);
                 runtime.block_on(serve_writes(folder, number(3), number(4)))
             }
-            FEEDS => runtime.block_on(crate::ceiling_feed::serve()),
-            _ => runtime.block_on(crate::ceiling_actors::serve(number(3))),
+            FEEDS => runtime.block_on(feed::serve()),
+            _ => runtime.block_on(actors::serve(number(3))),
         }
     };
     matches!(name, WRITES | FEEDS | ACTORS).then(part)

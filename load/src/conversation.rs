@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use crate::body::push_body;
-use crate::cast::Participants;
 use crate::objects::{self, Claimed, Marked, Posted};
+use crate::participants::Participants;
 use crate::rng::{self, Rng};
 use crate::script::{ROLES, SCRIPTS, Step};
-use crate::verify::ledger::ThreadRecord;
-use crate::verify::moves::State;
+use crate::verify::audit::ThreadRecord;
 use crate::verify::shadow::{Act, ExpectedAwaiting, ExpectedDue, Shadow};
+use crate::verify::transitions::State;
 use crate::verify::turn;
 use crate::wire::Operation;
 

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use crate::cast::Participants;
 use crate::clock;
 use crate::conversation::waits_for;
 use crate::objects;
+use crate::participants::Participants;
 use crate::rng::Rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;

@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use crate::gauge::Usage;
 use crate::measure::{Percentiles, median, spread};
 use crate::options::Options;
+use crate::process_sampler::Usage;
 use crate::verdict::{self, Verdict};
 
 /// Ceiling rounds that lie further apart than this say nothing.

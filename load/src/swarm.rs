@@ -9,7 +9,6 @@ use anyhow::bail;
 use indicatif::ProgressBar;
 use tokio::sync::mpsc;
 
-use crate::cast::Participants;
 use crate::clock;
 use crate::conversation::{Conversation, RolePool};
 use crate::http::Connection;
@@ -17,6 +16,7 @@ use crate::listener::ExpectedFeed;
 use crate::measure::{Latencies, Tally};
 use crate::objects::{self, List, Waiting};
 use crate::pace::Pace;
+use crate::participants::Participants;
 use crate::script::Step;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};

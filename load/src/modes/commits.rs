@@ -3,7 +3,7 @@
 use crate::measure::median;
 use crate::options::Mode;
 use crate::report::Report;
-use crate::site::Target;
+use crate::target::Target;
 
 const ENTRIES: &str = "parley_journal_batch_size_sum";
 const COMMITS: &str = "parley_journal_batch_size_count";

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::options::Options;
 use crate::report::{Report, bar};
 use crate::rng::Rng;
-use crate::site::Target;
+use crate::target::Target;
 use crate::verify::readback::Reader;
 
 /// How long the load goes on once the server is back.

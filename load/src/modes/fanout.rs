@@ -9,22 +9,22 @@ use tokio::task::JoinHandle;
 use super::stalled::{self, StalledListeners};
 use super::wait_idle;
 use crate::body::push_body;
-use crate::cast::Participants;
+use crate::ceiling::feed::CONTROL;
 use crate::ceiling::{self, CeilingProcess};
-use crate::ceiling_feed::CONTROL;
 use crate::clock;
-use crate::fan::{FanoutListener, FanoutTracker, Received};
-use crate::gauge::ProcessSampler;
+use crate::fanout_tracker::{FanoutListener, FanoutTracker, Received};
 use crate::measure::median;
 use crate::options::Options;
 use crate::pace::Pace;
+use crate::participants::Participants;
+use crate::process_sampler::ProcessSampler;
 use crate::report::{Report, Round, bar};
 use crate::scan;
-use crate::site::Target;
 use crate::socket::{Feed, Request};
+use crate::target::Target;
 use crate::verify::feed::{FeedChecker, completeness};
 use crate::verify::{Findings, readback};
-use crate::work::{RoundSpec, WriteLoad};
+use crate::write_load::{RoundSpec, WriteLoad};
 
 /// Keeps the feeds of one identity below their cap: a token has eight members.
 const LISTENERS_A_MEMBER: usize = 6;

@@ -1,24 +1,24 @@
 //! `idle`: what a resident thread, a sleeping one, a participant, a listener and a bare actor cost
 //! in memory; how fast a sleeping thread answers, and how fast a store opens.
 
-mod stage;
+mod idle_target;
 
 use std::sync::Arc;
 
 use anyhow::ensure;
 
-use self::stage::{IdleTarget, spread};
+use self::idle_target::{IdleTarget, spread};
 use super::{mib, wait_idle};
 use crate::ceiling::{self, CeilingProcess};
-use crate::gauge::{rss, rss_max_ever};
 use crate::measure::{median, percentile};
 use crate::options::Options;
+use crate::process_sampler::{rss, rss_max_ever};
 use crate::report::{Report, bar};
 use crate::server::raise_files;
 use crate::socket::{Feed, Frame, Request};
-use crate::verify::ledger::ThreadRecord;
+use crate::verify::audit::ThreadRecord;
 use crate::verify::readback;
-use crate::work::WriteLoad;
+use crate::write_load::WriteLoad;
 
 /// Keeps the page cache of the store out of the comparison.
 const CACHE: &str = "store.cache_bytes=67108864";

@@ -13,11 +13,11 @@ pub mod swarm;
 
 use std::sync::Arc;
 
-use crate::gauge::{self, ProcessSampler};
 use crate::options::Options;
+use crate::process_sampler::{self, ProcessSampler};
 use crate::report::{Report, Round};
-use crate::site::Target;
-use crate::work::{RoundOutcome, RoundSpec, WriteLoad};
+use crate::target::Target;
+use crate::write_load::{RoundOutcome, RoundSpec, WriteLoad};
 
 /// Runs one round of writers under gauges.
 pub async fn measured_round(
@@ -70,7 +70,8 @@ pub fn mib(bytes: u64) -> f64 {
 
 /// Lets the processes come to rest before the next round, off the runtime's threads.
 pub async fn wait_idle(pids: Vec<u32>) -> anyhow::Result<()> {
-    tokio::task::spawn_blocking(move || pids.into_iter().for_each(gauge::wait_idle)).await?;
+    tokio::task::spawn_blocking(move || pids.into_iter().for_each(process_sampler::wait_idle))
+        .await?;
     Ok(())
 }
 
@@ -92,7 +93,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
 
 /// Memory at the end may be that at half time, a twentieth and 16 MiB more.
 pub fn check_memory_level(
-    server: &crate::gauge::Usage,
+    server: &crate::process_sampler::Usage,
     report: &mut Report,
     findings: &crate::verify::Findings,
 ) {

@@ -8,12 +8,12 @@ use anyhow::Context as _;
 
 use super::post::round_spec;
 use super::wait_idle;
-use crate::gauge::{ProcessSampler, rss};
 use crate::measure::{Percentiles, median};
 use crate::options::Options;
+use crate::process_sampler::{ProcessSampler, rss};
 use crate::report::{Report, Round, bar};
-use crate::site::Target;
-use crate::work::{RoundSpec, WriteLoad};
+use crate::target::Target;
+use crate::write_load::{RoundSpec, WriteLoad};
 
 /// Of the rate of the rounds before, what must be left.
 const GOODPUT_MIN: f64 = 0.7;

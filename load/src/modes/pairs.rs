@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::commits::Commits;
 use super::post::{HOT_MESSAGES_MAX, round_spec, store_threads};
 use super::{measured_round, wait_idle};
-use crate::cast::Participants;
 use crate::measure::{median, spread};
 use crate::options::Options;
+use crate::participants::Participants;
 use crate::report::{Report, Round, bar};
-use crate::site::Target;
+use crate::target::Target;
 use crate::verify::readback;
-use crate::work::WriteLoad;
+use crate::write_load::WriteLoad;
 
 /// The rate with many threads stored must be so large a share of that without.
 const STORED_SHARE_MIN: f64 = 0.8;

@@ -7,13 +7,13 @@ use anyhow::Context as _;
 
 use super::commits::Commits;
 use super::{measured_round, wait_idle};
-use crate::cast::Participants;
 use crate::ceiling::{self, CeilingProcess};
 use crate::options::{Mode, Options};
+use crate::participants::Participants;
 use crate::report::{Report, bar};
-use crate::site::Target;
+use crate::target::Target;
 use crate::verify::{Findings, readback};
-use crate::work::{RoundSpec, WriteLoad};
+use crate::write_load::{RoundSpec, WriteLoad};
 
 /// What the forum adds to a body when it stores it: ids, names, times, the turn.
 const RECORD_EXTRA_BYTES: usize = 100;
@@ -190,7 +190,7 @@ async fn start_ceiling(
 fn check_level(
     report: &mut Report,
     round: &crate::report::Round,
-    outcome: &crate::work::RoundOutcome,
+    outcome: &crate::write_load::RoundOutcome,
     findings: &Findings,
 ) {
     let p99s: Vec<f64> = (0..SOAK_SLICES)

@@ -10,11 +10,11 @@ use tokio::task::JoinHandle;
 
 use super::mib;
 use crate::clock;
-use crate::fan::FanoutListener;
+use crate::fanout_tracker::FanoutListener;
 use crate::measure::median;
 use crate::report::{Report, Round};
-use crate::site::Target;
 use crate::socket::Request;
+use crate::target::Target;
 use crate::verify::Findings;
 use crate::verify::feed::FeedChecker;
 

@@ -1,10 +1,10 @@
 //! What must hold, and whether it does. Every mode ends in these checks.
 
+pub mod audit;
 pub mod feed;
-pub mod ledger;
-pub mod moves;
 pub mod readback;
 pub mod shadow;
+pub mod transitions;
 pub mod turn;
 
 use std::sync::Mutex;

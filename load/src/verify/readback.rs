@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use super::ledger::{Audit, ThreadRecord};
-use super::moves::{State, Transitions};
+use super::audit::{Audit, ThreadRecord};
 use super::shadow::{Shadow, StateChange};
+use super::transitions::{State, Transitions};
 use super::{Findings, turn};
-use crate::cast::Participants;
 use crate::http::Connection;
 use crate::objects::{self, Claim, Event, List, Page, Thread};
+use crate::participants::Participants;
 use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
 /// A reader with its own connection.

@@ -3,9 +3,9 @@
 //! A small model of its own of `parley.md` §3.4, §4 and §5, for threads in which one act follows
 //! the answer to the one before.
 
-use super::moves::State;
-use crate::cast::Participants;
+use super::transitions::State;
 use crate::objects::{self, Due as WireDue, Thread};
+use crate::participants::Participants;
 
 /// A speech act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

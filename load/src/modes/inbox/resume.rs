@@ -12,20 +12,20 @@ use tokio::sync::watch;
 use self::follow::{Progress, ResumingListener, cursor_now};
 use super::question;
 use crate::body::{push_body, push_number};
-use crate::cast::Participants;
-use crate::chorus::{Acknowledged, acknowledged, post_each};
 use crate::clock;
-use crate::gauge::{ProcessSampler, rss};
+use crate::concurrent::{Acknowledged, acknowledged, post_each};
 use crate::http::Connection;
 use crate::measure::percentile;
 use crate::modes::{mib, wait_idle};
 use crate::options::Options;
 use crate::pace::Pace;
+use crate::participants::Participants;
+use crate::process_sampler::{ProcessSampler, rss};
 use crate::report::{Report, bar};
 use crate::rng::Rng;
 use crate::server::Server;
-use crate::site::Target;
 use crate::socket::Request;
+use crate::target::Target;
 use crate::verify::Findings;
 
 /// So many listeners share a token: fewer than the cap of feeds for one identity.

@@ -9,19 +9,19 @@ use anyhow::{bail, ensure};
 use indicatif::ProgressBar;
 
 use crate::body::{push_body, push_number};
-use crate::cast::Participants;
 use crate::clock;
-use crate::fan::FanoutTracker;
+use crate::fanout_tracker::FanoutTracker;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
 use crate::pace::{Pace, wait_until_due};
+use crate::participants::Participants;
 use crate::rng::{self, Rng};
 use crate::scan;
 use crate::verify::Findings;
-use crate::verify::ledger::ThreadRecord;
+use crate::verify::audit::ThreadRecord;
 use crate::wire::{Binding, Outcome, outcome};
 
-pub use crate::course::{RoundOutcome, RoundSpec};
+pub use crate::round::{RoundOutcome, RoundSpec};
 
 /// A thread is left for a new one before it is full.
 const MESSAGES_SPARE: u32 = 200;

@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::cast::Participants;
-use crate::chorus::call_each;
 use crate::clock;
-use crate::gauge::rss;
+use crate::concurrent::call_each;
 use crate::options::Options;
+use crate::participants::Participants;
+use crate::process_sampler::rss;
 use crate::report::{Report, bar};
 use crate::server::Server;
-use crate::site::Target;
-use crate::verify::ledger::ThreadRecord;
+use crate::target::Target;
+use crate::verify::audit::ThreadRecord;
 use crate::verify::readback::Reader;
 use crate::wire::{Caller, Operation};
-use crate::work::{RoundSpec, WriteLoad};
+use crate::write_load::{RoundSpec, WriteLoad};
 
 /// So many threads are read to fill the page cache of the store, spread over all.
 const READ_MAX: usize = 200_000;

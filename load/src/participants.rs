@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::http::Connection;
 use crate::objects::Participant;
-use crate::site::Target;
+use crate::target::Target;
 use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
 /// One participant.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use crate::cast::Participants;
 use crate::http::{Answer, Connection};
+use crate::participants::Participants;
 use crate::scan;
 use crate::wire::{Binding, Outcome, outcome};
 

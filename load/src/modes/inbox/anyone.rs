@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::question;
-use crate::cast::Participants;
-use crate::chorus::post_each;
-use crate::gauge::cpu_ticks;
+use crate::concurrent::post_each;
 use crate::measure::median;
 use crate::modes::wait_idle;
 use crate::options::Options;
+use crate::participants::Participants;
+use crate::process_sampler::cpu_ticks;
 use crate::report::{Report, bar};
-use crate::site::Target;
+use crate::target::Target;
 
 /// As many as a thousandth of the many are the few, 50 to 50 000; but no fewer than this.
 const FEW_MIN: usize = 8;

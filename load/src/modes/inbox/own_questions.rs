@@ -7,16 +7,16 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use super::question;
-use crate::cast::{Member, Participants};
-use crate::chorus::post_each;
 use crate::clock;
+use crate::concurrent::post_each;
 use crate::http::Connection;
 use crate::measure::{median, percentile};
 use crate::modes::wait_idle;
 use crate::objects::{self, List, Waiting};
 use crate::options::Options;
+use crate::participants::{Member, Participants};
 use crate::report::{Report, bar};
-use crate::site::Target;
+use crate::target::Target;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
