@@ -44,8 +44,8 @@ pub async fn call_each<T: Send + 'static>(
         }));
     }
     let mut all = Vec::with_capacity(count);
-    for principal in callers {
-        all.extend(principal.await??);
+    for caller in callers {
+        all.extend(caller.await??);
     }
     all.sort_unstable_by_key(|(index, _)| *index);
     Ok(all.into_iter().map(|(_, taken)| taken).collect())
@@ -65,16 +65,16 @@ pub struct Acknowledged {
 /// Posts `count` messages; `envelope` appends the members of each and names the speaker.
 pub async fn post_each(
     address: SocketAddr,
-    cast: &Arc<Participants>,
+    participants: &Arc<Participants>,
     connections: usize,
     count: usize,
     bar: &ProgressBar,
     envelope: impl Fn(usize, &mut Vec<u8>) -> usize + Send + Sync + 'static,
 ) -> anyhow::Result<Vec<Acknowledged>> {
-    let cast = Arc::clone(cast);
+    let participants = Arc::clone(participants);
     let compose = move |index: usize, request: &mut Vec<u8>| {
         let mut members = vec![b'{'];
-        let speaker = &cast.members[envelope(index, &mut members)];
+        let speaker = &participants.members[envelope(index, &mut members)];
         members.extend_from_slice(speaker.from().as_bytes());
         members.push(b'}');
         speaker.caller.write_message(request, &members);

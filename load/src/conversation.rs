@@ -53,26 +53,26 @@ pub struct RolePool {
 
 impl Conversation {
     /// A new one, its parts given by chance to participants of different lines.
-    pub fn new(seed: u64, serial: u64, company: &RolePool) -> Self {
+    pub fn new(seed: u64, serial: u64, role_pool: &RolePool) -> Self {
         let mut rng = Rng::new(seed, serial);
         let mut roles = [0; ROLES];
-        let first = rng.below(company.agents as u64) as usize;
-        let shift = 1 + rng.below((company.lines as u64 - 1) / 2) as usize;
+        let first = rng.below(role_pool.agents as u64) as usize;
+        let shift = 1 + rng.below((role_pool.lines as u64 - 1) / 2) as usize;
         // Agents of one line stand `lines` apart, so neighbours within it are of different lines.
         for (role, place) in roles.iter_mut().take(3).enumerate() {
-            let line = (first % company.lines + role * shift) % company.lines;
-            let round = first / company.lines;
-            let index = round * company.lines + line;
-            *place = if index < company.agents { index } else { line };
+            let line = (first % role_pool.lines + role * shift) % role_pool.lines;
+            let round = first / role_pool.lines;
+            let index = round * role_pool.lines + line;
+            *place = if index < role_pool.agents { index } else { line };
         }
         if roles[0] == roles[1] || roles[1] == roles[2] || roles[0] == roles[2] {
             roles = [0, 1, 2, 0, 0];
         }
         let pick = |from: &[usize], throw: u64| from[(throw % from.len() as u64) as usize];
-        roles[3] = pick(&company.moderators, rng.next());
-        roles[4] = pick(&company.verifiers, rng.next());
+        roles[3] = pick(&role_pool.moderators, rng.next());
+        roles[4] = pick(&role_pool.verifiers, rng.next());
         let script = rng.below(SCRIPTS.len() as u64) as usize;
-        let RolePool { body, run, .. } = *company;
+        let RolePool { body, run, .. } = *role_pool;
         Self {
             serial,
             script,
@@ -118,9 +118,9 @@ impl Conversation {
     }
 
     /// The call that the step makes, none for the reading of an inbox.
-    pub fn operation(&self, cast: &Participants, keyed: bool) -> Option<Operation> {
+    pub fn operation(&self, participants: &Participants, keyed: bool) -> Option<Operation> {
         let step = self.step()?;
-        let from = cast.members[self.speaker()].from();
+        let from = participants.members[self.speaker()].from();
         let thread = self.record.thread;
         let place = format!("\"thread\":\"th_{thread}\"");
         let path = |end: &str| format!("/v1/threads/th_{thread}/{end}");
@@ -181,17 +181,17 @@ impl Conversation {
     }
 
     /// Takes the success of the step in, and says what is wrong with it. The step is over then.
-    pub fn accept(&mut self, json: &[u8], cast: &Participants) -> Result<(), String> {
+    pub fn accept(&mut self, json: &[u8], participants: &Participants) -> Result<(), String> {
         let Some(step) = self.step() else { return Ok(()) };
         let result = match step {
-            Step::Say(_, act, to) => self.accept_message(act, to, json, cast),
+            Step::Say(_, act, to) => self.accept_message(act, to, json, participants),
             Step::Mark(role, state) | Step::Confirm(role, state) => {
-                let lock = cast.members[self.roles[role as usize]].lock;
-                self.accept_mark(state, lock, json, cast)
+                let lock = participants.members[self.roles[role as usize]].lock;
+                self.accept_mark(state, lock, json, participants)
             }
             Step::Reopen(role) => {
-                let lock = cast.members[self.roles[role as usize]].lock;
-                self.accept_mark(State::Open, lock, json, cast)
+                let lock = participants.members[self.roles[role as usize]].lock;
+                self.accept_mark(State::Open, lock, json, participants)
             }
             Step::Assert(_) => self.accept_claim("unverified", json),
             Step::Attest(_, _, status) => self.accept_claim(status, json),
@@ -237,7 +237,7 @@ impl Conversation {
         act: Act,
         to: Option<usize>,
         json: &[u8],
-        cast: &Participants,
+        participants: &Participants,
     ) -> Result<(), String> {
         let posted: Posted<'_> = parse(json)?;
         let message = &posted.message;
@@ -248,7 +248,7 @@ impl Conversation {
             return Err(format!("msg_{id} was acknowledged with a change"));
         }
         let speaker = self.speaker();
-        let lock = cast.members[speaker].lock;
+        let lock = participants.members[speaker].lock;
         let parent = self.id(to);
         if let Some(shadow) = &mut self.shadow {
             if thread != self.record.thread {
@@ -263,7 +263,7 @@ impl Conversation {
             self.record = ThreadRecord::opened(thread, id, hash);
             self.shadow = Some(Shadow::open(speaker, id));
         }
-        if message.kind != act.as_str() || !cast.is(speaker, &message.from) {
+        if message.kind != act.as_str() || !participants.is(speaker, &message.from) {
             return Err(format!("msg_{id} is a {} from {:?}", message.kind, message.from));
         }
         if message.parent.as_deref().and_then(|text| objects::number(text, "msg_")) != parent {
@@ -273,7 +273,7 @@ impl Conversation {
         if left != self.awaiting().map(|awaiting| awaiting.message) {
             return Err(format!("msg_{id} left {:?} awaiting", message.awaiting));
         }
-        self.compare(&posted.thread, cast)
+        self.compare(&posted.thread, participants)
     }
 
     fn accept_mark(
@@ -281,7 +281,7 @@ impl Conversation {
         to: State,
         lock: bool,
         json: &[u8],
-        cast: &Participants,
+        participants: &Participants,
     ) -> Result<(), String> {
         let marked: Marked<'_> = parse(json)?;
         let Some(shadow) = &mut self.shadow else { return Ok(()) };
@@ -301,7 +301,7 @@ impl Conversation {
             }
             (event, change) => return Err(format!("the event {event:?}, must be {change:?}")),
         }
-        self.compare(&marked.thread, cast)
+        self.compare(&marked.thread, participants)
     }
 
     fn accept_claim(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
@@ -314,26 +314,31 @@ impl Conversation {
         Err(format!("cl_{id} is {}, must be {status}", claimed.claim.status))
     }
 
-    fn compare(&self, thread: &objects::Thread<'_>, cast: &Participants) -> Result<(), String> {
+    fn compare(
+        &self,
+        thread: &objects::Thread<'_>,
+        participants: &Participants,
+    ) -> Result<(), String> {
         turn::check(thread)?;
-        self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, cast))
+        self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, participants))
     }
 }
 
 /// Whether something that waits is shown to a participant; `anyone` tells whether it asks for
 /// questions to anyone. `parley.md` §7.
 pub fn waits_for(
-    cast: &Participants,
+    participants: &Participants,
     place: usize,
     anyone: bool,
     awaiting: Option<ExpectedAwaiting>,
 ) -> bool {
     let Some(awaiting) = awaiting else { return false };
-    let member = &cast.members[place];
+    let member = &participants.members[place];
     match awaiting.due {
         ExpectedDue::Anyone => anyone && awaiting.asker != place,
         ExpectedDue::One(due) => {
-            due == place || (member.extension.is_none() && cast.members[due].line == member.line)
+            due == place
+                || (member.extension.is_none() && participants.members[due].line == member.line)
         }
     }
 }

@@ -171,31 +171,31 @@ impl FanoutListener {
     pub async fn open(request: &Request, narrow: bool) -> io::Result<Self> {
         let mut feed =
             if narrow { Feed::open_narrow(request).await? } else { Feed::open(request).await? };
-        let mut tape = FeedChecker::default();
+        let mut checker = FeedChecker::default();
         let Frame::Text(hello) = feed.next().await? else {
             return Err(io::Error::other("a feed that begins with its end"));
         };
-        tape.frame(hello).map_err(io::Error::other)?;
-        tape.remember(hello);
-        Ok(Self { feed, checker: tape })
+        checker.frame(hello).map_err(io::Error::other)?;
+        checker.remember(hello);
+        Ok(Self { feed, checker: checker })
     }
 
     /// Goes on where another connection ended.
-    pub async fn resume(request: &Request, mut tape: FeedChecker) -> io::Result<Self> {
+    pub async fn resume(request: &Request, mut checker: FeedChecker) -> io::Result<Self> {
         let mut request = request.clone();
         request.path.push_str("&since=");
-        request.path.push_str(&tape.cursor);
+        request.path.push_str(&checker.cursor);
         let mut feed = Feed::open(&request).await?;
         if let Frame::Text(hello) = feed.next().await? {
-            tape.frame(hello).map_err(io::Error::other)?;
+            checker.frame(hello).map_err(io::Error::other)?;
         }
-        Ok(Self { feed, checker: tape })
+        Ok(Self { feed, checker: checker })
     }
 
     /// Listens until told to stop, or until the server ends it.
     pub fn listen(
         mut self,
-        fan: Arc<FanoutTracker>,
+        tracker: Arc<FanoutTracker>,
         index: usize,
         mut stop: watch::Receiver<bool>,
     ) -> JoinHandle<Received> {
@@ -210,13 +210,13 @@ impl FanoutListener {
                 match frame {
                     Ok(Frame::Text(text)) => match self.checker.frame(text) {
                         Ok(FrameKind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
-                            fan.receive(index, text);
+                            tracker.receive(index, text);
                             if index == 0 {
                                 heard.keep(text);
                             }
                         }
                         Ok(_) => {}
-                        Err(wrong) => fan.findings.add(wrong),
+                        Err(wrong) => tracker.findings.add(wrong),
                     },
                     Ok(Frame::Closed(code, reason)) => {
                         heard.closed = Some((code, reason));

@@ -70,7 +70,7 @@ impl ExpectedFeed {
     /// Notes what an act in a thread makes due to this listener. `bindings.md` §6.
     pub fn expect(
         &self,
-        cast: &Participants,
+        participants: &Participants,
         thread: u64,
         before: Option<ExpectedAwaiting>,
         after: Option<ExpectedAwaiting>,
@@ -79,9 +79,9 @@ impl ExpectedFeed {
         if before == after {
             return;
         }
-        if let Some(awaiting) = after.filter(|_| waits_for(cast, place, anyone, after)) {
+        if let Some(awaiting) = after.filter(|_| waits_for(participants, place, anyone, after)) {
             self.add_balance((thread, awaiting.message), 1);
-        } else if waits_for(cast, place, anyone, before) {
+        } else if waits_for(participants, place, anyone, before) {
             self.add_balance((thread, 0), 1);
         }
     }
@@ -183,7 +183,7 @@ pub struct ListenerGroup {
 impl ListenerGroup {
     /// Connects them all and waits until they stand.
     pub async fn connect(
-        watches: Vec<(Arc<ExpectedFeed>, Request)>,
+        expected_feeds: Vec<(Arc<ExpectedFeed>, Request)>,
         disconnects: bool,
         seed: u64,
         findings: &Arc<Findings>,
@@ -191,11 +191,11 @@ impl ListenerGroup {
         let (stop, stopped) = watch::channel(false);
         let connected = Arc::new(AtomicU64::new(0));
         let refused = Arc::new(Mutex::new(String::new()));
-        let count = watches.len() as u64;
+        let count = expected_feeds.len() as u64;
         let mut all = Vec::new();
-        for (index, (watch, request)) in watches.into_iter().enumerate() {
+        for (index, (watch, request)) in expected_feeds.into_iter().enumerate() {
             all.push(Arc::clone(&watch));
-            let follower = FeedFollower {
+            let listener = FeedFollower {
                 expected: watch,
                 request,
                 stopped: stopped.clone(),
@@ -206,7 +206,7 @@ impl ListenerGroup {
                 leave_now_and_then: disconnects,
                 checker: FeedChecker::default(),
             };
-            tokio::spawn(follower.follow());
+            tokio::spawn(listener.follow());
         }
         let until = clock::now() + AWAY_MAX;
         while connected.load(Ordering::Relaxed) < count {

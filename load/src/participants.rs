@@ -47,61 +47,53 @@ const EXTENSIONS_A_LINE: usize = 8;
 
 impl Participants {
     /// Makes `count` participants on as many tokens as they need, a share of them over MCP.
-    pub async fn create(site: &Target, count: usize, mcp: f64) -> anyhow::Result<Self> {
-        Self::create_on_lines(site, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
+    pub async fn create(target: &Target, count: usize, mcp: f64) -> anyhow::Result<Self> {
+        Self::create_on_lines(target, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
     }
 
     /// The same on so many tokens. The first `lines` members are the bare lines.
     pub async fn create_on_lines(
-        site: &Target,
+        target: &Target,
         count: usize,
         lines: usize,
         mcp: f64,
     ) -> anyhow::Result<Self> {
         let mut tokens = Vec::with_capacity(lines);
         for line in 0..lines {
-            tokens.push(token(site, &format!("load-{line}"), &["read", "write"]).await?);
+            tokens.push(token(target, &format!("load-{line}"), &["read", "write"]).await?);
         }
         let over_mcp = (mcp * count as f64).round() as usize;
-        let mut cast = Self::default();
+        let mut participants = Self::default();
         for index in 0..count {
             let line = index % lines;
             let round = index / lines;
             let (identity, token) = tokens[line].clone();
             let extension = (round > 0).then(|| format!("worker-{round}"));
             let through = (index * over_mcp / count) != ((index + 1) * over_mcp / count);
-            let door = match (through, index % 4 < 2) {
+            let binding = match (through, index % 4 < 2) {
                 (false, _) => Binding::Http,
                 (true, true) => Binding::Legacy,
                 (true, false) => Binding::Modern,
             };
-            let principal = Caller::new(&site.host, &token, door);
-            let member =
-                Member { line, identity, extension, caller: principal, token, lock: false };
-            cast.members.push(member);
+            let caller = Caller::new(&target.host, &token, binding);
+            let member = Member { line, identity, extension, caller: caller, token, lock: false };
+            participants.members.push(member);
         }
-        Ok(cast)
+        Ok(participants)
     }
 
     /// Adds a participant on a token of its own with these rights; gives its place.
     pub async fn add(
         &mut self,
-        site: &Target,
+        target: &Target,
         handle: &str,
         rights: &[&str],
     ) -> anyhow::Result<usize> {
-        let (identity, token) = token(site, handle, rights).await?;
-        let principal = Caller::new(&site.host, &token, Binding::Http);
+        let (identity, token) = token(target, handle, rights).await?;
+        let caller = Caller::new(&target.host, &token, Binding::Http);
         let line = self.members.iter().map(|member| member.line + 1).max().unwrap_or(0);
         let lock = rights.contains(&"lock");
-        self.members.push(Member {
-            line,
-            identity,
-            extension: None,
-            caller: principal,
-            token,
-            lock,
-        });
+        self.members.push(Member { line, identity, extension: None, caller: caller, token, lock });
         Ok(self.members.len() - 1)
     }
 
@@ -151,7 +143,7 @@ impl Participants {
 }
 
 /// Creates a token; gives the identity and the secret.
-async fn token(site: &Target, handle: &str, rights: &[&str]) -> anyhow::Result<(String, String)> {
+async fn token(target: &Target, handle: &str, rights: &[&str]) -> anyhow::Result<(String, String)> {
     #[derive(Deserialize)]
     struct Created {
         token: Token,
@@ -164,10 +156,10 @@ async fn token(site: &Target, handle: &str, rights: &[&str]) -> anyhow::Result<(
     let rights = rights.iter().map(|right| format!("\"{right}\"")).collect::<Vec<_>>().join(",");
     let members = format!("\"handle\":\"{handle}\",\"rights\":[{rights}]");
     let operation = Operation::write("", "/v1/tokens".into(), String::new(), members);
-    let principal = site.admin();
+    let caller = target.admin();
     let mut request = Vec::new();
-    principal.write(&mut request, &operation);
-    let mut connection = Connection::open(site.address).await?;
+    caller.write(&mut request, &operation);
+    let mut connection = Connection::open(target.address).await?;
     let answer = connection.call(&request).await?;
     match outcome(Binding::Http, answer) {
         Outcome::Done(json) => {

@@ -146,12 +146,12 @@ mod tests {
     /// Goal: the figures of a process are read. Method: watch this one while it works.
     #[test]
     fn watches_itself() {
-        let gauge = ProcessSampler::of_generator();
+        let sampler = ProcessSampler::of_generator();
         let until = clock::now() + Duration::from_millis(150);
         while clock::now() < until {
             std::hint::spin_loop();
         }
-        let usage = gauge.finish();
+        let usage = sampler.finish();
         assert!(usage.cpu_cores > 0.1, "{usage:?}");
         assert!(usage.cpu_seconds > 0.01, "{usage:?}");
         assert!(usage.machine_cores > 0.1, "{usage:?}");

@@ -74,15 +74,15 @@ impl Swarm {
     /// Not running yet.
     pub fn new(
         address: std::net::SocketAddr,
-        cast: Arc<Participants>,
-        company: RolePool,
+        participants: Arc<Participants>,
+        roles: RolePool,
         findings: Arc<Findings>,
         finished: mpsc::Sender<Conversation>,
     ) -> Self {
         Self {
             address,
-            participants: cast,
-            roles: company,
+            participants: participants,
+            roles: roles,
             expected_feeds: Vec::new(),
             tally: Tally::default(),
             findings,
@@ -115,9 +115,9 @@ impl Swarm {
         self.stop.store(false, Ordering::Relaxed);
         let count = conversations.len();
         let (park, mut parked) = mpsc::channel(count + 1);
-        let (doors, mailboxes): (Vec<_>, Vec<_>) =
+        let (senders, mailboxes): (Vec<_>, Vec<_>) =
             self.participants.members.iter().map(|_| mpsc::channel(count + 1)).unzip();
-        let doors = Arc::new(doors);
+        let senders = Arc::new(senders);
         let begun = clock::now();
         let mut agents = Vec::new();
         for (place, mailbox) in mailboxes.into_iter().enumerate() {
@@ -127,7 +127,7 @@ impl Swarm {
                 place,
                 connection,
                 mailbox,
-                mailboxes: Arc::clone(&doors),
+                mailboxes: Arc::clone(&senders),
                 resting: park.clone(),
                 request: Vec::new(),
                 bar: bar.clone(),
@@ -135,7 +135,7 @@ impl Swarm {
             agents.push(tokio::spawn(agent.run(begun)));
         }
         for conversation in conversations {
-            doors[conversation.speaker()].send(conversation).await?;
+            senders[conversation.speaker()].send(conversation).await?;
         }
         let outcome = during.await;
         self.stop.store(true, Ordering::Relaxed);
@@ -229,10 +229,10 @@ impl Agent {
                 }
             }
             let stopped = self.swarm.stop.load(Ordering::Relaxed);
-            let door =
+            let mailbox =
                 if stopped { &self.resting } else { &self.mailboxes[conversation.speaker()] };
             // There is room for all conversations in each, so this never waits.
-            let _ = door.send(conversation).await;
+            let _ = mailbox.send(conversation).await;
         }
     }
 
@@ -276,14 +276,14 @@ impl Agent {
         let Some(operation) = conversation.operation(&swarm.participants, swarm.retry) else {
             return Ok(Some(StepResult::Lost));
         };
-        let principal = &swarm.participants.members[self.place].caller;
-        principal.write(&mut self.request, &operation);
+        let caller = &swarm.participants.members[self.place].caller;
+        caller.write(&mut self.request, &operation);
         let answer = self.connection.call(&self.request).await?;
         let before = Before {
             awaiting: conversation.awaiting(),
             acknowledged: conversation.record.acknowledged.len(),
         };
-        match outcome(principal.binding(), answer) {
+        match outcome(caller.binding(), answer) {
             Outcome::Done(json) => {
                 swarm.tally.acknowledge();
                 let absorbed = conversation.accept(json, &swarm.participants);
@@ -335,12 +335,12 @@ impl Agent {
 
 /// Reads an inbox whole: thread and message of each item; or the reason of a refusal.
 pub async fn read_inbox(
-    cast: &Participants,
+    participants: &Participants,
     place: usize,
     anyone: bool,
     connection: &mut Connection,
 ) -> anyhow::Result<Result<Vec<(u64, u64)>, String>> {
-    let member = &cast.members[place];
+    let member = &participants.members[place];
     let mut shown = Vec::new();
     let mut since = String::new();
     let mut request = Vec::new();

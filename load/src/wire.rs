@@ -58,8 +58,8 @@ impl Operation {
         let mut operation =
             Self { tool, reads: true, path, path_members: place, ..Self::default() };
         for (name, value) in query {
-            let bare = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
-            let quote = if bare { "" } else { "\"" };
+            let unquoted = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
+            let quote = if unquoted { "" } else { "\"" };
             let comma = if operation.members.is_empty() { "" } else { "," };
             let ampersand = if operation.query.is_empty() { "" } else { "&" };
             let _ = write!(operation.members, "{comma}\"{name}\":{quote}{value}{quote}");
@@ -87,21 +87,21 @@ impl Operation {
 
 impl Caller {
     /// A caller at `host` (the authority of the URL).
-    pub fn new(host: &str, token: &str, door: Binding) -> Self {
-        let mut principal = Self {
+    pub fn new(host: &str, token: &str, binding: Binding) -> Self {
+        let mut caller = Self {
             host: host.to_owned(),
             token: token.to_owned(),
-            binding: door,
+            binding: binding,
             post_head: Vec::new(),
         };
-        let path = if door == Binding::Http { "/v1/messages" } else { "/mcp" };
-        let mut head = principal.head("POST", path);
-        if door != Binding::Http {
-            head.push_str(principal.mcp_fields("post_message").as_str());
+        let path = if binding == Binding::Http { "/v1/messages" } else { "/mcp" };
+        let mut head = caller.head("POST", path);
+        if binding != Binding::Http {
+            head.push_str(caller.mcp_fields("post_message").as_str());
         }
         head.push_str("Content-Type: application/json\r\nContent-Length: ");
-        principal.post_head = head.into_bytes();
-        principal
+        caller.post_head = head.into_bytes();
+        caller
     }
 
     /// Its door.
@@ -289,8 +289,8 @@ struct Block<'a> {
 }
 
 /// Reads an answer as what it means.
-pub fn outcome(door: Binding, answer: Answer<'_>) -> Outcome<'_> {
-    if door == Binding::Http {
+pub fn outcome(binding: Binding, answer: Answer<'_>) -> Outcome<'_> {
+    if binding == Binding::Http {
         return match answer.status {
             200..=299 => Outcome::Done(answer.body),
             _ => refusal(answer.body).unwrap_or_else(|| broken(answer)),
@@ -359,8 +359,8 @@ mod tests {
         let text = String::from_utf8(out.clone()).unwrap();
         assert!(text.starts_with("POST /v1/threads/th_1/mark HTTP/1.1\r\nHost: h:1\r\n"), "{text}");
         assert!(text.ends_with("Content-Length: 18\r\n\r\n{\"state\":\"closed\"}"), "{text}");
-        for door in [Binding::Legacy, Binding::Modern] {
-            Caller::new("h:1", "t", door).write(&mut out, &operation);
+        for binding in [Binding::Legacy, Binding::Modern] {
+            Caller::new("h:1", "t", binding).write(&mut out, &operation);
             let text = String::from_utf8(out.clone()).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{text}");
@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(rpc["params"]["arguments"]["thread"], "th_1");
             assert_eq!(rpc["params"]["arguments"]["state"], "closed");
             assert_eq!(rpc["params"]["arguments"]["idempotency_key"], "k1");
-            assert_eq!(rpc["params"]["_meta"].is_object(), door == Binding::Modern);
+            assert_eq!(rpc["params"]["_meta"].is_object(), binding == Binding::Modern);
         }
     }
 
@@ -382,10 +382,10 @@ mod tests {
             "{{\"result\":{{\"isError\":true,\
              \"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}}}"
         );
-        for (door, status, body) in
+        for (binding, status, body) in
             [(Binding::Http, 409, &problem[..]), (Binding::Legacy, 200, tool.as_bytes())]
         {
-            let Outcome::Refused { status, reason, .. } = outcome(door, answer(status, body))
+            let Outcome::Refused { status, reason, .. } = outcome(binding, answer(status, body))
             else {
                 panic!("no refusal")
             };

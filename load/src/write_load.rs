@@ -42,7 +42,7 @@ struct ThreadSlot {
 #[derive(Debug)]
 pub struct WriteLoad {
     address: SocketAddr,
-    cast: Arc<Participants>,
+    participants: Arc<Participants>,
     slots: Vec<ThreadSlot>,
     messages_max: u32,
     body: usize,
@@ -64,14 +64,14 @@ impl WriteLoad {
     /// Writers on a forum.
     pub fn forum(
         address: SocketAddr,
-        cast: Arc<Participants>,
+        participants: Arc<Participants>,
         threads: usize,
         body: usize,
         seed: u64,
     ) -> Self {
         Self {
             address,
-            cast,
+            participants,
             slots: (0..threads).map(|_| ThreadSlot::default()).collect(),
             messages_max: 10_000,
             body,
@@ -88,17 +88,17 @@ impl WriteLoad {
     /// The same writers on a ceiling.
     pub fn ceiling(
         address: SocketAddr,
-        cast: Arc<Participants>,
+        participants: Arc<Participants>,
         threads: usize,
         body: usize,
     ) -> Self {
-        let mut work = Self::forum(address, cast, threads, body, 0);
-        work.forum = false;
-        work.messages_max = u32::MAX;
-        for (index, slot) in work.slots.iter().enumerate() {
+        let mut load = Self::forum(address, participants, threads, body, 0);
+        load.forum = false;
+        load.messages_max = u32::MAX;
+        for (index, slot) in load.slots.iter().enumerate() {
             slot.thread.store(index as u64 + 1, Ordering::Relaxed);
         }
-        work
+        load
     }
 
     /// Threads may hold so many messages here.
@@ -109,9 +109,9 @@ impl WriteLoad {
     }
 
     /// From the next round on, listeners hear of each act, or none do.
-    pub fn track(&self, fan: Option<Arc<FanoutTracker>>) {
+    pub fn track(&self, tracker: Option<Arc<FanoutTracker>>) {
         if let Ok(mut place) = self.tracker.lock() {
-            *place = fan;
+            *place = tracker;
         }
     }
 
@@ -196,11 +196,11 @@ impl WriteLoad {
     /// One round of load.
     pub async fn run_round(
         self: &Arc<Self>,
-        course: RoundSpec,
+        spec: RoundSpec,
         bar: &ProgressBar,
     ) -> anyhow::Result<RoundOutcome> {
-        let crew = self.connect(course.connections, bar).await?;
-        self.run_connected(crew, course).await
+        let connected = self.connect(spec.connections, bar).await?;
+        self.run_connected(connected, spec).await
     }
 
     /// Connects so many writers.
@@ -219,9 +219,9 @@ impl WriteLoad {
     /// Lets each writer write once, so that its connection is one that the server knows.
     pub async fn post_once_each(
         self: &Arc<Self>,
-        crew: ConnectedWriters,
+        connected: ConnectedWriters,
     ) -> anyhow::Result<ConnectedWriters> {
-        let greeting = crew.0.into_iter().map(|mut writer| {
+        let greeting = connected.0.into_iter().map(|mut writer| {
             tokio::spawn(async move {
                 let slot = writer.index % writer.load.slots.len();
                 writer.post(slot, false).await.map(|_| writer)
@@ -245,11 +245,11 @@ impl WriteLoad {
     /// Lets writers that are connected write for one round.
     pub async fn run_connected(
         self: &Arc<Self>,
-        crew: ConnectedWriters,
-        course: RoundSpec,
+        connected: ConnectedWriters,
+        spec: RoundSpec,
     ) -> anyhow::Result<RoundOutcome> {
-        let ConnectedWriters(writers) = crew;
-        let latencies = Arc::new(Latencies::new(course.slices));
+        let ConnectedWriters(writers) = connected;
+        let latencies = Arc::new(Latencies::new(spec.slices));
         let refusals = Arc::new(Latencies::new(1));
         let before = self.tally.acknowledged.load(Ordering::Relaxed);
         let begun = clock::now();
@@ -257,10 +257,10 @@ impl WriteLoad {
             .into_iter()
             .map(|writer| {
                 let counted = (Arc::clone(&latencies), Arc::clone(&refusals));
-                tokio::spawn(writer.run(course, begun, counted))
+                tokio::spawn(writer.run(spec, begun, counted))
             })
             .collect();
-        let until = tokio::time::Instant::from_std(begun + course.duration + GRACE);
+        let until = tokio::time::Instant::from_std(begun + spec.duration + GRACE);
         let mut ended = begun;
         for task in tasks {
             match tokio::time::timeout_at(until, task).await {
@@ -300,28 +300,27 @@ struct Sent {
 
 impl Writer {
     async fn new(
-        work: Arc<WriteLoad>,
+        load: Arc<WriteLoad>,
         index: usize,
         bar: Option<ProgressBar>,
     ) -> anyhow::Result<Self> {
-        let connection = Connection::open(work.address).await?;
-        let rng = Rng::new(work.seed, index as u64);
-        let fan = work.tracker.lock().ok().and_then(|fan| fan.clone());
+        let connection = Connection::open(load.address).await?;
+        let rng = Rng::new(load.seed, index as u64);
+        let tracker = load.tracker.lock().ok().and_then(|tracker| tracker.clone());
         let (request, envelope) = (Vec::new(), Vec::new());
-        Ok(Self { load: work, index, connection, rng, request, envelope, bar, tracker: fan })
+        Ok(Self { load: load, index, connection, rng, request, envelope, bar, tracker: tracker })
     }
 
     async fn run(
         mut self,
-        course: RoundSpec,
+        spec: RoundSpec,
         begun: Instant,
         (latencies, refusals): (Arc<Latencies>, Arc<Latencies>),
     ) -> Instant {
-        let until = begun + course.duration;
-        let slice = course.duration.div_f64(course.slices.max(1) as f64);
-        let mut pace = course
-            .rate
-            .map(|rate| Pace::new(begun, rate, course.burst, self.index, course.connections));
+        let until = begun + spec.duration;
+        let slice = spec.duration.div_f64(spec.slices.max(1) as f64);
+        let mut pace =
+            spec.rate.map(|rate| Pace::new(begun, rate, spec.burst, self.index, spec.connections));
         let mut failures = 0;
         let mut counted = 0;
         loop {
@@ -330,8 +329,8 @@ impl Writer {
                 None => Some(clock::now()),
             };
             let Some(due) = due.filter(|due| *due < until) else { break };
-            if let Some(fan) = &self.tracker {
-                fan.wait_for_window().await;
+            if let Some(tracker) = &self.tracker {
+                tracker.wait_for_window().await;
             }
             let slot = self.rng.below(self.load.slots.len() as u64) as usize;
             match self.post(slot, false).await {
@@ -366,23 +365,23 @@ impl Writer {
     /// anew.
     async fn post(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
         let sent = self.compose(slot, opens);
-        let work = Arc::clone(&self.load);
-        let member = &work.cast.members[sent.speaker];
+        let load = Arc::clone(&self.load);
+        let member = &load.participants.members[sent.speaker];
         member.caller.write_message(&mut self.request, &self.envelope);
         let answer = match self.connection.call(&self.request).await {
             Ok(answer) => answer,
             Err(error) => {
-                work.record_doubtful(&sent);
-                work.tally.fail(error.to_string());
+                load.record_doubtful(&sent);
+                load.tally.fail(error.to_string());
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                self.connection = Connection::open(work.address).await?;
+                self.connection = Connection::open(load.address).await?;
                 return Err(error.into());
             }
         };
-        let acknowledged = work.check_answer(&sent, member.caller.binding(), answer);
+        let acknowledged = load.check_answer(&sent, member.caller.binding(), answer);
         match &self.tracker {
-            Some(fan) if acknowledged => fan.acknowledge(sent.serial),
-            Some(fan) => fan.withdraw(),
+            Some(tracker) if acknowledged => tracker.acknowledge(sent.serial),
+            Some(tracker) => tracker.withdraw(),
             None => {}
         }
         Ok(acknowledged)
@@ -390,15 +389,15 @@ impl Writer {
 
     /// Writes the envelope for a slot: the next message of its thread, or the opening of a new one.
     fn compose(&mut self, slot: usize, opens: bool) -> Sent {
-        let work = &self.load;
-        let place = &work.slots[slot];
+        let load = &self.load;
+        let place = &load.slots[slot];
         let count = place.sent.fetch_add(1, Ordering::Relaxed);
-        let limit = work.messages_max.saturating_sub(MESSAGES_SPARE);
+        let limit = load.messages_max.saturating_sub(MESSAGES_SPARE);
         // Tried again now and then, should the new thread be refused.
         let full = count >= limit && (count - limit).is_multiple_of(64);
         let thread = if opens || full { 0 } else { place.thread.load(Ordering::Relaxed) };
-        let speaker = (slot + count as usize) % work.cast.members.len();
-        let member = &work.cast.members[speaker];
+        let speaker = (slot + count as usize) % load.participants.members.len();
+        let member = &load.participants.members[speaker];
         self.envelope.clear();
         if thread == 0 {
             self.envelope.extend_from_slice(b"{\"kind\":\"ask\"");
@@ -414,8 +413,8 @@ impl Writer {
         }
         self.envelope.extend_from_slice(b",\"body\":\"");
         let from = self.envelope.len();
-        let serial = work.serial.fetch_add(1, Ordering::Relaxed);
-        push_body(&mut self.envelope, work.seed, serial, work.body);
+        let serial = load.serial.fetch_add(1, Ordering::Relaxed);
+        push_body(&mut self.envelope, load.seed, serial, load.body);
         let hash = rng::hash(&self.envelope[from..]);
         self.envelope.extend_from_slice(b"\"}");
         Sent { slot, thread, hash, speaker, serial }
@@ -423,7 +422,7 @@ impl Writer {
 }
 
 impl WriteLoad {
-    fn check_answer(&self, sent: &Sent, door: Binding, answer: Answer<'_>) -> bool {
+    fn check_answer(&self, sent: &Sent, binding: Binding, answer: Answer<'_>) -> bool {
         if let Some(found) =
             scan::acknowledgement(answer.body).filter(|_| matches!(answer.status, 200 | 201))
         {
@@ -433,14 +432,14 @@ impl WriteLoad {
             }
             if self.forum {
                 self.record(sent, found.thread, found.message);
-                if door == Binding::Http {
+                if binding == Binding::Http {
                     self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
                 }
             }
             self.tally.acknowledge();
             return true;
         }
-        match outcome(door, answer) {
+        match outcome(binding, answer) {
             Outcome::Refused { reason, status, .. } => {
                 if status >= 500 {
                     self.record_doubtful(sent);

@@ -20,15 +20,15 @@ pub struct Commits {
 
 impl Commits {
     /// A round begins.
-    pub async fn begin(&mut self, site: &Target) -> anyhow::Result<()> {
-        self.before = read(site).await?;
+    pub async fn begin(&mut self, target: &Target) -> anyhow::Result<()> {
+        self.before = read(target).await?;
         Ok(())
     }
 
     /// A round that took so long has ended.
-    pub async fn end(&mut self, site: &Target, seconds: f64) -> anyhow::Result<()> {
+    pub async fn end(&mut self, target: &Target, seconds: f64) -> anyhow::Result<()> {
         if let (Some((entries, commits)), Some((entries_now, commits_now))) =
-            (self.before, read(site).await?)
+            (self.before, read(target).await?)
         {
             let commits = commits_now - commits;
             self.entries.push((entries_now - entries) / commits.max(1.0));
@@ -53,7 +53,7 @@ impl Commits {
     }
 }
 
-async fn read(site: &Target) -> anyhow::Result<Option<(f64, f64)>> {
-    let samples = site.metrics(&[ENTRIES, COMMITS]).await?;
+async fn read(target: &Target) -> anyhow::Result<Option<(f64, f64)>> {
+    let samples = target.metrics(&[ENTRIES, COMMITS]).await?;
     Ok(samples[0].zip(samples[1]))
 }

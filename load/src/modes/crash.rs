@@ -19,11 +19,11 @@ const AFTERWARDS: Duration = Duration::from_millis(700);
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Target::prepare(options, &[]).await?;
+    let mut target = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, finished) = SwarmRun::start(options, &site, true).await?;
+    let (run, finished) = SwarmRun::start(options, &target, true).await?;
     let mut finished = finished.context("no way out for finished conversations")?;
-    let swarm = Arc::clone(&scene.swarm);
+    let swarm = Arc::clone(&run.swarm);
     let mut conversations: Vec<_> =
         (0..options.threads).map(|_| swarm.new_conversation()).collect();
     let mut done = Vec::new();
@@ -34,48 +34,49 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     for _ in 0..options.rounds {
         let longest = options.duration.as_millis() as u64;
         let load = Duration::from_millis(longest / 10 + rng.below(longest));
-        let killing = kill_and_restart(&mut site, load, &mut starts);
+        let killing = kill_and_restart(&mut target, load, &mut starts);
         conversations = swarm.run(conversations, &quiet, killing).await?;
         while let Ok(conversation) = finished.try_recv() {
             done.push(conversation);
         }
-        let mut reader = Reader::open(site.address, site.admin()).await?;
+        let mut reader = Reader::open(target.address, target.admin()).await?;
         // What a later kill could still take from older threads is looked at once more at the end.
         for conversation in done.iter().rev().take(2_000) {
             audit(&mut reader, &swarm, conversation).await?;
         }
-        scene.check(&site, &conversations).await?;
+        run.check(&target, &conversations).await?;
         progress.inc(1);
-        if scene.findings.count() > 0 {
+        if run.findings.count() > 0 {
             break;
         }
     }
-    let mut reader = Reader::open(site.address, site.admin()).await?;
+    let mut reader = Reader::open(target.address, target.admin()).await?;
     for conversation in &done {
         audit(&mut reader, &swarm, conversation).await?;
     }
     progress.finish_and_clear();
     let resumed: u64 =
-        scene.listeners.expected_feeds.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
-    scene.listeners.stop();
+        run.listeners.expected_feeds.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
+    run.listeners.stop();
     report.figure("kills", starts.len() as f64);
     report.figure("start after a kill, median ms", crate::measure::median(&starts));
     report.figure("start after a kill, longest ms", starts.iter().copied().fold(0.0, f64::max));
     report.figure("feeds that came back", resumed as f64);
     report.figure("threads read back", (done.len() + conversations.len()) as f64);
     report.add_tally(&swarm.tally);
-    report.add_findings(&scene.findings);
-    report.add_result(site.stop());
+    report.add_findings(&run.findings);
+    report.add_result(target.stop());
     Ok(report)
 }
 
 async fn kill_and_restart(
-    site: &mut Target,
+    target: &mut Target,
     load: Duration,
     starts: &mut Vec<f64>,
 ) -> anyhow::Result<()> {
     tokio::time::sleep(load).await;
-    let (server, _) = site.own_server.as_mut().context("only a server of our own can be killed")?;
+    let (server, _) =
+        target.own_server.as_mut().context("only a server of our own can be killed")?;
     // Off the runtime: the agents must see what happens while it happens.
     tokio::task::block_in_place(|| {
         server.kill()?;

@@ -34,22 +34,23 @@ const ARRIVAL_MS_MAX: f64 = 50.0;
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Target::prepare(options, &[]).await?;
+    let mut target = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
     let all = options.listeners + options.slow_listeners;
-    let hired = options.agents.max(all / LISTENERS_A_MEMBER);
-    let cast = Arc::new(Participants::create(&site, hired, options.mcp).await?);
-    let work = WriteLoad::forum(
-        site.address,
-        Arc::clone(&cast),
+    let participant_count = options.agents.max(all / LISTENERS_A_MEMBER);
+    let participants =
+        Arc::new(Participants::create(&target, participant_count, options.mcp).await?);
+    let load = WriteLoad::forum(
+        target.address,
+        Arc::clone(&participants),
         options.threads,
         options.body,
         options.seed,
     );
-    let work = Arc::new(work);
-    work.open_threads(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
-    super::warm_up(options, &site, &work).await?;
-    let playing = if options.ceiling && site.is_local() {
+    let load = Arc::new(load);
+    load.open_threads(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
+    super::warm_up(options, &target, &load).await?;
+    let process = if options.ceiling && target.is_local() {
         Some(CeilingProcess::start(ceiling::FEEDS, &[])?)
     } else {
         None
@@ -58,27 +59,29 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut beside = Vec::new();
     let mut cut = 0.0;
     for _ in 0..options.rounds {
-        let sample = forum_round(options, &site, &cast, &work, &mut report, 0).await?.sample;
-        wait_idle(site.pid().into_iter().collect()).await?;
+        let sample =
+            forum_round(options, &target, &participants, &load, &mut report, 0).await?.sample;
+        wait_idle(target.pid().into_iter().collect()).await?;
         if options.slow_listeners > 0 {
             let slow = options.slow_listeners;
-            cut += forum_round(options, &site, &cast, &work, &mut report, slow).await?.cut;
+            cut +=
+                forum_round(options, &target, &participants, &load, &mut report, slow).await?.cut;
             beside.extend(report.rounds.pop());
-            wait_idle(site.pid().into_iter().collect()).await?;
+            wait_idle(target.pid().into_iter().collect()).await?;
         }
-        if let Some(playing) = &playing {
+        if let Some(process) = &process {
             let sample = String::from_utf8(sample).context("a frame that is no text")?;
-            ceiling_round(options, playing, &sample, &work.findings, &mut report).await?;
-            wait_idle(vec![playing.pid()]).await?;
+            ceiling_round(options, process, &sample, &load.findings, &mut report).await?;
+            wait_idle(vec![process.pid()]).await?;
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
     let reading = indicatif::ProgressBar::hidden();
-    let records = work.records();
-    readback::threads(site.address, &site.admin(), records, &work.findings, &reading).await?;
-    report.add_tally(&work.tally);
-    report.add_findings(&work.findings);
+    let records = load.records();
+    readback::threads(target.address, &target.admin(), records, &load.findings, &reading).await?;
+    report.add_tally(&load.tally);
+    report.add_findings(&load.findings);
     report.compare();
     judge_steady(options, &mut report);
     if options.slow_listeners > 0 {
@@ -87,7 +90,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         report.at_least("slow listeners that were cut off with 4008", cut, expected);
         report.rounds.append(&mut beside);
     }
-    report.add_result(site.stop());
+    report.add_result(target.stop());
     Ok(report)
 }
 
@@ -118,29 +121,29 @@ const SAMPLE: &str = concat!(
 
 /// The ceiling of feeds alone, with a frame made up.
 pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let playing = CeilingProcess::start(ceiling::FEEDS, &[])?;
+    let process = CeilingProcess::start(ceiling::FEEDS, &[])?;
     let mut body = Vec::new();
     push_body(&mut body, options.seed, 0, options.body);
     let body = String::from_utf8_lossy(&body).into_owned();
     let sample = SAMPLE.replace("BODY", &body).replace("SUBJECT", &body[..32]);
     let findings = Arc::default();
     for _ in 0..options.rounds {
-        ceiling_round(options, &playing, &sample, &findings, report).await?;
-        wait_idle(vec![playing.pid()]).await?;
+        ceiling_round(options, &process, &sample, &findings, report).await?;
+        wait_idle(vec![process.pid()]).await?;
     }
     report.add_findings(&findings);
     Ok(())
 }
 
-fn request(site: &Target, cast: &Participants, index: usize) -> Request {
-    let member = &cast.members[index % cast.members.len()];
+fn request(target: &Target, participants: &Participants, index: usize) -> Request {
+    let member = &participants.members[index % participants.members.len()];
     // Open questions would come to each listener in frames of its own; here all hear the same.
-    let target = "/v1/feed?scope=all&anyone=false&extension=ear".to_owned();
+    let path = "/v1/feed?scope=all&anyone=false&extension=ear".to_owned();
     Request {
-        address: site.address,
-        host: site.host.clone(),
+        address: target.address,
+        host: target.host.clone(),
         token: member.token.clone(),
-        path: target,
+        path: path,
     }
 }
 
@@ -151,18 +154,18 @@ struct RunningListeners {
 }
 
 impl RunningListeners {
-    async fn begin(fan: Arc<FanoutTracker>, requests: Vec<Request>) -> anyhow::Result<Self> {
+    async fn begin(tracker: Arc<FanoutTracker>, requests: Vec<Request>) -> anyhow::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let mut opened = Vec::with_capacity(requests.len());
         for request in &requests {
             opened.push(FanoutListener::open(request, false).await.context("a listener")?);
         }
-        let listen = |(index, ear): (usize, FanoutListener)| {
-            ear.listen(Arc::clone(&fan), index, stopped.clone())
+        let listen = |(index, listener): (usize, FanoutListener)| {
+            listener.listen(Arc::clone(&tracker), index, stopped.clone())
         };
-        let ears = opened.into_iter().enumerate().map(listen).collect();
-        tokio::spawn(Arc::clone(&fan).watch_slowest());
-        Ok(Self { tracker: fan, listeners: ears, stop })
+        let listeners = opened.into_iter().enumerate().map(listen).collect();
+        tokio::spawn(Arc::clone(&tracker).watch_slowest());
+        Ok(Self { tracker: tracker, listeners: listeners, stop })
     }
 
     /// Waits for the rest and compares all with the first; gives what that one heard.
@@ -170,8 +173,8 @@ impl RunningListeners {
         self.tracker.settle(count).await;
         let _ = self.stop.send(true);
         let mut first: Option<Received> = None;
-        for (index, ear) in self.listeners.into_iter().enumerate() {
-            let heard = ear.await?;
+        for (index, listener) in self.listeners.into_iter().enumerate() {
+            let heard = listener.await?;
             if let Some((code, reason)) = &heard.closed {
                 findings.add(format!("listener {index} was cut off: {code} {reason}"));
             }
@@ -206,58 +209,59 @@ struct ForumRound {
 /// One round on the forum, beside so many slow listeners.
 async fn forum_round(
     options: &Options,
-    site: &Target,
-    cast: &Participants,
-    work: &Arc<WriteLoad>,
+    target: &Target,
+    participants: &Participants,
+    load: &Arc<WriteLoad>,
     report: &mut Report,
     slow: usize,
 ) -> anyhow::Result<ForumRound> {
-    let first = work.next_serial();
-    let findings = Arc::clone(&work.findings);
+    let first = load.next_serial();
+    let findings = Arc::clone(&load.findings);
     let closed = options.rate.is_none();
-    let fan =
+    let tracker =
         FanoutTracker::new(options.listeners, options.seed, first, closed, Arc::clone(&findings));
-    let requests = (0..options.listeners).map(|index| request(site, cast, index)).collect();
-    let cut_before = if slow > 0 { StalledListeners::cut_total(site).await? } else { 0.0 };
-    let stalling = (0..slow).map(|index| request(site, cast, index)).collect();
+    let requests =
+        (0..options.listeners).map(|index| request(target, participants, index)).collect();
+    let cut_before = if slow > 0 { StalledListeners::cut_total(target).await? } else { 0.0 };
+    let stalling = (0..slow).map(|index| request(target, participants, index)).collect();
     let stalled = StalledListeners::begin(stalling, &findings).await?;
-    let listening = RunningListeners::begin(Arc::clone(&fan), requests).await?;
-    let before: Vec<u64> = acknowledged_messages(work);
-    let course = RoundSpec {
+    let listening = RunningListeners::begin(Arc::clone(&tracker), requests).await?;
+    let before: Vec<u64> = acknowledged_messages(load);
+    let spec = RoundSpec {
         connections: options.connections,
         duration: options.duration,
         rate: options.rate,
         burst: options.burst,
         slices: 1,
     };
-    work.track(Some(Arc::clone(&fan)));
-    let server = site.pid().map(ProcessSampler::start);
+    load.track(Some(Arc::clone(&tracker)));
+    let server = target.pid().map(ProcessSampler::start);
     let generator = ProcessSampler::of_generator();
     let begun = clock::now();
     let quiet = indicatif::ProgressBar::hidden();
     let loading = async {
-        let outcome = work.run_round(course, &quiet).await?;
+        let outcome = load.run_round(spec, &quiet).await?;
         listening.end(outcome.acknowledged, &findings).await
     };
     tokio::pin!(loading);
     let heard = tokio::select! {
         heard = &mut loading => heard?,
-        woken = stalled.read_when_cut(site, cut_before), if slow > 0 => {
+        woken = stalled.read_when_cut(target, cut_before), if slow > 0 => {
             woken?;
             loading.await?
         }
     };
     let seconds = clock::seconds(clock::now() - begun);
-    work.track(None);
+    load.track(None);
     report.rounds.push(Round {
         name: if slow > 0 { "beside slow" } else { "fanout" }.to_owned(),
         seconds,
         per_second: (heard.checker.items * options.listeners as u64) as f64 / seconds,
-        latency: (&fan.latencies.merged(None)).into(),
+        latency: (&tracker.latencies.merged(None)).into(),
         server: server.map(ProcessSampler::finish),
         generator: generator.finish(),
     });
-    let mut expected = acknowledged_messages(work);
+    let mut expected = acknowledged_messages(load);
     expected.retain(|id| before.binary_search(id).is_err());
     findings.check(completeness(heard.messages, expected));
     let outcomes = stalled.end(&heard.checker, &findings).await?;
@@ -266,9 +270,9 @@ async fn forum_round(
 }
 
 /// Sorted numbers of all acknowledged messages.
-fn acknowledged_messages(work: &WriteLoad) -> Vec<u64> {
+fn acknowledged_messages(load: &WriteLoad) -> Vec<u64> {
     let mut ids: Vec<u64> =
-        work.records().iter().flat_map(|it| it.acknowledged.iter().map(|(id, _)| *id)).collect();
+        load.records().iter().flat_map(|it| it.acknowledged.iter().map(|(id, _)| *id)).collect();
     ids.sort_unstable();
     ids
 }
@@ -276,27 +280,28 @@ fn acknowledged_messages(work: &WriteLoad) -> Vec<u64> {
 /// The plain library sends what the forum sent: the same bytes but for the numbers.
 async fn ceiling_round(
     options: &Options,
-    playing: &CeilingProcess,
+    process: &CeilingProcess,
     sample: &str,
     findings: &Arc<Findings>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let closed = options.rate.is_none();
-    let fan = FanoutTracker::new(options.listeners, options.seed, 0, closed, Arc::clone(findings));
-    let to = |target: &str| Request {
-        address: playing.address,
-        host: playing.address.to_string(),
+    let tracker =
+        FanoutTracker::new(options.listeners, options.seed, 0, closed, Arc::clone(findings));
+    let to = |path: &str| Request {
+        address: process.address,
+        host: process.address.to_string(),
         token: "none".to_owned(),
-        path: target.to_owned(),
+        path: path.to_owned(),
     };
     let requests = (0..options.listeners).map(|_| to("/v1/feed")).collect();
-    let listening = RunningListeners::begin(Arc::clone(&fan), requests).await?;
+    let listening = RunningListeners::begin(Arc::clone(&tracker), requests).await?;
     let mut control = Feed::open(&to(CONTROL)).await?;
     let position = scan::frame_position(sample.as_bytes()).context("a frame without a cursor")?;
     let old = format!("\"cursor\":\"{position}.");
     let body = scan::text(sample.as_bytes(), b"\"body\":\"").context("a frame without a body")?;
     let body = String::from_utf8_lossy(body).into_owned();
-    let server = ProcessSampler::start(playing.pid());
+    let server = ProcessSampler::start(process.pid());
     let generator = ProcessSampler::of_generator();
     let begun = clock::now();
     let mut pace = options.rate.map(|rate| Pace::new(begun, rate, options.burst, 0, 1));
@@ -305,13 +310,13 @@ async fn ceiling_round(
         if let Some(pace) = &mut pace {
             tokio::time::sleep_until(tokio::time::Instant::from_std(pace.next())).await;
         }
-        fan.wait_for_window().await;
+        tracker.wait_for_window().await;
         let mut text = Vec::new();
         push_body(&mut text, options.seed, count, body.len());
         let text = String::from_utf8_lossy(&text).into_owned();
         let new = format!("\"cursor\":\"{}.", position + 16 * (count + 1));
         control.send(sample.replace(&old, &new).replace(&body, &text).as_bytes()).await?;
-        fan.acknowledge(count);
+        tracker.acknowledge(count);
         count += 1;
     }
     let heard = listening.end(count, findings).await?;
@@ -323,7 +328,7 @@ async fn ceiling_round(
         name: "feed ceiling".to_owned(),
         seconds,
         per_second: (count * options.listeners as u64) as f64 / seconds,
-        latency: (&fan.latencies.merged(None)).into(),
+        latency: (&tracker.latencies.merged(None)).into(),
         server: Some(server.finish()),
         generator: generator.finish(),
     });

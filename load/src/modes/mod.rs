@@ -22,15 +22,15 @@ use crate::write_load::{RoundOutcome, RoundSpec, WriteLoad};
 /// Runs one round of writers under gauges.
 pub async fn measured_round(
     name: &str,
-    work: &Arc<WriteLoad>,
-    course: RoundSpec,
+    load: &Arc<WriteLoad>,
+    spec: RoundSpec,
     pid: Option<u32>,
 ) -> anyhow::Result<(Round, RoundOutcome)> {
-    let length = course.rate.unwrap_or(30_000.0) * course.duration.as_secs_f64();
+    let length = spec.rate.unwrap_or(30_000.0) * spec.duration.as_secs_f64();
     let bar = crate::report::bar(length as u64, name);
     let server = pid.map(ProcessSampler::start);
     let generator = ProcessSampler::of_generator();
-    let outcome = work.run_round(course, &bar).await;
+    let outcome = load.run_round(spec, &bar).await;
     let generator = generator.finish();
     let server = server.map(ProcessSampler::finish);
     bar.finish_and_clear();
@@ -52,13 +52,13 @@ pub async fn measured_round(
 /// feeds that begin afterwards must not bring what the warm-up wrote.
 pub async fn warm_up(
     options: &Options,
-    site: &Target,
-    work: &Arc<WriteLoad>,
+    target: &Target,
+    load: &Arc<WriteLoad>,
 ) -> anyhow::Result<()> {
     if !options.warm_up.is_zero() {
-        let course = RoundSpec { duration: options.warm_up, ..post::round_spec(options) };
-        work.run_round(course, &indicatif::ProgressBar::hidden()).await?;
-        wait_idle(site.pid().into_iter().collect()).await?;
+        let spec = RoundSpec { duration: options.warm_up, ..post::round_spec(options) };
+        load.run_round(spec, &indicatif::ProgressBar::hidden()).await?;
+        wait_idle(target.pid().into_iter().collect()).await?;
     }
     Ok(())
 }

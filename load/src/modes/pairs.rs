@@ -43,16 +43,17 @@ struct PairedServer {
 
 impl PairedServer {
     async fn prepare(name: &'static str, options: &Options) -> anyhow::Result<Self> {
-        let site = Target::prepare(options, &[]).await?;
-        let cast = Arc::new(Participants::create(&site, options.agents, options.mcp).await?);
-        store_threads(options, &site, &cast).await?;
+        let target = Target::prepare(options, &[]).await?;
+        let participants =
+            Arc::new(Participants::create(&target, options.agents, options.mcp).await?);
+        store_threads(options, &target, &participants).await?;
         let (threads, body, seed) = (options.threads, options.body, options.seed);
-        let work = Arc::new(WriteLoad::forum(site.address, cast, threads, body, seed));
+        let load = Arc::new(WriteLoad::forum(target.address, participants, threads, body, seed));
         let filling = bar(threads as u64, "opening threads");
-        work.open_threads(options.connections, options.prefill, &filling).await?;
+        load.open_threads(options.connections, options.prefill, &filling).await?;
         filling.finish_and_clear();
         let (commits, rounds) = (Commits::default(), Vec::new());
-        Ok(Self { name, target: site, load: work, commits, rounds })
+        Ok(Self { name, target: target, load: load, commits, rounds })
     }
 
     async fn round(&mut self, options: &Options) -> anyhow::Result<()> {
@@ -111,8 +112,8 @@ pub async fn stored(options: &Options) -> anyhow::Result<Report> {
 pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let keys = [format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")];
-    let mut site = Target::prepare(options, &keys).await?;
-    let cast = Arc::new(Participants::create(&site, options.agents, options.mcp).await?);
+    let mut target = Target::prepare(options, &keys).await?;
+    let participants = Arc::new(Participants::create(&target, options.agents, options.mcp).await?);
     let mut rates = [Vec::new(), Vec::new()];
     let progress = bar(options.rounds as u64 * 2, "rounds");
     for round in 0..options.rounds {
@@ -121,8 +122,10 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
         for kind in kinds {
             let prefill = if kind == 0 { 0 } else { options.prefill };
             let seed = options.seed ^ ((round as u64 * 2 + kind as u64 + 1) << 40);
-            rates[kind]
-                .push(rate_on_threads(options, &site, &cast, prefill, seed, &mut report).await?);
+            rates[kind].push(
+                rate_on_threads(options, &target, &participants, prefill, seed, &mut report)
+                    .await?,
+            );
             progress.inc(1);
         }
     }
@@ -132,31 +135,31 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     report.figure("acts a second on a thread that is long", full);
     let share = full / empty.max(1.0);
     report.at_least("rate of a long thread, share of an empty one's", share, PREFILLED_SHARE_MIN);
-    report.add_result(site.stop());
+    report.add_result(target.stop());
     Ok(report)
 }
 
 /// Writes to some threads of this length, one after the other; gives the acts a second.
 async fn rate_on_threads(
     options: &Options,
-    site: &Target,
-    cast: &Arc<Participants>,
+    target: &Target,
+    participants: &Arc<Participants>,
     prefill: usize,
     seed: u64,
     report: &mut Report,
 ) -> anyhow::Result<f64> {
-    let cast = Arc::clone(cast);
-    let work = WriteLoad::forum(site.address, cast, THREADS_A_ROUND, options.body, seed);
-    let work = Arc::new(work.with_messages_max(HOT_MESSAGES_MAX));
+    let participants = Arc::clone(participants);
+    let load = WriteLoad::forum(target.address, participants, THREADS_A_ROUND, options.body, seed);
+    let load = Arc::new(load.with_messages_max(HOT_MESSAGES_MAX));
     let quiet = indicatif::ProgressBar::hidden();
-    work.open_threads(options.connections, prefill, &quiet).await?;
-    wait_idle(site.pid().into_iter().collect()).await?;
+    load.open_threads(options.connections, prefill, &quiet).await?;
+    wait_idle(target.pid().into_iter().collect()).await?;
     let acts = THREADS_A_ROUND * ACTS_A_THREAD;
     let places = (0..acts).map(|act| act / ACTS_A_THREAD).collect();
-    let took = work.post_to_slots(options.connections, places, false, &quiet).await?;
-    let (address, admin, records) = (site.address, site.admin(), work.records());
-    readback::threads(address, &admin, records, &work.findings, &quiet).await?;
-    report.add_tally(&work.tally);
-    report.add_findings(&work.findings);
+    let took = load.post_to_slots(options.connections, places, false, &quiet).await?;
+    let (address, admin, records) = (target.address, target.admin(), load.records());
+    readback::threads(address, &admin, records, &load.findings, &quiet).await?;
+    report.add_tally(&load.tally);
+    report.add_findings(&load.findings);
     Ok(acts as f64 / took.as_secs_f64().max(0.001))
 }

@@ -27,12 +27,12 @@ const SOAK_SLICES: usize = 10;
 /// Only the ceiling.
 pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
-    let bare = WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?;
+    let ceiling = WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?;
     for _ in 0..options.rounds {
-        bare.round(options, &mut report).await?;
+        ceiling.round(options, &mut report).await?;
     }
-    report.add_tally(&bare.load.tally);
-    report.add_findings(&bare.load.findings);
+    report.add_tally(&ceiling.load.tally);
+    report.add_findings(&ceiling.load.findings);
     report.compare();
     if options.listeners > 0 {
         super::fanout::ceiling(options, &mut report).await?;
@@ -51,18 +51,18 @@ impl WriteCeiling {
     pub fn start(options: &Options, answer_bytes: usize) -> anyhow::Result<Self> {
         let record_bytes = options.body + RECORD_EXTRA_BYTES;
         let sizes = [record_bytes.to_string(), answer_bytes.to_string()];
-        let playing = CeilingProcess::start(ceiling::WRITES, &sizes)?;
-        let host = playing.address.to_string();
-        let cast = Arc::new(Participants::without_tokens(&host, options.agents));
-        let work = WriteLoad::ceiling(playing.address, cast, options.threads, options.body);
-        Ok(Self { process: playing, load: Arc::new(work) })
+        let process = CeilingProcess::start(ceiling::WRITES, &sizes)?;
+        let host = process.address.to_string();
+        let participants = Arc::new(Participants::without_tokens(&host, options.agents));
+        let load = WriteLoad::ceiling(process.address, participants, options.threads, options.body);
+        Ok(Self { process: process, load: Arc::new(load) })
     }
 
     /// One round of it.
     pub async fn round(&self, options: &Options, report: &mut Report) -> anyhow::Result<()> {
-        let course = RoundSpec { rate: None, ..round_spec(options) };
+        let spec = RoundSpec { rate: None, ..round_spec(options) };
         let pid = self.process.pid();
-        let (round, _) = measured_round("ceiling", &self.load, course, Some(pid)).await?;
+        let (round, _) = measured_round("ceiling", &self.load, spec, Some(pid)).await?;
         report.ceiling_rounds.push(round);
         wait_idle(vec![pid]).await
     }
@@ -89,86 +89,93 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let hot = options.mode == Mode::Hot;
     let keys =
         if hot { vec![format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")] } else { vec![] };
-    let mut site = Target::prepare(options, &keys).await?;
-    let cast = Arc::new(Participants::create(&site, options.agents, options.mcp).await?);
+    let mut target = Target::prepare(options, &keys).await?;
+    let participants = Arc::new(Participants::create(&target, options.agents, options.mcp).await?);
     let mut report = Report::new(options);
-    store_threads(options, &site, &cast).await?;
-    let work = WriteLoad::forum(
-        site.address,
-        Arc::clone(&cast),
+    store_threads(options, &target, &participants).await?;
+    let load = WriteLoad::forum(
+        target.address,
+        Arc::clone(&participants),
         options.threads,
         options.body,
         options.seed,
     );
-    let work = if hot { work.with_messages_max(HOT_MESSAGES_MAX) } else { work };
-    let work = Arc::new(work);
+    let load = if hot { load.with_messages_max(HOT_MESSAGES_MAX) } else { load };
+    let load = Arc::new(load);
     let total = options.threads * (options.prefill + 1);
     let filling = bar(total as u64, "opening threads");
-    work.open_threads(options.connections, options.prefill, &filling).await?;
+    load.open_threads(options.connections, options.prefill, &filling).await?;
     filling.finish_and_clear();
-    super::warm_up(options, &site, &work).await?;
-    let bare = start_ceiling(options, &site, &work).await?;
+    super::warm_up(options, &target, &load).await?;
+    let ceiling = start_ceiling(options, &target, &load).await?;
     let mut commits = Commits::default();
     for _ in 0..options.rounds {
-        if let Some(bare) = &bare {
-            bare.round(options, &mut report).await?;
+        if let Some(ceiling) = &ceiling {
+            ceiling.round(options, &mut report).await?;
         }
         let name = options.mode.name();
-        commits.begin(&site).await?;
-        let (round, outcome) = measured_round(name, &work, round_spec(options), site.pid()).await?;
-        commits.end(&site, round.seconds).await?;
+        commits.begin(&target).await?;
+        let (round, outcome) =
+            measured_round(name, &load, round_spec(options), target.pid()).await?;
+        commits.end(&target, round.seconds).await?;
         if options.mode == Mode::Soak {
-            check_level(&mut report, &round, &outcome, &work.findings);
+            check_level(&mut report, &round, &outcome, &load.findings);
         }
         report.rounds.push(round);
-        wait_idle(site.pid().into_iter().collect()).await?;
+        wait_idle(target.pid().into_iter().collect()).await?;
     }
     if let Some(connections) = options.overload {
-        super::overload::round(options, connections, &site, &work, &mut report).await?;
+        super::overload::round(options, connections, &target, &load, &mut report).await?;
     }
-    let records = work.records();
+    let records = load.records();
     let reading = bar(records.len() as u64, "reading back");
     let seen =
-        readback::threads(site.address, &site.admin(), records, &work.findings, &reading).await?;
+        readback::threads(target.address, &target.admin(), records, &load.findings, &reading)
+            .await?;
     reading.finish_and_clear();
     report.figure("messages read back", seen as f64);
-    report.add_tally(&work.tally);
-    report.add_findings(&work.findings);
-    if let Some(bare) = &bare {
-        report.add_findings(bare.findings());
+    report.add_tally(&load.tally);
+    report.add_findings(&load.findings);
+    if let Some(ceiling) = &ceiling {
+        report.add_findings(ceiling.findings());
     }
     report.compare();
     commits.report(&mut report);
-    report.add_result(site.stop());
+    report.add_result(target.stop());
     Ok(report)
 }
 
 /// Opens threads that nobody speaks in afterwards.
 pub async fn store_threads(
     options: &Options,
-    site: &Target,
-    cast: &Arc<Participants>,
+    target: &Target,
+    participants: &Arc<Participants>,
 ) -> anyhow::Result<()> {
     if options.stored == 0 {
         return Ok(());
     }
     let seed = options.seed ^ 0x5707;
-    let stored =
-        WriteLoad::forum(site.address, Arc::clone(cast), options.stored, options.body, seed);
+    let stored = WriteLoad::forum(
+        target.address,
+        Arc::clone(participants),
+        options.stored,
+        options.body,
+        seed,
+    );
     let filling = bar(options.stored as u64, "storing threads");
     Arc::new(stored).open_threads(options.connections, 0, &filling).await?;
     filling.finish_and_clear();
-    wait_idle(site.pid().into_iter().collect()).await
+    wait_idle(target.pid().into_iter().collect()).await
 }
 
 /// A ceiling that answers with as many bytes as the forum just did, where the comparison makes
 /// sense: on this machine, and in a closed loop.
 async fn start_ceiling(
     options: &Options,
-    site: &Target,
-    work: &Arc<WriteLoad>,
+    target: &Target,
+    load: &Arc<WriteLoad>,
 ) -> anyhow::Result<Option<WriteCeiling>> {
-    if !options.ceiling || options.rate.is_some() || !site.is_local() {
+    if !options.ceiling || options.rate.is_some() || !target.is_local() {
         return Ok(None);
     }
     let probe = RoundSpec {
@@ -177,8 +184,8 @@ async fn start_ceiling(
         ..round_spec(options)
     };
     let bar = indicatif::ProgressBar::hidden();
-    work.run_round(probe, &bar).await.context("the first messages")?;
-    let answer_bytes = match work.answer_bytes.load(Ordering::Relaxed) {
+    load.run_round(probe, &bar).await.context("the first messages")?;
+    let answer_bytes = match load.answer_bytes.load(Ordering::Relaxed) {
         // All goes over MCP, whose answers are twice as long; the ceiling stays that of HTTP.
         0 => options.body + ANSWER_EXTRA_BYTES,
         bytes => bytes,

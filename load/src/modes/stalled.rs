@@ -54,21 +54,27 @@ impl StalledListeners {
         let (wanted, want) = watch::channel(u64::MAX);
         let mut tasks = Vec::new();
         for request in requests {
-            let ear = FanoutListener::open(&request, true).await.context("a slow listener")?;
+            let listener = FanoutListener::open(&request, true).await.context("a slow listener")?;
             let (may_read, want) = (may_read.clone(), want.clone());
-            tasks.push(tokio::spawn(stall(ear, request, may_read, want, Arc::clone(findings))));
+            tasks.push(tokio::spawn(stall(
+                listener,
+                request,
+                may_read,
+                want,
+                Arc::clone(findings),
+            )));
         }
         Ok(Self { tasks, reading, wanted })
     }
 
     /// How often the server has cut off such a listener so far.
-    pub async fn cut_total(site: &Target) -> anyhow::Result<f64> {
-        Ok(site.metric(CUT).await?.unwrap_or(0.0))
+    pub async fn cut_total(target: &Target) -> anyhow::Result<f64> {
+        Ok(target.metric(CUT).await?.unwrap_or(0.0))
     }
 
     /// Lets them read again once the server has cut them all off; never ends otherwise.
-    pub async fn read_when_cut(&self, site: &Target, before: f64) -> anyhow::Result<()> {
-        while Self::cut_total(site).await? < before + self.tasks.len() as f64 {
+    pub async fn read_when_cut(&self, target: &Target, before: f64) -> anyhow::Result<()> {
+        while Self::cut_total(target).await? < before + self.tasks.len() as f64 {
             tokio::time::sleep(LOOK_EVERY).await;
         }
         let _ = self.reading.send(true);
@@ -100,7 +106,7 @@ impl StalledListeners {
 }
 
 async fn stall(
-    ear: FanoutListener,
+    listener: FanoutListener,
     request: Request,
     mut may_read: watch::Receiver<bool>,
     mut wanted: watch::Receiver<u64>,
@@ -109,26 +115,26 @@ async fn stall(
     // An error means that the round has broken off.
     may_read.wait_for(|may| *may).await?;
     let mut outcome = StallOutcome::default();
-    let mut ear = ear;
+    let mut listener = listener;
     let begun = clock::now();
     loop {
-        let (closed, wrong) = ear.drain_until(&mut wanted).await;
+        let (closed, wrong) = listener.drain_until(&mut wanted).await;
         findings.check(wrong);
-        let tape = ear.into_checker();
+        let checker = listener.into_checker();
         let Some((code, reason)) = closed else {
-            outcome.checker = tape;
+            outcome.checker = checker;
             return Ok(outcome);
         };
         if code == 4008 && !outcome.cut {
             outcome.cut = true;
-            if reason != format!("slow_consumer {}", tape.cursor) {
-                findings.add(format!("a slow listener at {} was told: {reason}", tape.cursor));
+            if reason != format!("slow_consumer {}", checker.cursor) {
+                findings.add(format!("a slow listener at {} was told: {reason}", checker.cursor));
             }
         } else {
             findings.add(format!("a slow listener was cut off with {code} {reason}"));
         }
         anyhow::ensure!(clock::now() - begun < PATIENCE, "a slow listener does not catch up");
-        ear = FanoutListener::resume(&request, tape)
+        listener = FanoutListener::resume(&request, checker)
             .await
             .context("a slow listener that comes back")?;
     }

@@ -96,10 +96,10 @@ mod tests {
     use super::*;
 
     fn play(frames: &[(&str, u64)]) -> Result<(), String> {
-        let mut tape = FeedChecker::default();
+        let mut checker = FeedChecker::default();
         for (name, position) in frames {
             let frame = format!("{{\"type\":\"{name}\",\"cursor\":\"{position}.1.ab\"}}");
-            tape.frame(frame.as_bytes())?;
+            checker.frame(frame.as_bytes())?;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 pub struct Reader {
     address: SocketAddr,
     connection: Connection,
-    principal: Caller,
+    caller: Caller,
     request: Vec<u8>,
 }
 
@@ -31,18 +31,18 @@ const PAGE: &str = "200";
 
 impl Reader {
     /// Connects.
-    pub async fn open(address: SocketAddr, principal: Caller) -> anyhow::Result<Self> {
+    pub async fn open(address: SocketAddr, caller: Caller) -> anyhow::Result<Self> {
         let connection = Connection::open(address).await?;
-        Ok(Self { address, connection, principal, request: Vec::new() })
+        Ok(Self { address, connection, caller, request: Vec::new() })
     }
 
     /// Reads; a refusal is an error.
     pub async fn read(&mut self, operation: &Operation) -> anyhow::Result<&[u8]> {
-        self.principal.write(&mut self.request, operation);
+        self.caller.write(&mut self.request, operation);
         self.connection.refresh(self.address).await?;
         let answer = self.connection.call(&self.request).await?;
-        match outcome(self.principal.binding(), answer) {
-            Outcome::Done(json) if self.principal.binding() == Binding::Http => Ok(json),
+        match outcome(self.caller.binding(), answer) {
+            Outcome::Done(json) if self.caller.binding() == Binding::Http => Ok(json),
             Outcome::Done(_) => bail!("a reader goes over HTTP"),
             Outcome::Refused { reason, detail, .. } => {
                 bail!("{} {}: {reason}: {detail}", operation.tool, operation.path)
@@ -74,8 +74,8 @@ impl Reader {
             if since.is_empty() {
                 let thread: Thread<'_> = serde_json::from_slice(json).context("no thread")?;
                 findings.check(turn::check(&thread));
-                if let Some((shadow, cast)) = expected {
-                    findings.check(shadow.compare(&thread, cast));
+                if let Some((shadow, participants)) = expected {
+                    findings.check(shadow.compare(&thread, participants));
                 }
             }
             let page: Page<'_> = serde_json::from_slice(json).context("no page of a thread")?;
@@ -150,7 +150,7 @@ impl Reader {
 /// Reads all of these threads back; gives the number of messages in them.
 pub async fn threads(
     address: SocketAddr,
-    principal: &Caller,
+    caller: &Caller,
     records: Vec<ThreadRecord>,
     findings: &Arc<Findings>,
     bar: &ProgressBar,
@@ -160,9 +160,9 @@ pub async fn threads(
     let mut readers = Vec::new();
     for _ in 0..READERS.min(records.len()) {
         let (records, next) = (Arc::clone(&records), Arc::clone(&next));
-        let (findings, principal, bar) = (Arc::clone(findings), principal.clone(), bar.clone());
+        let (findings, caller, bar) = (Arc::clone(findings), caller.clone(), bar.clone());
         readers.push(tokio::spawn(async move {
-            let mut reader = Reader::open(address, principal).await?;
+            let mut reader = Reader::open(address, caller).await?;
             let mut seen = 0;
             while let Some(record) = records.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if record.thread != 0 {

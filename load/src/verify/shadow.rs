@@ -231,7 +231,7 @@ impl Shadow {
     }
 
     /// Holds what the server shows against what must be.
-    pub fn compare(&self, thread: &Thread<'_>, cast: &Participants) -> Result<(), String> {
+    pub fn compare(&self, thread: &Thread<'_>, participants: &Participants) -> Result<(), String> {
         let name = &thread.id;
         let differs = |what: &str, expected: String, shown: String| {
             Err(format!("{name}: {what} is {shown}, must be {expected}"))
@@ -245,7 +245,7 @@ impl Shadow {
         }
         let due_fits = |expected: ExpectedDue, shown: &WireDue<'_>| match (expected, shown) {
             (ExpectedDue::Anyone, WireDue::Anyone(word)) => word == "anyone",
-            (ExpectedDue::One(speaker), WireDue::One(shown)) => cast.is(speaker, shown),
+            (ExpectedDue::One(speaker), WireDue::One(shown)) => participants.is(speaker, shown),
             _ => false,
         };
         let fits = match (self.awaiting, &thread.awaiting) {
@@ -273,7 +273,7 @@ impl Shadow {
             let shown = thread.message_count.to_string();
             return differs("message_count", self.messages.len().to_string(), shown);
         }
-        if !cast.is(self.creator, &thread.creator) {
+        if !participants.is(self.creator, &thread.creator) {
             return differs(
                 "the creator",
                 self.creator.to_string(),
@@ -306,7 +306,7 @@ mod tests {
     /// Goal: a second open turn, a wrong due and a wrong state are told. Method: plant them.
     #[test]
     fn planted() {
-        let cast = Participants::of_names(&[("local:a", None), ("local:b", Some("x"))]);
+        let participants = Participants::of_names(&[("local:a", None), ("local:b", Some("x"))]);
         let mut shadow = Shadow::open(0, 10);
         shadow.speak(Act::Clarify, 1, Some(0), 11, false);
         let json = |state: &str, message: u64, due: &str, turn: &str| {
@@ -318,7 +318,8 @@ mod tests {
         };
         let a = r#"{"identity":"local:a","extension":null}"#;
         let b = r#"{"identity":"local:b","extension":"x"}"#;
-        let compare = |text: String| shadow.compare(&serde_json::from_str(&text).unwrap(), &cast);
+        let compare =
+            |text: String| shadow.compare(&serde_json::from_str(&text).unwrap(), &participants);
         compare(json("open", 11, a, a)).unwrap();
         assert!(compare(json("answered", 11, a, a)).is_err());
         assert!(compare(json("open", 10, a, a)).is_err());

@@ -63,16 +63,24 @@ impl<'a> IdleTarget<'a> {
         agents: usize,
         keys: &[String],
     ) -> anyhow::Result<Self> {
-        let site = Target::prepare(options, keys).await?;
-        let mut cast = Participants::create(&site, agents, 0.0).await?;
-        let place = cast.add(&site, "load-moderator-0", &["read", "write", "lock"]).await?;
+        let target = Target::prepare(options, keys).await?;
+        let mut participants = Participants::create(&target, agents, 0.0).await?;
+        let place =
+            participants.add(&target, "load-moderator-0", &["read", "write", "lock"]).await?;
         // A moderator that opened a thread would confirm its state.
-        let moderator = cast.members.remove(place).caller;
-        let cast = Arc::new(cast);
+        let moderator = participants.members.remove(place).caller;
+        let participants = Arc::new(participants);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
-        let work = WriteLoad::forum(site.address, Arc::clone(&cast), threads, body, seed);
-        let (work, records) = (Arc::new(work), Vec::new());
-        Ok(Self { options, target: site, participants: cast, load: work, records, moderator })
+        let load = WriteLoad::forum(target.address, Arc::clone(&participants), threads, body, seed);
+        let (load, records) = (Arc::new(load), Vec::new());
+        Ok(Self {
+            options,
+            target: target,
+            participants: participants,
+            load: load,
+            records,
+            moderator,
+        })
     }
 
     fn server(&mut self) -> anyhow::Result<&mut Server> {
@@ -153,8 +161,9 @@ impl<'a> IdleTarget<'a> {
     /// Opens threads that nobody speaks in.
     pub async fn store_more(&mut self, count: usize) -> anyhow::Result<()> {
         let seed = self.options.seed ^ 0x5707;
-        let cast = Arc::clone(&self.participants);
-        let stored = WriteLoad::forum(self.target.address, cast, count, self.options.body, seed);
+        let participants = Arc::clone(&self.participants);
+        let stored =
+            WriteLoad::forum(self.target.address, participants, count, self.options.body, seed);
         let stored = Arc::new(stored);
         let progress = bar(count as u64, "storing threads");
         stored.open_threads(self.options.connections, 0, &progress).await?;
@@ -172,21 +181,21 @@ impl<'a> IdleTarget<'a> {
     /// Kills the server while all threads are written to; gives how many acts broke off.
     pub async fn kill_under_load(&mut self) -> anyhow::Result<u64> {
         let before = self.load.tally.failed.load(Ordering::Relaxed);
-        let course = RoundSpec {
+        let spec = RoundSpec {
             connections: self.options.connections,
             duration: LOAD_BEFORE_KILL * 2,
             rate: None,
             burst: 1.0,
             slices: 1,
         };
-        let work = Arc::clone(&self.load);
+        let load = Arc::clone(&self.load);
         let server = self.server()?;
         let killing = async {
             tokio::time::sleep(LOAD_BEFORE_KILL).await;
             server.kill()
         };
         let quiet = indicatif::ProgressBar::hidden();
-        let (round, killed) = tokio::join!(work.run_round(course, &quiet), killing);
+        let (round, killed) = tokio::join!(load.run_round(spec, &quiet), killing);
         killed?;
         round?;
         Ok(self.load.tally.discard_failures(before))

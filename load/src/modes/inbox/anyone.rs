@@ -31,7 +31,7 @@ const MICROS_A_TICK: f64 = 10_000.0;
 /// A server where so many participants are known.
 struct KnownServer {
     target: Target,
-    cast: Arc<Participants>,
+    participants: Arc<Participants>,
     serial: AtomicUsize,
     micros: Vec<f64>,
 }
@@ -39,9 +39,11 @@ struct KnownServer {
 impl KnownServer {
     /// Opens as many threads on either side; each of the known opens one at least.
     async fn prepare(options: &Options, known: usize) -> anyhow::Result<Self> {
-        let site = Target::prepare(options, &[]).await?;
-        let cast = Arc::new(Participants::create_on_lines(&site, known, LINES, 0.0).await?);
-        let side = Self { target: site, cast, serial: AtomicUsize::new(0), micros: Vec::new() };
+        let target = Target::prepare(options, &[]).await?;
+        let participants =
+            Arc::new(Participants::create_on_lines(&target, known, LINES, 0.0).await?);
+        let side =
+            Self { target: target, participants, serial: AtomicUsize::new(0), micros: Vec::new() };
         side.ask(options, options.agents, known, "making participants known").await?;
         Ok(side)
     }
@@ -61,7 +63,7 @@ impl KnownServer {
             index % askers
         };
         let (address, connections) = (self.target.address, options.connections);
-        post_each(address, &self.cast, connections, count, &progress, envelope).await?;
+        post_each(address, &self.participants, connections, count, &progress, envelope).await?;
         progress.finish_and_clear();
         self.wait_archived().await.map(drop)
     }

@@ -50,8 +50,9 @@ struct Walk {
 
 /// Runs the part.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = Target::prepare(options, &[]).await?;
-    let cast = Arc::new(Participants::create_on_lines(&site, ASKER + 1, ASKER, 0.0).await?);
+    let mut target = Target::prepare(options, &[]).await?;
+    let participants =
+        Arc::new(Participants::create_on_lines(&target, ASKER + 1, ASKER, 0.0).await?);
     let count = options.threads;
     // So that in a small run, too, somebody else asks now and then.
     let every = OTHERS_EVERY.min((count / PAGE).max(2));
@@ -62,10 +63,10 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
         question(out, &asking, index);
         if is_other(index) { OTHER } else { ASKER }
     };
-    let (address, connections) = (site.address, options.connections);
-    let asked = post_each(address, &cast, connections, count, &progress, envelope).await?;
+    let (address, connections) = (target.address, options.connections);
+    let asked = post_each(address, &participants, connections, count, &progress, envelope).await?;
     progress.finish_and_clear();
-    wait_idle(site.pid().into_iter().collect()).await?;
+    wait_idle(target.pid().into_iter().collect()).await?;
     report.acknowledged += count as u64;
 
     let mut order: Vec<_> = asked.iter().enumerate().collect();
@@ -74,7 +75,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     order.retain(|(index, _)| is_other(*index));
     let others: Vec<u64> = order.iter().map(|(_, it)| it.message).collect();
     let findings = Findings::default();
-    let mut connection = Connection::open(site.address).await?;
+    let mut connection = Connection::open(target.address).await?;
     let mut walks = Vec::new();
     for (name, place, anyone, pages_max, expected) in [
         ("the asker's inbox", ASKER, true, usize::MAX, &others),
@@ -83,7 +84,8 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     ] {
         let mut millis = Vec::new();
         while millis.len() < READS_MIN {
-            let walk = walk_inbox(&cast.members[place], anyone, pages_max, &mut connection).await?;
+            let walk = walk_inbox(&participants.members[place], anyone, pages_max, &mut connection)
+                .await?;
             judge(name, &walk, expected, &findings);
             millis.extend(&walk.millis);
             walks.push(walk);
@@ -95,7 +97,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let through = walks.first().map_or(0, |walk| walk.pages.len());
     report.figure("pages of a walk through the asker's inbox", through as f64);
     report.add_findings(&findings);
-    report.add_result(site.stop());
+    report.add_result(target.stop());
     Ok(())
 }
 

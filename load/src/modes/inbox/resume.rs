@@ -54,15 +54,15 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
         format!("feed.connections_max={}", options.listeners + 1_000),
         format!("gateway.connections_max={}", options.listeners * 2 + 2_000),
     ];
-    let mut site = Target::prepare(options, &keys).await?;
+    let mut target = Target::prepare(options, &keys).await?;
     let lines = options.listeners.div_ceil(LISTENERS_A_LINE).max(LINES_MIN);
-    let scene = ResumeSetup::prepare(options, &site, lines).await?;
-    let cursors = scene.cursors(&site).await?;
-    let mut owed = scene.backlog(options, report).await?;
-    let pid = site.pid().context("inbox needs a server of its own")?;
+    let setup = ResumeSetup::prepare(options, &target, lines).await?;
+    let cursors = setup.cursors(&target).await?;
+    let mut owed = setup.backlog(options, report).await?;
+    let pid = target.pid().context("inbox needs a server of its own")?;
     wait_idle(vec![pid]).await?;
-    restart(&mut site)?;
-    let played = resume(options, &site, &scene, cursors).await?;
+    restart(&mut target)?;
+    let played = resume(options, &target, &setup, cursors).await?;
     for (listener, message) in &played.live {
         owed[*listener].push(*message);
     }
@@ -70,12 +70,12 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let findings = Findings::default();
     judge(&played, &owed, &findings);
     report.add_findings(&findings);
-    report.add_result(site.stop());
+    report.add_result(target.stop());
     Ok(())
 }
 
-fn restart(site: &mut Target) -> anyhow::Result<()> {
-    let (server, _) = site.own_server.as_mut().context("inbox needs a server of its own")?;
+fn restart(target: &mut Target) -> anyhow::Result<()> {
+    let (server, _) = target.own_server.as_mut().context("inbox needs a server of its own")?;
     let again = |server: &mut Server| {
         server.stop()?;
         server.start_again(None)
@@ -85,7 +85,7 @@ fn restart(site: &mut Target) -> anyhow::Result<()> {
 
 /// Who listens, each with a thread of its own that asks, and who answers back.
 struct ResumeSetup {
-    cast: Arc<Participants>,
+    participants: Arc<Participants>,
     /// The first members are the bare lines, who speak; the rest listen.
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
@@ -94,39 +94,41 @@ struct ResumeSetup {
 }
 
 impl ResumeSetup {
-    async fn prepare(options: &Options, site: &Target, lines: usize) -> anyhow::Result<Self> {
+    async fn prepare(options: &Options, target: &Target, lines: usize) -> anyhow::Result<Self> {
         let count = lines + options.listeners;
-        let cast = Arc::new(Participants::create_on_lines(site, count, lines, 0.0).await?);
+        let participants =
+            Arc::new(Participants::create_on_lines(target, count, lines, 0.0).await?);
         let asking = options.clone();
         let progress = bar(options.listeners as u64, "questions of the listeners");
         let envelope = move |index: usize, out: &mut Vec<u8>| {
             question(out, &asking, index);
             lines + index
         };
-        let (address, connections) = (site.address, options.connections);
+        let (address, connections) = (target.address, options.connections);
         let asked =
-            post_each(address, &cast, connections, options.listeners, &progress, envelope).await?;
+            post_each(address, &participants, connections, options.listeners, &progress, envelope)
+                .await?;
         progress.finish_and_clear();
         let threads = Arc::new(asked);
-        Ok(Self { cast, lines, threads, connections, address })
+        Ok(Self { participants, lines, threads, connections, address })
     }
 
-    fn request(&self, site: &Target, listener: usize) -> Request {
-        let member = &self.cast.members[self.lines + listener];
+    fn request(&self, target: &Target, listener: usize) -> Request {
+        let member = &self.participants.members[self.lines + listener];
         let extension = member.extension.as_deref().unwrap_or_default();
         Request {
-            address: site.address,
-            host: site.host.clone(),
+            address: target.address,
+            host: target.host.clone(),
             token: member.token.clone(),
             path: format!("/v1/feed?scope=inbox&anyone=false&extension={extension}"),
         }
     }
 
     /// Connects every listener once, for the cursor to resume from.
-    async fn cursors(&self, site: &Target) -> anyhow::Result<Vec<String>> {
+    async fn cursors(&self, target: &Target) -> anyhow::Result<Vec<String>> {
         let places = Arc::new(tokio::sync::Semaphore::new(OPENING));
         let open = |listener: usize| {
-            let (request, places) = (self.request(site, listener), Arc::clone(&places));
+            let (request, places) = (self.request(target, listener), Arc::clone(&places));
             tokio::spawn(async move {
                 let _place = places.acquire().await?;
                 cursor_now(&request).await
@@ -165,7 +167,8 @@ impl ResumeSetup {
             (listener + turn) % lines
         };
         let (address, connections) = (self.address, self.connections);
-        let sent = post_each(address, &self.cast, connections, count, &progress, envelope).await?;
+        let sent =
+            post_each(address, &self.participants, connections, count, &progress, envelope).await?;
         progress.finish_and_clear();
         report.figure("acts behind", count as f64);
         report.figure("frames owed to one listener, at most", most as f64);
@@ -230,14 +233,14 @@ struct ResumeOutcome {
 
 async fn resume(
     options: &Options,
-    site: &Target,
-    scene: &ResumeSetup,
+    target: &Target,
+    setup: &ResumeSetup,
     cursors: Vec<String>,
 ) -> anyhow::Result<ResumeOutcome> {
-    let pid = site.pid().context("inbox needs a server of its own")?;
+    let pid = target.pid().context("inbox needs a server of its own")?;
     wait_idle(vec![pid]).await?;
     let memory_before = rss(pid);
-    let gauge = ProcessSampler::start(pid);
+    let sampler = ProcessSampler::start(pid);
     let progress = Arc::new(Progress::default());
     let (stop, stopped) = watch::channel(false);
     let count = cursors.len() as u64;
@@ -246,13 +249,13 @@ async fn resume(
         .into_iter()
         .enumerate()
         .map(|(listener, cursor)| {
-            let request = scene.request(site, listener);
-            let follower = ResumingListener::new(cursor, Arc::clone(&progress));
-            tokio::spawn(follower.follow(request, begun, stopped.clone()))
+            let request = setup.request(target, listener);
+            let listener = ResumingListener::new(cursor, Arc::clone(&progress));
+            tokio::spawn(listener.follow(request, begun, stopped.clone()))
         })
         .collect();
     let (quit, quitting) = watch::channel(false);
-    let writer = tokio::spawn(SteadyWriter::new(options, scene).run(quitting));
+    let writer = tokio::spawn(SteadyWriter::new(options, setup).run(quitting));
     progress.wait(count, &progress.caught_up, CAUGHT_UP_PATIENCE).await;
     let caught_up_seconds = clock::seconds(clock::now() - begun);
     // The seam between replay and live has a second of its own.
@@ -264,13 +267,13 @@ async fn resume(
     // What comes beyond that was not owed; give it the time to show.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let memory_after = rss(pid);
-    let usage = gauge.finish();
+    let usage = sampler.finish();
     let _ = stop.send(true);
     let mut followers = Vec::with_capacity(following.len());
-    for follower in following {
-        followers.push(follower.await?);
+    for listener in following {
+        followers.push(listener.await?);
     }
-    let retries = followers.iter().map(|follower| follower.retries).sum();
+    let retries = followers.iter().map(|listener| listener.retries).sum();
     let SteadyWriter { live, millis, failures, .. } = writer;
     let memory_most = usage.rss_max;
     Ok(ResumeOutcome {
@@ -288,7 +291,7 @@ async fn resume(
 
 /// Posts at a steady rate, whoever else comes.
 struct SteadyWriter {
-    cast: Arc<Participants>,
+    participants: Arc<Participants>,
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
     address: std::net::SocketAddr,
@@ -301,12 +304,12 @@ struct SteadyWriter {
 }
 
 impl SteadyWriter {
-    fn new(options: &Options, scene: &ResumeSetup) -> Self {
+    fn new(options: &Options, setup: &ResumeSetup) -> Self {
         Self {
-            cast: Arc::clone(&scene.cast),
-            lines: scene.lines,
-            threads: Arc::clone(&scene.threads),
-            address: scene.address,
+            participants: Arc::clone(&setup.participants),
+            lines: setup.lines,
+            threads: Arc::clone(&setup.threads),
+            address: setup.address,
             rate: options.rate.unwrap_or(RATE),
             seed: options.seed ^ 0x11fe,
             body: options.body,
@@ -351,7 +354,7 @@ impl SteadyWriter {
         answer_back(&mut members, opening, serial, (self.seed, serial as u64, self.body));
         members.push(b'}');
         let mut request = Vec::new();
-        self.cast.members[serial % self.lines].caller.write_message(&mut request, &members);
+        self.participants.members[serial % self.lines].caller.write_message(&mut request, &members);
         let connection = match connection {
             Some(connection) => connection,
             None => connection.insert(Connection::open(self.address).await?),
@@ -383,19 +386,19 @@ fn report_outcome(options: &Options, played: &ResumeOutcome, report: &mut Report
 
 /// Each listener has heard what was owed to it, in order, once; and was told when it had.
 fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
-    for (listener, (follower, owed)) in played.listeners.iter().zip(owed).enumerate() {
-        for wrong in &follower.violations {
-            findings.add(format!("listener {listener}: {wrong}"));
+    for (index, (listener, owed)) in played.listeners.iter().zip(owed).enumerate() {
+        for wrong in &listener.violations {
+            findings.add(format!("listener {index}: {wrong}"));
         }
-        if follower.caught_up.is_none() {
-            findings.add(format!("listener {listener} was never caught up"));
+        if listener.caught_up.is_none() {
+            findings.add(format!("listener {index} was never caught up"));
         }
         let mut owed = owed.clone();
         owed.sort_unstable();
-        if follower.received != owed {
-            let (heard, owed) = (follower.received.len(), owed.len());
+        if listener.received != owed {
+            let (heard, owed) = (listener.received.len(), owed.len());
             findings.add(format!(
-                "listener {listener} heard {heard} of {owed} frames, or in another order"
+                "listener {index} heard {heard} of {owed} frames, or in another order"
             ));
         }
     }

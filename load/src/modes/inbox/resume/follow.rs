@@ -53,23 +53,23 @@ pub struct ResumingListener {
 /// Connects and gives the cursor from which the feed would go on.
 pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
     let mut feed = Feed::open(request).await?;
-    let mut tape = FeedChecker::default();
+    let mut checker = FeedChecker::default();
     if let Frame::Text(hello) = feed.next().await? {
-        tape.remember(hello);
+        checker.remember(hello);
     }
-    anyhow::ensure!(!tape.cursor.is_empty(), "a feed begins without a cursor");
-    Ok(tape.cursor)
+    anyhow::ensure!(!checker.cursor.is_empty(), "a feed begins without a cursor");
+    Ok(checker.cursor)
 }
 
 impl ResumingListener {
     /// One that has handled everything up to this cursor.
     pub fn new(cursor: String, progress: Arc<Progress>) -> Self {
-        let mut tape = FeedChecker::default();
-        tape.cursor = cursor;
+        let mut checker = FeedChecker::default();
+        checker.cursor = cursor;
         let (heard, wrong) = (Vec::new(), Vec::new());
         Self {
             progress,
-            checker: tape,
+            checker: checker,
             received: heard,
             caught_up: None,
             retries: 0,
