@@ -177,7 +177,7 @@ impl FanoutListener {
         };
         checker.frame(hello).map_err(io::Error::other)?;
         checker.remember(hello);
-        Ok(Self { feed, checker: checker })
+        Ok(Self { feed, checker })
     }
 
     /// Goes on where another connection ended.
@@ -189,7 +189,7 @@ impl FanoutListener {
         if let Frame::Text(hello) = feed.next().await? {
             checker.frame(hello).map_err(io::Error::other)?;
         }
-        Ok(Self { feed, checker: checker })
+        Ok(Self { feed, checker })
     }
 
     /// Listens until told to stop, or until the server ends it.

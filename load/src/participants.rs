@@ -76,7 +76,7 @@ impl Participants {
                 (true, false) => Binding::Modern,
             };
             let caller = Caller::new(&target.host, &token, binding);
-            let member = Member { line, identity, extension, caller: caller, token, lock: false };
+            let member = Member { line, identity, extension, caller, token, lock: false };
             participants.members.push(member);
         }
         Ok(participants)
@@ -93,7 +93,7 @@ impl Participants {
         let caller = Caller::new(&target.host, &token, Binding::Http);
         let line = self.members.iter().map(|member| member.line + 1).max().unwrap_or(0);
         let lock = rights.contains(&"lock");
-        self.members.push(Member { line, identity, extension: None, caller: caller, token, lock });
+        self.members.push(Member { line, identity, extension: None, caller, token, lock });
         Ok(self.members.len() - 1)
     }
 

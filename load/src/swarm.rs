@@ -81,8 +81,8 @@ impl Swarm {
     ) -> Self {
         Self {
             address,
-            participants: participants,
-            roles: roles,
+            participants,
+            roles,
             expected_feeds: Vec::new(),
             tally: Tally::default(),
             findings,

@@ -88,12 +88,8 @@ impl Operation {
 impl Caller {
     /// A caller at `host` (the authority of the URL).
     pub fn new(host: &str, token: &str, binding: Binding) -> Self {
-        let mut caller = Self {
-            host: host.to_owned(),
-            token: token.to_owned(),
-            binding: binding,
-            post_head: Vec::new(),
-        };
+        let mut caller =
+            Self { host: host.to_owned(), token: token.to_owned(), binding, post_head: Vec::new() };
         let path = if binding == Binding::Http { "/v1/messages" } else { "/mcp" };
         let mut head = caller.head("POST", path);
         if binding != Binding::Http {

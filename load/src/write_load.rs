@@ -21,7 +21,7 @@ use crate::verify::Findings;
 use crate::verify::audit::ThreadRecord;
 use crate::wire::{Binding, Outcome, outcome};
 
-pub use crate::round::{RoundOutcome, RoundSpec};
+use crate::round::{RoundOutcome, RoundSpec};
 
 /// A thread is left for a new one before it is full.
 const MESSAGES_SPARE: u32 = 200;
@@ -308,7 +308,7 @@ impl Writer {
         let rng = Rng::new(load.seed, index as u64);
         let tracker = load.tracker.lock().ok().and_then(|tracker| tracker.clone());
         let (request, envelope) = (Vec::new(), Vec::new());
-        Ok(Self { load: load, index, connection, rng, request, envelope, bar, tracker: tracker })
+        Ok(Self { load, index, connection, rng, request, envelope, bar, tracker })
     }
 
     async fn run(

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, 
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
 
-use crate::ceiling::announce;
+use super::process::announce;
 
 /// Whoever connects here says what is sent to all others.
 pub const CONTROL: &str = "/control";

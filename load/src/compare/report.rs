@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::Plan;
+use super::plan::Plan;
 use super::round::Measurement;
 use crate::options::Options;
 use crate::statistics::{Bounds, Conclusion, Estimate, Judgement, Ratios, Series};

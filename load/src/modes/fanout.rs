@@ -7,24 +7,25 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::stalled::{self, StalledListeners};
-use super::wait_idle;
 use crate::body::push_body;
 use crate::ceiling::feed::CONTROL;
 use crate::ceiling::{self, CeilingProcess};
 use crate::clock;
 use crate::fanout_tracker::{FanoutListener, FanoutTracker, Received};
 use crate::measure::median;
+use crate::modes::measurement::{self, wait_idle};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::participants::Participants;
 use crate::process_sampler::ProcessSampler;
 use crate::report::{Report, Round, bar};
+use crate::round::RoundSpec;
 use crate::scan;
 use crate::socket::{Feed, Request};
 use crate::target::Target;
 use crate::verify::feed::{FeedChecker, completeness};
 use crate::verify::{Findings, readback};
-use crate::write_load::{RoundSpec, WriteLoad};
+use crate::write_load::WriteLoad;
 
 /// Keeps the feeds of one identity below their cap: a token has eight members.
 const LISTENERS_A_MEMBER: usize = 6;
@@ -49,7 +50,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     );
     let load = Arc::new(load);
     load.open_threads(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
-    super::warm_up(options, &target, &load).await?;
+    measurement::warm_up(options, &target, &load).await?;
     let process = if options.ceiling && target.is_local() {
         Some(CeilingProcess::start(ceiling::FEEDS, &[])?)
     } else {
@@ -143,7 +144,7 @@ fn request(target: &Target, participants: &Participants, index: usize) -> Reques
         address: target.address,
         host: target.host.clone(),
         token: member.token.clone(),
-        path: path,
+        path,
     }
 }
 
@@ -165,7 +166,7 @@ impl RunningListeners {
         };
         let listeners = opened.into_iter().enumerate().map(listen).collect();
         tokio::spawn(Arc::clone(&tracker).watch_slowest());
-        Ok(Self { tracker: tracker, listeners: listeners, stop })
+        Ok(Self { tracker, listeners, stop })
     }
 
     /// Waits for the rest and compares all with the first; gives what that one heard.
@@ -227,13 +228,7 @@ async fn forum_round(
     let stalled = StalledListeners::begin(stalling, &findings).await?;
     let listening = RunningListeners::begin(Arc::clone(&tracker), requests).await?;
     let before: Vec<u64> = acknowledged_messages(load);
-    let spec = RoundSpec {
-        connections: options.connections,
-        duration: options.duration,
-        rate: options.rate,
-        burst: options.burst,
-        slices: 1,
-    };
+    let spec = RoundSpec::of(options);
     load.track(Some(Arc::clone(&tracker)));
     let server = target.pid().map(ProcessSampler::start);
     let generator = ProcessSampler::of_generator();

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::ensure;
 
 use self::idle_target::{IdleTarget, spread};
-use super::{mib, wait_idle};
 use crate::ceiling::{self, CeilingProcess};
 use crate::measure::{median, percentile};
+use crate::modes::measurement::{mib, wait_idle};
 use crate::options::Options;
 use crate::process_sampler::{rss, rss_max_ever};
 use crate::report::{Report, bar};

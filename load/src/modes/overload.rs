@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::post::round_spec;
-use super::wait_idle;
 use crate::measure::{Percentiles, median};
+use crate::modes::measurement::wait_idle;
 use crate::options::Options;
 use crate::process_sampler::{ProcessSampler, rss};
 use crate::report::{Report, Round, bar};
+use crate::round::RoundSpec;
 use crate::target::Target;
-use crate::write_load::{RoundSpec, WriteLoad};
+use crate::write_load::WriteLoad;
 
 /// Of the rate of the rounds before, what must be left.
 const GOODPUT_MIN: f64 = 0.7;
@@ -32,7 +32,7 @@ pub async fn round(
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let pid = target.pid().context("only a server of our own can be watched")?;
-    let spec = RoundSpec { connections, ..round_spec(options) };
+    let spec = RoundSpec { connections, ..RoundSpec::of(options) };
     let bar = bar(spec.duration.as_secs() * 20_000, "overload");
     let connected = load.connect(connections, &bar).await?;
     // A connection stands once it was answered: the system takes one long before the server does.

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use super::commits::Commits;
-use super::post::{HOT_MESSAGES_MAX, round_spec, store_threads};
-use super::{measured_round, wait_idle};
+use super::post::{HOT_MESSAGES_MAX, store_threads};
 use crate::measure::{median, spread};
+use crate::modes::measurement::{measured_round, wait_idle};
 use crate::options::Options;
 use crate::participants::Participants;
 use crate::report::{Report, Round, bar};
+use crate::round::RoundSpec;
 use crate::target::Target;
 use crate::verify::readback;
 use crate::write_load::WriteLoad;
@@ -53,13 +54,13 @@ impl PairedServer {
         load.open_threads(options.connections, options.prefill, &filling).await?;
         filling.finish_and_clear();
         let (commits, rounds) = (Commits::default(), Vec::new());
-        Ok(Self { name, target: target, load: load, commits, rounds })
+        Ok(Self { name, target, load, commits, rounds })
     }
 
     async fn round(&mut self, options: &Options) -> anyhow::Result<()> {
         self.commits.begin(&self.target).await?;
         let pid = self.target.pid();
-        let (round, _) = measured_round(self.name, &self.load, round_spec(options), pid).await?;
+        let (round, _) = measured_round(self.name, &self.load, RoundSpec::of(options), pid).await?;
         self.commits.end(&self.target, round.seconds).await?;
         self.rounds.push(round);
         wait_idle(pid.into_iter().collect()).await

@@ -6,14 +6,15 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 
 use super::commits::Commits;
-use super::{measured_round, wait_idle};
 use crate::ceiling::{self, CeilingProcess};
+use crate::modes::measurement::{self, measured_round, wait_idle};
 use crate::options::{Mode, Options};
 use crate::participants::Participants;
 use crate::report::{Report, bar};
+use crate::round::{RoundSpec, SOAK_SLICES};
 use crate::target::Target;
 use crate::verify::{Findings, readback};
-use crate::write_load::{RoundSpec, WriteLoad};
+use crate::write_load::WriteLoad;
 
 /// What the forum adds to a body when it stores it: ids, names, times, the turn.
 const RECORD_EXTRA_BYTES: usize = 100;
@@ -21,8 +22,6 @@ const RECORD_EXTRA_BYTES: usize = 100;
 const ANSWER_EXTRA_BYTES: usize = 950;
 /// `hot` lifts the limit of a thread, as its load would fill one within a second.
 pub const HOT_MESSAGES_MAX: u32 = 1_000_000;
-/// In a soak, this many slices of time are compared.
-const SOAK_SLICES: usize = 10;
 
 /// Only the ceiling.
 pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
@@ -55,12 +54,12 @@ impl WriteCeiling {
         let host = process.address.to_string();
         let participants = Arc::new(Participants::without_tokens(&host, options.agents));
         let load = WriteLoad::ceiling(process.address, participants, options.threads, options.body);
-        Ok(Self { process: process, load: Arc::new(load) })
+        Ok(Self { process, load: Arc::new(load) })
     }
 
     /// One round of it.
     pub async fn round(&self, options: &Options, report: &mut Report) -> anyhow::Result<()> {
-        let spec = RoundSpec { rate: None, ..round_spec(options) };
+        let spec = RoundSpec { rate: None, ..RoundSpec::of(options) };
         let pid = self.process.pid();
         let (round, _) = measured_round("ceiling", &self.load, spec, Some(pid)).await?;
         report.ceiling_rounds.push(round);
@@ -70,17 +69,6 @@ impl WriteCeiling {
     /// What the generator found wrong with it.
     pub fn findings(&self) -> &Findings {
         &self.load.findings
-    }
-}
-
-/// How a round of this mode goes.
-pub fn round_spec(options: &Options) -> RoundSpec {
-    RoundSpec {
-        connections: options.connections,
-        duration: options.duration,
-        rate: options.rate,
-        burst: options.burst,
-        slices: if options.mode == Mode::Soak { SOAK_SLICES } else { 1 },
     }
 }
 
@@ -106,7 +94,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let filling = bar(total as u64, "opening threads");
     load.open_threads(options.connections, options.prefill, &filling).await?;
     filling.finish_and_clear();
-    super::warm_up(options, &target, &load).await?;
+    measurement::warm_up(options, &target, &load).await?;
     let ceiling = start_ceiling(options, &target, &load).await?;
     let mut commits = Commits::default();
     for _ in 0..options.rounds {
@@ -116,7 +104,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         let name = options.mode.name();
         commits.begin(&target).await?;
         let (round, outcome) =
-            measured_round(name, &load, round_spec(options), target.pid()).await?;
+            measured_round(name, &load, RoundSpec::of(options), target.pid()).await?;
         commits.end(&target, round.seconds).await?;
         if options.mode == Mode::Soak {
             check_level(&mut report, &round, &outcome, &load.findings);
@@ -181,7 +169,7 @@ async fn start_ceiling(
     let probe = RoundSpec {
         connections: 1,
         duration: std::time::Duration::from_millis(300),
-        ..round_spec(options)
+        ..RoundSpec::of(options)
     };
     let bar = indicatif::ProgressBar::hidden();
     load.run_round(probe, &bar).await.context("the first messages")?;
@@ -197,7 +185,7 @@ async fn start_ceiling(
 fn check_level(
     report: &mut Report,
     round: &crate::report::Round,
-    outcome: &crate::write_load::RoundOutcome,
+    outcome: &crate::round::RoundOutcome,
     findings: &Findings,
 ) {
     let p99s: Vec<f64> = (0..SOAK_SLICES)
@@ -212,5 +200,5 @@ fn check_level(
         findings.add(format!("latency does not stay level: p99 {early:.1} ms, later {late:.1} ms"));
     }
     let Some(server) = &round.server else { return };
-    super::check_memory_level(server, report, findings);
+    measurement::check_memory_level(server, report, findings);
 }

@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::mib;
 use crate::clock;
 use crate::fanout_tracker::FanoutListener;
 use crate::measure::median;
+use crate::modes::measurement::mib;
 use crate::report::{Report, Round};
 use crate::socket::Request;
 use crate::target::Target;

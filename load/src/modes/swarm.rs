@@ -10,12 +10,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::post::WriteCeiling;
-use super::{check_memory_level, mib, wait_idle};
 use crate::clock;
 use crate::conversation::{Conversation, RolePool, waits_for};
 use crate::http::Connection;
 use crate::listener::{ExpectedFeed, ListenerGroup, Scope};
 use crate::measure::Latencies;
+use crate::modes::measurement::{check_memory_level, mib, wait_idle};
 use crate::options::Options;
 use crate::participants::Participants;
 use crate::process_sampler::ProcessSampler;
@@ -84,7 +84,7 @@ impl SwarmRun {
             ListenerGroup::connect(expected_feeds, !retry, options.seed, &findings).await?;
         let swarm = Arc::new(swarm);
         let (auditors, audited) = (Vec::new(), Arc::default());
-        let mut run = Self { swarm, listeners: listeners, findings, auditors, audited };
+        let mut run = Self { swarm, listeners, findings, auditors, audited };
         if retry {
             return Ok((run, Some(done)));
         }
@@ -199,7 +199,7 @@ fn expected_feeds(
         address: target.address,
         host: target.host.clone(),
         token: token.to_owned(),
-        path: path,
+        path,
     };
     let mut expected_feeds: Vec<_> = (0..options.listeners.min(options.agents))
         .map(|place| {

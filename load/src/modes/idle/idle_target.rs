@@ -8,16 +8,18 @@ use anyhow::{Context as _, ensure};
 
 use crate::clock;
 use crate::concurrent::call_each;
+use crate::modes::measurement;
 use crate::options::Options;
 use crate::participants::Participants;
 use crate::process_sampler::rss;
 use crate::report::{Report, bar};
+use crate::round::RoundSpec;
 use crate::server::Server;
 use crate::target::Target;
 use crate::verify::audit::ThreadRecord;
 use crate::verify::readback::Reader;
 use crate::wire::{Caller, Operation};
-use crate::write_load::{RoundSpec, WriteLoad};
+use crate::write_load::WriteLoad;
 
 /// So many threads are read to fill the page cache of the store, spread over all.
 const READ_MAX: usize = 200_000;
@@ -73,14 +75,7 @@ impl<'a> IdleTarget<'a> {
         let (threads, body, seed) = (options.threads, options.body, options.seed);
         let load = WriteLoad::forum(target.address, Arc::clone(&participants), threads, body, seed);
         let (load, records) = (Arc::new(load), Vec::new());
-        Ok(Self {
-            options,
-            target: target,
-            participants: participants,
-            load: load,
-            records,
-            moderator,
-        })
+        Ok(Self { options, target, participants, load, records, moderator })
     }
 
     fn server(&mut self) -> anyhow::Result<&mut Server> {
@@ -99,7 +94,7 @@ impl<'a> IdleTarget<'a> {
         let pid = self.pid()?;
         // What was written is folded into the archive up to two seconds later.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        super::wait_idle(vec![pid]).await?;
+        measurement::wait_idle(vec![pid]).await?;
         Ok(rss(pid))
     }
 

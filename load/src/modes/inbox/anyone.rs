@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::question;
 use crate::concurrent::post_each;
 use crate::measure::median;
-use crate::modes::wait_idle;
+use crate::modes::measurement::wait_idle;
 use crate::options::Options;
 use crate::participants::Participants;
 use crate::process_sampler::cpu_ticks;
@@ -42,8 +42,7 @@ impl KnownServer {
         let target = Target::prepare(options, &[]).await?;
         let participants =
             Arc::new(Participants::create_on_lines(&target, known, LINES, 0.0).await?);
-        let side =
-            Self { target: target, participants, serial: AtomicUsize::new(0), micros: Vec::new() };
+        let side = Self { target, participants, serial: AtomicUsize::new(0), micros: Vec::new() };
         side.ask(options, options.agents, known, "making participants known").await?;
         Ok(side)
     }

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::concurrent::post_each;
 use crate::http::Connection;
 use crate::measure::{median, percentile};
-use crate::modes::wait_idle;
+use crate::modes::measurement::wait_idle;
 use crate::objects::{self, List, Waiting};
 use crate::options::Options;
 use crate::participants::{Member, Participants};

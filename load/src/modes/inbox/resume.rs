@@ -16,7 +16,7 @@ use crate::clock;
 use crate::concurrent::{Acknowledged, acknowledged, post_each};
 use crate::http::Connection;
 use crate::measure::percentile;
-use crate::modes::{mib, wait_idle};
+use crate::modes::measurement::{mib, wait_idle};
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::participants::Participants;

@@ -67,14 +67,7 @@ impl ResumingListener {
         let mut checker = FeedChecker::default();
         checker.cursor = cursor;
         let (heard, wrong) = (Vec::new(), Vec::new());
-        Self {
-            progress,
-            checker: checker,
-            received: heard,
-            caught_up: None,
-            retries: 0,
-            violations: wrong,
-        }
+        Self { progress, checker, received: heard, caught_up: None, retries: 0, violations: wrong }
     }
 
     /// Resumes, however often it is sent away, and listens until told to stop.
