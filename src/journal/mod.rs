@@ -7,8 +7,6 @@
 pub mod archive;
 pub mod archiver;
 pub mod cursor;
-#[doc(hidden)]
-pub mod fuzzing;
 mod lease;
 pub mod log;
 mod numbers;
@@ -29,8 +27,6 @@ use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
-
-use crate::interference::{Flaw, Interference, plants};
 
 pub use numbers::JournalNumbers;
 pub use publisher::{BatchStream, CommittedBatch, Publisher};
@@ -132,8 +128,6 @@ pub struct Journal {
     log: Arc<log::Log>,
     listeners: Arc<publisher::BatchListeners>,
     cursors: cursor::Cursors,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Journal {
@@ -204,9 +198,6 @@ impl Journal {
 
     /// Where new messages, events and claims take their numbers from.
     pub fn numbers(&self) -> JournalNumbers<'_> {
-        if plants(self.interference.as_ref(), Flaw::ReuseId) {
-            self.counters.repeat_message();
-        }
         JournalNumbers(&self.counters)
     }
 

@@ -124,8 +124,8 @@ impl StorageBackend for Overlay {
 
 #[cfg(test)]
 mod tests {
-    use super::disk::{Disk, MemoryDisk};
     use super::*;
+    use crate::storage::disk::{Disk, MemoryDisk};
 
     /// Goal: an overlay reads like a file that was written and leaves the one below untouched.
     /// Method: the same writes and lengths, crossing pages, to an overlay and to a plain file.

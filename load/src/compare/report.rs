@@ -193,7 +193,7 @@ impl ComparisonReport {
         match conclusion.outcome {
             Judgement::Kept => writeln!(text, "\nKEPT: new is no slower than {share} % of base")?,
             Judgement::Slower => {
-                writeln!(text, "\nNOT KEPT: new is slower than {share} % of base")?
+                writeln!(text, "\nNOT KEPT: new is slower than {share} % of base")?;
             }
             Judgement::Undecided => writeln!(
                 text,

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::wire;
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
@@ -11,7 +12,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 
 /// The process lives.
 pub(super) fn alive() -> HttpResponse {
-    answer::json("{\"status\":\"ok\"}")
+    answer::json(wire::STATUS_OK)
 }
 
 /// The metrics as Prometheus reads them.
@@ -24,11 +25,8 @@ pub(super) fn metrics(headers: &HeaderMap) -> Result<HttpResponse> {
 pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
     let answered = match (request.uri().path(), request.method()) {
         ("/metrics", &Method::GET | &Method::HEAD) => metrics(request.headers()),
-        ("/metrics", _) => {
-            let detail = "Only GET, HEAD can be used here.";
-            Err(Refusal::new(Reason::MethodNotAllowed, detail))
-        }
-        _ => Err(answer::not_found()),
+        ("/metrics", _) => Err(Refusal::method_not_allowed("GET, HEAD")),
+        _ => Err(Refusal::not_found()),
     };
     answered.unwrap_or_else(|refusal| {
         let mut reply = answer::refused(&refusal);
@@ -41,9 +39,9 @@ pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
 
 impl Gateway {
     /// 200 while the server serves and its store takes writes.
-    pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        if asked.connection.lifetime.stop.is_cancelled() {
-            return Err(crate::forum::shutting_down());
+    pub(super) fn ready(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        if context.connection.lifetime.stop.is_cancelled() {
+            return Err(Refusal::shutting_down());
         }
         self.parts.forum.ready()?;
         Ok(alive())

@@ -6,14 +6,14 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::envelope::RpcId;
-use super::family::SERVED;
+use super::revision::SERVED;
+use super::rpc_id::RpcId;
 
 /// No JSON.
 pub const PARSE_ERROR: i32 = -32_700;
 /// JSON, but no request.
 pub const INVALID_REQUEST: i32 = -32_600;
-/// No such method in this era.
+/// No such method in this family.
 pub const METHOD_NOT_FOUND: i32 = -32_601;
 /// `params` of the wrong shape, or naming what does not exist.
 pub const INVALID_PARAMS: i32 = -32_602;

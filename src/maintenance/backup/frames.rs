@@ -30,7 +30,7 @@ const END: u8 = 2;
 
 /// Writes the form, a frame at a time.
 #[derive(Debug, Default)]
-pub struct FrameWriter(Sha256);
+pub struct FrameWriter(pub(crate) Sha256);
 
 impl FrameWriter {
     /// What a copy begins with.
@@ -74,12 +74,6 @@ impl FrameWriter {
         bytes[1..PREFIX].copy_from_slice(&length.to_le_bytes());
         self.0.update(&bytes);
         Ok(Some(bytes))
-    }
-
-    /// Frames that were not made here, as they are.
-    pub fn sealed<'f>(&mut self, frames: &'f [u8]) -> &'f [u8] {
-        self.0.update(frames);
-        frames
     }
 
     /// The last frame.

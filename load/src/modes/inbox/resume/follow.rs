@@ -121,13 +121,13 @@ impl ResumingListener {
                     match awaited(frame) {
                         Some(message) => self.received.push(message),
                         None => {
-                            self.violations.push("an awaiting frame without a message".to_owned())
+                            self.violations.push("an awaiting frame without a message".to_owned());
                         }
                     }
                 }
                 (_, _, Err(wrong)) => self.violations.push(wrong),
                 (first, name, Ok(_)) => {
-                    self.violations.push(format!("a frame {name}, first: {first}"))
+                    self.violations.push(format!("a frame {name}, first: {first}"));
                 }
             }
             first = false;
