@@ -134,32 +134,19 @@ impl Forum {
 
     fn message_answer(&self, act: &Act, summary: &ThreadSummary) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::raw(&mut body, "{\"message\":");
-        wire::message(&mut body, act, None);
-        wire::raw(&mut body, ",\"thread\":");
-        self.put_thread(&mut body, summary);
-        wire::raw(&mut body, "}");
+        wire::posted(&mut body, act, summary, &self.cursor(summary.position));
         Answer { location: Some(act.thread), ..Answer::ok(body).with_status(201) }
     }
 
     fn state_answer(&self, summary: &ThreadSummary, act: Option<&Act>) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::raw(&mut body, "{\"thread\":");
-        self.put_thread(&mut body, summary);
-        wire::raw(&mut body, ",\"event\":");
-        match act {
-            Some(act) => wire::event(&mut body, act),
-            None => wire::raw(&mut body, "null"),
-        }
-        wire::raw(&mut body, "}");
+        wire::marked(&mut body, summary, &self.cursor(summary.position), act);
         Answer::ok(body)
     }
 
     fn claim_answer(&self, made: bool, claim: &Claim) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::raw(&mut body, "{\"claim\":");
-        wire::claim(&mut body, claim, self.now());
-        wire::raw(&mut body, "}");
+        wire::claim_changed(&mut body, claim, self.now());
         Answer::ok(body).with_status(if made { 201 } else { 200 })
     }
 }

@@ -217,13 +217,8 @@ fn thread_of(valid: &Valid) -> Option<ThreadId> {
 
 fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {
     let mut out = JsonBuffer::new();
-    wire::raw(&mut out, "{\"artifact_id\":");
-    wire::text(&mut out, &id.to_string());
-    wire::raw(&mut out, ",\"unresolved\":");
-    wire::array(&mut out, unresolved, |out, id| {
-        wire::text(out, &Identifier::from_digest(*id).to_string());
-    });
-    wire::raw(&mut out, "}");
+    let unresolved = unresolved.iter().map(|id| Identifier::from_digest(*id));
+    wire::artifact_published(&mut out, id, unresolved);
     out
 }
 

@@ -52,7 +52,7 @@ impl Forum {
         &self,
         thread: ThreadId,
     ) -> Result<impl Stream<Item = Result<Bytes, StoreError>> + Send + use<>> {
-        let view = self.admit_read().await?;
+        let (view, _permit) = self.admit_read().await?;
         let last = known(&view, thread)?.position.entry();
         let first_pass = view.clone();
         let export = blocking(move || survey(&first_pass, thread, last)).await?;

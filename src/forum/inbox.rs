@@ -69,7 +69,7 @@ impl Forum {
             .then(|| HeldRead::new(&self.inner.inboxes, &participant, query.anyone));
         loop {
             let page = {
-                let view = self.admit_read().await?;
+                let (view, _permit) = self.admit_read().await?;
                 self.inbox_page(&view, &participant, query.anyone, since, limit)?
             };
             let Some(held) = &held else { return Ok(page.answer) };
@@ -103,11 +103,7 @@ impl Forum {
         }
         let end = self.cursor(found.next.max(since));
         let answer = list_answer(&turns, &end, found.more, |out, (summary, placed)| {
-            wire::raw(out, "{\"thread\":");
-            self.put_thread(out, summary);
-            wire::raw(out, ",\"message\":");
-            wire::message(out, placed.act(), None);
-            wire::raw(out, "}");
+            wire::inbox_item(out, summary, &self.cursor(summary.position), placed.act());
         });
         Ok(InboxPage { answer, is_empty: found.items.is_empty(), more: found.more })
     }

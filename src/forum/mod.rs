@@ -140,28 +140,7 @@ impl Forum {
             Call::PublishArtifact(bytes) => Box::pin(self.publish(principal, bytes, key)).await,
             Call::ReadInbox(query) => Box::pin(self.read_inbox(principal, query)).await,
             Call::GetManifest(language) => Ok(Answer::ok(self.manifest(language))),
-            Call::ListThreads(query) => self.list_threads(&*self.admit_read().await?, &query),
-            Call::ReadTree(thread) => self.read_tree(&*self.admit_read().await?, thread),
-            Call::ReadFlat(thread, page) => {
-                self.read_flat(&*self.admit_read().await?, thread, &page)
-            }
-            Call::ReadEvents(thread, page) => {
-                self.read_events(&*self.admit_read().await?, thread, &page)
-            }
-            Call::ReadClaim(claim) => self.read_claim(&*self.admit_read().await?, claim),
-            Call::ListClaims(thread, status, page) => {
-                self.list_claims(&*self.admit_read().await?, thread, status, &page)
-            }
-            Call::ReadArtifact(id) => Self::read_artifact(&*self.admit_read().await?, &id),
-            Call::ListArtifacts(query) => self.list_artifacts(&*self.admit_read().await?, &query),
-            Call::VerifyClosure(id, strict) => {
-                let view = self.admit_read().await?;
-                Box::pin(Self::verify_closure(&view, id, strict)).await
-            }
-            Call::ExportThread(thread, page) => {
-                let view = self.admit_read().await?;
-                Box::pin(self.export_page(&view, thread, &page)).await
-            }
+            Call::Read(read) => self.read(read).await,
         }
     }
 

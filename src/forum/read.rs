@@ -1,12 +1,11 @@
 //! Answers reads from one view of the committed entries; none shows an act that is only admitted.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
-use parley_protocol::command::{Language, PageQuery, ThreadQuery};
+use parley_protocol::command::{Language, PageQuery, ReadCall, ThreadQuery};
 use parley_protocol::entry::{Position, Retraction, slot};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::refusal::{Refusal, Result};
@@ -26,25 +25,29 @@ pub const SCAN_ROWS_MAX: usize = 2_000;
 /// Bytes that suffice for most items of a list.
 const ITEM_BYTES: usize = 1_024;
 
-/// The present view, with the permit to read it.
-pub(super) struct PermittedView {
-    view: View,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Deref for PermittedView {
-    type Target = View;
-
-    fn deref(&self) -> &View {
-        &self.view
-    }
-}
-
 impl Forum {
+    pub(super) async fn read(&self, call: ReadCall) -> Result<Answer> {
+        let (view, _permit) = self.admit_read().await?;
+        match call {
+            ReadCall::ListThreads(query) => self.list_threads(&view, &query),
+            ReadCall::Tree(thread) => self.read_tree(&view, thread),
+            ReadCall::Flat(thread, page) => self.read_flat(&view, thread, &page),
+            ReadCall::Events(thread, page) => self.read_events(&view, thread, &page),
+            ReadCall::Claim(claim) => self.read_claim(&view, claim),
+            ReadCall::ListClaims(thread, status, page) => {
+                self.list_claims(&view, thread, status, &page)
+            }
+            ReadCall::Artifact(id) => Self::read_artifact(&view, &id),
+            ReadCall::ListArtifacts(query) => self.list_artifacts(&view, &query),
+            ReadCall::VerifyClosure(id, strict) => Self::verify_closure(&view, id, strict).await,
+            ReadCall::Export(thread, page) => self.export_page(&view, thread, &page).await,
+        }
+    }
+
     /// Takes a permit, then the present view.
-    pub(super) async fn admit_read(&self) -> Result<PermittedView> {
+    pub(super) async fn admit_read(&self) -> Result<(View, OwnedSemaphorePermit)> {
         let permit = self.inner.admission.permit(PermitClass::Read).await?;
-        Ok(PermittedView { view: self.view(), _permit: permit })
+        Ok((self.view(), permit))
     }
 
     /// The manifest in `language`.
@@ -95,26 +98,23 @@ impl Forum {
         ScanLimits { limit: self.limit(page.limit), scan_max: SCAN_ROWS_MAX }
     }
 
-    /// Writes the Thread object of `summary`.
-    pub(super) fn put_thread(&self, out: &mut JsonBuffer, summary: &ThreadSummary) {
-        wire::thread(out, summary, &self.cursor(summary.position));
-    }
-
     /// The place of a page's cursor in the list `kind`; `None` without one.
     pub(super) fn list_start(&self, kind: &str, page: &PageQuery) -> Result<Option<u64>> {
         page.cursor.as_deref().map(|text| self.read_list_cursor(kind, text)).transpose()
     }
 
-    pub(super) fn list_threads(&self, view: &View, query: &ThreadQuery) -> Result<Answer> {
+    fn list_threads(&self, view: &View, query: &ThreadQuery) -> Result<Answer> {
         let ThreadQuery { state, creator, awaiting, locked, order, page } = query;
         let order = order.as_str();
         let kind = format!("threads {state:?} {creator:?} {awaiting:?} {locked:?} {order}");
         let scan = view.threads(query, self.list_start(&kind, page)?, self.page(page))?;
         let end = self.list_cursor(&kind, scan.next);
-        Ok(list_answer(&scan.items, &end, scan.more, |out, summary| self.put_thread(out, summary)))
+        Ok(list_answer(&scan.items, &end, scan.more, |out, summary| {
+            wire::thread(out, summary, &self.cursor(summary.position));
+        }))
     }
 
-    pub(super) fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
+    fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
         let summary = known(view, thread)?;
         if summary.message_count > self.inner.deps.limits.tree_max {
             return Err(Refusal::tree_too_large());
@@ -127,12 +127,7 @@ impl Forum {
         Ok(Answer::ok(body))
     }
 
-    pub(super) fn read_flat(
-        &self,
-        view: &View,
-        thread: ThreadId,
-        page: &PageQuery,
-    ) -> Result<Answer> {
+    fn read_flat(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
         let summary = known(view, thread)?;
         let limit = self.limit(page.limit);
@@ -146,12 +141,7 @@ impl Forum {
         Ok(Answer::ok(body))
     }
 
-    pub(super) fn read_events(
-        &self,
-        view: &View,
-        thread: ThreadId,
-        page: &PageQuery,
-    ) -> Result<Answer> {
+    fn read_events(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
         known(view, thread)?;
         let limit = self.limit(page.limit);
@@ -163,14 +153,14 @@ impl Forum {
         }))
     }
 
-    pub(super) fn read_claim(&self, view: &View, claim: ClaimId) -> Result<Answer> {
+    fn read_claim(&self, view: &View, claim: ClaimId) -> Result<Answer> {
         let found = view.claim(claim)?.ok_or_else(|| Refusal::claim_not_found(claim))?;
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES);
         wire::claim(&mut body, &found, self.now());
         Ok(Answer::ok(body))
     }
 
-    pub(super) fn list_claims(
+    fn list_claims(
         &self,
         view: &View,
         thread: ThreadId,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parley::feed::listener::Feed;
 use parley::feed::replay::OutgoingFrame;
 use parley::feed::subscriber::Subscription;
-use parley_protocol::command::{Call, InboxQuery, PageQuery};
+use parley_protocol::command::{Call, InboxQuery, PageQuery, ReadCall};
 use parley_protocol::entry::Position;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
@@ -102,7 +102,8 @@ impl World {
         }
         let (thread, since) = (self.chance.pick(&threads), self.cursor(30));
         let after = since.as_deref().map_or(0, position);
-        let call = Call::ReadFlat(thread, PageQuery { cursor: since, limit: Some(PAGE) });
+        let call =
+            Call::Read(ReadCall::Flat(thread, PageQuery { cursor: since, limit: Some(PAGE) }));
         let principal = life.door.principal(&token.secret, &call).map_err(|it| it.to_string())?;
         let outcome = life.door.perform(&principal, call, None).await;
         self.record().thread_read(thread, after, &outcome, &life.door.engine.journal);
