@@ -12,6 +12,7 @@ use axum::http::request::Parts as Head;
 use axum::http::{Method, StatusCode};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use parley_protocol::arguments::NO_EXTENSION;
 use parley_protocol::entry::Position;
 use parley_protocol::feed::{QUERY_THREADS_MAX, Scope};
 use parley_protocol::identity::{Principal, Right};
@@ -164,10 +165,8 @@ impl FeedQuery {
             return Err(Refusal::parameter("threads", detail));
         }
         let extension = extension.map(|text| {
-            let detail = "This is no extension. It has 1 to 64 characters of A-Z, a-z, 0-9, `.`, \
-                          `_` and `-`.";
             let good = is_handle(&text).then(|| Arc::from(&*text));
-            good.ok_or_else(|| Refusal::parameter("extension", detail))
+            good.ok_or_else(|| Refusal::parameter("extension", NO_EXTENSION))
         });
         let anyone = match anyone.as_deref() {
             None | Some("true") => true,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::Identifier;
 use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, ThreadId};
+use crate::limits::{COMMIT_MAX, COMMIT_MIN, HEX_256, HEX_512};
 use crate::time::Millis;
 
 words! {
@@ -17,7 +18,7 @@ words! {
         Hash = "hash",
         /// An artifact's identifier.
         Artifact = "artifact",
-        /// A commit, 7 to 64 hex digits.
+        /// A commit, [`COMMIT_MIN`] to [`COMMIT_MAX`] lowercase hex digits.
         Commit = "commit",
         /// A log.
         Log = "log",
@@ -41,12 +42,12 @@ impl EvidenceKind {
         match self {
             Self::Url => is_web_url(text),
             Self::Hash => match text.split_once(':') {
-                Some(("sha256" | "blake3", hex)) => is_lower_hex(hex, 64, 64),
-                Some(("sha512", hex)) => is_lower_hex(hex, 128, 128),
+                Some(("sha256" | "blake3", hex)) => is_lower_hex(hex, HEX_256, HEX_256),
+                Some(("sha512", hex)) => is_lower_hex(hex, HEX_512, HEX_512),
                 _ => false,
             },
             Self::Artifact => text.parse::<Identifier>().is_ok(),
-            Self::Commit => is_lower_hex(text, 7, 64),
+            Self::Commit => is_lower_hex(text, COMMIT_MIN, COMMIT_MAX),
             Self::Log | Self::Reproducer | Self::Note | Self::Other => true,
         }
     }
@@ -88,7 +89,7 @@ pub struct Evidence {
     pub kind: EvidenceKind,
     /// Where.
     pub reference: Box<str>,
-    /// A remark of 0 to 500 characters.
+    /// A remark of at most [`crate::limits::NOTE_MAX`] characters.
     pub note: Option<Box<str>>,
 }
 

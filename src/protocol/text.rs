@@ -4,8 +4,7 @@
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// The most characters a handle has.
-pub const HANDLE_CHARACTERS_MAX: usize = 64;
+use crate::limits::EXTENSION_MAX;
 
 /// The Unicode version the manifest names: that of the tables which normalize artifacts
 /// (`artifacts.md` §1). A test holds it to what the crates say.
@@ -80,11 +79,11 @@ pub fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Whether the text is a handle: 1 to 64 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_`
-/// and `-`.
+/// Whether the text is a handle: 1 to [`EXTENSION_MAX`] characters of `A`–`Z`, `a`–`z`, `0`–`9`,
+/// `.`, `_` and `-`.
 pub fn is_handle(text: &str) -> bool {
     let admitted = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    (1..=HANDLE_CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(admitted)
+    (1..=EXTENSION_MAX).contains(&text.len()) && text.bytes().all(admitted)
 }
 
 #[cfg(test)]

@@ -8,9 +8,11 @@ mod artifact;
 mod call;
 mod digest;
 mod field;
+mod raw;
 mod value;
 
 pub use digest::{content_digest, content_digest_of_artifact, key_digest};
+pub use value::NO_EXTENSION;
 
 use std::borrow::Cow;
 
@@ -22,7 +24,8 @@ use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
 use crate::url::Query;
 
-use value::{ParsedValue, RawArgument};
+use raw::RawArgument;
+use value::ParsedValue;
 
 /// The name of the argument that holds an idempotency key over MCP.
 pub const KEY_ARGUMENT: &str = "idempotency_key";
@@ -132,7 +135,7 @@ pub fn idempotency_key(text: &str) -> Result<()> {
     if visible && (1..=KEY_MAX).contains(&text.len()) {
         return Ok(());
     }
-    let detail = "An idempotency key has 1 to 128 visible ASCII characters.";
+    let detail = numbered!("An idempotency key has 1 to " {KEY_MAX} " visible ASCII characters.");
     Err(Refusal::parameter(KEY_ARGUMENT, detail))
 }
 
@@ -266,7 +269,7 @@ fn fault_detail(kind: JsonFaultKind) -> &'static str {
         JsonFaultKind::Surrogate => "A string holds an unpaired surrogate, which is no character.",
         JsonFaultKind::Number => "This is no JSON number.",
         JsonFaultKind::TooDeep => {
-            "Objects and arrays nest deeper than 32. Nothing here needs that."
+            numbered!("Objects and arrays nest deeper than " {NESTING_MAX} ". Nothing here needs that.")
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, ArtifactFault> {
     if bytes.len() > ARTIFACT_BYTES_MAX {
         return Err(ArtifactFault::at_top(
             ViolationClass::LimitExceeded,
-            "The artifact has over 65536 bytes.",
+            numbered!("The artifact has over " {ARTIFACT_BYTES_MAX} " bytes."),
         ));
     }
     match json::parse(bytes, NESTING_MAX).map_err(ArtifactFault::from)? {
@@ -78,9 +78,10 @@ impl From<json::JsonFault> for ArtifactFault {
                 "A string or a name holds an unpaired surrogate.",
             ),
             JsonFaultKind::Number => (ViolationClass::UnsupportedValue, "A number is not finite."),
-            JsonFaultKind::TooDeep => {
-                (ViolationClass::LimitExceeded, "The nesting is deeper than 64.")
-            }
+            JsonFaultKind::TooDeep => (
+                ViolationClass::LimitExceeded,
+                numbered!("The nesting is deeper than " {NESTING_MAX} "."),
+            ),
         };
         Self { class, pointer: fault.pointer, detail }
     }
@@ -154,7 +155,7 @@ fn integer(number: &JsonNumber) -> Result<JsonNumber, ArtifactFault> {
             Ok(JsonNumber::from_text(&value.to_string()))
         }
         _ => {
-            let detail = "An integer is beyond 9007199254740991 in magnitude.";
+            let detail = numbered!("An integer is beyond " {INTEGER_MAX} " in magnitude.");
             Err(ArtifactFault::at_top(ViolationClass::UnsupportedValue, detail))
         }
     }

@@ -45,7 +45,7 @@ pub struct Examination {
 /// Examines an artifact whose identifier has been verified.
 ///
 /// A string in `protocol_version` other than `0.1` is the only violation then: what the rest
-/// would have to be, this version cannot know. Over 256 references are `limit_exceeded`.
+/// would have to be, this version cannot know. Over [`REFERENCES_MAX`] references are `limit_exceeded`.
 pub fn examine(canonical: &Canonical) -> Examination {
     let mut examiner = Examiner {
         body: canonical.body(),
@@ -97,7 +97,7 @@ impl<'a> Examiner<'a> {
             Some(items) if items.len() > REFERENCES_MAX => self.violations.push(Violation {
                 class: ViolationClass::LimitExceeded,
                 pointer: "/references".to_owned(),
-                detail: "There are over 256 references.",
+                detail: numbered!("There are over " {REFERENCES_MAX} " references."),
             }),
             Some(_) => {}
             None => self.violation("/references", "The references are missing or no array."),

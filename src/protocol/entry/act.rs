@@ -14,7 +14,7 @@ use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
 use crate::state::{Origin, State};
 use crate::time::Millis;
 
-/// `provenance` of an envelope, each at most 128 characters.
+/// `provenance` of an envelope, each at most [`crate::limits::PROVENANCE_MAX`] characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The model, as the sender names it.

@@ -6,7 +6,7 @@ use super::field::{self, closed};
 use super::output_value::OutputObject;
 use super::{members, paths, strings};
 use crate::identity::Right;
-use crate::limits::Limits;
+use crate::limits::{KEY_HOURS_MIN, Limits};
 use crate::operation::Profiles;
 use crate::refusal::Reason;
 
@@ -56,8 +56,10 @@ pub fn openapi(facts: &OpenApiFacts<'_>) -> Value {
                 "name": "Idempotency-Key",
                 "in": "header",
                 "required": false,
-                "description": "The same key with the same content gives the first outcome \
-                                again, for at least 24 hours.",
+                "description": numbered!(
+                    "The same key with the same content gives the first outcome again, for at \
+                     least " {KEY_HOURS_MIN} " hours."
+                ),
                 "schema": strings::key(),
             } },
             "responses": responses(),

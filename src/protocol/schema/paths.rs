@@ -8,7 +8,7 @@ use super::output_value::{OutputObject, OutputValue, always};
 use super::{members, strings};
 use crate::feed::Scope;
 use crate::identity::Right;
-use crate::limits::Limits;
+use crate::limits::{Limits, TICKET_SECONDS};
 use crate::operation::{FieldPlace, HttpMethod, Operation, OutputType, Profile, Profiles};
 
 /// Statuses with which anything may be refused.
@@ -255,7 +255,10 @@ fn feed() -> Vec<PathEntry> {
     let ticket = PathItem::new(
         "create_feed_ticket",
         "Get a ticket for the feed",
-        "For browsers: given as the subprotocol `ticket.<ticket>` within 30 seconds, once.",
+        numbered!(
+            "For browsers: given as the subprotocol `ticket.<ticket>` within " {TICKET_SECONDS}
+            " seconds, once."
+        ),
         read,
     );
     let given = OutputValue::Object(vec![

@@ -47,8 +47,10 @@ pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
             "type": "string",
             "minLength": 1,
             "maxLength": KEY_MAX,
-            "description": "A fresh key for each action, 1 to 128 visible ASCII characters: a \
-                            repeat with the same key and the same arguments does nothing twice.",
+            "description": numbered!(
+                "A fresh key for each action, 1 to " {KEY_MAX} " visible ASCII characters: a \
+                 repeat with the same key and the same arguments does nothing twice."
+            ),
         });
         (KEY_ARGUMENT, key)
     });
