@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::field::{self, component};
 use super::output::page;
-use super::output_value::{OutputObject, OutputValue, always};
+use super::output_value::OutputValue::{self, AnyObject, Named, Object, Text, Time};
+use super::output_value::{OutputObject, always};
 use super::{members, strings};
 use crate::feed::Scope;
 use crate::identity::Right;
@@ -151,10 +152,7 @@ fn parameter(name: &str, schema: Value, description: &str) -> Value {
 /// The management of tokens (bindings.md §3).
 fn tokens(limits: &Limits) -> Vec<PathEntry> {
     let admin = &[Right::Admin];
-    let made = OutputValue::Object(vec![
-        always("token", OutputValue::Named(OutputObject::Token)),
-        always("secret", OutputValue::Text),
-    ]);
+    let made = Object(vec![always("token", Named(OutputObject::Token)), always("secret", Text)]);
     let create = PathItem::new(
         "create_token",
         "Create a token",
@@ -191,7 +189,7 @@ fn tokens(limits: &Limits) -> Vec<PathEntry> {
             "/v1/tokens",
             "GET",
             list.parameters(paging)
-                .answers(vec![(200, json(&page(OutputValue::Named(OutputObject::Token))))], None),
+                .answers(vec![(200, json(&page(Named(OutputObject::Token))))], None),
         ),
         (
             "/v1/tokens/{id}",
@@ -261,10 +259,7 @@ fn feed() -> Vec<PathEntry> {
         ),
         read,
     );
-    let given = OutputValue::Object(vec![
-        always("ticket", OutputValue::Text),
-        always("expires_at", OutputValue::Time),
-    ]);
+    let given = Object(vec![always("ticket", Text), always("expires_at", Time)]);
     vec![
         (
             "/v1/feed",
@@ -278,7 +273,7 @@ fn feed() -> Vec<PathEntry> {
 /// What the server tells of itself (operations.md §1, §4).
 fn server() -> Vec<PathEntry> {
     let admin = &[Right::Admin];
-    let alive = || json(&OutputValue::Object(vec![always("status", OutputValue::Text)]));
+    let alive = || json(&Object(vec![always("status", Text)]));
     let metrics = PathItem::new("metrics", "Read the metrics", "Prometheus text.", admin);
     let text = json!({
         "description": "The metrics.",
@@ -293,7 +288,7 @@ fn server() -> Vec<PathEntry> {
         &[],
     );
     let own = PathItem::new("openapi", "Read this document", "OpenAPI 3.1.", &[]);
-    let document = json(&OutputValue::AnyObject);
+    let document = json(&AnyObject);
     let unchanged = json!({ "description": "Not changed." });
     vec![
         ("/metrics", "GET", metrics.answers(vec![(200, text)], None)),

@@ -295,6 +295,10 @@ fn answers_and_frames() {
     }
     let none = written(|out| ListWriter::begin(out).end("c", true));
     assert_eq!(none, "{\"items\":[],\"cursor\":\"c\",\"more\":true}");
+    frames();
+}
+
+fn frames() {
     let ada = who("local:ada", None);
     for (frame, want) in [
         (
