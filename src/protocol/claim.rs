@@ -9,7 +9,7 @@ use crate::limits::{COMMIT_MAX, COMMIT_MIN, HEX_256, HEX_512};
 use crate::time::Millis;
 
 words! {
-    /// What an evidence's `ref` points at.
+    /// The kind of thing that the `ref` of a piece of evidence points at.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum EvidenceKind {
         /// An absolute http or https URL.
@@ -85,9 +85,9 @@ fn is_web_url(text: &str) -> bool {
 /// A pointer, never an opinion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What it points at.
+    /// The kind of its target.
     pub kind: EvidenceKind,
-    /// Where.
+    /// Its target, in the form of the kind.
     pub reference: Box<str>,
     /// A remark of at most [`crate::limits::NOTE_MAX`] characters.
     pub note: Option<Box<str>>,
@@ -118,9 +118,9 @@ words! {
 /// Support with proof; with `seal` the verifier's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attestation {
-    /// Who attests.
+    /// The attesting participant.
     pub by: Participant,
-    /// When.
+    /// The time of it.
     pub at: Millis,
     /// The proof.
     pub evidence: Vec<Evidence>,
@@ -131,34 +131,34 @@ pub struct Attestation {
 /// A proven refutation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refutation {
-    /// Who refutes.
+    /// The refuting participant.
     pub by: Participant,
-    /// When.
+    /// The time of it.
     pub at: Millis,
     /// The proof.
     pub evidence: Vec<Evidence>,
 }
 
-/// A claim as it stands.
+/// A claim in its present state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// Its identifier.
     pub id: ClaimId,
     /// The thread it lives in.
     pub thread: ThreadId,
-    /// What is claimed.
+    /// The statement.
     pub statement: Box<str>,
-    /// Who claims it.
+    /// The claiming participant.
     pub author: Participant,
     /// Human or model.
     pub author_kind: AuthorKind,
-    /// When.
+    /// The time of it.
     pub created_at: Millis,
-    /// How it stands.
+    /// Its status.
     pub status: ClaimStatus,
     /// When it expires.
     pub valid_until: Option<Millis>,
-    /// What it came with.
+    /// The evidence given with it.
     pub evidence: Vec<Evidence>,
     /// In order.
     pub attestations: Vec<Attestation>,

@@ -39,7 +39,7 @@ pub const KEY_HOURS_MIN: u64 = 24;
 
 const _: () = assert!(SUBJECT_MAX <= BODY_MAX && SUPERSEDES_MAX <= 8);
 
-/// The limits that configuration may change; the manifest says what is in force.
+/// The limits that configuration may change; the manifest publishes those in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

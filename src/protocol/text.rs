@@ -1,4 +1,4 @@
-//! What a character is, and which strings the protocol admits (`parley.md` §2).
+//! Characters, and the strings that the protocol admits (`parley.md` §2).
 //!
 //! A character is a Unicode scalar value. Strings are never changed here: they are judged.
 
@@ -7,7 +7,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use crate::limits::EXTENSION_MAX;
 
 /// The Unicode version the manifest names: that of the tables which normalize artifacts
-/// (`artifacts.md` §1). A test holds it to what the crates say.
+/// (`artifacts.md` §1). A test compares it with the versions of the crates.
 pub const UNICODE_VERSION: &str = "18.0.0";
 
 /// Default_Ignorable_Code_Point, first and last of each range in ascending order. No crate

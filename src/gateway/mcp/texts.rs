@@ -18,8 +18,8 @@ and hold the call with `wait_seconds` instead of asking again and again.
 message does and the `parent` that it replies to. `ask` without a thread opens one.
 4. Look for your question with list_threads before you open it anew.
 
-One thought a message, at most " {BODY_MAX} " characters. If you are one of several agents behind one token, \
-name yourself in `from.extension`, and leave out open questions with `anyone` false unless you are \
+One thought a message, at most " {BODY_MAX} " characters. If you are one of several agents \
+behind one token, name yourself in `from.extension`, and leave out open questions with `anyone` false unless you are \
 the one to answer them. Give each write a fresh `idempotency_key` and repeat it unchanged when an \
 answer was lost.
 

@@ -1,4 +1,4 @@
-//! A value as it came, and what is wrong with it.
+//! A value as it came, and its fault.
 
 use std::borrow::Cow;
 
@@ -39,12 +39,12 @@ impl<'a> RawArgument<'a> {
     }
 }
 
-/// What is wrong with a value, and where within it.
+/// The fault of a value, and its place within it.
 #[derive(Debug)]
 pub(super) struct ValueError {
     /// A JSON Pointer from the value on; empty for the value itself.
     pub(super) pointer: String,
-    /// What to do about it.
+    /// The correction, in a sentence.
     pub(super) detail: Cow<'static, str>,
 }
 

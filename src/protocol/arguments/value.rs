@@ -1,4 +1,4 @@
-//! One value, read by its shape.
+//! One value, read by the type of its field.
 
 use std::sync::Arc;
 
@@ -38,11 +38,11 @@ pub(super) enum ParsedValue {
 
 /// Reads a value that is not null and not ignored.
 pub(super) fn read(
-    shape: FieldType,
+    field_type: FieldType,
     raw: RawArgument<'_>,
-    judge: ArgumentContext<'_>,
+    context: ArgumentContext<'_>,
 ) -> ParseResult<ParsedValue> {
-    match shape {
+    match field_type {
         FieldType::Thread => id(raw, ThreadId::parse, "th_1042").map(ParsedValue::Thread),
         FieldType::Message => id(raw, MessageId::parse, "msg_88").map(ParsedValue::Message),
         FieldType::Claim => id(raw, ClaimId::parse, "cl_7").map(ParsedValue::Claim),
@@ -61,15 +61,15 @@ pub(super) fn read(
         FieldType::Identity => identity(raw).map(ParsedValue::Text),
         FieldType::Bool => truth(raw).map(ParsedValue::Bool),
         FieldType::Integer { min, max } => {
-            integer(raw, min, max.value(judge.limits)).map(ParsedValue::Integer)
+            integer(raw, min, max.value(context.limits)).map(ParsedValue::Integer)
         }
         FieldType::Word(words) => word(raw, &words.list()).map(ParsedValue::Word),
         FieldType::Cursor => cursor(raw).map(ParsedValue::Text),
-        FieldType::Evidence => evidence(raw, judge).map(ParsedValue::Evidence),
+        FieldType::Evidence => evidence(raw, context).map(ParsedValue::Evidence),
         FieldType::Claims => claims(raw).map(ParsedValue::Claims),
         FieldType::From => from(raw).map(ParsedValue::Extension),
         FieldType::Provenance => provenance(raw).map(ParsedValue::Provenance),
-        FieldType::Future => future(raw, judge.now).map(ParsedValue::Time),
+        FieldType::Future => future(raw, context.now).map(ParsedValue::Time),
         FieldType::Artifact | FieldType::Ignored => Err(ValueError::new("This is not read here.")),
     }
 }
@@ -215,8 +215,8 @@ fn future(raw: RawArgument<'_>, now: Millis) -> ParseResult<Millis> {
     Ok(time)
 }
 
-fn evidence(raw: RawArgument<'_>, judge: ArgumentContext<'_>) -> ParseResult<Vec<Evidence>> {
-    let max = usize::try_from(judge.limits.evidence_max).unwrap_or(usize::MAX);
+fn evidence(raw: RawArgument<'_>, context: ArgumentContext<'_>) -> ParseResult<Vec<Evidence>> {
+    let max = usize::try_from(context.limits.evidence_max).unwrap_or(usize::MAX);
     let items = field::array(raw, max, "pieces of evidence")?;
     let pieces = items.iter().enumerate().map(|(place, item)| {
         let piece = field::object(RawArgument::Json(item)).and_then(piece);
@@ -240,7 +240,7 @@ fn piece(object: &JsonObject) -> ParseResult<Evidence> {
     Ok(Evidence { kind, reference, note })
 }
 
-/// What a `ref` of this kind looks like.
+/// The form of a `ref` of this kind.
 fn reference_form(kind: EvidenceKind) -> &'static str {
     match kind {
         EvidenceKind::Url => "An `url` is absolute, http or https, with a host and no white space.",

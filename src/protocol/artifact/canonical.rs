@@ -28,8 +28,8 @@ impl Canonical {
         output
     }
 
-    /// The canonical bytes without the top-level member `artifact_id`: what the identifier
-    /// is computed of. A nested `artifact_id` stays.
+    /// The canonical bytes without the top-level member `artifact_id`, of which the identifier
+    /// is computed. A nested `artifact_id` stays.
     pub fn bytes_without_identifier(&self) -> Vec<u8> {
         let mut output = Vec::new();
         write_object(&self.body, Some("artifact_id"), &mut output);
@@ -144,7 +144,7 @@ fn nfc(text: String) -> String {
     text.nfc().collect()
 }
 
-/// Judges a number by its text: going by way of a float would round what must be refused.
+/// Judges a number by its text: a float would round numbers that must be refused.
 fn integer(number: &JsonNumber) -> Result<JsonNumber, ArtifactFault> {
     if number.text().contains(['.', 'e', 'E']) {
         let detail = "A number has a fraction or an exponent.";

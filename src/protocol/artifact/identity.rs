@@ -108,7 +108,7 @@ impl BuildHasher for Keyed {
     }
 }
 
-/// The identifier that the artifact must have, whatever it states.
+/// The identifier that the artifact must have, computed.
 pub fn compute(canonical: &Canonical) -> Identifier {
     Identifier(Sha256::digest(canonical.bytes_without_identifier()).into())
 }

@@ -30,7 +30,7 @@ const AUTHORITY: [(&str, &[&str]); 6] = [
 /// The name of this implementation.
 pub const IMPLEMENTATION: &str = "parley";
 
-/// What a manifest says of the instance that it is of.
+/// The facts of an instance that its manifest publishes.
 #[derive(Clone, Copy, Debug)]
 pub struct ManifestFacts<'a> {
     /// The version of the implementation.
@@ -220,7 +220,7 @@ impl<'a> Manifest<'a> {
                 limits: facts.limits,
             },
             reasons: reasons(&texts.reasons),
-            profiles: facts.profiles.iter().map(|profile| row(profile, texts)).collect(),
+            profiles: facts.profiles.iter().map(|profile| profile_row(profile, texts)).collect(),
             operations: facts.profiles.operations().map(operation).collect(),
             evidence_kinds: EvidenceKind::ALL.map(EvidenceKind::as_str).into(),
             languages: Language::ALL.map(Language::as_str).into(),
@@ -289,7 +289,7 @@ fn reasons(texts: &'static ByWord) -> Vec<ReasonRow> {
     reasons.collect()
 }
 
-fn row(profile: Profile, texts: &'static Texts) -> ProfileRow {
+fn profile_row(profile: Profile, texts: &'static Texts) -> ProfileRow {
     let rules: &[String] = match profile {
         Profile::Core => &[],
         Profile::Dialectic => &texts.dialectic,
@@ -305,8 +305,8 @@ fn row(profile: Profile, texts: &'static Texts) -> ProfileRow {
 }
 
 fn operation(operation: Operation) -> OperationRow {
-    let row = operation.spec();
-    let fields = row.fields.iter().filter(|field| field.field_type != FieldType::Ignored);
+    let spec = operation.spec();
+    let fields = spec.fields.iter().filter(|field| field.field_type != FieldType::Ignored);
     let fields = fields.map(|field| Parameter {
         name: field.name,
         place: match field.place {
@@ -317,11 +317,11 @@ fn operation(operation: Operation) -> OperationRow {
         required: field.required,
     });
     OperationRow {
-        name: row.name,
-        method: row.method.as_str(),
-        path: row.path,
-        rights: row.rights.iter().map(|right| right.as_str()).collect(),
-        success: row.success,
+        name: spec.name,
+        method: spec.method.as_str(),
+        path: spec.path,
+        rights: spec.rights.iter().map(|right| right.as_str()).collect(),
+        success: spec.success,
         fields: fields.collect(),
     }
 }

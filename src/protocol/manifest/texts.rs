@@ -21,25 +21,25 @@ pub(super) type ByWord = BTreeMap<String, String>;
 pub(super) struct Texts {
     /// The fields of the envelope (parley.md §2).
     pub(super) fields: ByWord,
-    /// What each act does.
+    /// The purpose of each act.
     pub(super) acts: ByWord,
-    /// What each state means.
+    /// The meaning of each state.
     pub(super) states: ByWord,
-    /// What each right allows.
+    /// The operations that each right allows.
     pub(super) rights: ByWord,
-    /// What each authority is needed for (parley.md §6).
+    /// The actions that need each authority (parley.md §6).
     pub(super) authority: ByWord,
-    /// What each reason means, and what to do.
+    /// The meaning of each reason, and the way on.
     pub(super) reasons: ByWord,
-    /// What holds for every body.
+    /// The rules of every body.
     pub(super) envelope: Vec<String>,
-    /// Whose turn it is (parley.md §3.2, §4).
+    /// The rules of the turn (parley.md §3.2, §4).
     pub(super) turn: Vec<String>,
-    /// How states are set (parley.md §5).
+    /// The rules of states (parley.md §5).
     pub(super) marks: Vec<String>,
-    /// How to read (parley.md §7).
+    /// The rules of reading (parley.md §7).
     pub(super) reading: Vec<String>,
-    /// How to take part, in a swarm above all.
+    /// Advice, above all for swarms.
     pub(super) hints: Vec<String>,
     /// Profile `dialectic` (parley.md §8).
     pub(super) dialectic: Vec<String>,

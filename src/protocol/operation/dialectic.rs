@@ -47,7 +47,9 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         FieldSpec::body(
             "supersedes",
             FieldType::Claims,
-            numbered!("Up to " {SUPERSEDES_MAX} " older claims of the thread that this one replaces."),
+            numbered!(
+                "Up to " {SUPERSEDES_MAX} " older claims of the thread that this one replaces."
+            ),
         ),
         FieldSpec::body(
             "valid_until",

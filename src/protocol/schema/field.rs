@@ -12,7 +12,7 @@ use crate::limits::{
 };
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 
-/// What is written in a URL.
+/// A parameter of a path or a query.
 pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
     let schema = match field.field_type {
         FieldType::Thread => strings::id("th_"),
@@ -99,8 +99,8 @@ fn envelope(limits: &Limits) -> Value {
     ] })
 }
 
-fn value(shape: FieldType, limits: &Limits) -> Value {
-    match shape {
+fn value(field_type: FieldType, limits: &Limits) -> Value {
+    match field_type {
         FieldType::Thread => component("ThreadId"),
         FieldType::Message => component("MessageId"),
         FieldType::Claim => component("ClaimId"),
@@ -171,7 +171,7 @@ pub(super) fn components() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Evidence as it is given: what `ref` looks like depends on the kind.
+/// Evidence as clients send it: the form of `ref` depends on the kind.
 fn evidence() -> Value {
     let of = |kinds: &[EvidenceKind], reference: Value| {
         let kinds: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The answers of operations (bindings.md §2, §3; artifacts.md §3.2, §4) and of what stands beside
+//! The answers of operations (bindings.md §2, §3; artifacts.md §3.2, §4) and of the other paths
 //! them, as types.
 
 use super::output_value::OutputValue::{
@@ -261,7 +261,7 @@ fn problem() -> OutputMembers {
     ]
 }
 
-/// The manifest, as far as programs look into it.
+/// The manifest: the members that programs read.
 fn manifest() -> OutputValue {
     let row = |members: OutputMembers| list(Object(members));
     Object(vec![

@@ -15,15 +15,15 @@ use crate::operation::{FieldPlace, HttpMethod, Operation, OutputType, Profile, P
 /// Statuses with which anything may be refused.
 const ANY: [u16; 11] = [400, 401, 403, 404, 405, 406, 413, 415, 429, 500, 503];
 
-/// A path, its method, what stands there.
+/// A path, its method, its path item.
 type PathEntry = (&'static str, &'static str, Value);
 
 /// All paths.
 pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let operations = profiles.operations().map(|operation| {
-        let row = operation.spec();
-        (row.path, row.method.as_str(), of_table(operation, limits))
+        let spec = operation.spec();
+        (spec.path, spec.method.as_str(), of_table(operation, limits))
     });
     let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
     let beside = tokens(limits).into_iter().chain([backup()]).chain(feed).chain(server());
@@ -38,20 +38,20 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
 
 /// An operation of the table.
 fn of_table(operation: Operation, limits: &Limits) -> Value {
-    let row = operation.spec();
-    let fields = row.fields.iter().filter(|field| field.place != FieldPlace::Body);
+    let spec = operation.spec();
+    let fields = spec.fields.iter().filter(|field| field.place != FieldPlace::Body);
     let mut parameters: Vec<_> = fields.map(|given| field::parameter(given, limits)).collect();
     if operation.writes() {
         parameters.push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     }
-    let mut item = PathItem::new(row.name, row.title, row.description, row.rights);
+    let mut item = PathItem::new(spec.name, spec.title, spec.description, spec.rights);
     item.0.insert("parameters".to_owned(), Value::Array(parameters));
     if operation.has_body() {
         item.0.insert("requestBody".to_owned(), request_body(operation, limits));
     }
-    let mut success = json(&row.output.of());
+    let mut success = json(&spec.output.of());
     let mut more = None;
-    match row.output {
+    match spec.output {
         OutputType::Posted => {
             success["headers"] = json!({ "Location": { "schema": { "type": "string" } } });
         }
@@ -72,8 +72,8 @@ fn of_table(operation: Operation, limits: &Limits) -> Value {
         | OutputType::Artifacts
         | OutputType::Report => {}
     }
-    let responses = [(row.success, success)].into_iter().chain(more).collect();
-    let conflict = (row.method == HttpMethod::Post).then_some(409);
+    let responses = [(spec.success, success)].into_iter().chain(more).collect();
+    let conflict = (spec.method == HttpMethod::Post).then_some(409);
     item.answers(responses, conflict)
 }
 
@@ -270,7 +270,7 @@ fn feed() -> Vec<PathEntry> {
     ]
 }
 
-/// What the server tells of itself (operations.md §1, §4).
+/// Probes, metrics and this document (operations.md §1, §4).
 fn server() -> Vec<PathEntry> {
     let admin = &[Right::Admin];
     let alive = || json(&Object(vec![always("status", Text)]));

@@ -1,4 +1,4 @@
-//! Patterns of strings: what the protocol admits, as far as a regular expression says it.
+//! Patterns of strings, as far as a regular expression can express the rules of the protocol.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -106,7 +106,7 @@ pub(super) fn time() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
 
-/// What an evidence's `ref` looks like, of one kind or several.
+/// The `ref` of a piece of evidence, by the pattern of its kind.
 pub(super) fn reference(pattern: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": REF_MAX, "pattern": pattern })
 }

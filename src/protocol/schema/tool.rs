@@ -12,18 +12,18 @@ use crate::operation::{FieldSpec, FieldType, Operation};
 
 /// The tool of an operation: name, title, description, schemas, annotations.
 pub fn tool(operation: Operation, limits: &Limits) -> Value {
-    let row = operation.spec();
+    let spec = operation.spec();
     json!({
-        "name": row.name,
-        "title": row.title,
-        "description": row.description,
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
         "inputSchema": input_schema(operation, limits),
         "outputSchema": output_schema(operation),
         "annotations": annotations(operation),
     })
 }
 
-/// What a client may assume: readers change nothing and may be repeated; writers add.
+/// The hints of a tool: readers change nothing and may be repeated; writers add.
 pub fn annotations(operation: Operation) -> Value {
     let reads = !operation.writes();
     json!({

@@ -4,7 +4,7 @@ use super::{JsonBuffer, array, id, option, participant, text, time, truth, word}
 use crate::claim::{Attestation, Claim, Evidence, Refutation};
 use crate::time::Millis;
 
-/// The Claim at `now`, which tells whether it has expired.
+/// The Claim; `now` decides whether it has expired.
 pub fn claim(out: &mut JsonBuffer, claim: &Claim, now: Millis) {
     object!(out;
         "id": id(claim.id),

@@ -16,7 +16,7 @@ words! {
         Message = "message",
         /// A change of state.
         Event = "event",
-        /// A claim as it stands now.
+        /// A claim in its present state.
         Claim = "claim",
         /// A thread that now waits for the listener.
         Awaiting = "awaiting",
@@ -24,7 +24,7 @@ words! {
         Settled = "settled",
         /// The end of a replay, or a sign that nothing was missed.
         CaughtUp = "caught_up",
-        /// What the feed follows now.
+        /// The threads that the feed follows now.
         Subscribed = "subscribed",
         /// A client's frame was not understood.
         Notice = "notice",

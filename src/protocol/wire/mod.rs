@@ -65,7 +65,7 @@ pub fn text(out: &mut JsonBuffer, text: &str) {
     serde_json::to_writer(out, text).expect("a string is written into memory");
 }
 
-/// An array of what `put` writes of each item.
+/// An array; `put` writes each item.
 pub fn array<T>(
     out: &mut JsonBuffer,
     items: impl IntoIterator<Item = T>,
@@ -107,7 +107,7 @@ fn id<T: Prefixed>(out: &mut JsonBuffer, id: T) {
     out.push(b'"');
 }
 
-/// What needs no escaping, in quotation marks.
+/// A string that needs no escaping.
 fn word(out: &mut JsonBuffer, word: &str) {
     out.push(b'"');
     raw(out, word);

@@ -1,16 +1,16 @@
-//! The token object (bindings.md §3): what is shown of a token, which is never its secret.
+//! The token object (bindings.md §3), without the secret.
 
 use super::{JsonBuffer, array, id, option, text, time, word};
 use crate::identity::{AuthorKind, Rights};
 use crate::ids::TokenId;
 use crate::time::Millis;
 
-/// What is shown of a token.
+/// The public part of a token.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownToken<'a> {
     /// Its identifier.
     pub id: TokenId,
-    /// The line that it stands for.
+    /// Its line.
     pub identity: &'a str,
     /// Human or model.
     pub author_kind: AuthorKind,
