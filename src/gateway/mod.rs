@@ -332,5 +332,5 @@ fn record(
 
 /// A value in a path, decoded; unchanged if it is no UTF-8.
 fn decoded(segment: &str) -> Cow<'_, str> {
-    parley_protocol::arguments::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
+    parley_protocol::url::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
 }

@@ -2,9 +2,9 @@
 
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
-use parley_protocol::arguments::Query;
 use parley_protocol::identity::Right;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::url::Query;
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use parley_protocol::arguments::Query;
 use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::url::Query;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
 use super::super::answer::{self, HttpResponse, JSON};

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use parley_protocol::arguments::percent_decode;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Reason;
+use parley_protocol::url::percent_decode;
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 

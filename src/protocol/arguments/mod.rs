@@ -8,11 +8,9 @@ mod artifact;
 mod call;
 mod digest;
 mod field;
-mod query;
 mod value;
 
 pub use digest::{content_digest, content_digest_of_artifact, key_digest};
-pub use query::{Query, percent_decode};
 
 use std::borrow::Cow;
 
@@ -22,6 +20,7 @@ use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
+use crate::url::Query;
 
 use value::{ParsedValue, RawArgument};
 

@@ -76,10 +76,10 @@ impl Survey {
         let present = self.ending.as_ref().map(|(ending, confirmed)| (ending.state, *confirmed));
         match present {
             Some((State::Decided | State::Closed, confirmed)) => self.is_settled |= confirmed,
-            Some(
-                (State::Open | State::Answered, _)
-                | (State::Deferred | State::Obsolete | State::Rejected, _),
-            )
+            Some((
+                State::Open | State::Answered | State::Deferred | State::Obsolete | State::Rejected,
+                _,
+            ))
             | None => self.is_settled = false,
         }
     }
