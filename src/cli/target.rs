@@ -109,7 +109,7 @@ pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
 }
 
 /// The URL of a server that listens on `address`, from its own machine.
-fn url_of(mut address: SocketAddr) -> String {
+pub fn url_of(mut address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
