@@ -197,10 +197,3 @@ impl Default for LogConfig {
         Self { format: None, level: "info".into() }
     }
 }
-
-impl Config {
-    /// Whether a profile is active.
-    pub fn has_profile(&self, name: &str) -> bool {
-        self.profiles.iter().any(|profile| profile == name)
-    }
-}
