@@ -2,9 +2,9 @@
 //! without delaying it.
 //!
 //! Most slices are committed without a sync; at intervals one is durable, and only durable entries
-//! are dropped from the tail and from the log. If the archive's disk fails, the archive is reopened,
-//! so that reading goes on, and entries that it lacks return to the tail. While the disk refuses the
-//! writes that reopening needs, the archive is read through an overlay in memory.
+//! are dropped from the tail and from the log. If the archive's disk fails, the archive is
+//! reopened, so that reading goes on, and entries that it lacks return to the tail. While the disk
+//! refuses the writes that reopening needs, the archive is read through an overlay in memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -54,8 +54,8 @@ pub struct ArchiverDeps {
     pub slice_bytes_max: u64,
 }
 
-/// Archives the tail: [`Archiver::run`] on a thread of its own, or [`Archiver::step`] repeatedly and
-/// [`Archiver::finish`] at the end.
+/// Archives the tail: [`Archiver::run`] on a thread of its own, or [`Archiver::step`] repeatedly
+/// and [`Archiver::finish`] at the end.
 ///
 /// Entries are archived in order and each once: `archived_upto` only rises, except that reopening
 /// after a failure takes it back to the last durable slice. After an error the tail still has the
@@ -112,8 +112,8 @@ impl Archiver {
         Ok(())
     }
 
-    /// Archives entries until [`Views::close`], then the remaining ones. Blocks: for a thread of its
-    /// own.
+    /// Archives entries until [`Views::close`], then the remaining ones. Blocks: for a thread of
+    /// its own.
     pub fn run(mut self) {
         let views = Arc::clone(&self.deps.views);
         let mut failures = 0;

@@ -206,8 +206,8 @@ impl JournalQueue {
         into.extend(state.items.drain(..count));
     }
 
-    /// Moves all items into `into`, refuses appends until [`JournalQueue::resume`], and begins a new
-    /// generation, atomically: no item of the old generation is queued after.
+    /// Moves all items into `into`, refuses appends until [`JournalQueue::resume`], and begins a
+    /// new generation, atomically: no item of the old generation is queued after.
     pub fn fail(&self, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         into.extend(state.items.drain(..));

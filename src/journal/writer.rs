@@ -151,8 +151,8 @@ impl Writer {
     /// size.
     ///
     /// Callers in a closed loop send again once they are answered: the items of the last batch and
-    /// those queued are as many as can be expected. Waiting for half of them makes batches that grow
-    /// with the load; a single caller does not wait.
+    /// those queued are as many as can be expected. Waiting for half of them makes batches that
+    /// grow with the load; a single caller does not wait.
     fn linger(&self, delay: Duration) {
         let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
         if expected > 1 && !delay.is_zero() {

@@ -29,7 +29,7 @@ impl View {
     /// such thread.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn acts(
         &self,
         thread: ThreadId,
@@ -56,7 +56,7 @@ impl View {
     /// The act of `thread` in the entry `entry`, if there is one.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn act_at(&self, thread: ThreadId, entry: u64) -> Result<Option<PlacedAct>, StoreError> {
         if let Some(found) = self.0.tail.threads.get(&thread)
             && let Ok(place) = found.acts.binary_search_by_key(&entry, |one| one.number)
@@ -70,7 +70,7 @@ impl View {
     /// The retractions of `thread`, by message.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn retractions(
         &self,
         thread: ThreadId,
@@ -85,7 +85,7 @@ impl View {
     /// The retraction of `message` of `thread`, if it was retracted.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn retraction(
         &self,
         thread: ThreadId,
@@ -101,7 +101,7 @@ impl View {
     /// The number of acts in the stored snapshot of `thread`, if there is one.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn snapshot_seq(&self, thread: ThreadId) -> Result<Option<u64>, StoreError> {
         Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.summary().seq))
     }
@@ -109,7 +109,8 @@ impl View {
     /// The state of the thread, for its actor: rebuilt from the last snapshot, or from its opening.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if its acts do not make what the summary shows, or what the disk says.
+    /// [`StoreError::Damaged`] if its acts do not make what the summary shows, and those of the
+    /// disk.
     pub fn thread(&self, id: ThreadId) -> Result<Option<Thread>, StoreError> {
         let Some(summary) = self.summary(id)? else {
             return Ok(None);

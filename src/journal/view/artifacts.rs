@@ -28,7 +28,7 @@ impl View {
     /// The entry of the artifact `id`, which is its place in the order of publication.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn artifact_entry(&self, id: &[u8; 32]) -> Result<Option<u64>, StoreError> {
         match self.0.tail.artifact_ids.get(id) {
             Some(entry) => Ok(Some(*entry)),
@@ -39,7 +39,7 @@ impl View {
     /// The artifact `id`.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn artifact(&self, id: &[u8; 32]) -> Result<Option<PlacedArtifact>, StoreError> {
         match self.artifact_entry(id)? {
             Some(entry) => self.artifact_at(entry).map(Some),
@@ -60,7 +60,7 @@ impl View {
     /// page of `query` is ignored.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn artifacts(
         &self,
         query: &ArtifactQuery,
@@ -111,7 +111,7 @@ impl View {
     /// Which of `ids` are not published, in their order.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn unresolved(&self, ids: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, StoreError> {
         let mut missing = Vec::new();
         for id in ids {
@@ -126,7 +126,7 @@ impl View {
     /// among the first `max` references; and whether there are no more references.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn objections_to(
         &self,
         id: &[u8; 32],
