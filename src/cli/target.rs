@@ -61,8 +61,8 @@ pub enum Target {
 }
 
 impl TargetArgs {
-    /// Resolves the target: a given URL; else a data directory that no server holds; else the server
-    /// at the configured address.
+    /// Resolves the target: a given URL; else a data directory that no server holds; else the
+    /// server at the configured address.
     pub fn resolve(&self) -> CliResult<Target> {
         if let (Some(url), Some(token)) = (&self.url, &self.token) {
             return Client::new(url, Some(token)).map(Target::Server);

@@ -1,5 +1,5 @@
-//! `parley watch`: follows the feed (bindings.md §6). After a lost connection it resumes at the last
-//! printed cursor, so that no frame is lost or repeated.
+//! `parley watch`: follows the feed (bindings.md §6). After a lost connection it resumes at the
+//! last printed cursor, so that no frame is lost or repeated.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -181,7 +181,8 @@ fn members(text: &str) -> Option<NamedMembers<'_>> {
     is_once.then_some(members)
 }
 
-/// The members of `_meta`, which may hold any JSON without duplicate members, to the greatest depth.
+/// The members of `_meta`, which may hold any JSON without duplicate members, to the greatest
+/// depth.
 fn meta_members(text: &str) -> Option<NamedMembers<'_>> {
     if let Some(members) = members(text)
         && members.iter().all(|(_, raw)| is_once(raw))
