@@ -79,7 +79,8 @@ fn is_profile(text: &str) -> bool {
 macro_rules! keys {
     ($($name:literal $takes:expr, $about:literal;)*) => {
         /// All keys, in the order of the example.
-        pub const KEYS: &[ConfigKey] = &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
+        pub const KEYS: &[ConfigKey] =
+            &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
     };
 }
 
