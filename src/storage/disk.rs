@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +16,8 @@ use super::error::StoreError;
 
 /// The file whose lock the process that uses the data folder holds.
 pub const LOCK_NAME: &str = "lock";
+/// Bytes of a block, the unit of `st_blocks`.
+const BLOCK_BYTES: u64 = 512;
 /// The file that marks a data folder while a restore fills it: its other files are no store yet.
 pub const UNFINISHED_NAME: &str = "restore.unfinished";
 
@@ -140,7 +143,7 @@ impl FolderDisk {
     /// [`StoreError::Io`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let error = |error| StoreError::io(path.display().to_string(), error);
-        make_directory(path).map_err(error)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(error)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let lock = options.open(path.join(LOCK_NAME)).map_err(error)?;
@@ -206,24 +209,6 @@ fn take_lock(path: &Path, lock: &File) -> Result<(), StoreError> {
     Ok(())
 }
 
-#[cfg(unix)]
-fn make_directory(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn make_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).create(path)
-}
-
-/// Files are readable by their owner alone (mode 0600): they hold hashed tokens too.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
 impl Disk for FolderDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         self.open_with(name, OpenOptions::new().read(true).write(!self.is_read_only))
@@ -232,8 +217,9 @@ impl Disk for FolderDisk {
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         self.require_writable()?;
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        self.open_with(name, private(&mut options))
+        // Readable by the owner alone: files hold hashed tokens too.
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        self.open_with(name, &options)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -266,24 +252,12 @@ impl Disk for FolderDisk {
         for entry in fs::read_dir(&self.path)? {
             // A file may be removed meanwhile.
             if let Ok(metadata) = entry?.metadata() {
-                sum += allocated(&metadata);
+                // Allocated ones: the database extends its files ahead.
+                sum += metadata.blocks() * BLOCK_BYTES;
             }
         }
         Ok(sum)
     }
-}
-
-/// Bytes allocated to a file: the database extends its files ahead, and what is not written yet
-/// takes no space.
-#[cfg(unix)]
-fn allocated(metadata: &fs::Metadata) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    metadata.blocks() * 512
-}
-
-#[cfg(not(unix))]
-fn allocated(metadata: &fs::Metadata) -> u64 {
-    metadata.len()
 }
 
 /// Files in memory, for tests and for [`ReadOnlyDisk`](super::read_only::ReadOnlyDisk). A clone is
