@@ -10,7 +10,6 @@ pub mod forum;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gateway;
-pub mod interference;
 pub mod journal;
 pub mod lifecycle;
 pub mod maintenance;
@@ -20,3 +19,4 @@ pub mod storage;
 pub mod telemetry;
 pub mod threads;
 pub mod tokens;
+pub mod yield_points;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use ractor::{Actor, ActorRef};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -27,8 +27,8 @@ use tokio_util::task::TaskTracker;
 use crate::feed::inbox::Inboxes;
 use crate::metric;
 use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
-use crate::threads::actor::Deps;
 use crate::threads::admission::{Admission, AdmissionBounds};
+use crate::threads::deps::Deps;
 use crate::threads::in_flight_keys::InFlightKeys;
 use crate::threads::router::{Route, Router};
 
@@ -135,7 +135,8 @@ impl Forum {
             Call::Write(thread, command) => self.write(principal, thread, command, key).await,
             Call::PublishArtifact(bytes) => Box::pin(self.publish(principal, bytes, key)).await,
             Call::ReadInbox(query) => Box::pin(self.read_inbox(principal, query)).await,
-            call => self.read(call).await,
+            Call::GetManifest(language) => Ok(Answer::ok(self.manifest(language))),
+            Call::Read(read) => self.read(read).await,
         }
     }
 
@@ -155,7 +156,7 @@ impl Forum {
     /// Why not.
     pub fn ready(&self) -> Result<()> {
         if self.inner.stopping.is_cancelled() {
-            return Err(shutting_down());
+            return Err(Refusal::shutting_down());
         }
         self.inner.deps.journal.refuses().map_or(Ok(()), Err)
     }
@@ -211,10 +212,4 @@ impl Forum {
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
         &self.inner.routers[shard_of(thread)]
     }
-}
-
-/// 503 `shutting_down`.
-pub fn shutting_down() -> Refusal {
-    let detail = "The server is shutting down. Send it again to its successor in a moment.";
-    Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000)
 }

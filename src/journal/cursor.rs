@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use parley_protocol::entry::Position;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use siphasher::sip::SipHasher24;
 
 use super::archive::ArchiveMeta;
@@ -128,13 +128,8 @@ impl Cursors {
             Some([position, era]) if self.is_good(era, Position(position), now) => {
                 Ok(Position(position))
             }
-            Some([_, era]) if era < self.era => Err(taken_back()),
-            _ => {
-                let detail = "This is no cursor of this instance, or no longer one. Leave it out \
-                              to begin at the beginning, or read the inbox without `since`: it \
-                              gives a cursor to go on from.";
-                Err(Refusal::new(Reason::InvalidCursor, detail))
-            }
+            Some([_, era]) if era < self.era => Err(Refusal::cursor_before_restore()),
+            _ => Err(Refusal::invalid_cursor()),
         }
     }
 
@@ -152,13 +147,11 @@ impl Cursors {
     pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
         let now = self.views.view().position();
         match self.tags.read_list(kind, text) {
-            Some([place, given, era]) if self.is_good(era, Position(given), now) => Ok(place),
-            Some([.., era]) if era < self.era => Err(taken_back()),
-            _ => {
-                let detail = "This is no cursor of this list with these filters and this order, \
-                              or no longer one. Leave it out to begin the list anew.";
-                Err(Refusal::new(Reason::InvalidCursor, detail))
+            Some([place, issued_at, era]) if self.is_good(era, Position(issued_at), now) => {
+                Ok(place)
             }
+            Some([.., era]) if era < self.era => Err(Refusal::cursor_before_restore()),
+            _ => Err(Refusal::invalid_list_cursor()),
         }
     }
 
@@ -167,14 +160,6 @@ impl Cursors {
         let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
         last.is_some_and(|last| given <= last.min(now))
     }
-}
-
-/// 400 `invalid_cursor` for one that was given after the copy which was restored from.
-fn taken_back() -> Refusal {
-    let detail = "This forum was restored from a backup that was taken before this cursor was \
-                  given; what came after the backup is gone. Read again what you rely on: read \
-                  the inbox without `since`, and go on from the cursor that it gives.";
-    Refusal::new(Reason::InvalidCursor, detail)
 }
 
 /// A decimal number in canonical form.

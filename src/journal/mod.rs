@@ -29,8 +29,6 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::interference::{Flaw, Interference, plants};
-
 pub use numbers::JournalNumbers;
 pub use publisher::{BatchStream, CommittedBatch, Publisher};
 pub use queue::AppendRefused;
@@ -140,8 +138,6 @@ pub struct Journal {
     log: Arc<log::Log>,
     listeners: Arc<publisher::BatchListeners>,
     cursors: cursor::Cursors,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Journal {
@@ -211,9 +207,6 @@ impl Journal {
 
     /// Assigns the numbers of new messages, events and claims.
     pub fn numbers(&self) -> JournalNumbers<'_> {
-        if plants(self.interference.as_ref(), Flaw::ReuseId) {
-            self.counters.repeat_message();
-        }
         JournalNumbers(&self.counters)
     }
 

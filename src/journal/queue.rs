@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 
 use super::options::STALL_MS;
 use super::{Append, QueueItem, ReplyPort};
@@ -17,35 +17,6 @@ use crate::clock::Clock;
 /// applied is ahead of the journal: it must be dropped and read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendRefused;
-
-/// Milliseconds after which a refused caller may try again.
-const RETRY_AFTER_MS: u64 = 1_000;
-
-/// 503 `storage_unavailable` of what may have been stored.
-pub fn uncertain() -> Refusal {
-    let detail = "The store failed while it took this in: it is not known to be stored. Try again \
-                  with the same idempotency key, which tells.";
-    Refusal::new(Reason::StorageUnavailable, detail).retry_after(RETRY_AFTER_MS)
-}
-
-/// 503 `storage_unavailable` of what is certainly not stored.
-pub fn unavailable() -> Refusal {
-    let detail = "The store takes no writes at the moment, nothing was stored. Reading works; try \
-                  again in a while.";
-    Refusal::new(Reason::StorageUnavailable, detail).retry_after(RETRY_AFTER_MS)
-}
-
-/// 503 `overloaded`.
-fn overloaded() -> Refusal {
-    let detail = "More is waiting to be stored than the server takes. Try again in a while.";
-    Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
-}
-
-/// 503 `shutting_down`.
-pub fn shutting_down() -> Refusal {
-    let detail = "The server is shutting down. Try again once it is back.";
-    Refusal::new(Reason::ShuttingDown, detail).retry_after(RETRY_AFTER_MS)
-}
 
 /// The last numbers assigned, from which the queue goes on.
 #[derive(Clone, Copy, Debug)]
@@ -160,13 +131,13 @@ impl JournalQueue {
 
     fn refuses_in(&self, state: &QueueState) -> Option<Refusal> {
         if state.closing || state.ended {
-            return Some(shutting_down());
+            return Some(Refusal::store_stopping());
         }
         if !state.writable || self.is_stalled() {
-            return Some(unavailable());
+            return Some(Refusal::store_unavailable());
         }
         let full = state.items.len() >= self.max || self.full.load(Ordering::Acquire);
-        full.then(overloaded)
+        full.then(Refusal::queue_full)
     }
 
     fn push(&self, state: &mut QueueState, item: QueueItem) {
@@ -213,11 +184,11 @@ impl JournalQueue {
     pub fn submit(&self, item: QueueItem) {
         let mut state = self.state();
         let refusal = if state.ended {
-            Some(shutting_down())
+            Some(Refusal::store_stopping())
         } else if self.is_stalled() {
-            Some(unavailable())
+            Some(Refusal::store_unavailable())
         } else {
-            (state.items.len() >= self.max).then(overloaded)
+            (state.items.len() >= self.max).then(Refusal::queue_full)
         };
         match (refusal, item) {
             (None, item) | (Some(_), item @ QueueItem::Release(_)) => self.push(&mut state, item),
@@ -274,7 +245,7 @@ impl JournalQueue {
             std::mem::take(&mut state.items)
         };
         for item in items {
-            refuse(item, uncertain());
+            refuse(item, Refusal::store_uncertain());
         }
     }
 

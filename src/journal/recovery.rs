@@ -21,7 +21,6 @@ use super::view::{TailMax, Views, next};
 use super::writer::Writer;
 use super::{Committed, Journal, archive, log};
 use crate::clock::Clock;
-use crate::interference::Interference;
 use crate::storage::disk::{self, Disk};
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
@@ -53,22 +52,9 @@ impl Journal {
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Result<OpenedJournal, StoreError> {
-        Self::open_with(options, disk, clock, None)
-    }
-
-    /// The same, with what a test puts in its way.
-    ///
-    /// # Errors
-    /// As [`Journal::open`].
-    pub fn open_with(
-        options: JournalOptions,
-        disk: Arc<dyn Disk>,
-        clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
-    ) -> Result<OpenedJournal, StoreError> {
         panic_guard(archive::FILE_NAME, || {
             migrate(&*disk, &[archive::FILE_FORMAT, log::FILE_FORMAT])?;
-            Self::open_current(options, disk, clock, interference)
+            Self::open_current(options, disk, clock)
         })
     }
 
@@ -77,7 +63,6 @@ impl Journal {
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
     ) -> Result<OpenedJournal, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
@@ -107,7 +92,6 @@ impl Journal {
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
             cursors: Cursors::new(&meta, Arc::clone(&views)),
-            interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let free_space =
@@ -123,8 +107,7 @@ impl Journal {
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let archiver = Archiver::new(deps, archive);
-        let mut writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
-        writer.interference = interference;
+        let writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
         Ok(OpenedJournal { journal, writer, publisher, archiver, meta })
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::refusal::Result;
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -13,11 +13,10 @@ use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
 use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
-use super::queue::{JournalQueue, unavailable, uncertain};
+use super::queue::JournalQueue;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
-use crate::interference::{Flaw, Interference, plants};
 use crate::metric;
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
@@ -64,8 +63,6 @@ pub struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: JournalOptions,
     pub(super) outbox: mpsc::Sender<OutgoingBatch>,
-    /// Tests only.
-    pub(super) interference: Option<Arc<dyn Interference>>,
     state: WriterState,
 }
 
@@ -122,7 +119,7 @@ impl Writer {
             last_batch: 0,
             metrics,
         };
-        Self { queue, log, views, free_space, clock, options, outbox, interference: None, state }
+        Self { queue, log, views, free_space, clock, options, outbox, state }
     }
 
     /// Runs until the journal is closed and every queued item is answered; then closes the log in
@@ -249,13 +246,15 @@ impl Writer {
                         .push(ReadyReply::Reply(reply, Ok(WriteOutcome::Committed(committed))));
                 } else {
                     tracing::info!(number, "an append under a stale lease was refused");
-                    batch.answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
+                    batch
+                        .answers
+                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
             }
             QueueItem::Barrier { generation, lease, outcome, reply } => {
                 let stale = generation != self.queue.generation()
                     || lease.is_some_and(|lease| !self.state.leases.holds(lease));
-                let outcome = if stale { Err(unavailable()) } else { outcome };
+                let outcome = if stale { Err(Refusal::store_unavailable()) } else { outcome };
                 batch.answers.push(ReadyReply::Reply(reply, outcome));
             }
             QueueItem::Acquire { thread, reply } => {
@@ -278,10 +277,7 @@ impl Writer {
     }
 
     fn commit(&mut self, batch: PendingBatch) {
-        let PendingBatch { committed, mut answers } = batch;
-        if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
-            self.hand_over(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
-        }
+        let PendingBatch { committed, answers } = batch;
         let mut batch = None;
         if !committed.is_empty() {
             if let Err(error) = self.write(&committed) {
@@ -320,7 +316,9 @@ impl Writer {
         let mut answers: Vec<_> = failed
             .into_iter()
             .map(|answer| match answer {
-                ReadyReply::Reply(reply, _) => ReadyReply::Reply(reply, Err(uncertain())),
+                ReadyReply::Reply(reply, _) => {
+                    ReadyReply::Reply(reply, Err(Refusal::store_uncertain()))
+                }
                 ReadyReply::Lease(sender, lease) => {
                     ReadyReply::Lease(sender, self.state.leases.acquire(lease.thread))
                 }
@@ -329,10 +327,11 @@ impl Writer {
         for item in items.drain(..) {
             match item {
                 QueueItem::Append(_, append) => {
-                    answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
+                    answers
+                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
                 QueueItem::Barrier { reply, .. } => {
-                    answers.push(ReadyReply::Reply(reply, Err(unavailable())));
+                    answers.push(ReadyReply::Reply(reply, Err(Refusal::store_unavailable())));
                 }
                 QueueItem::Acquire { thread, reply } => {
                     answers.push(ReadyReply::Lease(reply, self.state.leases.acquire(thread)));

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use thiserror::Error;
 
 /// Why an operation of the store failed.
@@ -133,10 +133,8 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store could not be read");
         if matches!(error, StoreError::Damaged { .. }) {
-            let detail = "What is stored cannot be read. Tell the operator of this server.";
-            return Self::new(Reason::Internal, detail);
+            return Self::store_damaged();
         }
-        let detail = "The store cannot be read at the moment. Try again in a while.";
-        Self::new(Reason::StorageUnavailable, detail).retry_after(1_000)
+        Self::store_unreadable()
     }
 }

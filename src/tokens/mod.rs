@@ -16,13 +16,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parley_protocol::identity::{HUMAN_REALM, Principal, Right};
 use parley_protocol::ids::{ID_END, TokenId};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::interference::{Flaw, Interference, plants};
 use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
 use crate::storage::migration::migrate;
@@ -62,8 +61,6 @@ pub struct Tokens {
     /// Locked while a change is written, which serializes changes.
     store: Mutex<TokenStore>,
     revoked: watch::Sender<u64>,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Tokens {
@@ -92,13 +89,7 @@ impl Tokens {
             snapshot: ArcSwap::from_pointee(snapshot),
             store: Mutex::new(store),
             revoked: watch::Sender::new(0),
-            interference: None,
         })
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
     }
 
     fn store(&self) -> MutexGuard<'_, TokenStore> {
@@ -203,9 +194,7 @@ impl Tokens {
         if let Some(used) = snapshot.names.get(&(human, name.to_ascii_lowercase()))
             && **used != **name
         {
-            let detail =
-                format!("The name is spelt `{used}` here. Use that spelling or another name.");
-            return Err(Refusal::new(Reason::HandleConflict, detail));
+            return Err(Refusal::handle_conflict(used));
         }
         let realm: &str = if human { HUMAN_REALM } else { &self.realm };
         let last = snapshot.by_id.get_max().map_or(0, |(id, _)| id.0);
@@ -242,20 +231,16 @@ impl Tokens {
         let mut store = self.store();
         let mut snapshot = TokenSnapshot::clone(&self.snapshot.load());
         let token = snapshot.by_id.get(&id).filter(|token| token.record.revoked_at.is_none());
-        let mut record = token.map(|token| token.record.clone()).ok_or_else(|| {
-            Refusal::new(Reason::NotFound, format!("There is no token {id} to revoke."))
-        })?;
+        let record = token.map(|token| token.record.clone());
+        let mut record = record.ok_or_else(|| Refusal::token_not_revocable(id))?;
         let administers =
             |record: &TokenRecord| record.is_good(now) && record.rights.has(Right::Admin);
         let others = snapshot.by_id.values().filter(|token| token.record.id != id);
         if administers(&record) && !others.into_iter().any(|token| administers(&token.record)) {
-            let detail = "This is the last token that can manage tokens. Make another one first.";
-            return Err(Refusal::new(Reason::LastAdmin, detail));
+            return Err(Refusal::last_admin());
         }
         record.revoked_at = Some(now);
-        if !plants(self.interference.as_ref(), Flaw::ForgetRevocation) {
-            store.put(&record)?;
-        }
+        store.put(&record)?;
         snapshot.put(record);
         self.snapshot.store(Arc::new(snapshot));
         self.revoked.send_modify(|count| *count += 1);

@@ -1,7 +1,8 @@
-//! Whether the server lives, whether it is ready, and its metrics (operations.md §4).
+//! Health, readiness and metrics (operations.md §4).
 
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::wire;
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
@@ -9,26 +10,23 @@ use crate::telemetry;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The process lives.
+/// 200: the process runs.
 pub(super) fn alive() -> HttpResponse {
-    answer::json("{\"status\":\"ok\"}")
+    answer::json(wire::STATUS_OK)
 }
 
-/// The metrics as Prometheus reads them.
+/// The metrics in the text format of Prometheus.
 pub(super) fn metrics(headers: &HeaderMap) -> Result<HttpResponse> {
     accept::negotiate(headers, &["text/plain", "application/openmetrics-text"])?;
     Ok(answer::bytes(StatusCode::OK, TEXT, telemetry::metrics().render().into()))
 }
 
-/// What `metrics_listen` answers: metrics, to whoever reaches it by whatever name.
+/// Answers on `metrics_listen`: metrics alone, without token and for any `Host`.
 pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
     let answered = match (request.uri().path(), request.method()) {
         ("/metrics", &Method::GET | &Method::HEAD) => metrics(request.headers()),
-        ("/metrics", _) => {
-            let detail = "Only GET, HEAD can be used here.";
-            Err(Refusal::new(Reason::MethodNotAllowed, detail))
-        }
-        _ => Err(answer::not_found()),
+        ("/metrics", _) => Err(Refusal::method_not_allowed("GET, HEAD")),
+        _ => Err(Refusal::not_found()),
     };
     answered.unwrap_or_else(|refusal| {
         let mut reply = answer::refused(&refusal);
@@ -40,10 +38,10 @@ pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
 }
 
 impl Gateway {
-    /// 200 while the server serves and its store takes writes.
-    pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        if asked.connection.lifetime.stop.is_cancelled() {
-            return Err(crate::forum::shutting_down());
+    /// 200 while the server accepts requests and its store accepts writes.
+    pub(super) fn ready(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        if context.connection.lifetime.stop.is_cancelled() {
+            return Err(Refusal::shutting_down());
         }
         self.parts.forum.ready()?;
         Ok(alive())

@@ -8,11 +8,9 @@ mod artifact;
 mod call;
 mod digest;
 mod field;
-mod query;
 mod value;
 
 pub use digest::{content_digest, content_digest_of_artifact, key_digest};
-pub use query::{Query, percent_decode};
 
 use std::borrow::Cow;
 
@@ -22,6 +20,7 @@ use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
+use crate::url::Query;
 
 use value::{ParsedValue, RawArgument};
 
@@ -203,9 +202,22 @@ fn missing_thing(shape: FieldType, detail: Cow<'static, str>) -> Refusal {
         FieldType::Message => Reason::MessageNotFound,
         FieldType::Claim => Reason::ClaimNotFound,
         FieldType::ArtifactId => Reason::ArtifactNotFound,
-        _ => Reason::NotFound,
+        FieldType::Text { .. }
+        | FieldType::Extension
+        | FieldType::Identity
+        | FieldType::Bool
+        | FieldType::Integer { .. }
+        | FieldType::Word(_)
+        | FieldType::Cursor
+        | FieldType::Evidence
+        | FieldType::Claims
+        | FieldType::From
+        | FieldType::Provenance
+        | FieldType::Future
+        | FieldType::Artifact
+        | FieldType::Ignored => Reason::NotFound,
     };
-    Refusal::new(reason, detail)
+    Refusal::malformed_identifier(reason, detail)
 }
 
 /// Where an argument belongs that the table does not know.
@@ -218,10 +230,9 @@ fn default_place(operation: Operation) -> FieldPlace {
 fn at_fault(place: FieldPlace, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
     match place {
         FieldPlace::Body => Refusal::body(field, detail),
-        FieldPlace::Path | FieldPlace::Query => Refusal {
-            field: field.map(String::into_boxed_str),
-            ..Refusal::new(Reason::InvalidParameter, detail)
-        },
+        FieldPlace::Path | FieldPlace::Query => {
+            Refusal { field: field.map(String::into_boxed_str), ..Refusal::parameters(detail) }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{HttpMethod, Operation, Profiles};
-use crate::arguments::percent_decode;
+use crate::url::percent_decode;
 
 /// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

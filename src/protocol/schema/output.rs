@@ -2,7 +2,7 @@
 //! them, as types.
 
 use super::output_value::{OutputObject, OutputValue, always, list, maybe, sometimes};
-use crate::act::Kind;
+use crate::act::{Kind, ParentRule};
 use crate::claim::{ClaimStatus, EvidenceKind};
 use crate::identity::{AuthorKind, Right};
 use crate::operation::{OutputType, WordSet};
@@ -14,11 +14,11 @@ fn state() -> OutputValue {
 }
 
 fn author_kind() -> OutputValue {
-    OutputValue::Words([AuthorKind::Human, AuthorKind::Llm].map(AuthorKind::as_str).into())
+    OutputValue::Words(AuthorKind::ALL.map(AuthorKind::as_str).into())
 }
 
 fn origin() -> OutputValue {
-    OutputValue::Words([Origin::User, Origin::Llm].map(Origin::as_str).into())
+    OutputValue::Words(Origin::ALL.map(Origin::as_str).into())
 }
 
 fn due() -> OutputValue {
@@ -307,7 +307,10 @@ fn manifest() -> OutputValue {
             row(vec![
                 always("kind", OutputValue::Text),
                 always("purpose", OutputValue::Text),
-                always("parent", OutputValue::Words(vec!["optional", "reply", "required"])),
+                always(
+                    "parent",
+                    OutputValue::Words(ParentRule::ALL.map(ParentRule::as_str).into()),
+                ),
                 always("expects_reply", OutputValue::Truth),
                 always("mark", maybe(state())),
             ]),
