@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
-use super::error::StoreError;
+use super::error::{StoreError, StoreResult};
 
 /// The file whose lock the process that uses the data folder holds.
 pub const LOCK_NAME: &str = "lock";
@@ -82,7 +82,7 @@ impl StorageBackend for BoxedFile {
 ///
 /// # Errors
 /// [`StoreError::Io`].
-pub fn names(disk: &dyn Disk) -> Result<Vec<String>, StoreError> {
+pub fn names(disk: &dyn Disk) -> StoreResult<Vec<String>> {
     let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
     names.sort();
     Ok(names)
@@ -96,8 +96,8 @@ pub fn names(disk: &dyn Disk) -> Result<Vec<String>, StoreError> {
 pub fn make(
     disk: &dyn Disk,
     name: &str,
-    fill: impl FnOnce(Box<dyn StorageBackend>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    fill: impl FnOnce(Box<dyn StorageBackend>) -> StoreResult<()>,
+) -> StoreResult<()> {
     let error = |error| StoreError::io(name, error);
     let names = disk.list().map_err(error)?;
     if names.iter().any(|known| known == name) {
@@ -117,7 +117,7 @@ pub fn make(
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if it is empty, [`StoreError::Io`].
-pub fn open_made(disk: &dyn Disk, name: &str) -> Result<Box<dyn StorageBackend>, StoreError> {
+pub fn open_made(disk: &dyn Disk, name: &str) -> StoreResult<Box<dyn StorageBackend>> {
     let error = |error| StoreError::io(name, error);
     let file = disk.open(name).map_err(error)?;
     if file.len().map_err(error)? == 0 {
@@ -141,7 +141,7 @@ impl FolderDisk {
     /// # Errors
     /// [`StoreError::Locked`] if another process holds it, at once; [`StoreError::Unfinished`],
     /// [`StoreError::Io`].
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> StoreResult<Self> {
         let error = |error| StoreError::io(path.display().to_string(), error);
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(error)?;
         let mut options = OpenOptions::new();
@@ -155,7 +155,7 @@ impl FolderDisk {
     ///
     /// # Errors
     /// [`StoreError::NoStore`] if there is no such directory, else as [`FolderDisk::open`].
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    pub fn open_read_only(path: &Path) -> StoreResult<Self> {
         if !path.is_dir() {
             return Err(StoreError::NoStore { folder: path.to_owned() });
         }
@@ -167,7 +167,7 @@ impl FolderDisk {
     ///
     /// # Errors
     /// As [`FolderDisk::open`].
-    pub fn lock(path: &Path) -> Result<Option<File>, StoreError> {
+    pub fn lock(path: &Path) -> StoreResult<Option<File>> {
         let lock = match File::open(path.join(LOCK_NAME)) {
             Ok(lock) => lock,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -193,7 +193,7 @@ impl FolderDisk {
 }
 
 /// Locks the directory at `path`, and refuses one that an interrupted restore left.
-fn take_lock(path: &Path, lock: &File) -> Result<(), StoreError> {
+fn take_lock(path: &Path, lock: &File) -> StoreResult<()> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
