@@ -57,10 +57,10 @@ pub fn kept_name(name: &str, format: u32) -> String {
 }
 
 /// Migrates every file that is of an older format of one of `formats`, after a copy of all of them
-/// is kept under [`kept_name`]. Gives the names of the files migrated.
+/// is kept under [`kept_name`]. Returns the names of the files migrated.
 ///
 /// # Errors
-/// What the disk says, and [`StoreError::Damaged`] for a format before the oldest; calling it again
+/// Those of the disk, and [`StoreError::Damaged`] for a format before the oldest; calling it again
 /// goes on.
 pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> StoreResult<Vec<String>> {
     let names = names(disk)?;
@@ -107,7 +107,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// Copies the file `name` and syncs the copy; gives its name.
+/// Copies the file `name` and syncs the copy; returns its name.
 fn copy(disk: &dyn Disk, name: &str) -> StoreResult<String> {
     let draft = format!("{name}.draft");
     let copied = || -> std::io::Result<()> {

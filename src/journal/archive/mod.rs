@@ -86,7 +86,7 @@ impl HighestNumbers {
         entry.act().map_or(none, |act| Self::of_act(number, act))
     }
 
-    /// The same of an act.
+    /// The highest numbers that the act in the entry `number` uses.
     pub fn of_act(number: u64, act: &Act) -> Self {
         Self {
             thread: act.thread.0,

@@ -95,7 +95,7 @@ impl View {
         entry: u64,
         question: OpenQuestion,
     ) -> StoreResult<Option<Arc<ThreadSummary>>> {
-        // What the archive's row alone rules out is not loaded.
+        // A summary is loaded only if the archive's row may concern the participant.
         let (may_concern, waiting) = match question {
             OpenQuestion::Tail(summary) => return Ok(concerning(summary, participant, anyone)),
             OpenQuestion::Board(waiting) => (&waiting.participant != participant, waiting),
