@@ -3,6 +3,9 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use parley_protocol::limits::BODY_MAX;
+use parley_protocol::numbered;
+
 use crate::cli::client::encode;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::server::ServerArgs;
@@ -44,8 +47,10 @@ struct AssertArgs {
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
-    /// What is claimed, 1 to 500 characters; - reads it from standard input
     #[arg(value_name = "STATEMENT", allow_hyphen_values = true)]
+    #[arg(help = numbered!(
+        "What is claimed, 1 to " {BODY_MAX} " characters; - reads it from standard input"
+    ))]
     statement: String,
     #[command(flatten)]
     proof: ProofArgs,
