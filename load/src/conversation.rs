@@ -207,13 +207,11 @@ impl Conversation {
 
     /// Takes a refusal in: true if the script wanted it. The step is over then.
     pub fn refused(&mut self, reason: &str) -> bool {
-        match self.step() {
-            Some(Step::Refused(_, _, _, expected)) if expected == reason => {
-                self.step += 1;
-                true
-            }
-            _ => false,
+        let Some(Step::Refused(.., expected)) = self.step() else { return false };
+        if expected == reason {
+            self.step += 1;
         }
+        expected == reason
     }
 
     /// The step is over.

@@ -69,6 +69,28 @@ impl Mode {
             Self::Inbox => "inbox",
         }
     }
+
+    /// Whether the mode restarts or configures its server, so that a named one cannot serve.
+    fn needs_own_server(self) -> bool {
+        match self {
+            Self::Ceiling | Self::Idle | Self::Crash | Self::Inbox => true,
+            Self::Post | Self::Swarm | Self::Fanout | Self::Hot | Self::Soak => false,
+        }
+    }
+
+    /// Whether each agent has a connection of its own.
+    fn connects_each_agent(self) -> bool {
+        match self {
+            Self::Hot | Self::Swarm => true,
+            Self::Ceiling
+            | Self::Post
+            | Self::Fanout
+            | Self::Idle
+            | Self::Crash
+            | Self::Soak
+            | Self::Inbox => false,
+        }
+    }
 }
 
 #[derive(Debug, Default, Args, Deserialize)]
@@ -346,8 +368,7 @@ impl Flags {
         ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
         ensure!(self.url.is_none() || self.token.is_some(), "--url needs an admin --token");
         ensure!(
-            self.url.is_none()
-                || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Inbox | Mode::Ceiling),
+            self.url.is_none() || !mode.needs_own_server(),
             "{} works on a server of its own only: leave --url out",
             mode.name()
         );
@@ -364,9 +385,9 @@ impl Flags {
             self.url.is_none() || warm_up.is_zero(),
             "--warm-up goes with a server of its own, which rests before the first round"
         );
-        // Where each agent has a connection of its own, the ceiling gets as many.
-        let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
-        let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);
+        // The ceiling gets as many connections as the agents have.
+        let connects_agents = mode.connects_each_agent();
+        let as_agents = self.agents.filter(|_| connects_agents).unwrap_or(defaults.connections);
         let connections = self.connections.filter(|_| mode != Mode::Swarm).unwrap_or(as_agents);
         // In `inbox` each of the sizes may be 0, which leaves its part out.
         let least = |count: usize| if mode == Mode::Inbox { 0 } else { count };

@@ -144,7 +144,7 @@ impl Swarm {
         while rested.len() < count {
             match tokio::time::timeout_at(until, parked.recv()).await {
                 Ok(Some(conversation)) => rested.push(conversation),
-                _ => {
+                Ok(None) | Err(_) => {
                     bail!("{} steps are without an answer after {PARK_MAX:?}", count - rested.len())
                 }
             }
@@ -244,7 +244,17 @@ impl Agent {
         loop {
             let outcome = match conversation.step() {
                 Some(Step::Inbox(_)) => self.inbox(conversation).await,
-                _ => self.call(conversation).await,
+                Some(
+                    Step::Say(..)
+                    | Step::Mark(..)
+                    | Step::Confirm(..)
+                    | Step::Reopen(_)
+                    | Step::Assert(_)
+                    | Step::Attest(..)
+                    | Step::Refute(_)
+                    | Step::Refused(..),
+                )
+                | None => self.call(conversation).await,
             };
             let again = match outcome {
                 Ok(Some(done)) => return done,

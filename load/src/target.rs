@@ -27,9 +27,12 @@ const RATES_OFF: &str = "limits.writes_per_minute=0";
 impl Target {
     /// Starts a server, or finds the one that was named.
     pub async fn prepare(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
-        match (&options.url, &options.token) {
-            (Some(url), Some(token)) => Self::connect(url, token).await,
-            _ => Self::start(options, keys),
+        match &options.url {
+            Some(url) => {
+                let token = options.token.as_deref().context("--url needs an admin --token")?;
+                Self::connect(url, token).await
+            }
+            None => Self::start(options, keys),
         }
     }
 

@@ -61,7 +61,14 @@ pub fn shares(options: &Options) -> Option<(f64, Option<f64>)> {
         Mode::Post if !over_mcp => Some((0.55, Some(2.5))),
         Mode::Hot if !over_mcp => Some((0.40, None)),
         Mode::Fanout => Some((0.70, None)),
-        _ => None,
+        Mode::Post
+        | Mode::Hot
+        | Mode::Swarm
+        | Mode::Ceiling
+        | Mode::Idle
+        | Mode::Inbox
+        | Mode::Crash
+        | Mode::Soak => None,
     }
 }
 

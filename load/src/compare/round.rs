@@ -46,7 +46,9 @@ pub async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Measure
         Mode::Post | Mode::Hot => post::run(&options).await?,
         Mode::Fanout => fanout::run(&options).await?,
         Mode::Swarm => swarm::run(&options).await?,
-        other => bail!("{} cannot be compared", other.name()),
+        Mode::Ceiling | Mode::Idle | Mode::Inbox | Mode::Crash | Mode::Soak => {
+            bail!("{} cannot be compared", options.mode.name())
+        }
     };
     ensure!(
         report.violations == 0,

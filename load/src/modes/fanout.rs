@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::stalled::{self, StalledListeners};
 use crate::body::push_body;
 use crate::ceiling::feed::CONTROL;
-use crate::ceiling::{self, CeilingProcess};
+use crate::ceiling::{CeilingKind, CeilingProcess};
 use crate::clock;
 use crate::fanout_tracker::{FanoutListener, FanoutTracker, Received};
 use crate::measure::median;
@@ -52,7 +52,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     load.open_threads(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
     measurement::warm_up(options, &target, &load).await?;
     let process = if options.ceiling && target.is_local() {
-        Some(CeilingProcess::start(ceiling::FEEDS, &[])?)
+        Some(CeilingProcess::start(CeilingKind::Feeds, &[])?)
     } else {
         None
     };
@@ -122,7 +122,7 @@ const SAMPLE: &str = concat!(
 
 /// The ceiling of feeds alone, with a frame made up.
 pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let process = CeilingProcess::start(ceiling::FEEDS, &[])?;
+    let process = CeilingProcess::start(CeilingKind::Feeds, &[])?;
     let mut body = Vec::new();
     push_body(&mut body, options.seed, 0, options.body);
     let body = String::from_utf8_lossy(&body).into_owned();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::ensure;
 
 use self::idle_target::{IdleTarget, spread};
-use crate::ceiling::{self, CeilingProcess};
+use crate::ceiling::{CeilingKind, CeilingProcess};
 use crate::measure::{median, percentile};
 use crate::modes::measurement::{mib, wait_idle};
 use crate::options::Options;
@@ -88,7 +88,7 @@ fn asleep_keys() -> Vec<String> {
 /// Bare idle actors, against a process without any; gives the bytes of one.
 fn measure_actors(report: &mut Report) -> anyhow::Result<f64> {
     let measure = |count: usize| {
-        let process = CeilingProcess::start(ceiling::ACTORS, &[count.to_string()])?;
+        let process = CeilingProcess::start(CeilingKind::Actors, &[count.to_string()])?;
         std::thread::sleep(std::time::Duration::from_millis(300));
         anyhow::Ok(rss(process.pid()))
     };

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 
 use super::commits::Commits;
-use crate::ceiling::{self, CeilingProcess};
+use crate::ceiling::{CeilingKind, CeilingProcess};
 use crate::modes::measurement::{self, measured_round, wait_idle};
 use crate::options::{Mode, Options};
 use crate::participants::Participants;
@@ -50,7 +50,7 @@ impl WriteCeiling {
     pub fn start(options: &Options, answer_bytes: usize) -> anyhow::Result<Self> {
         let record_bytes = options.body + RECORD_EXTRA_BYTES;
         let sizes = [record_bytes.to_string(), answer_bytes.to_string()];
-        let process = CeilingProcess::start(ceiling::WRITES, &sizes)?;
+        let process = CeilingProcess::start(CeilingKind::Writes, &sizes)?;
         let host = process.address.to_string();
         let participants = Arc::new(Participants::without_tokens(&host, options.agents));
         let load = WriteLoad::ceiling(process.address, participants, options.threads, options.body);

@@ -36,7 +36,8 @@ impl FeedChecker {
             scan::frame_position(frame).ok_or_else(|| told("without a cursor", frame))?;
         let kind = match name {
             "message" | "event" | "claim" | "awaiting" | "settled" => FrameKind::Item,
-            _ => FrameKind::Control,
+            "hello" | "caught_up" | "subscribed" | "notice" => FrameKind::Control,
+            unknown => return Err(told(&format!("of the unknown type {unknown}"), frame)),
         };
         if kind == FrameKind::Item {
             self.items += 1;
@@ -47,8 +48,8 @@ impl FeedChecker {
         let wrong = match kind {
             FrameKind::Item if position == item => Some("a repeat"),
             FrameKind::Item if position < item || position < last => Some("a wrong order"),
-            FrameKind::Control if position < last => Some("a sign from the past"),
-            _ => None,
+            FrameKind::Control if position < last => Some("a control frame from the past"),
+            FrameKind::Item | FrameKind::Control => None,
         };
         self.position = position.max(last);
         if kind == FrameKind::Item {

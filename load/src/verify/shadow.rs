@@ -47,7 +47,10 @@ impl Act {
     }
 
     fn expects_reply(self) -> bool {
-        matches!(self, Self::Ask | Self::Clarify | Self::Propose | Self::Object)
+        match self {
+            Self::Ask | Self::Clarify | Self::Propose | Self::Object => true,
+            Self::Answer | Self::Agree | Self::Inform | Self::Decide | Self::Retract => false,
+        }
     }
 }
 
@@ -147,30 +150,39 @@ impl Shadow {
         }
         self.messages.push(ShadowMessage { id, act, author, parent, retracted: false });
         let awaited = about.as_ref().filter(|about| before == Some(about.id));
-        match (act, &about) {
-            (act, _) if act.expects_reply() && self.state.step().is_some() => {
-                let due = about
-                    .as_ref()
-                    .map_or(ExpectedDue::Anyone, |about| ExpectedDue::One(about.author));
-                self.awaiting = Some(ExpectedAwaiting { message: id, asker: author, due });
+        match act {
+            Act::Ask | Act::Clarify | Act::Propose | Act::Object => {
+                if self.state.step().is_some() {
+                    let due = about
+                        .as_ref()
+                        .map_or(ExpectedDue::Anyone, |about| ExpectedDue::One(about.author));
+                    self.awaiting = Some(ExpectedAwaiting { message: id, asker: author, due });
+                }
             }
-            (Act::Answer | Act::Retract, Some(about)) => {
-                if awaited.is_some() {
-                    let back = about.act == Act::Clarify;
-                    self.awaiting = if back { self.clarified(about) } else { None };
+            Act::Answer | Act::Retract => {
+                if let Some(awaited) = awaited {
+                    let back = awaited.act == Act::Clarify;
+                    self.awaiting = if back { self.clarified(awaited) } else { None };
                 } else if act == Act::Answer && self.is_clarify_about(parent) {
                     self.awaiting = None;
                 }
             }
-            (Act::Agree, Some(_)) if awaited.is_some() => self.awaiting = None,
-            (Act::Decide, _) => self.awaiting = None,
-            _ => {}
+            Act::Agree => self.awaiting = self.awaiting.filter(|_| awaited.is_none()),
+            Act::Decide => self.awaiting = None,
+            Act::Inform => {}
         }
         let to_ask = about.is_some_and(|about| about.act == Act::Ask);
         match act {
             Act::Answer if to_ask => self.advance(State::Answered, lock),
             Act::Decide => self.advance(State::Decided, lock),
-            _ => {}
+            Act::Answer
+            | Act::Ask
+            | Act::Clarify
+            | Act::Propose
+            | Act::Object
+            | Act::Agree
+            | Act::Inform
+            | Act::Retract => {}
         }
     }
 
@@ -246,7 +258,9 @@ impl Shadow {
         let due_fits = |expected: ExpectedDue, shown: &WireDue<'_>| match (expected, shown) {
             (ExpectedDue::Anyone, WireDue::Anyone(word)) => word == "anyone",
             (ExpectedDue::One(speaker), WireDue::One(shown)) => participants.is(speaker, shown),
-            _ => false,
+            (ExpectedDue::Anyone, WireDue::One(_)) | (ExpectedDue::One(_), WireDue::Anyone(_)) => {
+                false
+            }
         };
         let fits = match (self.awaiting, &thread.awaiting) {
             (None, None) => true,
@@ -254,7 +268,7 @@ impl Shadow {
                 objects::number(&shown.message, "msg_") == Some(expected.message)
                     && due_fits(expected.due, &shown.due)
             }
-            _ => false,
+            (None, Some(_)) | (Some(_), None) => false,
         };
         if !fits {
             let shown = format!("{:?}", thread.awaiting);
@@ -263,7 +277,7 @@ impl Shadow {
         let fits = match (self.turn(), &thread.turn) {
             (None, None) => true,
             (Some(expected), Some(shown)) => due_fits(expected, shown),
-            _ => false,
+            (None, Some(_)) | (Some(_), None) => false,
         };
         if !fits {
             let shown = format!("{:?}", thread.turn);
