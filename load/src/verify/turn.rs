@@ -1,9 +1,9 @@
-//! Whether a thread, as it is shown, has the one turn that its state and its slot give it.
+//! Checks that the turn of a shown thread follows from its state and its `awaiting`.
 
 use super::transitions::State;
 use crate::objects::{Due, Thread};
 
-/// Checks `parley.md` §4: exactly one turn on the line, none aside, none once closed is confirmed.
+/// Checks `parley.md` §4: one turn from `open` to `decided`, none in a side state or once `closed` is confirmed.
 pub fn check(thread: &Thread<'_>) -> Result<(), String> {
     let awaited = thread.awaiting.as_ref().map(|awaiting| &awaiting.due);
     let creator = Due::One(thread.creator.clone());
