@@ -9,7 +9,7 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
     let _ = write!(out, "{number}");
 }
 
-/// Appends a body of `length` bytes: a tag of 16 hexadecimal digits, unique by `serial`, then filler.
+/// Appends a body of `length` bytes: a tag of 16 hexadecimal digits, unique by `serial`; filler.
 pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
     const FILLER: &[u8] =
         b"this filler brings each message to its length; only the tag before it differs \

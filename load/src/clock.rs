@@ -18,7 +18,7 @@ pub fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()
 }
 
-/// A number unique to this run, in microseconds since 1970: it keeps idempotency keys of runs apart.
+/// Microseconds since 1970: a number unique to the run, so that idempotency keys of runs differ.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the calendar clock")]
 pub fn run_id() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::scan;
 pub enum FrameKind {
     /// `message`, `event`, `claim`, `awaiting`, `settled`: has a position of its own.
     Item,
-    /// `hello`, `caught_up`, `subscribed`, `notice`: carries the position that the feed has reached.
+    /// `hello`, `caught_up`, `subscribed`, `notice`: carries the position which the feed reached.
     Control,
 }
 

@@ -3,7 +3,8 @@
 use super::transitions::State;
 use crate::objects::{Due, Thread};
 
-/// Checks `parley.md` §4: one turn from `open` to `decided`, none in a side state or once `closed` is confirmed.
+/// Checks `parley.md` §4: one turn from `open` to `decided`; none in a side state, and none once
+/// `closed` is confirmed.
 pub fn check(thread: &Thread<'_>) -> Result<(), String> {
     let awaited = thread.awaiting.as_ref().map(|awaiting| &awaiting.due);
     let creator = Due::One(thread.creator.clone());
