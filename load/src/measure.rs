@@ -26,7 +26,7 @@ impl Latencies {
         Self { shards }
     }
 
-    /// Records a latency of connection `index` in a slice; slices beyond the last count as the last.
+    /// Records a latency of connection `index` in a slice, at most the last one.
     pub fn record(&self, index: usize, slice: usize, micros: u64) {
         if let Ok(mut slices) = self.shards[index % SHARDS].lock() {
             let last = slices.len() - 1;

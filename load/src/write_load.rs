@@ -386,7 +386,7 @@ impl Writer {
         Ok(acknowledged)
     }
 
-    /// Writes the envelope for a slot: the next message of its thread, or the opening of a new thread.
+    /// Writes the envelope for a slot: the next message of its thread, or the opening of another.
     fn compose(&mut self, slot: usize, opens: bool) -> Sent {
         let load = &self.load;
         let place = &load.slots[slot];

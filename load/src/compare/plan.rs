@@ -31,22 +31,22 @@ pub struct Arguments {
     /// How many percent of the base's rate the new build must reach.
     #[arg(long, value_name = "PERCENT", default_value_t = 97.0)]
     at_least: f64,
-    /// Pairs of rounds that must count, and that are added at a time where these cannot decide.
+    /// Pairs of rounds that must count, and that are added at a time while undecided.
     #[arg(long, default_value_t = PAIRS_MIN)]
     pairs: usize,
     /// The most pairs that may be run, void ones included; three times --pairs without it.
     #[arg(long)]
     pairs_max: Option<usize>,
-    /// How long each round loads: 5s, 1m.
+    /// Length of a round: 5s, 1m.
     #[arg(long, default_value = "5s", value_parser = parse_duration)]
     duration: Duration,
-    /// How long each server is loaded before its round, not counted.
+    /// Length of the load before each round, which is not counted.
     #[arg(long, default_value = "1s", value_parser = parse_duration)]
     warm_up: Duration,
-    /// Where the draws of the bootstrap start.
+    /// Seed of the bootstrap.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the result as JSON, too.
+    /// Also write the result as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The mode and its flags: post, hot, fanout or swarm.

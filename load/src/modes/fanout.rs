@@ -1,4 +1,4 @@
-//! `fanout`: many listeners of everything, beside what the plain WebSocket library does.
+//! `fanout`: many listeners in scope `all`, alternating with the ceiling for feeds.
 
 use std::sync::Arc;
 
@@ -27,9 +27,9 @@ use crate::verify::feed::{FeedChecker, completeness};
 use crate::verify::{Findings, readback};
 use crate::write_load::WriteLoad;
 
-/// Keeps the feeds of one identity below their cap: a token has eight members.
+/// Listeners of one participant: keeps the feeds of an identity, which has eight, below their cap.
 const LISTENERS_A_MEMBER: usize = 6;
-/// So many frames a second arrive within `ARRIVAL_MS_MAX`, but for one in a hundred.
+/// Up to this many frames a second, p99 of their arrival is at most `ARRIVAL_MS_MAX`.
 const FRAMES_CARRIED: f64 = 100_000.0;
 const ARRIVAL_MS_MAX: f64 = 50.0;
 
@@ -71,7 +71,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
             wait_idle(target.pid().into_iter().collect()).await?;
         }
         if let Some(process) = &process {
-            let sample = String::from_utf8(sample).context("a frame that is no text")?;
+            let sample = String::from_utf8(sample).context("a frame that is not text")?;
             ceiling_round(options, process, &sample, &load.findings, &mut report).await?;
             wait_idle(vec![process.pid()]).await?;
         }
@@ -95,7 +95,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// At a rate that the machine must carry, frames arrive in time.
+/// Adds the bound on the time of arrival, if the rate of frames is below `FRAMES_CARRIED`.
 fn judge_steady(options: &Options, report: &mut Report) {
     let frames = options.rate.map(|rate| rate * options.listeners as f64);
     if frames.is_some_and(|frames| frames <= FRAMES_CARRIED) {
@@ -105,7 +105,7 @@ fn judge_steady(options: &Options, report: &mut Report) {
     }
 }
 
-/// A frame as the specification shows it, for a ceiling without a forum to take one from.
+/// A frame of the form that the specification shows, for a ceiling without a forum.
 const SAMPLE: &str = concat!(
     r#"{"type":"message","cursor":"16.1.0123456789abcdef","message":{"id":"msg_1000001","#,
     r#""thread":"th_1001","parent":null,"kind":"inform","from":{"identity":"local:load-1","#,
@@ -120,7 +120,7 @@ const SAMPLE: &str = concat!(
     r#""turn":"anyone","message_count":17,"claim_count":0,"cursor":"16.1.0123456789abcdef"}}"#,
 );
 
-/// The ceiling of feeds alone, with a frame made up.
+/// Runs the ceiling for feeds alone, with a made-up frame.
 pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let process = CeilingProcess::start(CeilingKind::Feeds, &[])?;
     let mut body = Vec::new();
@@ -138,8 +138,8 @@ pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<(
 
 fn request(target: &Target, participants: &Participants, index: usize) -> Request {
     let member = &participants.members[index % participants.members.len()];
-    // Open questions would come to each listener in frames of its own; here all hear the same.
-    let path = "/v1/feed?scope=all&anyone=false&extension=ear".to_owned();
+    // Without questions to anyone, whose frames differ between listeners, all receive the same.
+    let path = "/v1/feed?scope=all&anyone=false&extension=listener".to_owned();
     Request {
         address: target.address,
         host: target.host.clone(),
@@ -169,7 +169,7 @@ impl RunningListeners {
         Ok(Self { tracker, listeners, stop })
     }
 
-    /// Waits for the rest and compares all with the first; gives what that one heard.
+    /// Waits for `count` frames, compares all listeners with the first and returns its frames.
     async fn end(self, count: u64, findings: &Findings) -> anyhow::Result<Received> {
         self.tracker.settle(count).await;
         let _ = self.stop.send(true);
@@ -199,15 +199,15 @@ fn compare_received(index: usize, first: &FeedChecker, other: &FeedChecker, find
     }
 }
 
-/// What a round on the forum leaves behind.
+/// The outcome of a round on the forum.
 struct ForumRound {
-    /// A frame as a sample.
+    /// A message frame, to be sent by the ceiling.
     sample: Vec<u8>,
-    /// How many slow listeners were cut off as such.
+    /// Number of slow listeners that were cut off with 4008.
     cut: f64,
 }
 
-/// One round on the forum, beside so many slow listeners.
+/// Runs one round on the forum, beside `slow` listeners that stop reading.
 async fn forum_round(
     options: &Options,
     target: &Target,
@@ -264,7 +264,7 @@ async fn forum_round(
     Ok(ForumRound { sample: heard.sample, cut })
 }
 
-/// Sorted numbers of all acknowledged messages.
+/// The numbers of all acknowledged messages, sorted.
 fn acknowledged_messages(load: &WriteLoad) -> Vec<u64> {
     let mut ids: Vec<u64> =
         load.records().iter().flat_map(|it| it.acknowledged.iter().map(|(id, _)| *id)).collect();
@@ -272,7 +272,7 @@ fn acknowledged_messages(load: &WriteLoad) -> Vec<u64> {
     ids
 }
 
-/// The plain library sends what the forum sent: the same bytes but for the numbers.
+/// Runs one round of the ceiling, which sends the forum's frame with other numbers.
 async fn ceiling_round(
     options: &Options,
     process: &CeilingProcess,
@@ -327,7 +327,7 @@ async fn ceiling_round(
         server: Some(server.finish()),
         generator: generator.finish(),
     });
-    // Listeners that hang up are noticed by the ceiling with the next frame only.
+    // The ceiling drops closed listeners when it sends the next frame.
     let _ = control.send(b"{\"type\":\"bye\",\"cursor\":\"0.1.x\"}").await;
     Ok(())
 }

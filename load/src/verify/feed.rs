@@ -63,13 +63,8 @@ impl FeedChecker {
 
     /// Keeps the cursor of a frame that was handled, to resume from.
     pub fn remember(&mut self, frame: &[u8]) {
-        #[derive(serde::Deserialize)]
-        struct Cursor<'a> {
-            #[serde(borrow)]
-            cursor: &'a str,
-        }
-        if let Ok(parsed) = serde_json::from_slice::<Cursor<'_>>(frame) {
-            parsed.cursor.clone_into(&mut self.cursor);
+        if let Some(cursor) = scan::cursor(frame) {
+            cursor.clone_into(&mut self.cursor);
         }
     }
 }
