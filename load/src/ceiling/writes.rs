@@ -33,12 +33,12 @@ struct CeilingState {
 
 /// Serves until the process is ended.
 pub async fn serve(
-    folder: PathBuf,
+    directory: PathBuf,
     record_bytes: usize,
     answer_bytes: usize,
 ) -> anyhow::Result<()> {
     let (writer, queue) = mpsc::channel(QUEUE);
-    let database = open(&folder)?;
+    let database = open(&directory)?;
     std::thread::spawn(move || commit_all(&database, queue));
     let shape = Arc::new(CeilingState { writer, record_bytes, answer_bytes });
     let app = Router::new().route("/v1/messages", post(answer)).with_state(shape);
@@ -62,8 +62,8 @@ async fn serve_connection(stream: TcpStream, app: Router) {
     drop(served);
 }
 
-fn open(folder: &Path) -> anyhow::Result<Database> {
-    let database = Database::create(folder.join("journal.redb"))?;
+fn open(directory: &Path) -> anyhow::Result<Database> {
+    let database = Database::create(directory.join("journal.redb"))?;
     let transaction = database.begin_write()?;
     transaction.open_table(JOURNAL)?;
     transaction.commit()?;

@@ -179,7 +179,7 @@ impl ComparisonReport {
         writeln!(text, "{:<28} {:>9} {:>20}", "", "median", "95 % interval")?;
         for (name, estimate) in [
             ("rate", &conclusion.rate),
-            ("p99 (told, not judged)", &conclusion.p99),
+            ("p99 (shown, not judged)", &conclusion.p99),
             ("server's cpu time an act", &conclusion.cpu),
         ] {
             let Estimate { median, low, high } = estimate;

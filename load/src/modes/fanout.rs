@@ -175,13 +175,13 @@ impl RunningListeners {
         let _ = self.stop.send(true);
         let mut first: Option<Received> = None;
         for (index, listener) in self.listeners.into_iter().enumerate() {
-            let heard = listener.await?;
-            if let Some((code, reason)) = &heard.closed {
+            let received = listener.await?;
+            if let Some((code, reason)) = &received.closed {
                 findings.add(format!("listener {index} was cut off: {code} {reason}"));
             }
             match &first {
-                None => first = Some(heard),
-                Some(first) => compare_received(index, &first.checker, &heard.checker, findings),
+                None => first = Some(received),
+                Some(first) => compare_received(index, &first.checker, &received.checker, findings),
             }
         }
         first.context("no listener")
@@ -192,10 +192,10 @@ fn compare_received(index: usize, first: &FeedChecker, other: &FeedChecker, find
     if first.items != other.items || first.order != other.order {
         let (one, two) = (first.items, other.items);
         findings.add(format!(
-            "listener {index} heard {two} frames, the first {one}, or in another order"
+            "listener {index} received {two} frames, the first {one}, or in another order"
         ));
     } else if first.bytes != other.bytes {
-        findings.add(format!("listener {index} heard the same places, but other bytes"));
+        findings.add(format!("listener {index} received the same positions, but other bytes"));
     }
 }
 
@@ -239,8 +239,8 @@ async fn forum_round(
         listening.end(outcome.acknowledged, &findings).await
     };
     tokio::pin!(loading);
-    let heard = tokio::select! {
-        heard = &mut loading => heard?,
+    let received = tokio::select! {
+        received = &mut loading => received?,
         woken = stalled.read_when_cut(target, cut_before), if slow > 0 => {
             woken?;
             loading.await?
@@ -251,17 +251,17 @@ async fn forum_round(
     report.rounds.push(Round {
         name: if slow > 0 { "beside slow" } else { "fanout" }.to_owned(),
         seconds,
-        per_second: (heard.checker.items * options.listeners as u64) as f64 / seconds,
+        per_second: (received.checker.items * options.listeners as u64) as f64 / seconds,
         latency: (&tracker.latencies.merged(None)).into(),
         server: server.map(ProcessSampler::finish),
         generator: generator.finish(),
     });
     let mut expected = acknowledged_messages(load);
     expected.retain(|id| before.binary_search(id).is_err());
-    findings.check(completeness(heard.messages, expected));
-    let outcomes = stalled.end(&heard.checker, &findings).await?;
+    findings.check(completeness(received.messages, expected));
+    let outcomes = stalled.end(&received.checker, &findings).await?;
     let cut = outcomes.iter().filter(|outcome| outcome.cut).count() as f64;
-    Ok(ForumRound { sample: heard.sample, cut })
+    Ok(ForumRound { sample: received.sample, cut })
 }
 
 /// The numbers of all acknowledged messages, sorted.
@@ -314,10 +314,11 @@ async fn ceiling_round(
         tracker.acknowledge(count);
         count += 1;
     }
-    let heard = listening.end(count, findings).await?;
+    let received = listening.end(count, findings).await?;
     let seconds = clock::seconds(clock::now() - begun);
-    if heard.checker.items != count {
-        findings.add(format!("the ceiling itself lost frames: {} of {count}", heard.checker.items));
+    if received.checker.items != count {
+        findings
+            .add(format!("the ceiling itself lost frames: {} of {count}", received.checker.items));
     }
     report.ceiling_rounds.push(Round {
         name: "feed ceiling".to_owned(),

@@ -94,10 +94,10 @@ impl StalledListeners {
             let outcome = tokio::time::timeout(PATIENCE, task)
                 .await
                 .context("a slow listener is neither served nor cut off")???;
-            let heard = &outcome.checker;
-            if heard.items != all.items || heard.order != all.order {
-                let (heard, all) = (heard.items, all.items);
-                findings.add(format!("a slow listener ends with {heard} of {all} frames"));
+            let received = &outcome.checker;
+            if received.items != all.items || received.order != all.order {
+                let (received, all) = (received.items, all.items);
+                findings.add(format!("a slow listener ends with {received} of {all} frames"));
             }
             outcomes.push(outcome);
         }
@@ -128,7 +128,10 @@ async fn stall(
         if code == 4008 && !outcome.cut {
             outcome.cut = true;
             if reason != format!("slow_consumer {}", checker.cursor) {
-                findings.add(format!("a slow listener at {} was told: {reason}", checker.cursor));
+                findings.add(format!(
+                    "a slow listener at {} was closed with: {reason}",
+                    checker.cursor
+                ));
             }
         } else {
             findings.add(format!("a slow listener was cut off with {code} {reason}"));

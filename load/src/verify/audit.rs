@@ -174,8 +174,8 @@ mod tests {
             ("never sent", &[(1, "one", 1), (2, "two", 1), (5, "five", 2), (6, "who?", 2)]),
         ];
         for (word, shown) in rows {
-            let told = found(&[], shown);
-            assert!(told.iter().any(|text| text.contains(word)), "{word}: {told:?}");
+            let errors = found(&[], shown);
+            assert!(errors.iter().any(|text| text.contains(word)), "{word}: {errors:?}");
         }
         let twice = found(
             &["six"],

@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(shadow.state, State::Answered);
     }
 
-    /// Goal: a second open turn, a wrong due and a wrong state are told. Method: plant them.
+    /// Goal: a second open turn, a wrong due and a wrong state are found. Method: plant them.
     #[test]
     fn planted() {
         let participants = Participants::of_names(&[("local:a", None), ("local:b", Some("x"))]);

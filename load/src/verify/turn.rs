@@ -42,7 +42,7 @@ mod tests {
         super::check(&serde_json::from_str(&text).unwrap())
     }
 
-    /// Goal: lawful turns pass and planted ones are found. Method: a row for each.
+    /// Goal: correct turns pass and planted faults are found. Method: a row for each.
     #[test]
     fn rows() {
         let a = r#"{"identity":"local:a","extension":null}"#;

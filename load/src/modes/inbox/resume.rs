@@ -395,9 +395,9 @@ fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
         let mut owed = owed.clone();
         owed.sort_unstable();
         if listener.received != owed {
-            let (heard, owed) = (listener.received.len(), owed.len());
+            let (received, owed) = (listener.received.len(), owed.len());
             findings.add(format!(
-                "listener {index} heard {heard} of {owed} frames, or in another order"
+                "listener {index} received {received} of {owed} frames, or in another order"
             ));
         }
     }

@@ -66,8 +66,15 @@ impl ResumingListener {
     pub fn new(cursor: String, progress: Arc<Progress>) -> Self {
         let mut checker = FeedChecker::default();
         checker.cursor = cursor;
-        let (heard, wrong) = (Vec::new(), Vec::new());
-        Self { progress, checker, received: heard, caught_up: None, retries: 0, violations: wrong }
+        let (received, violations) = (Vec::new(), Vec::new());
+        Self {
+            progress,
+            checker,
+            received: received,
+            caught_up: None,
+            retries: 0,
+            violations: violations,
+        }
     }
 
     /// Resumes, again after each refusal or close, until `stop` changes.
@@ -125,7 +132,7 @@ impl ResumingListener {
                         }
                     }
                 }
-                (_, _, Err(wrong)) => self.violations.push(wrong),
+                (_, _, Err(violations)) => self.violations.push(violations),
                 (first, name, Ok(_)) => {
                     self.violations.push(format!("a frame {name}, first: {first}"));
                 }
