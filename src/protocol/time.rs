@@ -36,14 +36,14 @@ impl Millis {
         let mut at = 19;
         let mut millis = 0;
         if is(at, b".") {
-            let from = at + 1;
-            at = from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if at == from {
+            let fraction = &bytes[at + 1..];
+            let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if length == 0 {
                 return None;
             }
-            for place in from..from + 3 {
-                millis = millis * 10 + if place < at { i32::from(bytes[place] - b'0') } else { 0 };
-            }
+            at += 1 + length;
+            let digits = fraction[..length].iter().chain(b"00").take(3);
+            millis = digits.fold(0, |sum, byte| sum * 10 + i32::from(byte - b'0'));
         }
         let offset = if is(at, b"Zz") && bytes.len() == at + 1 {
             0
