@@ -1,10 +1,10 @@
-//! The one place that asks the machine for the time and for randomness.
+//! The sources of time and of randomness; no other module asks the machine for them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parley_protocol::time::Millis;
 
-/// Where time comes from; tests bring their own.
+/// A source of time; tests supply their own.
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Millis;
@@ -15,11 +15,12 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the calendar clock")]
     fn now(&self) -> Millis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -30,6 +31,7 @@ impl Clock for SystemClock {
 ///
 /// # Panics
 /// If the machine has no source of randomness: going on without one would give away secrets.
+#[expect(clippy::disallowed_methods, reason = "the one place that draws random bytes")]
 pub fn entropy<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the machine has a source of randomness");
@@ -43,16 +45,18 @@ pub struct Stopwatch(Option<std::time::Instant>);
 
 impl Stopwatch {
     /// Starts measuring.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
     pub fn start() -> Self {
         Self(Some(std::time::Instant::now()))
     }
 
-    /// One that stands still: under a clock of a test's own nothing takes any time.
-    pub fn still() -> Self {
+    /// One that always reads 0: under a test's clock no work takes time.
+    pub fn stopped() -> Self {
         Self(None)
     }
 
     /// Seconds since the start.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
     pub fn seconds(self) -> f64 {
         self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
     }

@@ -2,17 +2,12 @@
 //! fast it was, beside what the bare machine can do.
 
 mod body;
-mod cast;
 mod ceiling;
-mod ceiling_actors;
-mod ceiling_feed;
-mod chorus;
 mod clock;
 mod compare;
+mod concurrent;
 mod conversation;
-mod course;
-mod fan;
-mod gauge;
+mod fanout_tracker;
 mod http;
 mod listener;
 mod measure;
@@ -20,19 +15,22 @@ mod modes;
 mod objects;
 mod options;
 mod pace;
+mod participants;
+mod process_sampler;
 mod report;
 mod rng;
+mod round;
 mod scan;
 mod script;
 mod server;
-mod site;
 mod socket;
 mod statistics;
 mod swarm;
+mod target;
 mod verdict;
 mod verify;
 mod wire;
-mod work;
+mod write_load;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -44,7 +42,7 @@ const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(played) = ceiling::play(&arguments) {
+    if let Some(played) = ceiling::run_hidden(&arguments) {
         return played.map_or_else(|error| failed(&error, 1), |()| ExitCode::SUCCESS);
     }
     if arguments.get(1).is_some_and(|name| name == compare::NAME) {

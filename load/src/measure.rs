@@ -130,7 +130,7 @@ impl Tally {
     }
 
     /// Forgets the failures beyond the first `before`: they were provoked. Gives how many.
-    pub fn excuse(&self, before: u64) -> u64 {
+    pub fn discard_failures(&self, before: u64) -> u64 {
         let failed = self.failed.swap(before, Ordering::Relaxed);
         if let Ok(mut failures) = self.failures.lock() {
             failures.truncate(before as usize);
@@ -139,7 +139,7 @@ impl Tally {
     }
 
     /// What went wrong, in a line: refusals by reason, and the first failure.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let refused = self.refused();
         format!("refused {refused:?}, first failure {:?}", self.failures().first())
     }

@@ -290,7 +290,7 @@ impl Cli {
         let Some(mode) = self.mode.or(scenario_mode) else {
             bail!("no mode given: name one, or a --scenario; --help lists them");
         };
-        self.flags.over(file).decide(mode)
+        self.flags.merged_over(file).resolve(mode)
     }
 }
 
@@ -301,7 +301,7 @@ fn read_scenario(path: &std::path::Path) -> anyhow::Result<Scenario> {
 }
 
 impl Flags {
-    fn over(self, file: Self) -> Self {
+    fn merged_over(self, file: Self) -> Self {
         let loop_given = self.open || self.closed;
         Self {
             url: self.url.or(file.url),
@@ -334,7 +334,7 @@ impl Flags {
         }
     }
 
-    fn decide(self, mode: Mode) -> anyhow::Result<Options> {
+    fn resolve(self, mode: Mode) -> anyhow::Result<Options> {
         let defaults = defaults(mode);
         let rate = if self.closed { None } else { self.rate };
         ensure!(!self.open || rate.is_some(), "--open needs a --rate");
@@ -428,7 +428,7 @@ mod tests {
             toml::from_str("mode = 'post'\n[flags]\nthreads = 5\nrate = 10.0\nset = ['a=1']")
                 .unwrap();
         let flags = Flags { threads: Some(7), set: vec!["b=2".into()], ..Flags::default() };
-        let options = flags.over(file.flags).decide(file.mode).unwrap();
+        let options = flags.merged_over(file.flags).resolve(file.mode).unwrap();
         assert_eq!((options.threads, options.rate), (7, Some(10.0)));
         assert_eq!(options.set, ["a=1", "b=2"]);
     }
@@ -449,7 +449,7 @@ mod tests {
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let scenario = read_scenario(&entry.unwrap().path()).unwrap();
-            scenario.flags.decide(scenario.mode).unwrap();
+            scenario.flags.resolve(scenario.mode).unwrap();
             count += 1;
         }
         assert!(count >= 5, "{count} scenarios");

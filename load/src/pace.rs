@@ -42,7 +42,7 @@ impl Pace {
 ///
 /// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
 /// and sending at once keeps the rate, and a request that left early counts from when it left.
-pub async fn waited(due: Instant, until: Instant) -> Option<Instant> {
+pub async fn wait_until_due(due: Instant, until: Instant) -> Option<Instant> {
     const GRAIN: Duration = Duration::from_millis(1);
     if due >= until {
         return None;

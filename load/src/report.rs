@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use crate::gauge::Usage;
 use crate::measure::{Percentiles, median, spread};
 use crate::options::Options;
+use crate::process_sampler::Usage;
 use crate::verdict::{self, Verdict};
 
 /// Ceiling rounds that lie further apart than this say nothing.
@@ -114,7 +114,7 @@ impl Report {
     }
 
     /// Takes over what was counted.
-    pub fn count(&mut self, tally: &crate::measure::Tally) {
+    pub fn add_tally(&mut self, tally: &crate::measure::Tally) {
         use std::sync::atomic::Ordering::Relaxed;
         self.acknowledged += tally.acknowledged.load(Relaxed);
         self.failed += tally.failed.load(Relaxed);
@@ -125,13 +125,13 @@ impl Report {
     }
 
     /// Takes over the violations.
-    pub fn judge(&mut self, findings: &crate::verify::Findings) {
+    pub fn add_findings(&mut self, findings: &crate::verify::Findings) {
         self.violations += findings.count();
-        self.violations_told.extend(findings.told());
+        self.violations_told.extend(findings.texts());
     }
 
     /// Takes over what went wrong at the end, when the figures are worth telling all the same.
-    pub fn note(&mut self, result: anyhow::Result<()>) {
+    pub fn add_result(&mut self, result: anyhow::Result<()>) {
         if let Err(error) = result {
             self.violations += 1;
             self.violations_told.push(format!("{error:#}"));

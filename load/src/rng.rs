@@ -2,11 +2,11 @@
 
 /// A SplitMix64 generator. Good enough to spread load, and one multiplication a number.
 #[derive(Debug, Clone)]
-pub struct Dice {
+pub struct Rng {
     state: u64,
 }
 
-impl Dice {
+impl Rng {
     /// A generator for one stream of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self { state: mix(seed ^ mix(stream.wrapping_add(1))) }
@@ -33,9 +33,9 @@ pub fn mix(value: u64) -> u64 {
 
 /// A running hash over bytes, eight at a time. It guards against mistakes, not against malice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fold(u64);
+pub struct RunningHash(u64);
 
-impl Fold {
+impl RunningHash {
     /// The hash with `bytes` taken in.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
@@ -70,7 +70,7 @@ fn step(state: u64, word: u64) -> u64 {
 
 /// The hash of one piece.
 pub fn hash(bytes: &[u8]) -> u64 {
-    mix(Fold::default().with(bytes).value())
+    mix(RunningHash::default().with(bytes).value())
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn seed_reproduces() {
         let draw = |seed, stream| {
-            let mut rng = Dice::new(seed, stream);
+            let mut rng = Rng::new(seed, stream);
             (0..8).map(|_| rng.next()).collect::<Vec<_>>()
         };
         assert_eq!(draw(1, 2), draw(1, 2));

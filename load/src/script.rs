@@ -1,7 +1,7 @@
 //! What agents talk about: scripts of whole conversations.
 
-use crate::verify::moves::State;
 use crate::verify::shadow::Act;
+use crate::verify::transitions::State;
 
 /// A part in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,16 +20,16 @@ const STOP_MAX: Duration = Duration::from_secs(15);
 
 /// A folder that goes when its owner goes.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct RunDirectory(PathBuf);
 
-impl Folder {
+impl RunDirectory {
     /// A new folder beside the build's output: on a disk, where a memory file system would make
     /// every sync free.
     pub fn new(name: &str) -> anyhow::Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{name}-{}-{number}", std::process::id());
-        let path = target_folder().join("load-data").join(name);
+        let path = build_directory().join("load-data").join(name);
         if path.exists() {
             std::fs::remove_dir_all(&path)?;
         }
@@ -44,7 +44,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for RunDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -69,7 +69,7 @@ pub fn raise_files(wanted: usize) -> anyhow::Result<()> {
 }
 
 /// The folder of the build that this program came from.
-fn target_folder() -> PathBuf {
+fn build_directory() -> PathBuf {
     let built = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.into()));
     built.filter(|path: &PathBuf| path.join("CACHEDIR.TAG").exists()).unwrap_or("target".into())
 }
@@ -80,7 +80,7 @@ pub fn build(binary: Option<&Path>) -> anyhow::Result<PathBuf> {
         ensure!(binary.exists(), "there is no binary at {}", binary.display());
         return Ok(binary.to_owned());
     }
-    let target = target_folder();
+    let target = build_directory();
     let status = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["build", "--release", "-p", "parley", "--bin", "parley", "--target-dir"])
         .arg(&target)

@@ -41,7 +41,7 @@ pub struct Request {
     /// The token of who listens.
     pub token: String,
     /// Path and query.
-    pub target: String,
+    pub path: String,
 }
 
 impl Feed {
@@ -60,7 +60,7 @@ impl Feed {
     }
 
     async fn over(connection: Connection, request: &Request) -> io::Result<Self> {
-        let Request { host, token, target, .. } = request;
+        let Request { host, token, path: target, .. } = request;
         let head = format!(
             "GET {target} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\
              Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\

@@ -6,7 +6,7 @@ use std::iter::repeat_n;
 use serde::Serialize;
 
 use crate::measure::{median, percentile};
-use crate::rng::Dice;
+use crate::rng::Rng;
 
 /// How often the values are drawn anew for an interval.
 const RESAMPLES: usize = 10_000;
@@ -31,7 +31,7 @@ impl Estimate {
     /// Estimates the median of `values` by the percentile bootstrap; all 0 without values.
     /// The same seed and stream give the same interval.
     pub fn of(values: &[f64], seed: u64, stream: u64) -> Self {
-        let mut rng = Dice::new(seed, stream);
+        let mut rng = Rng::new(seed, stream);
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let medians: Vec<f64> =
@@ -48,7 +48,7 @@ impl Estimate {
 
 /// The median of as many values as there are, drawn from them with replacement. Counting how often
 /// each is drawn spares sorting each sample.
-fn resampled_median(sorted: &[f64], rng: &mut Dice) -> f64 {
+fn resampled_median(sorted: &[f64], rng: &mut Rng) -> f64 {
     let mut draws = vec![0_usize; sorted.len()];
     for _ in sorted {
         draws[rng.below(sorted.len() as u64) as usize] += 1;
@@ -97,17 +97,17 @@ impl Bounds {
         Self { rate_min: share, rate_low_min: share - MARGIN, cpu_max: 2.0 / share - 1.0 }
     }
 
-    fn judge(&self, rate: &Estimate, cpu: &Estimate) -> Outcome {
+    fn judge_ratios(&self, rate: &Estimate, cpu: &Estimate) -> Judgement {
         let rate_kept = rate.median >= self.rate_min && rate.low >= self.rate_low_min;
         let cpu_kept = cpu.median <= self.cpu_max;
         let rate_slower = !rate_kept && !rate.is_open(self.rate_min);
         let cpu_slower = !cpu_kept && !cpu.is_open(self.cpu_max);
         if rate_kept && cpu_kept {
-            Outcome::Kept
+            Judgement::Kept
         } else if rate_slower || cpu_slower {
-            Outcome::Slower
+            Judgement::Slower
         } else {
-            Outcome::Undecided
+            Judgement::Undecided
         }
     }
 }
@@ -115,7 +115,7 @@ impl Bounds {
 /// What a comparison comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum Judgement {
     /// All bounds are kept.
     Kept,
     /// A bound is missed, and its interval does not leave that open.
@@ -136,7 +136,7 @@ pub struct Conclusion {
     /// Ratios of processor times an act.
     pub cpu: Estimate,
     /// What they come to.
-    pub outcome: Outcome,
+    pub outcome: Judgement,
 }
 
 /// Pairs as they come in, judged after each block of pairs that count.
@@ -197,11 +197,11 @@ impl Series {
         let p99 = estimate(1, |it| it.p99);
         let cpu = estimate(2, |it| it.cpu);
         let outcome = if counted < self.block || self.void > counted {
-            Outcome::Void
+            Judgement::Void
         } else {
-            self.bounds.judge(&rate, &cpu)
+            self.bounds.judge_ratios(&rate, &cpu)
         };
-        let is_open = matches!(outcome, Outcome::Undecided | Outcome::Void);
+        let is_open = matches!(outcome, Judgement::Undecided | Judgement::Void);
         (is_last || !is_open).then_some(Conclusion { rate, p99, cpu, outcome })
     }
 }

@@ -10,7 +10,7 @@ use crate::http::Answer;
 
 /// The way in that a caller takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Binding {
     /// `/v1/…`.
     Http,
     /// `/mcp` as of 2025-11-25.
@@ -24,7 +24,7 @@ pub enum Door {
 pub struct Caller {
     host: String,
     token: String,
-    door: Door,
+    binding: Binding,
     post_head: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ pub struct Operation {
     /// The path over HTTP, without a query.
     pub path: String,
     /// The members which the path holds, as JSON members without braces.
-    pub place: String,
+    pub path_members: String,
     /// The members of the body, or of the query, as JSON members without braces.
     pub members: String,
     /// The query over HTTP, without the question mark.
@@ -50,15 +50,16 @@ pub struct Operation {
 impl Operation {
     /// A write.
     pub fn write(tool: &'static str, path: String, place: String, members: String) -> Self {
-        Self { tool, path, place, members, ..Self::default() }
+        Self { tool, path, path_members: place, members, ..Self::default() }
     }
 
     /// A read, with its query as names and values.
     pub fn read(tool: &'static str, path: String, place: String, query: &[(&str, &str)]) -> Self {
-        let mut operation = Self { tool, reads: true, path, place, ..Self::default() };
+        let mut operation =
+            Self { tool, reads: true, path, path_members: place, ..Self::default() };
         for (name, value) in query {
-            let bare = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
-            let quote = if bare { "" } else { "\"" };
+            let unquoted = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
+            let quote = if unquoted { "" } else { "\"" };
             let comma = if operation.members.is_empty() { "" } else { "," };
             let ampersand = if operation.query.is_empty() { "" } else { "&" };
             let _ = write!(operation.members, "{comma}\"{name}\":{quote}{value}{quote}");
@@ -86,22 +87,22 @@ impl Operation {
 
 impl Caller {
     /// A caller at `host` (the authority of the URL).
-    pub fn new(host: &str, token: &str, door: Door) -> Self {
-        let mut principal =
-            Self { host: host.to_owned(), token: token.to_owned(), door, post_head: Vec::new() };
-        let path = if door == Door::Http { "/v1/messages" } else { "/mcp" };
-        let mut head = principal.head("POST", path);
-        if door != Door::Http {
-            head.push_str(principal.mcp_fields("post_message").as_str());
+    pub fn new(host: &str, token: &str, binding: Binding) -> Self {
+        let mut caller =
+            Self { host: host.to_owned(), token: token.to_owned(), binding, post_head: Vec::new() };
+        let path = if binding == Binding::Http { "/v1/messages" } else { "/mcp" };
+        let mut head = caller.head("POST", path);
+        if binding != Binding::Http {
+            head.push_str(caller.mcp_fields("post_message").as_str());
         }
         head.push_str("Content-Type: application/json\r\nContent-Length: ");
-        principal.post_head = head.into_bytes();
-        principal
+        caller.post_head = head.into_bytes();
+        caller
     }
 
     /// Its door.
-    pub fn door(&self) -> Door {
-        self.door
+    pub fn binding(&self) -> Binding {
+        self.binding
     }
 
     fn head(&self, method: &str, target: &str) -> String {
@@ -110,12 +111,12 @@ impl Caller {
     }
 
     fn mcp_fields(&self, tool: &str) -> String {
-        match self.door {
-            Door::Http => String::new(),
-            Door::Legacy => "Accept: application/json, text/event-stream\r\n\
+        match self.binding {
+            Binding::Http => String::new(),
+            Binding::Legacy => "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2025-11-25\r\n"
                 .to_owned(),
-            Door::Modern => format!(
+            Binding::Modern => format!(
                 "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
             ),
@@ -126,7 +127,7 @@ impl Caller {
     pub fn write_message(&self, out: &mut Vec<u8>, envelope: &[u8]) {
         out.clear();
         out.extend_from_slice(&self.post_head);
-        if self.door == Door::Http {
+        if self.binding == Binding::Http {
             push_length(out, envelope.len());
             out.extend_from_slice(envelope);
             return;
@@ -142,7 +143,7 @@ impl Caller {
     /// Writes any operation.
     pub fn write(&self, out: &mut Vec<u8>, operation: &Operation) {
         out.clear();
-        if self.door == Door::Http {
+        if self.binding == Binding::Http {
             self.write_http(out, operation);
         } else {
             self.write_mcp(out, operation);
@@ -176,7 +177,8 @@ impl Caller {
         let mut body = rpc_opening(operation.tool);
         body.push('{');
         let key = operation.key.as_ref().map(|key| format!("\"idempotency_key\":\"{key}\""));
-        let parts = [operation.place.as_str(), &operation.members, key.as_deref().unwrap_or("")];
+        let parts =
+            [operation.path_members.as_str(), &operation.members, key.as_deref().unwrap_or("")];
         let mut first = true;
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
             if !first {
@@ -196,9 +198,9 @@ impl Caller {
     }
 
     fn rpc_closing(&self) -> &'static str {
-        match self.door {
-            Door::Http | Door::Legacy => "}}",
-            Door::Modern => {
+        match self.binding {
+            Binding::Http | Binding::Legacy => "}}",
+            Binding::Modern => {
                 ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
                  \"io.modelcontextprotocol/clientCapabilities\":{},\
                  \"io.modelcontextprotocol/clientInfo\":\
@@ -283,8 +285,8 @@ struct Block<'a> {
 }
 
 /// Reads an answer as what it means.
-pub fn outcome(door: Door, answer: Answer<'_>) -> Outcome<'_> {
-    if door == Door::Http {
+pub fn outcome(binding: Binding, answer: Answer<'_>) -> Outcome<'_> {
+    if binding == Binding::Http {
         return match answer.status {
             200..=299 => Outcome::Done(answer.body),
             _ => refusal(answer.body).unwrap_or_else(|| broken(answer)),
@@ -349,12 +351,12 @@ mod tests {
         );
         operation.key = Some("k1".into());
         let mut out = Vec::new();
-        Caller::new("h:1", "t", Door::Http).write(&mut out, &operation);
+        Caller::new("h:1", "t", Binding::Http).write(&mut out, &operation);
         let text = String::from_utf8(out.clone()).unwrap();
         assert!(text.starts_with("POST /v1/threads/th_1/mark HTTP/1.1\r\nHost: h:1\r\n"), "{text}");
         assert!(text.ends_with("Content-Length: 18\r\n\r\n{\"state\":\"closed\"}"), "{text}");
-        for door in [Door::Legacy, Door::Modern] {
-            Caller::new("h:1", "t", door).write(&mut out, &operation);
+        for binding in [Binding::Legacy, Binding::Modern] {
+            Caller::new("h:1", "t", binding).write(&mut out, &operation);
             let text = String::from_utf8(out.clone()).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{text}");
@@ -363,7 +365,7 @@ mod tests {
             assert_eq!(rpc["params"]["arguments"]["thread"], "th_1");
             assert_eq!(rpc["params"]["arguments"]["state"], "closed");
             assert_eq!(rpc["params"]["arguments"]["idempotency_key"], "k1");
-            assert_eq!(rpc["params"]["_meta"].is_object(), door == Door::Modern);
+            assert_eq!(rpc["params"]["_meta"].is_object(), binding == Binding::Modern);
         }
     }
 
@@ -376,10 +378,10 @@ mod tests {
             "{{\"result\":{{\"isError\":true,\
              \"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}}}"
         );
-        for (door, status, body) in
-            [(Door::Http, 409, &problem[..]), (Door::Legacy, 200, tool.as_bytes())]
+        for (binding, status, body) in
+            [(Binding::Http, 409, &problem[..]), (Binding::Legacy, 200, tool.as_bytes())]
         {
-            let Outcome::Refused { status, reason, .. } = outcome(door, answer(status, body))
+            let Outcome::Refused { status, reason, .. } = outcome(binding, answer(status, body))
             else {
                 panic!("no refusal")
             };

@@ -1,5 +1,5 @@
-//! Tickets (bindings.md §6): a secret good for one upgrade, for browsers, which cannot send a
-//! token with one. Hashed, in memory only, and few.
+//! Issues and redeems tickets (bindings.md §6): secrets valid for one upgrade each, for browsers,
+//! which cannot send a token with it. Held hashed, in memory, and bounded.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::entropy;
 
-/// Milliseconds that a ticket is good for.
+/// Milliseconds for which a ticket is valid.
 pub const TICKET_MS: u64 = TICKET_SECONDS * 1_000;
-/// Tickets at a time: 503 `overloaded`.
+/// Tickets in all; beyond, 503 `overloaded`.
 pub const TICKETS_MAX: usize = 16_384;
-/// Tickets of one identity at a time: 429 `rate_limited`.
+/// Tickets of one identity; beyond, 429 `rate_limited`.
 pub const TICKETS_PER_IDENTITY_MAX: usize = 256;
 
 type TicketHash = [u8; 32];
@@ -34,7 +34,7 @@ struct TicketTable {
     per_identity: HashMap<Identity, usize>,
 }
 
-/// The tickets that are good.
+/// The valid tickets.
 #[derive(Default)]
 pub struct Tickets(Mutex<TicketTable>);
 
@@ -43,7 +43,7 @@ impl Tickets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a ticket for `principal`; gives it and when it ends.
+    /// Makes a ticket for `principal`; gives its secret and the time at which it expires.
     ///
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
@@ -71,7 +71,7 @@ impl Tickets {
         Ok((secret, expires_at))
     }
 
-    /// Uses a ticket up; gives who may listen with it, if it was good.
+    /// Removes a ticket; gives its principal, if it was valid.
     pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let mut held = self.table();
         let ticket = held.by_hash.remove(&hash(secret))?;
@@ -87,11 +87,9 @@ impl Tickets {
 
 impl TicketTable {
     fn drop_if(&mut self, is_over: impl Fn(&Ticket) -> bool) {
-        let over = self.by_hash.extract_if(|_, ticket| is_over(ticket));
-        let over: Vec<Identity> =
-            over.map(|(_, ticket)| ticket.principal.identity.clone()).collect();
-        for identity in over {
-            self.forget(&identity);
+        let over: Vec<_> = self.by_hash.extract_if(|_, ticket| is_over(ticket)).collect();
+        for (_, ticket) in over {
+            self.forget(&ticket.principal.identity);
         }
     }
 
@@ -126,8 +124,8 @@ mod tests {
         })
     }
 
-    /// Goal: a ticket is good once, for 30 s, and not after its token was revoked. Method: one for
-    /// each case.
+    /// Goal: a ticket is valid once, for 30 s, and not after its token was revoked. Method: one
+    /// for each case.
     #[test]
     fn once() {
         let tickets = Tickets::default();

@@ -1,5 +1,4 @@
-//! From what is on the disk to a journal that works: the archive, and what the log holds beyond
-//! it, replayed into the view.
+//! Opening a journal: the archive, and the entries of the log after it, replayed into the view.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,11 +17,10 @@ use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
-use super::view::{TailMax, Views};
+use super::view::{TailMax, Views, next};
 use super::writer::Writer;
 use super::{Committed, Journal, archive, log};
 use crate::clock::Clock;
-use crate::interference::Interference;
 use crate::storage::disk::{self, Disk};
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
@@ -30,9 +28,9 @@ use crate::storage::migration::migrate;
 use crate::storage::overlay::Overlay;
 use crate::storage::panic_guard::panic_guard;
 
-/// A journal, and what must run for it to work.
+/// A journal and the tasks that it needs. It works while all three run.
 pub struct OpenedJournal {
-    /// The door.
+    /// The interface.
     pub journal: Arc<Journal>,
     /// To be run on a thread of its own.
     pub writer: Writer,
@@ -45,40 +43,26 @@ pub struct OpenedJournal {
 }
 
 impl Journal {
-    /// Opens what lies on `disk`, making it where there is nothing.
+    /// Opens the journal on `disk`, initializing an empty one.
     ///
     /// # Errors
-    /// [`StoreError::NewerFormat`], [`StoreError::Damaged`], or what the disk says.
+    /// [`StoreError::NewerFormat`], [`StoreError::Damaged`], or those of the disk.
     pub fn open(
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Result<OpenedJournal, StoreError> {
-        Self::open_with(options, disk, clock, None)
-    }
-
-    /// The same, with what a test puts in its way.
-    ///
-    /// # Errors
-    /// As [`Journal::open`].
-    pub fn open_with(
-        options: JournalOptions,
-        disk: Arc<dyn Disk>,
-        clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
-    ) -> Result<OpenedJournal, StoreError> {
         panic_guard(archive::FILE_NAME, || {
             migrate(&*disk, &[archive::FILE_FORMAT, log::FILE_FORMAT])?;
-            Self::open_current(options, disk, clock, interference)
+            Self::open_current(options, disk, clock)
         })
     }
 
-    /// Opens what is of the present format.
+    /// Opens files of the current format.
     fn open_current(
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
     ) -> Result<OpenedJournal, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
@@ -108,7 +92,6 @@ impl Journal {
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
             cursors: Cursors::new(&meta, Arc::clone(&views)),
-            interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
         let free_space =
@@ -124,14 +107,13 @@ impl Journal {
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
         let archiver = Archiver::new(deps, archive);
-        let mut writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
-        writer.interference = interference;
+        let writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
         Ok(OpenedJournal { journal, writer, publisher, archiver, meta })
     }
 }
 
-/// Bytes of one slice of the fold: its pages are to find room in the cache, and while it is
-/// folded, and until it is durable, as much again comes into the tail.
+/// Bytes of one slice of the archiver: its pages are to fit into the cache, and until it is durable
+/// as many bytes again may be added to the tail.
 fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
     (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
@@ -140,15 +122,15 @@ fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreErr
     Archive::open(disk::open_made(disk, archive::FILE_NAME)?, cache_bytes)
 }
 
-/// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
+/// Opens the archive without writing to its file: for a disk that refuses writes.
 fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
     let error = |error| StoreError::io(archive::FILE_NAME, error);
     let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
 }
 
-/// The entries with what they made of their threads, as they were committed first; and the highest
-/// numbers used in all.
+/// The entries with the summaries and claims that they were committed with, and the highest numbers
+/// used by the archive and by them.
 fn replay(
     views: &Views,
     entries: Vec<(u64, Entry)>,
@@ -181,29 +163,16 @@ fn replay_act(
     act: &Act,
 ) -> Result<(Arc<ThreadSummary>, Vec<Arc<Claim>>), StoreError> {
     let id = act.thread;
-    if !threads.contains_key(&id)
-        && let Some(thread) = stored()?
-    {
-        threads.insert(id, thread);
-    }
-    let misplaced = || {
+    let before = match threads.remove(&id) {
+        Some(thread) => Some(thread),
+        None => stored()?,
+    };
+    let thread = next(before, number, act).ok_or_else(|| {
         let detail = format!("entry {number} is act {} of {id}, which is not the next", act.seq);
         StoreError::damaged("the log", detail)
-    };
-    let thread = match threads.get_mut(&id) {
-        Some(thread) => {
-            if thread.summary().seq != act.seq {
-                return Err(misplaced());
-            }
-            thread.apply(act);
-            thread
-        }
-        None => {
-            let opened = Thread::open(act).ok_or_else(misplaced)?;
-            threads.entry(id).or_insert(opened)
-        }
-    };
-    thread.stamp(act, number);
+    })?;
     let claims = act.claims().filter_map(|claim| thread.claim(claim).cloned()).collect();
-    Ok((Arc::new(thread.summary().clone()), claims))
+    let summary = Arc::new(thread.summary().clone());
+    threads.insert(id, thread);
+    Ok((summary, claims))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::journal::archive;
-use crate::storage::disk::Disk;
+use crate::storage::disk::{Disk, names};
 use crate::storage::error::StoreError;
 use crate::storage::read_only::ReadOnlyDisk;
 
@@ -17,8 +17,7 @@ use crate::storage::read_only::ReadOnlyDisk;
 /// # Errors
 /// [`StoreError::NoStore`] if there is none, [`StoreError::Io`].
 pub fn open_read_only(below: Arc<dyn Disk>, folder: &Path) -> Result<ReadOnlyDisk, StoreError> {
-    let names = below.list().map_err(|error| StoreError::io("the data folder", error))?;
-    if !names.iter().any(|name| name == archive::FILE_NAME) {
+    if !names(&*below)?.iter().any(|name| name == archive::FILE_NAME) {
         return Err(StoreError::NoStore { folder: folder.to_owned() });
     }
     Ok(ReadOnlyDisk::over(below))

@@ -75,6 +75,16 @@ impl StorageBackend for BoxedFile {
     }
 }
 
+/// The names of all files on `disk`, sorted.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn names(disk: &dyn Disk) -> Result<Vec<String>, StoreError> {
+    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
+    names.sort();
+    Ok(names)
+}
+
 /// Makes the file `name` if there is none: `fill` writes it under another name, so that a crash
 /// leaves no partial file under `name`.
 ///

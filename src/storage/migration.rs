@@ -2,13 +2,13 @@
 //! each file is migrated in one transaction, the format written last. An interrupted migration goes
 //! on at the next start.
 //!
-//! The original is never written: a second copy of it is migrated and takes its name at the end.
-//! So a file is of the old format or of the current one, and a log that was not closed in good order
+//! The original is never written: a second copy of it is migrated and takes its name at the end. So
+//! a file is of the old format or of the current one, and a log that was not closed in good order
 //! is not written on.
 
 use redb::{Builder, Database, WriteTransaction};
 
-use super::disk::{BoxedFile, Disk};
+use super::disk::{BoxedFile, Disk, names};
 use super::error::StoreError;
 use super::overlay::Overlay;
 use super::panic_guard::{open_database, panic_guard};
@@ -63,8 +63,7 @@ pub fn kept_name(name: &str, format: u32) -> String {
 /// What the disk says, and [`StoreError::Damaged`] for a format before the oldest; calling it again
 /// goes on.
 pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> Result<Vec<String>, StoreError> {
-    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
-    names.sort();
+    let names = names(disk)?;
     let mut outdated = Vec::new();
     for name in &names {
         // Where nothing older can be, nothing is opened.

@@ -1,5 +1,5 @@
-//! Turns a panic of the database into an error: a damaged file may cause one, and the operator is to
-//! get one line, not a backtrace.
+//! Turns a panic of the database into an error: a damaged file may cause one, and the operator is
+//! to get one line, not a backtrace.
 
 use std::any::Any;
 use std::cell::Cell;

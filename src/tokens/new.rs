@@ -1,4 +1,4 @@
-//! What `POST /v1/tokens` takes (bindings.md §3).
+//! The request for a token (bindings.md §3, `POST /v1/tokens`), read and validated.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text;
 use parley_protocol::time::Millis;
 
-/// The name that a token stands for.
+/// The name of a token's principal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenName {
     /// A model's handle.
@@ -22,13 +22,13 @@ pub enum TokenName {
 /// A token to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// For whom.
+    /// The name of its principal.
     pub name: TokenName,
-    /// All that it will hold.
+    /// All rights of the token.
     pub rights: Rights,
-    /// The label, of a model's token that holds `lock`.
+    /// The label; only of a model's token with `lock`.
     pub label: Option<Arc<str>>,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Option<Millis>,
 }
 
@@ -58,7 +58,7 @@ impl NewToken {
         Self::validate(handle, human, rights, label, expires_at.transpose()?, now)
     }
 
-    /// The same rules for what came in another way (the command line).
+    /// Validates values that were read elsewhere (the command line).
     ///
     /// # Errors
     /// 400 `invalid_body`, naming the member.

@@ -1,4 +1,4 @@
-//! The file of the tokens: small, written rarely, each change durable before it is answered.
+//! The file of the tokens: small and rarely written; a change is durable before it is answered.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub const FILE_FORMAT: FileFormat = FileFormat {
 
 pub(super) struct TokenStore {
     disk: Arc<dyn Disk>,
-    /// `None` after a failure, until it opens again.
+    /// `None` after a failure, until it is reopened.
     database: Option<Database>,
 }
 
@@ -65,8 +65,8 @@ impl TokenStore {
         Ok(records)
     }
 
-    /// Stores a record, durable once this returns. After a failure the file is opened anew: redb
-    /// refuses everything until then.
+    /// Stores a record, durable on return. After a failure the next call reopens the file: redb
+    /// refuses all operations until then.
     pub(super) fn put(&mut self, record: &TokenRecord) -> Result<(), StoreError> {
         let database = match self.database.take() {
             Some(database) => database,
@@ -104,21 +104,21 @@ fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
     Ok(database)
 }
 
-/// Begins a change. It is committed in two phases: what a failed sync may have lost is referred to
-/// by nothing then, so that the file can be opened again and written on.
+/// Begins a change, which is committed in two phases: after a failed sync no valid page refers to
+/// one that may be lost, so that the file can be reopened and written.
 fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
     Ok(transaction)
 }
 
-/// A record as it is stored.
+/// Encodes a record.
 pub(super) fn encode(record: &TokenRecord) -> Result<Vec<u8>, StoreError> {
     postcard::to_stdvec(record)
         .map_err(|_| StoreError::damaged(FILE_NAME, "a token does not serialize"))
 }
 
-/// Makes the file out of the rows of a copy, each under the eight bytes of its number,
+/// Makes the file of the rows of a copy, each under the eight bytes of its number,
 /// little-endian.
 pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreError> {
     disk::make(disk, FILE_NAME, |file| {

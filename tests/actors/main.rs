@@ -3,6 +3,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::float_cmp,
@@ -10,7 +11,7 @@
     clippy::needless_for_each,
     clippy::unused_async,
     clippy::struct_field_names,
-    reason = "a test that cannot go on panics, and says what it did"
+    reason = "a test that cannot go on panics, says what it did, and measures"
 )]
 
 #[expect(dead_code, reason = "not every test needs every fault")]

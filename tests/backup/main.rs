@@ -4,8 +4,9 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "a test that cannot go on panics, and says what it did"
+    reason = "a test that cannot go on panics, says what it did, and measures"
 )]
 
 #[path = "../support/dice.rs"]

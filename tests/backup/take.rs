@@ -11,6 +11,7 @@ use parley::journal::options::JournalOptions;
 use parley::storage::disk::MemoryDisk;
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
+use parley::yield_points::Hook;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope};
 use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
@@ -41,7 +42,7 @@ async fn start(disk: &MemoryDisk) -> Engine {
             sweep_ms: 1_000,
         },
         caps: FeedCaps { connections_max: 1, per_identity_max: 1, buffer: 1 },
-        interference: None,
+        hook: Hook::default(),
     };
     let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
     Engine::start(options, Arc::new(disk.clone()), Arc::new(SystemClock), none).await.unwrap()

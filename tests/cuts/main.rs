@@ -4,7 +4,11 @@
 //! `PARLEY_CUTS=all cargo test --release --test cuts` leaves nothing out; else every sync is looked
 //! at and a part of the writes, another part with each `PARLEY_SEED`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on panics, and measures"
+)]
 
 #[expect(dead_code, reason = "shared with the tests of the journal")]
 #[path = "../support/disk.rs"]

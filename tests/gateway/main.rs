@@ -1,6 +1,8 @@
 //! The gateway, the configuration and the life of the process, seen from outside: over raw sockets,
 //! since a client library would hide what is tested here.
 
+#![expect(clippy::disallowed_methods, reason = "tests measure how long an answer takes")]
+
 mod caller;
 mod config;
 mod connections;

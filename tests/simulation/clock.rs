@@ -20,7 +20,7 @@ impl Clock for HandClock {
     }
 
     fn stopwatch(&self) -> Stopwatch {
-        Stopwatch::still()
+        Stopwatch::stopped()
     }
 }
 

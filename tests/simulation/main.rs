@@ -19,6 +19,7 @@ mod disk;
 mod ear;
 mod events;
 mod ledger;
+mod lies;
 mod life;
 mod meddler;
 #[path = "../support/numbers.rs"]

@@ -41,7 +41,7 @@ impl Clock for Hands {
     }
 
     fn stopwatch(&self) -> Stopwatch {
-        Stopwatch::still()
+        Stopwatch::stopped()
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 
-use super::Plan;
+use super::plan::Plan;
 use super::round::Measurement;
 use crate::options::Options;
-use crate::statistics::{Bounds, Conclusion, Estimate, Outcome, Ratios, Series};
+use crate::statistics::{Bounds, Conclusion, Estimate, Judgement, Ratios, Series};
 use crate::verdict::Verdict;
 
 /// Other processes may take so large a share of the machine more beside one round of a pair than
@@ -20,14 +20,14 @@ const DISTURBANCE_MAX: f64 = 0.15;
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum Build {
     /// The build of before.
     Base,
     /// The build that is judged.
     New,
 }
 
-impl Side {
+impl Build {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Side {
 #[derive(Debug, Clone, Serialize)]
 pub struct Pair {
     /// Which went first.
-    first: Side,
+    first: Build,
     base: Measurement,
     new: Measurement,
     /// The new build's values over the base's; none if the pair is void.
@@ -52,7 +52,7 @@ pub struct Pair {
 
 impl Pair {
     /// Reckons the ratios, unless the pair is void.
-    pub fn of(first: Side, base: Measurement, new: Measurement) -> Self {
+    pub fn of(first: Build, base: Measurement, new: Measurement) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let ratios = new.over(&base);
         let void = void_reason(&base, &new, &ratios, cores);
@@ -95,7 +95,7 @@ fn void_reason(
 
 /// A comparison on its way, and what it told.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct ComparisonReport {
     base: String,
     new: String,
     at_least_percent: f64,
@@ -110,7 +110,7 @@ pub struct Report {
     verdicts: Vec<Verdict>,
 }
 
-impl Report {
+impl ComparisonReport {
     /// Prints the head of the table.
     pub fn begin(plan: &Plan, bounds: Bounds) -> anyhow::Result<Self> {
         let report = Self {
@@ -169,7 +169,7 @@ impl Report {
                 .with_context(|| format!("cannot write {}", path.display()))?;
             serde_json::to_writer_pretty(file, &self)?;
         }
-        Ok(conclusion.outcome == Outcome::Kept)
+        Ok(conclusion.outcome == Judgement::Kept)
     }
 
     fn summary(&self, series: &Series, conclusion: &Conclusion) -> Result<String, std::fmt::Error> {
@@ -191,15 +191,17 @@ impl Report {
         }
         let share = self.at_least_percent;
         match conclusion.outcome {
-            Outcome::Kept => writeln!(text, "\nKEPT: new is no slower than {share} % of base")?,
-            Outcome::Slower => writeln!(text, "\nNOT KEPT: new is slower than {share} % of base")?,
-            Outcome::Undecided => writeln!(
+            Judgement::Kept => writeln!(text, "\nKEPT: new is no slower than {share} % of base")?,
+            Judgement::Slower => {
+                writeln!(text, "\nNOT KEPT: new is slower than {share} % of base")?;
+            }
+            Judgement::Undecided => writeln!(
                 text,
                 "\nNOT KEPT: undecided, the interval is too wide after {} pairs; try again on a \
                  quieter machine, or with a longer --duration or more --pairs-max",
                 series.pairs()
             )?,
-            Outcome::Void => writeln!(
+            Judgement::Void => writeln!(
                 text,
                 "\nVOID, so not kept: too many pairs are void; something else runs on the machine"
             )?,
@@ -224,7 +226,7 @@ fn verdicts(bounds: &Bounds, conclusion: &Conclusion) -> Vec<Verdict> {
             bounds.cpu_max * 100.0,
         ),
     ];
-    let void = *outcome == Outcome::Void;
+    let void = *outcome == Judgement::Void;
     lines.into_iter().map(|verdict| Verdict { void, ..verdict }).collect()
 }
 
@@ -257,7 +259,7 @@ mod tests {
         for (value, expected) in [(rate, 0.9), (p99, 1.5), (cpu, 0.8)] {
             assert!((value - expected).abs() < 1e-9, "{value} {expected}");
         }
-        let line = Pair::of(Side::New, base, new).line(3);
+        let line = Pair::of(Build::New, base, new).line(3);
         assert!(line.contains("new") && line.contains("0.900     1.500     0.800"), "{line}");
     }
 
@@ -286,7 +288,7 @@ mod tests {
     fn verdict_lines() {
         let even = Estimate { median: 1.0, low: 0.99, high: 1.01 };
         let slow = Estimate { median: 1.2, low: 1.1, high: 1.3 };
-        let outcome = Outcome::Slower;
+        let outcome = Judgement::Slower;
         let conclusion = Conclusion { rate: even, p99: even, cpu: slow, outcome };
         let lines = verdicts(&Bounds::of_share(0.97), &conclusion);
         let kept: Vec<bool> = lines.iter().map(|verdict| verdict.kept).collect();

@@ -1,8 +1,8 @@
 //! `inbox`: listeners that all resume at once, what a question to anyone costs, and inboxes beside
 //! half a million questions of one's own.
 
-mod board;
-mod own;
+mod anyone;
+mod own_questions;
 mod resume;
 
 use crate::body::push_body;
@@ -19,10 +19,10 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         resume::run(options, &mut report).await?;
     }
     if options.agents > 0 {
-        board::run(options, &mut report).await?;
+        anyone::run(options, &mut report).await?;
     }
     if options.threads > 0 {
-        own::run(options, &mut report).await?;
+        own_questions::run(options, &mut report).await?;
     }
     Ok(report)
 }

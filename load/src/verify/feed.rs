@@ -1,20 +1,20 @@
 //! Whether a feed keeps its order and leaves nothing out.
 
-use crate::rng::Fold;
+use crate::rng::RunningHash;
 use crate::scan;
 
 /// What a frame is to the one who follows the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// `message`, `event`, `claim`, `awaiting`, `settled`: has a place of its own.
     Item,
     /// `hello`, `caught_up`, `subscribed`, `notice`: says how far the feed has looked.
-    Sign,
+    Control,
 }
 
 /// Follows one feed over all its connections.
 #[derive(Debug, Default)]
-pub struct Tape {
+pub struct FeedChecker {
     /// The position of the last frame.
     pub position: u64,
     /// The text of the last cursor, to resume from.
@@ -22,36 +22,36 @@ pub struct Tape {
     /// Frames with a place of their own.
     pub items: u64,
     /// A hash of the positions of all items.
-    pub order: Fold,
+    pub order: RunningHash,
     /// A hash of the bytes of all items.
-    pub bytes: Fold,
+    pub bytes: RunningHash,
     item_position: u64,
 }
 
-impl Tape {
+impl FeedChecker {
     /// Takes the next frame, or says what is wrong with its place.
-    pub fn frame(&mut self, frame: &[u8]) -> Result<Kind, String> {
+    pub fn frame(&mut self, frame: &[u8]) -> Result<FrameKind, String> {
         let name = scan::frame_type(frame).ok_or_else(|| told("without a type", frame))?;
         let position =
             scan::frame_position(frame).ok_or_else(|| told("without a cursor", frame))?;
         let kind = match name {
-            "message" | "event" | "claim" | "awaiting" | "settled" => Kind::Item,
-            _ => Kind::Sign,
+            "message" | "event" | "claim" | "awaiting" | "settled" => FrameKind::Item,
+            _ => FrameKind::Control,
         };
-        if kind == Kind::Item {
+        if kind == FrameKind::Item {
             self.items += 1;
             self.order = self.order.with_number(position);
             self.bytes = self.bytes.with(frame);
         }
         let (last, item) = (self.position, self.item_position);
         let wrong = match kind {
-            Kind::Item if position == item => Some("a repeat"),
-            Kind::Item if position < item || position < last => Some("a wrong order"),
-            Kind::Sign if position < last => Some("a sign from the past"),
+            FrameKind::Item if position == item => Some("a repeat"),
+            FrameKind::Item if position < item || position < last => Some("a wrong order"),
+            FrameKind::Control if position < last => Some("a sign from the past"),
             _ => None,
         };
         self.position = position.max(last);
-        if kind == Kind::Item {
+        if kind == FrameKind::Item {
             self.item_position = position.max(item);
         }
         match wrong {
@@ -96,10 +96,10 @@ mod tests {
     use super::*;
 
     fn play(frames: &[(&str, u64)]) -> Result<(), String> {
-        let mut tape = Tape::default();
+        let mut checker = FeedChecker::default();
         for (name, position) in frames {
             let frame = format!("{{\"type\":\"{name}\",\"cursor\":\"{position}.1.ab\"}}");
-            tape.frame(frame.as_bytes())?;
+            checker.frame(frame.as_bytes())?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! What must hold, and whether it does. Every mode ends in these checks.
 
+pub mod audit;
 pub mod feed;
-pub mod ledger;
-pub mod moves;
 pub mod readback;
 pub mod shadow;
+pub mod transitions;
 pub mod turn;
 
 use std::sync::Mutex;
@@ -17,14 +17,14 @@ const TOLD_MAX: usize = 20;
 #[derive(Debug, Default)]
 pub struct Findings {
     count: AtomicU64,
-    told: Mutex<Vec<String>>,
+    texts: Mutex<Vec<String>>,
 }
 
 impl Findings {
     /// Notes a violation.
     pub fn add(&self, text: impl Into<String>) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        if let Ok(mut told) = self.told.lock()
+        if let Ok(mut told) = self.texts.lock()
             && told.len() < TOLD_MAX
         {
             told.push(text.into());
@@ -44,7 +44,7 @@ impl Findings {
     }
 
     /// The first of them in words.
-    pub fn told(&self) -> Vec<String> {
-        self.told.lock().map(|told| told.clone()).unwrap_or_default()
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.lock().map(|told| told.clone()).unwrap_or_default()
     }
 }

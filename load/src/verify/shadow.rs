@@ -3,9 +3,9 @@
 //! A small model of its own of `parley.md` §3.4, §4 and §5, for threads in which one act follows
 //! the answer to the one before.
 
-use super::moves::State;
-use crate::cast::Cast;
+use super::transitions::State;
 use crate::objects::{self, Due as WireDue, Thread};
+use crate::participants::Participants;
 
 /// A speech act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Act {
 
 /// Who is due; a speaker is a place in the cast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum ExpectedDue {
     /// Anyone but the asker.
     Anyone,
     /// One participant.
@@ -62,18 +62,18 @@ pub enum Due {
 
 /// What waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Awaiting {
+pub struct ExpectedAwaiting {
     /// The number of the awaited message.
     pub message: u64,
     /// Who put it.
     pub asker: usize,
     /// Who is due.
-    pub due: Due,
+    pub due: ExpectedDue,
 }
 
 /// An event as it must have come about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct StateChange {
     /// The state before.
     pub from: Option<State>,
     /// The state after.
@@ -83,7 +83,7 @@ pub struct Change {
 }
 
 #[derive(Debug, Clone)]
-struct Said {
+struct ShadowMessage {
     id: u64,
     act: Act,
     author: usize,
@@ -95,63 +95,70 @@ struct Said {
 #[derive(Debug, Clone)]
 pub struct Shadow {
     creator: usize,
-    said: Vec<Said>,
+    messages: Vec<ShadowMessage>,
     state: State,
     confirmed: bool,
-    awaiting: Option<Awaiting>,
-    changes: Vec<Change>,
+    awaiting: Option<ExpectedAwaiting>,
+    changes: Vec<StateChange>,
 }
 
 impl Shadow {
     /// A thread that `creator` opened with a message of this number.
     pub fn open(creator: usize, id: u64) -> Self {
-        let opening = Said { id, act: Act::Ask, author: creator, parent: None, retracted: false };
+        let opening =
+            ShadowMessage { id, act: Act::Ask, author: creator, parent: None, retracted: false };
         Self {
             creator,
-            said: vec![opening],
+            messages: vec![opening],
             state: State::Open,
             confirmed: false,
-            awaiting: Some(Awaiting { message: id, asker: creator, due: Due::Anyone }),
-            changes: vec![Change { from: None, to: State::Open, confirmed: false }],
+            awaiting: Some(ExpectedAwaiting {
+                message: id,
+                asker: creator,
+                due: ExpectedDue::Anyone,
+            }),
+            changes: vec![StateChange { from: None, to: State::Open, confirmed: false }],
         }
     }
 
     /// What waits now.
-    pub fn awaiting(&self) -> Option<Awaiting> {
+    pub fn awaiting(&self) -> Option<ExpectedAwaiting> {
         self.awaiting
     }
 
     /// All changes of state so far.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[StateChange] {
         &self.changes
     }
 
     /// The number of the message said at this place, the opening being 0.
     pub fn id(&self, place: usize) -> Option<u64> {
-        self.said.get(place).map(|said| said.id)
+        self.messages.get(place).map(|said| said.id)
     }
 
     /// Somebody speaks. `parent` is a place; `lock` tells whether the speaker confirms.
     pub fn speak(&mut self, act: Act, author: usize, parent: Option<usize>, id: u64, lock: bool) {
         let before = self.awaiting.map(|awaiting| awaiting.message);
-        let about = parent.map(|place| self.said[place].clone());
+        let about = parent.map(|place| self.messages[place].clone());
         if act == Act::Retract
             && let Some(place) = parent
         {
-            self.said[place].retracted = true;
+            self.messages[place].retracted = true;
         }
-        self.said.push(Said { id, act, author, parent, retracted: false });
+        self.messages.push(ShadowMessage { id, act, author, parent, retracted: false });
         let awaited = about.as_ref().filter(|about| before == Some(about.id));
         match (act, &about) {
             (act, _) if act.expects_reply() && self.state.step().is_some() => {
-                let due = about.as_ref().map_or(Due::Anyone, |about| Due::One(about.author));
-                self.awaiting = Some(Awaiting { message: id, asker: author, due });
+                let due = about
+                    .as_ref()
+                    .map_or(ExpectedDue::Anyone, |about| ExpectedDue::One(about.author));
+                self.awaiting = Some(ExpectedAwaiting { message: id, asker: author, due });
             }
             (Act::Answer | Act::Retract, Some(about)) => {
                 if awaited.is_some() {
                     let back = about.act == Act::Clarify;
-                    self.awaiting = if back { self.asked_back(about) } else { None };
-                } else if act == Act::Answer && self.is_asked_back(parent) {
+                    self.awaiting = if back { self.clarified(about) } else { None };
+                } else if act == Act::Answer && self.is_clarify_about(parent) {
                     self.awaiting = None;
                 }
             }
@@ -168,24 +175,24 @@ impl Shadow {
     }
 
     /// The message that a clarify was about waits again, if it still may.
-    fn asked_back(&self, clarify: &Said) -> Option<Awaiting> {
+    fn clarified(&self, clarify: &ShadowMessage) -> Option<ExpectedAwaiting> {
         let place = clarify.parent?;
-        let about = &self.said[place];
+        let about = &self.messages[place];
         let answered = self
-            .said
+            .messages
             .iter()
             .any(|said| said.act == Act::Answer && said.parent == Some(place) && !said.retracted);
         if !about.act.expects_reply() || about.retracted || answered {
             return None;
         }
-        let due = Due::One(clarify.author);
-        Some(Awaiting { message: about.id, asker: about.author, due })
+        let due = ExpectedDue::One(clarify.author);
+        Some(ExpectedAwaiting { message: about.id, asker: about.author, due })
     }
 
     /// Whether the awaited message is a clarify about `place`.
-    fn is_asked_back(&self, place: Option<usize>) -> bool {
+    fn is_clarify_about(&self, place: Option<usize>) -> bool {
         let awaited = self.awaiting.map(|awaiting| awaiting.message);
-        let Some(said) = self.said.iter().find(|said| Some(said.id) == awaited) else {
+        let Some(said) = self.messages.iter().find(|said| Some(said.id) == awaited) else {
             return false;
         };
         said.act == Act::Clarify && said.parent == place
@@ -206,17 +213,17 @@ impl Shadow {
         }
         self.state = to;
         self.confirmed = confirmed;
-        self.changes.push(Change { from: Some(from), to, confirmed });
+        self.changes.push(StateChange { from: Some(from), to, confirmed });
         if !matches!(to, State::Open | State::Answered) {
             self.awaiting = None;
         }
     }
 
     /// Who moves next.
-    pub fn turn(&self) -> Option<Due> {
+    pub fn turn(&self) -> Option<ExpectedDue> {
         match self.state {
             State::Open | State::Answered | State::Decided => {
-                Some(self.awaiting.map_or(Due::One(self.creator), |awaiting| awaiting.due))
+                Some(self.awaiting.map_or(ExpectedDue::One(self.creator), |awaiting| awaiting.due))
             }
             State::Closed => self.awaiting.map(|awaiting| awaiting.due),
             State::Deferred | State::Obsolete | State::Rejected => None,
@@ -224,7 +231,7 @@ impl Shadow {
     }
 
     /// Holds what the server shows against what must be.
-    pub fn compare(&self, thread: &Thread<'_>, cast: &Cast) -> Result<(), String> {
+    pub fn compare(&self, thread: &Thread<'_>, participants: &Participants) -> Result<(), String> {
         let name = &thread.id;
         let differs = |what: &str, expected: String, shown: String| {
             Err(format!("{name}: {what} is {shown}, must be {expected}"))
@@ -236,9 +243,9 @@ impl Shadow {
             let shown = format!("{:?}", thread.state_confirmed_at);
             return differs("confirmed", self.confirmed.to_string(), shown);
         }
-        let due_fits = |expected: Due, shown: &WireDue<'_>| match (expected, shown) {
-            (Due::Anyone, WireDue::Anyone(word)) => word == "anyone",
-            (Due::One(speaker), WireDue::One(shown)) => cast.is(speaker, shown),
+        let due_fits = |expected: ExpectedDue, shown: &WireDue<'_>| match (expected, shown) {
+            (ExpectedDue::Anyone, WireDue::Anyone(word)) => word == "anyone",
+            (ExpectedDue::One(speaker), WireDue::One(shown)) => participants.is(speaker, shown),
             _ => false,
         };
         let fits = match (self.awaiting, &thread.awaiting) {
@@ -262,11 +269,11 @@ impl Shadow {
             let shown = format!("{:?}", thread.turn);
             return differs("the turn", format!("{:?}", self.turn()), shown);
         }
-        if thread.message_count != self.said.len() as u64 {
+        if thread.message_count != self.messages.len() as u64 {
             let shown = thread.message_count.to_string();
-            return differs("message_count", self.said.len().to_string(), shown);
+            return differs("message_count", self.messages.len().to_string(), shown);
         }
-        if !cast.is(self.creator, &thread.creator) {
+        if !participants.is(self.creator, &thread.creator) {
             return differs(
                 "the creator",
                 self.creator.to_string(),
@@ -286,20 +293,20 @@ mod tests {
     fn clarify_goes_back() {
         let mut shadow = Shadow::open(0, 10);
         shadow.speak(Act::Clarify, 1, Some(0), 11, false);
-        assert_eq!(shadow.turn(), Some(Due::One(0)));
+        assert_eq!(shadow.turn(), Some(ExpectedDue::One(0)));
         shadow.speak(Act::Answer, 0, Some(1), 12, false);
         assert_eq!(shadow.awaiting().unwrap().message, 10);
-        assert_eq!(shadow.turn(), Some(Due::One(1)));
+        assert_eq!(shadow.turn(), Some(ExpectedDue::One(1)));
         shadow.speak(Act::Answer, 1, Some(0), 13, false);
         assert_eq!(shadow.awaiting(), None);
-        assert_eq!(shadow.turn(), Some(Due::One(0)));
+        assert_eq!(shadow.turn(), Some(ExpectedDue::One(0)));
         assert_eq!(shadow.state, State::Answered);
     }
 
     /// Goal: a second open turn, a wrong due and a wrong state are told. Method: plant them.
     #[test]
     fn planted() {
-        let cast = Cast::of_names(&[("local:a", None), ("local:b", Some("x"))]);
+        let participants = Participants::of_names(&[("local:a", None), ("local:b", Some("x"))]);
         let mut shadow = Shadow::open(0, 10);
         shadow.speak(Act::Clarify, 1, Some(0), 11, false);
         let json = |state: &str, message: u64, due: &str, turn: &str| {
@@ -311,7 +318,8 @@ mod tests {
         };
         let a = r#"{"identity":"local:a","extension":null}"#;
         let b = r#"{"identity":"local:b","extension":"x"}"#;
-        let compare = |text: String| shadow.compare(&serde_json::from_str(&text).unwrap(), &cast);
+        let compare =
+            |text: String| shadow.compare(&serde_json::from_str(&text).unwrap(), &participants);
         compare(json("open", 11, a, a)).unwrap();
         assert!(compare(json("answered", 11, a, a)).is_err());
         assert!(compare(json("open", 10, a, a)).is_err());
@@ -329,7 +337,7 @@ mod tests {
         shadow.set(State::Deferred, false);
         assert_eq!((shadow.awaiting(), shadow.turn()), (None, None));
         shadow.set(State::Open, true);
-        assert_eq!(shadow.turn(), Some(Due::One(0)));
+        assert_eq!(shadow.turn(), Some(ExpectedDue::One(0)));
         assert_eq!(shadow.changes().len(), 3);
     }
 }

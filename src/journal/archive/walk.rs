@@ -1,4 +1,4 @@
-//! What only a check of everything reads: whole tables, and how many rows each has.
+//! Reads for the check alone: whole tables, their numbers of rows, and index rows one by one.
 
 use parley_protocol::entry::{Due, Published};
 use parley_protocol::ids::ThreadId;
@@ -9,7 +9,7 @@ use super::tables::{self as t, Waiting, unpack};
 use super::{ArchiveRead, RememberedOutcome, Rows};
 use crate::storage::error::StoreError;
 
-/// How many rows the tables have.
+/// The numbers of rows of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lengths {
     pub heads: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Lengths {
     pub snapshots: u64,
 }
 
-/// An outcome as it is remembered: under which digest, in which bucket.
+/// A remembered outcome with its digest and bucket.
 pub(crate) struct OutcomeRow {
     pub bucket: u32,
     pub digest: [u8; 16],
@@ -51,7 +51,7 @@ impl ArchiveRead {
         })
     }
 
-    /// The row of the act at (`thread`, `entry`) as it is stored.
+    /// The row of the act at (`thread`, `entry`), encoded.
     pub(crate) fn act_bytes(
         &self,
         thread: ThreadId,
@@ -66,7 +66,7 @@ impl ArchiveRead {
         Ok(self.updated.get(entry)?.map(|row| ThreadId(row.value())))
     }
 
-    /// The row that stands for the question of `summary`; `None` if it asks none or there is no row.
+    /// The row of the open question of `summary`; `None` if there is no question or no row.
     pub(crate) fn standing(&self, summary: &ThreadSummary) -> Result<Option<Waiting>, StoreError> {
         let Some(awaiting) = &summary.awaiting else { return Ok(None) };
         let row = match &awaiting.due {
@@ -79,8 +79,8 @@ impl ArchiveRead {
         row.map(|row| unpack("board", row.value())).transpose()
     }
 
-    /// Whether the artifact at `entry` is listed as referring to `id`; with it, whether as an
-    /// objection, and under which identifier.
+    /// The row by which the artifact at `entry` refers to `id`: its identifier, and whether it
+    /// objects.
     pub(crate) fn reference(
         &self,
         id: &[u8; 32],
@@ -90,13 +90,13 @@ impl ArchiveRead {
         row.map(|row| unpack("artifact_refs", row.value())).transpose()
     }
 
-    /// Whether the artifact at `entry` is listed with the thread that it is about.
+    /// Whether the artifact at `entry` is listed with its thread; true if it has none.
     pub(crate) fn is_about(&self, published: &Published, entry: u64) -> Result<bool, StoreError> {
         let Some(thread) = published.thread else { return Ok(true) };
         Ok(self.artifact_threads.get(&t::pair(thread.0, entry))?.is_some())
     }
 
-    /// All outcomes remembered.
+    /// All remembered outcomes.
     pub(crate) fn outcomes(
         &self,
     ) -> Result<impl Iterator<Item = Result<OutcomeRow, StoreError>>, StoreError> {
@@ -113,7 +113,7 @@ impl ArchiveRead {
         }))
     }
 
-    /// All threads that a snapshot is stored of.
+    /// All threads with a stored snapshot.
     pub(crate) fn snapshot_threads(&self) -> Result<Rows<'_, ()>, StoreError> {
         let rows = self.snapshots.range::<u64>(..)?;
         Ok(Box::new(rows.map(|row| Ok((row?.0.value(), ())))))

@@ -11,10 +11,10 @@ use super::scan::{Merged, Scan, ScanLimits, scan};
 use crate::storage::error::StoreError;
 
 impl View {
-    /// The claim `id` as it stands.
+    /// The current state of the claim `id`.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn claim(&self, id: ClaimId) -> Result<Option<Arc<Claim>>, StoreError> {
         if let Some(thread) = self.0.tail.claim_threads.get(&id) {
             let found = self.0.tail.threads.get(thread);
@@ -32,7 +32,7 @@ impl View {
     /// `after`: a claim's number. None if there is no such thread.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and [`StoreError::Damaged`].
     pub fn claims(
         &self,
         thread: ThreadId,

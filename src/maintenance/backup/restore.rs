@@ -1,4 +1,4 @@
-//! Restoring (operations.md §1): a folder made of a copy, or nothing.
+//! Restore (operations.md §1): makes a data folder of a copy, completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -18,13 +18,13 @@ use crate::storage::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
 use crate::storage::error::StoreError;
 use crate::tokens::{self, Tokens};
 
-/// Bytes of page cache while the era is begun: one row is read and written.
+/// Bytes of page cache while the era begins: one row is read and written.
 const CACHE_BYTES: usize = 4 << 20;
 
-/// What was restored.
+/// A restored store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The cursor of the last thing in the copy: good, as all given before it.
+    /// The cursor of the last entry; it and all earlier ones are valid.
     pub cursor: String,
     /// The era that begins.
     pub era: u64,
@@ -34,12 +34,12 @@ pub struct Restored {
     pub taken_at: Millis,
 }
 
-/// Fills `folder`, which is absent or empty, from the copy at `file`. The whole copy is verified
-/// before anything is made; until everything is on the disk the folder holds
-/// [`UNFINISHED_NAME`], and no server starts on it.
+/// Fills `folder`, which is absent or empty, from the copy at `file`. The copy is verified before
+/// the first file is made; until all files are on the disk the folder has [`UNFINISHED_NAME`], and
+/// no server starts on it.
 ///
 /// # Errors
-/// Any; then nothing is left of what was made here.
+/// Any [`StoreError`]; then the files and folders made here are removed.
 pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
     refuse_used(folder)?;
     verify(file)?;
@@ -49,7 +49,7 @@ pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Res
     Ok(restored)
 }
 
-/// Refuses a folder that holds anything.
+/// Refuses a folder that is not empty.
 fn refuse_used(folder: &Path) -> Result<(), StoreError> {
     let shown = || folder.display().to_string();
     let mut entries = match fs::read_dir(folder) {
@@ -60,15 +60,15 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
     if entries.next().is_none() {
         return Ok(());
     }
-    // Says that it is in use where it is.
+    // Fails with a better error if a server uses it.
     FolderDisk::lock(folder)?;
     Err(StoreError::NotEmpty { folder: folder.to_owned() })
 }
 
-/// The folder while it is being filled.
+/// The folder while it is filled; dropped without [`RestoreTarget::keep`], it is removed.
 struct RestoreTarget {
     disk: Arc<FolderDisk>,
-    /// The folders made for it, the outermost first.
+    /// The folders that were made for it, the outermost first.
     created: Vec<PathBuf>,
     is_kept: bool,
 }
@@ -82,7 +82,7 @@ impl RestoreTarget {
         let disk = FolderDisk::open(folder).inspect_err(|_| remove(&created))?;
         let names = disk.list().map_err(|error| StoreError::io(UNFINISHED_NAME, error))?;
         if names.iter().any(|name| name != LOCK_NAME) {
-            // Somebody was faster.
+            // Another process was faster.
             return Err(StoreError::NotEmpty { folder: folder.to_owned() });
         }
         let target = Self { disk: Arc::new(disk), created, is_kept: false };
@@ -94,7 +94,7 @@ impl RestoreTarget {
         Ok(target)
     }
 
-    /// Lets the folder be one like any other.
+    /// Marks the folder as complete and syncs it.
     fn keep(mut self) -> Result<(), StoreError> {
         let failed = |error| StoreError::io(UNFINISHED_NAME, error);
         self.disk.sync().map_err(failed)?;
@@ -115,7 +115,7 @@ impl Drop for RestoreTarget {
         if self.is_kept {
             return;
         }
-        // The mark last: what cannot be removed must not be taken for a store.
+        // The marker last: a file that cannot be removed must not be taken for a store.
         let mut names = self.disk.list().unwrap_or_default();
         names.sort_by_key(|name| name == UNFINISHED_NAME);
         for name in names {
@@ -125,7 +125,7 @@ impl Drop for RestoreTarget {
     }
 }
 
-/// Removes folders that are empty again, the innermost first.
+/// Removes empty folders, the innermost first.
 fn remove(created: &[PathBuf]) {
     for folder in created.iter().rev() {
         let _ = fs::remove_dir(folder);
@@ -154,7 +154,7 @@ fn fill(
     archive.begin_era(clock.now(), last, used)?;
     let era = archive.meta().era;
     archive.close()?;
-    // No handle is made: the realm does not matter.
+    // No handle is made, so the realm does not matter.
     let tokens = Tokens::open(disk, "", Arc::clone(clock))?;
     tokens.renew_admin(target.disk.path(), archive::SKIPPED_BY_RESTORE)?;
     Ok(Restored { cursor: stated.cursor, era, last, taken_at: stated.taken_at })
@@ -178,7 +178,7 @@ fn fill_archive(
     refill.finish()
 }
 
-/// Fills the log; gives its last number and the highest numbers that its entries use.
+/// Fills the log; returns its last number and the highest numbers that its entries use.
 fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumbers), StoreError> {
     let archived_upto = open_archive(disk)?.read()?.upto();
     let mut used = HighestNumbers::default();
@@ -195,7 +195,7 @@ fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumb
     Ok((last, HighestNumbers { entry: last, ..used }))
 }
 
-/// What the copy says of itself.
+/// The section [`section::HEAD`] of a copy.
 struct StatedTotals {
     cursor: String,
     last: u64,

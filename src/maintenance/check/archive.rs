@@ -1,4 +1,4 @@
-//! The archive: what it says of itself, and that its tables are what its acts make of them.
+//! Checks the archive: its own rows, and that its tables equal the state that its acts make.
 
 use parley_protocol::entry::Position;
 

@@ -1,4 +1,4 @@
-//! Artifacts: each is what its identifier says, and is listed as it should be.
+//! Checks artifacts: their identifiers and their index rows.
 
 use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::entry::Published;
@@ -9,7 +9,7 @@ use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveRead, objections};
 use crate::storage::error::StoreError;
 
-/// Looks at every artifact. Those from `logged_from` on should be in the log.
+/// Checks every artifact. Those from `logged_from` on should be in the log.
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,

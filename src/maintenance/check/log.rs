@@ -1,4 +1,4 @@
-//! The entries of the log: all there, in order, and in the archive as they are here.
+//! Checks the entries of the log: complete, in order, and the same in the archive.
 
 use std::ops::ControlFlow;
 
@@ -11,10 +11,10 @@ use crate::storage::error::StoreError;
 
 const FILE: &str = "the log";
 
-/// What the log holds of what is folded.
+/// The entries of the log that are archived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LogCoverage {
-    /// The first entry; `None` if it holds none.
+    /// The first entry of the log; `None` if there is none.
     pub first: Option<u64>,
     /// Acts.
     pub acts: u64,
@@ -22,7 +22,7 @@ pub(super) struct LogCoverage {
     pub artifacts: u64,
 }
 
-/// Reads every entry that the log holds.
+/// Checks every entry of the log.
 pub(super) fn check(
     log: &Log,
     archive: &ArchiveRead,

@@ -1,4 +1,4 @@
-//! Threads: each made again from its acts, and compared with what is stored of it.
+//! Checks threads: rebuilds each from its acts and compares it with its rows.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retractio
 use crate::journal::view::next;
 use crate::storage::error::StoreError;
 
-/// What the acts of a thread make.
+/// A thread rebuilt from its acts.
 struct RebuiltThread {
     thread: Option<Thread>,
     retractions: BTreeMap<MessageId, Retraction>,
-    /// Whether the thread was once as its snapshot is; `None` if it has none.
+    /// Whether the thread was once in the state of its snapshot; `None` if it has none.
     was_snapshot: Option<bool>,
 }
 
-/// Makes every thread again. Acts from `logged_from` on should be in the log.
+/// Checks every thread. Acts from `logged_from` on should be in the log.
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
     expected: &mut ExpectedRows,
     report: &mut CheckReport,
 ) -> Result<(), StoreError> {
-    for row in archive.heads(0, false)? {
+    for row in archive.summaries(0, false)? {
         let (thread, summary) = row?;
         let id = ThreadId(thread);
         expected.rows.heads += 1;
@@ -88,7 +88,7 @@ fn rebuild(
     Ok(rebuilt)
 }
 
-/// What is wrong with what is stored of a thread, if anything is.
+/// The defect of the rows of a thread, if there is one.
 fn compare(
     archive: &ArchiveRead,
     summary: &ThreadSummary,
@@ -122,7 +122,7 @@ fn compare(
     Ok(is_misplaced(archive, summary, expected)?.then_some("does not wait as listed"))
 }
 
-/// Whether the question of `summary` is not listed as it stands.
+/// Whether the open question of `summary` is listed wrongly.
 fn is_misplaced(
     archive: &ArchiveRead,
     summary: &ThreadSummary,

@@ -308,7 +308,7 @@ impl Operation {
     }
 
     /// The place in the table, below [`Self::COUNT`].
-    pub fn index(self) -> usize {
+    pub const fn index(self) -> usize {
         self as usize
     }
 

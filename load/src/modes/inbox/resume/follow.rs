@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::clock;
 use crate::scan;
 use crate::socket::{Feed, Frame, Request};
-use crate::verify::feed::{Kind, Tape};
+use crate::verify::feed::{FeedChecker, FrameKind};
 
 /// How long one that was refused waits before it tries again.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -37,37 +37,37 @@ impl Progress {
 
 /// A listener and what it heard.
 #[derive(Debug)]
-pub struct Follower {
+pub struct ResumingListener {
     progress: Arc<Progress>,
-    tape: Tape,
+    checker: FeedChecker,
     /// Numbers of the messages that it was told to wait for it, in the order in which they came.
-    pub heard: Vec<u64>,
+    pub received: Vec<u64>,
     /// Seconds until it was caught up.
     pub caught_up: Option<f64>,
     /// How often it was refused, or cut off, and came again.
     pub retries: u64,
     /// What was wrong with what it heard.
-    pub wrong: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 /// Connects and gives the cursor from which the feed would go on.
 pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
     let mut feed = Feed::open(request).await?;
-    let mut tape = Tape::default();
+    let mut checker = FeedChecker::default();
     if let Frame::Text(hello) = feed.next().await? {
-        tape.remember(hello);
+        checker.remember(hello);
     }
-    anyhow::ensure!(!tape.cursor.is_empty(), "a feed begins without a cursor");
-    Ok(tape.cursor)
+    anyhow::ensure!(!checker.cursor.is_empty(), "a feed begins without a cursor");
+    Ok(checker.cursor)
 }
 
-impl Follower {
+impl ResumingListener {
     /// One that has handled everything up to this cursor.
     pub fn new(cursor: String, progress: Arc<Progress>) -> Self {
-        let mut tape = Tape::default();
-        tape.cursor = cursor;
+        let mut checker = FeedChecker::default();
+        checker.cursor = cursor;
         let (heard, wrong) = (Vec::new(), Vec::new());
-        Self { progress, tape, heard, caught_up: None, retries: 0, wrong }
+        Self { progress, checker, received: heard, caught_up: None, retries: 0, violations: wrong }
     }
 
     /// Resumes, however often it is sent away, and listens until told to stop.
@@ -79,14 +79,14 @@ impl Follower {
     ) -> Self {
         loop {
             let mut request = request.clone();
-            request.target.push_str("&since=");
-            request.target.push_str(&self.tape.cursor);
+            request.path.push_str("&since=");
+            request.path.push_str(&self.checker.cursor);
             tokio::select! {
                 ended = self.listen(&request, begun) => {
                     if let Err(error) = ended
                         && error.kind() == io::ErrorKind::InvalidData
                     {
-                        self.wrong.push(error.to_string());
+                        self.violations.push(error.to_string());
                     }
                 }
                 _ = stop.changed() => return self,
@@ -105,26 +105,30 @@ impl Follower {
         let mut first = true;
         loop {
             let Frame::Text(frame) = feed.next().await? else { return Ok(()) };
-            let kind = self.tape.frame(frame);
-            self.tape.remember(frame);
+            let kind = self.checker.frame(frame);
+            self.checker.remember(frame);
             let name = scan::frame_type(frame).unwrap_or_default();
             match (first, name, kind) {
-                (true, "hello", Ok(Kind::Sign)) => {}
-                (false, "caught_up", Ok(Kind::Sign)) => {
+                (true, "hello", Ok(FrameKind::Control)) => {}
+                (false, "caught_up", Ok(FrameKind::Control)) => {
                     if self.caught_up.is_none() {
                         self.caught_up = Some(clock::seconds(clock::now() - begun));
                         self.progress.caught_up.fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                (false, "awaiting", Ok(Kind::Item)) => {
+                (false, "awaiting", Ok(FrameKind::Item)) => {
                     self.progress.frames.fetch_add(1, Ordering::Relaxed);
                     match awaited(frame) {
-                        Some(message) => self.heard.push(message),
-                        None => self.wrong.push("an awaiting frame without a message".to_owned()),
+                        Some(message) => self.received.push(message),
+                        None => {
+                            self.violations.push("an awaiting frame without a message".to_owned());
+                        }
                     }
                 }
-                (_, _, Err(wrong)) => self.wrong.push(wrong),
-                (first, name, Ok(_)) => self.wrong.push(format!("a frame {name}, first: {first}")),
+                (_, _, Err(wrong)) => self.violations.push(wrong),
+                (first, name, Ok(_)) => {
+                    self.violations.push(format!("a frame {name}, first: {first}"));
+                }
             }
             first = false;
         }

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, 
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
 
-use crate::ceiling::announce;
+use super::process::announce;
 
 /// Whoever connects here says what is sent to all others.
 pub const CONTROL: &str = "/control";
@@ -19,13 +19,13 @@ const QUEUE: usize = 256;
 /// So many frames go out with one flush at most.
 const BATCH: usize = 16;
 
-type Listeners = Arc<Mutex<Vec<mpsc::Sender<Message>>>>;
+type Senders = Arc<Mutex<Vec<mpsc::Sender<Message>>>>;
 
 /// Listens, and plays until the process is ended.
 pub async fn serve() -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     announce(listener.local_addr()?)?;
-    let listeners = Listeners::default();
+    let listeners = Senders::default();
     loop {
         let (stream, _) = listener.accept().await?;
         let _ = stream.set_nodelay(true);
@@ -33,7 +33,7 @@ pub async fn serve() -> anyhow::Result<()> {
     }
 }
 
-async fn connection(stream: TcpStream, listeners: Listeners) {
+async fn connection(stream: TcpStream, listeners: Senders) {
     let mut control = false;
     #[expect(clippy::result_large_err, reason = "the library's signature")]
     let callback = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
@@ -77,7 +77,7 @@ async fn connection(stream: TcpStream, listeners: Listeners) {
     }
 }
 
-fn send_to_all(listeners: &Listeners, message: &Message) {
+fn send_to_all(listeners: &Senders, message: &Message) {
     if let Ok(mut listeners) = listeners.lock() {
         // One that does not keep up is dropped; the generator notices the gap.
         listeners.retain(|listener| listener.try_send(message.clone()).is_ok());

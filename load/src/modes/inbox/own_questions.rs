@@ -7,16 +7,16 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use super::question;
-use crate::cast::{Cast, Member};
-use crate::chorus::post_each;
 use crate::clock;
+use crate::concurrent::post_each;
 use crate::http::Connection;
 use crate::measure::{median, percentile};
-use crate::modes::rest;
+use crate::modes::measurement::wait_idle;
 use crate::objects::{self, List, Waiting};
 use crate::options::Options;
+use crate::participants::{Member, Participants};
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::target::Target;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
@@ -50,8 +50,9 @@ struct Walk {
 
 /// Runs the part.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = Site::prepare(options, &[]).await?;
-    let cast = Arc::new(Cast::hire_on(&site, ASKER + 1, ASKER, 0.0).await?);
+    let mut target = Target::prepare(options, &[]).await?;
+    let participants =
+        Arc::new(Participants::create_on_lines(&target, ASKER + 1, ASKER, 0.0).await?);
     let count = options.threads;
     // So that in a small run, too, somebody else asks now and then.
     let every = OTHERS_EVERY.min((count / PAGE).max(2));
@@ -62,10 +63,10 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
         question(out, &asking, index);
         if is_other(index) { OTHER } else { ASKER }
     };
-    let (address, connections) = (site.address, options.connections);
-    let asked = post_each(address, &cast, connections, count, &progress, envelope).await?;
+    let (address, connections) = (target.address, options.connections);
+    let asked = post_each(address, &participants, connections, count, &progress, envelope).await?;
     progress.finish_and_clear();
-    rest(site.pid().into_iter().collect()).await?;
+    wait_idle(target.pid().into_iter().collect()).await?;
     report.acknowledged += count as u64;
 
     let mut order: Vec<_> = asked.iter().enumerate().collect();
@@ -74,7 +75,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     order.retain(|(index, _)| is_other(*index));
     let others: Vec<u64> = order.iter().map(|(_, it)| it.message).collect();
     let findings = Findings::default();
-    let mut connection = Connection::open(site.address).await?;
+    let mut connection = Connection::open(target.address).await?;
     let mut walks = Vec::new();
     for (name, place, anyone, pages_max, expected) in [
         ("the asker's inbox", ASKER, true, usize::MAX, &others),
@@ -83,7 +84,8 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     ] {
         let mut millis = Vec::new();
         while millis.len() < READS_MIN {
-            let walk = walk(&cast.members[place], anyone, pages_max, &mut connection).await?;
+            let walk = walk_inbox(&participants.members[place], anyone, pages_max, &mut connection)
+                .await?;
             judge(name, &walk, expected, &findings);
             millis.extend(&walk.millis);
             walks.push(walk);
@@ -94,13 +96,13 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     report.figure("questions of one's own, nobody answers", (count - others.len()) as f64);
     let through = walks.first().map_or(0, |walk| walk.pages.len());
     report.figure("pages of a walk through the asker's inbox", through as f64);
-    report.judge(&findings);
-    report.note(site.stop());
+    report.add_findings(&findings);
+    report.add_result(target.stop());
     Ok(())
 }
 
 /// Reads an inbox page by page, to its end or so many pages.
-async fn walk(
+async fn walk_inbox(
     member: &Member,
     anyone: bool,
     pages_max: usize,
@@ -111,11 +113,11 @@ async fn walk(
     let mut request = Vec::new();
     while !walk.ended && walk.pages.len() < pages_max {
         let read = Operation::inbox(member.extension.as_deref(), PAGE, anyone, &since);
-        member.principal.write(&mut request, &read);
+        member.caller.write(&mut request, &read);
         let begun = clock::now();
         let answer = connection.call(&request).await?;
         walk.millis.push(clock::micros_since(begun) as f64 / 1000.0);
-        let json = match outcome(member.principal.door(), answer) {
+        let json = match outcome(member.caller.binding(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, detail, .. } => bail!("no inbox: {reason}: {detail}"),
             Outcome::Broken(text) => bail!("no inbox: {text}"),

@@ -65,14 +65,14 @@ impl State {
 
 /// Follows the events of one thread. Humans, whose marks go anywhere, do not take part in the load.
 #[derive(Debug, Default)]
-pub struct Moves {
+pub struct Transitions {
     state: Option<State>,
     confirmed: bool,
     last_id: u64,
     last_time: String,
 }
 
-impl Moves {
+impl Transitions {
     /// Takes the next event, or says what is wrong with it.
     pub fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         let name = &event.id;
@@ -96,7 +96,7 @@ impl Moves {
                 event.from, self.state
             ));
         }
-        let legal = self.legal(to, event.confirmed);
+        let legal = self.is_legal(to, event.confirmed);
         let was = self.state;
         self.state = Some(to);
         self.confirmed = event.confirmed;
@@ -107,7 +107,7 @@ impl Moves {
         Err(format!("{name}: an illegal move {was:?} to {to:?}, {origin}, confirmed {confirmed}"))
     }
 
-    fn legal(&self, to: State, confirmed: bool) -> bool {
+    fn is_legal(&self, to: State, confirmed: bool) -> bool {
         let Some(from) = self.state else { return to == State::Open };
         if from == to {
             return confirmed && !self.confirmed;
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn follow(events: &[(u64, Option<&str>, &str, bool)]) -> Result<(), String> {
-        let mut moves = Moves::default();
+        let mut moves = Transitions::default();
         for (id, from, to, confirmed) in events {
             moves.event(&Event {
                 id: format!("ev_{id}").into(),

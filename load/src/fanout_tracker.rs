@@ -15,7 +15,7 @@ use crate::objects::{self, Posted};
 use crate::rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
-use crate::verify::feed::{Kind, Tape};
+use crate::verify::feed::{FeedChecker, FrameKind};
 
 /// In a closed loop, so many acts may be on their way to the slowest listener. A quarter of the
 /// frames that a server holds for each.
@@ -27,7 +27,7 @@ const ACTS_MAX: usize = 1 << 22;
 
 /// What writers and listeners of one round share.
 #[derive(Debug)]
-pub struct Fan {
+pub struct FanoutTracker {
     begun: Instant,
     seed: u64,
     first: u64,
@@ -35,15 +35,15 @@ pub struct Fan {
     posted: AtomicU64,
     counts: Vec<AtomicU64>,
     slowest: AtomicU64,
-    room: Notify,
+    window_open: Notify,
     closed_loop: bool,
-    over: AtomicBool,
+    ended: AtomicBool,
     /// From acknowledgement to arrival.
     pub latencies: Latencies,
     findings: Arc<Findings>,
 }
 
-impl Fan {
+impl FanoutTracker {
     /// For so many listeners; `first` is the serial number of the round's first body.
     pub fn new(
         listeners: usize,
@@ -60,28 +60,29 @@ impl Fan {
             posted: AtomicU64::new(0),
             counts: (0..listeners).map(|_| AtomicU64::new(0)).collect(),
             slowest: AtomicU64::new(0),
-            room: Notify::new(),
+            window_open: Notify::new(),
             closed_loop,
-            over: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             latencies: Latencies::new(1),
             findings,
         })
     }
 
     /// Waits until the slowest listener has caught up enough for one more act.
-    pub async fn take_room(&self) {
-        while self.closed_loop && !self.over.load(Ordering::Relaxed) {
+    pub async fn wait_for_window(&self) {
+        while self.closed_loop && !self.ended.load(Ordering::Relaxed) {
             let ahead = self.posted.load(Ordering::Relaxed) - self.slowest.load(Ordering::Relaxed);
             if ahead < WINDOW {
                 break;
             }
-            let _ = tokio::time::timeout(Duration::from_millis(5), self.room.notified()).await;
+            let _ =
+                tokio::time::timeout(Duration::from_millis(5), self.window_open.notified()).await;
         }
         self.posted.fetch_add(1, Ordering::Relaxed);
     }
 
     /// An act that was posted did not come to be.
-    pub fn give_back(&self) {
+    pub fn withdraw(&self) {
         self.posted.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -95,10 +96,10 @@ impl Fan {
 
     /// Looks after the slowest, until the round is over.
     pub async fn watch_slowest(self: Arc<Self>) {
-        while !self.over.load(Ordering::Relaxed) {
+        while !self.ended.load(Ordering::Relaxed) {
             let slowest = self.counts.iter().map(|it| it.load(Ordering::Relaxed)).min();
             self.slowest.store(slowest.unwrap_or(u64::MAX), Ordering::Relaxed);
-            self.room.notify_waiters();
+            self.window_open.notify_waiters();
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -115,11 +116,11 @@ impl Fan {
                 break;
             }
         }
-        self.over.store(true, Ordering::Relaxed);
+        self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Takes a message frame of listener `index`.
-    fn arrive(&self, index: usize, frame: &[u8]) {
+    fn receive(&self, index: usize, frame: &[u8]) {
         let count = self.counts[index].fetch_add(1, Ordering::Relaxed);
         let serial = memmem::find(frame, b"\"body\":\"")
             .and_then(|at| frame.get(at + 8..at + 24))
@@ -148,9 +149,9 @@ impl Fan {
 
 /// What a listener has to show at the end.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct Received {
     /// Order and bytes.
-    pub tape: Tape,
+    pub checker: FeedChecker,
     /// Numbers of the messages, kept by the first listener only.
     pub messages: Vec<u64>,
     /// The last message frame, kept by the first listener only.
@@ -160,46 +161,46 @@ pub struct Heard {
 }
 
 /// A listener that has connected.
-pub struct Ear {
+pub struct FanoutListener {
     feed: Feed,
-    tape: Tape,
+    checker: FeedChecker,
 }
 
-impl Ear {
+impl FanoutListener {
     /// Connects and hears the greeting.
     pub async fn open(request: &Request, narrow: bool) -> io::Result<Self> {
         let mut feed =
             if narrow { Feed::open_narrow(request).await? } else { Feed::open(request).await? };
-        let mut tape = Tape::default();
+        let mut checker = FeedChecker::default();
         let Frame::Text(hello) = feed.next().await? else {
             return Err(io::Error::other("a feed that begins with its end"));
         };
-        tape.frame(hello).map_err(io::Error::other)?;
-        tape.remember(hello);
-        Ok(Self { feed, tape })
+        checker.frame(hello).map_err(io::Error::other)?;
+        checker.remember(hello);
+        Ok(Self { feed, checker })
     }
 
     /// Goes on where another connection ended.
-    pub async fn resume(request: &Request, mut tape: Tape) -> io::Result<Self> {
+    pub async fn resume(request: &Request, mut checker: FeedChecker) -> io::Result<Self> {
         let mut request = request.clone();
-        request.target.push_str("&since=");
-        request.target.push_str(&tape.cursor);
+        request.path.push_str("&since=");
+        request.path.push_str(&checker.cursor);
         let mut feed = Feed::open(&request).await?;
         if let Frame::Text(hello) = feed.next().await? {
-            tape.frame(hello).map_err(io::Error::other)?;
+            checker.frame(hello).map_err(io::Error::other)?;
         }
-        Ok(Self { feed, tape })
+        Ok(Self { feed, checker })
     }
 
     /// Listens until told to stop, or until the server ends it.
     pub fn listen(
         mut self,
-        fan: Arc<Fan>,
+        tracker: Arc<FanoutTracker>,
         index: usize,
         mut stop: watch::Receiver<bool>,
-    ) -> JoinHandle<Heard> {
+    ) -> JoinHandle<Received> {
         tokio::spawn(async move {
-            let mut heard = Heard::default();
+            let mut heard = Received::default();
             loop {
                 let frame = tokio::select! {
                     biased;
@@ -207,15 +208,15 @@ impl Ear {
                     _ = stop.changed() => break,
                 };
                 match frame {
-                    Ok(Frame::Text(text)) => match self.tape.frame(text) {
-                        Ok(Kind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
-                            fan.arrive(index, text);
+                    Ok(Frame::Text(text)) => match self.checker.frame(text) {
+                        Ok(FrameKind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
+                            tracker.receive(index, text);
                             if index == 0 {
                                 heard.keep(text);
                             }
                         }
                         Ok(_) => {}
-                        Err(wrong) => fan.findings.add(wrong),
+                        Err(wrong) => tracker.findings.add(wrong),
                     },
                     Ok(Frame::Closed(code, reason)) => {
                         heard.closed = Some((code, reason));
@@ -227,7 +228,7 @@ impl Ear {
                     }
                 }
             }
-            heard.tape = self.tape;
+            heard.checker = self.checker;
             heard
         })
     }
@@ -240,7 +241,7 @@ impl Ear {
     ) -> (Option<(u16, String)>, Result<(), String>) {
         loop {
             let items = *wanted.borrow_and_update();
-            if self.tape.items >= items {
+            if self.checker.items >= items {
                 return (None, Ok(()));
             }
             let frame = tokio::select! {
@@ -250,10 +251,10 @@ impl Ear {
             };
             match frame {
                 Ok(Frame::Text(text)) => {
-                    if let Err(wrong) = self.tape.frame(text) {
+                    if let Err(wrong) = self.checker.frame(text) {
                         return (None, Err(wrong));
                     }
-                    self.tape.remember(text);
+                    self.checker.remember(text);
                 }
                 Ok(Frame::Closed(code, reason)) => return (Some((code, reason)), Ok(())),
                 Err(error) => return (Some((1006, error.to_string())), Ok(())),
@@ -262,12 +263,12 @@ impl Ear {
     }
 
     /// Its place in the order.
-    pub fn into_tape(self) -> Tape {
-        self.tape
+    pub fn into_checker(self) -> FeedChecker {
+        self.checker
     }
 }
 
-impl Heard {
+impl Received {
     fn keep(&mut self, frame: &[u8]) {
         let id = memmem::find(frame, b"{\"id\":\"msg_")
             .and_then(|at| crate::scan::number(&frame[at + 11..]))

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use crate::cast::Cast;
 use crate::http::{Answer, Connection};
+use crate::participants::Participants;
 use crate::scan;
-use crate::wire::{Door, Outcome, outcome};
+use crate::wire::{Binding, Outcome, outcome};
 
 /// Makes `count` calls and gives what was taken of each answer, in the order of the calls.
 pub async fn call_each<T: Send + 'static>(
@@ -44,8 +44,8 @@ pub async fn call_each<T: Send + 'static>(
         }));
     }
     let mut all = Vec::with_capacity(count);
-    for principal in callers {
-        all.extend(principal.await??);
+    for caller in callers {
+        all.extend(caller.await??);
     }
     all.sort_unstable_by_key(|(index, _)| *index);
     Ok(all.into_iter().map(|(_, taken)| taken).collect())
@@ -65,26 +65,26 @@ pub struct Acknowledged {
 /// Posts `count` messages; `envelope` appends the members of each and names the speaker.
 pub async fn post_each(
     address: SocketAddr,
-    cast: &Arc<Cast>,
+    participants: &Arc<Participants>,
     connections: usize,
     count: usize,
     bar: &ProgressBar,
     envelope: impl Fn(usize, &mut Vec<u8>) -> usize + Send + Sync + 'static,
 ) -> anyhow::Result<Vec<Acknowledged>> {
-    let cast = Arc::clone(cast);
+    let participants = Arc::clone(participants);
     let compose = move |index: usize, request: &mut Vec<u8>| {
         let mut members = vec![b'{'];
-        let speaker = &cast.members[envelope(index, &mut members)];
+        let speaker = &participants.members[envelope(index, &mut members)];
         members.extend_from_slice(speaker.from().as_bytes());
         members.push(b'}');
-        speaker.principal.write_message(request, &members);
+        speaker.caller.write_message(request, &members);
     };
     call_each(address, connections, count, bar, compose, acknowledged).await
 }
 
 /// Reads an acknowledgement over HTTP; anything else is an error.
 pub fn acknowledged(answer: Answer<'_>) -> anyhow::Result<Acknowledged> {
-    match outcome(Door::Http, answer) {
+    match outcome(Binding::Http, answer) {
         Outcome::Done(json) => {
             let found = scan::acknowledgement(json).context("an answer without a message")?;
             let position = scan::last_position(json).context("a thread without a cursor")?;

@@ -8,7 +8,7 @@ use crate::rng;
 
 /// What was promised about one thread.
 #[derive(Debug, Clone, Default)]
-pub struct Record {
+pub struct ThreadRecord {
     /// The number of the thread; 0 while it has none.
     pub thread: u64,
     /// Number and body hash of each acknowledged message.
@@ -17,7 +17,7 @@ pub struct Record {
     pub doubtful: Vec<u64>,
 }
 
-impl Record {
+impl ThreadRecord {
     /// A thread with its opening.
     pub fn opened(thread: u64, message: u64, body: u64) -> Self {
         Self { thread, acknowledged: vec![(message, body)], doubtful: Vec::new() }
@@ -39,7 +39,7 @@ pub struct Audit<'a> {
 
 impl<'a> Audit<'a> {
     /// Begins with what must be there.
-    pub fn new(record: &Record, findings: &'a Findings) -> Self {
+    pub fn new(record: &ThreadRecord, findings: &'a Findings) -> Self {
         let mut doubtful = HashMap::new();
         for hash in &record.doubtful {
             *doubtful.entry(*hash).or_insert(0) += 1;
@@ -136,7 +136,7 @@ mod tests {
 
     fn found(doubtful: &[&str], shown: &[(u64, &str, u64)]) -> Vec<String> {
         let hash = |body: &str| rng::hash(body.as_bytes());
-        let record = Record {
+        let record = ThreadRecord {
             thread: 1,
             acknowledged: vec![(1, hash("one")), (2, hash("two")), (5, hash("five"))],
             doubtful: doubtful.iter().map(|body| hash(body)).collect(),
@@ -148,7 +148,7 @@ mod tests {
             audit.message(&serde_json::from_str(&text).unwrap());
         }
         audit.finish();
-        findings.told()
+        findings.texts()
     }
 
     /// Goal: a faithful thread passes, with a doubtful message there or not. Method: show it.

@@ -3,7 +3,7 @@
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::net::TcpListener;
 
-use crate::ceiling::announce;
+use super::process::announce;
 
 struct Idle;
 

@@ -34,7 +34,7 @@ pub struct Usage {
 
 /// Watches one process until told to stop.
 #[derive(Debug)]
-pub struct Gauge {
+pub struct ProcessSampler {
     pid: u32,
     begun: Instant,
     ticks: u64,
@@ -43,7 +43,7 @@ pub struct Gauge {
     sampler: Option<JoinHandle<Vec<u64>>>,
 }
 
-impl Gauge {
+impl ProcessSampler {
     /// Begins to watch.
     pub fn start(pid: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
@@ -61,7 +61,7 @@ impl Gauge {
     }
 
     /// Watches this process.
-    pub fn own() -> Self {
+    pub fn of_generator() -> Self {
         Self::start(std::process::id())
     }
 
@@ -95,7 +95,7 @@ pub fn rss(pid: u32) -> u64 {
 }
 
 /// The most resident memory since the process began, in bytes.
-pub fn rss_peak(pid: u32) -> u64 {
+pub fn rss_max_ever(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")
 }
 
@@ -129,7 +129,7 @@ fn busy_ticks(line: &str) -> u64 {
 }
 
 /// Waits until a process rests, so that what it does behind its answers does not fall on others.
-pub fn settle(pid: u32) {
+pub fn wait_idle(pid: u32) {
     let until = clock::now() + Duration::from_secs(15);
     let mut quiet = 0;
     while clock::now() < until && quiet < 2 {
@@ -146,12 +146,12 @@ mod tests {
     /// Goal: the figures of a process are read. Method: watch this one while it works.
     #[test]
     fn watches_itself() {
-        let gauge = Gauge::own();
+        let sampler = ProcessSampler::of_generator();
         let until = clock::now() + Duration::from_millis(150);
         while clock::now() < until {
             std::hint::spin_loop();
         }
-        let usage = gauge.finish();
+        let usage = sampler.finish();
         assert!(usage.cpu_cores > 0.1, "{usage:?}");
         assert!(usage.cpu_seconds > 0.01, "{usage:?}");
         assert!(usage.machine_cores > 0.1, "{usage:?}");

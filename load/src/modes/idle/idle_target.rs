@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::cast::Cast;
-use crate::chorus::call_each;
 use crate::clock;
-use crate::gauge::rss;
+use crate::concurrent::call_each;
+use crate::modes::measurement;
 use crate::options::Options;
+use crate::participants::Participants;
+use crate::process_sampler::rss;
 use crate::report::{Report, bar};
+use crate::round::RoundSpec;
 use crate::server::Server;
-use crate::site::Site;
-use crate::verify::ledger::Record;
+use crate::target::Target;
+use crate::verify::audit::ThreadRecord;
 use crate::verify::readback::Reader;
 use crate::wire::{Caller, Operation};
-use crate::work::{Course, Work};
+use crate::write_load::WriteLoad;
 
 /// So many threads are read to fill the page cache of the store, spread over all.
 const READ_MAX: usize = 200_000;
@@ -28,17 +30,17 @@ const GAUGE_EVERY: Duration = Duration::from_millis(1_100);
 const RESIDENTS_WAIT: Duration = Duration::from_secs(15);
 
 /// A server with its threads.
-pub struct Stage<'a> {
+pub struct IdleTarget<'a> {
     /// What was asked for.
     pub options: &'a Options,
     /// The server.
-    pub site: Site,
+    pub target: Target,
     /// Who speaks and listens.
-    pub cast: Arc<Cast>,
+    pub participants: Arc<Participants>,
     /// The threads, a place each.
-    pub work: Arc<Work>,
+    pub load: Arc<WriteLoad>,
     /// Threads beside them that nobody speaks in.
-    pub records: Vec<Record>,
+    pub records: Vec<ThreadRecord>,
     moderator: Caller,
 }
 
@@ -56,29 +58,35 @@ pub fn spread(count: usize, places: usize) -> Vec<usize> {
     (0..places).map(|place| place * count / places).collect()
 }
 
-impl<'a> Stage<'a> {
+impl<'a> IdleTarget<'a> {
     /// A server without a thread, and participants.
-    pub async fn set(options: &'a Options, agents: usize, keys: &[String]) -> anyhow::Result<Self> {
-        let site = Site::prepare(options, keys).await?;
-        let mut cast = Cast::hire(&site, agents, 0.0).await?;
-        let place = cast.add(&site, "load-moderator-0", &["read", "write", "lock"]).await?;
+    pub async fn prepare(
+        options: &'a Options,
+        agents: usize,
+        keys: &[String],
+    ) -> anyhow::Result<Self> {
+        let target = Target::prepare(options, keys).await?;
+        let mut participants = Participants::create(&target, agents, 0.0).await?;
+        let place =
+            participants.add(&target, "load-moderator-0", &["read", "write", "lock"]).await?;
         // A moderator that opened a thread would confirm its state.
-        let moderator = cast.members.remove(place).principal;
-        let cast = Arc::new(cast);
+        let moderator = participants.members.remove(place).caller;
+        let participants = Arc::new(participants);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
-        let work = Work::forum(site.address, Arc::clone(&cast), threads, body, seed);
-        let (work, records) = (Arc::new(work), Vec::new());
-        Ok(Self { options, site, cast, work, records, moderator })
+        let load = WriteLoad::forum(target.address, Arc::clone(&participants), threads, body, seed);
+        let (load, records) = (Arc::new(load), Vec::new());
+        Ok(Self { options, target, participants, load, records, moderator })
     }
 
     fn server(&mut self) -> anyhow::Result<&mut Server> {
-        let (server, _) = self.site.own.as_mut().context("idle needs a server of its own")?;
+        let (server, _) =
+            self.target.own_server.as_mut().context("idle needs a server of its own")?;
         Ok(server)
     }
 
     /// The server's process.
     pub fn pid(&self) -> anyhow::Result<u32> {
-        self.site.pid().context("idle needs a server of its own")
+        self.target.pid().context("idle needs a server of its own")
     }
 
     /// Resident memory once the server rests.
@@ -86,7 +94,7 @@ impl<'a> Stage<'a> {
         let pid = self.pid()?;
         // What was written is folded into the archive up to two seconds later.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        super::rest(vec![pid]).await?;
+        measurement::wait_idle(vec![pid]).await?;
         Ok(rss(pid))
     }
 
@@ -95,7 +103,7 @@ impl<'a> Stage<'a> {
         let until = clock::now() + RESIDENTS_WAIT;
         loop {
             tokio::time::sleep(GAUGE_EVERY).await;
-            let resident = self.site.metric("parley_threads_resident").await?.unwrap_or(0.0);
+            let resident = self.target.metric("parley_threads_resident").await?.unwrap_or(0.0);
             if wanted(resident) || clock::now() > until {
                 return Ok(resident);
             }
@@ -119,7 +127,7 @@ impl<'a> Stage<'a> {
             ensure!(answer.status == 409, "an open thread was reopened: {}", answer.status);
             Ok(())
         };
-        let (address, connections) = (self.site.address, self.options.connections);
+        let (address, connections) = (self.target.address, self.options.connections);
         call_each(address, connections, count, &progress, compose, take).await?;
         progress.finish_and_clear();
         Ok(())
@@ -127,11 +135,11 @@ impl<'a> Stage<'a> {
 
     /// Reads threads until the page cache of the store holds what it can.
     pub async fn read_spread(&self) -> anyhow::Result<()> {
-        let mut threads = self.work.threads();
+        let mut threads = self.load.threads();
         threads.extend(self.records.iter().map(|record| record.thread));
         let places = spread(threads.len(), threads.len().min(READ_MAX));
         let progress = bar(places.len() as u64, "filling the cache");
-        let (admin, count) = (self.site.admin(), places.len());
+        let (admin, count) = (self.target.admin(), places.len());
         let compose = move |index: usize, request: &mut Vec<u8>| {
             admin.write(request, &reading(threads[places[index]]));
         };
@@ -139,7 +147,7 @@ impl<'a> Stage<'a> {
             ensure!(answer.status == 200, "a thread could not be read: {}", answer.status);
             Ok(())
         };
-        let (address, connections) = (self.site.address, self.options.connections);
+        let (address, connections) = (self.target.address, self.options.connections);
         call_each(address, connections, count, &progress, compose, take).await?;
         progress.finish_and_clear();
         Ok(())
@@ -148,11 +156,12 @@ impl<'a> Stage<'a> {
     /// Opens threads that nobody speaks in.
     pub async fn store_more(&mut self, count: usize) -> anyhow::Result<()> {
         let seed = self.options.seed ^ 0x5707;
-        let cast = Arc::clone(&self.cast);
-        let stored = Work::forum(self.site.address, cast, count, self.options.body, seed);
+        let participants = Arc::clone(&self.participants);
+        let stored =
+            WriteLoad::forum(self.target.address, participants, count, self.options.body, seed);
         let stored = Arc::new(stored);
         let progress = bar(count as u64, "storing threads");
-        stored.fill(self.options.connections, 0, &progress).await?;
+        stored.open_threads(self.options.connections, 0, &progress).await?;
         progress.finish_and_clear();
         self.records = stored.records();
         Ok(())
@@ -161,41 +170,41 @@ impl<'a> Stage<'a> {
     /// Stops the server, which must end well.
     pub fn stop(&mut self, report: &mut Report) {
         let stopped = self.server().and_then(Server::stop);
-        report.note(stopped);
+        report.add_result(stopped);
     }
 
     /// Kills the server while all threads are written to; gives how many acts broke off.
     pub async fn kill_under_load(&mut self) -> anyhow::Result<u64> {
-        let before = self.work.tally.failed.load(Ordering::Relaxed);
-        let course = Course {
+        let before = self.load.tally.failed.load(Ordering::Relaxed);
+        let spec = RoundSpec {
             connections: self.options.connections,
             duration: LOAD_BEFORE_KILL * 2,
             rate: None,
             burst: 1.0,
             slices: 1,
         };
-        let work = Arc::clone(&self.work);
+        let load = Arc::clone(&self.load);
         let server = self.server()?;
         let killing = async {
             tokio::time::sleep(LOAD_BEFORE_KILL).await;
             server.kill()
         };
         let quiet = indicatif::ProgressBar::hidden();
-        let (round, killed) = tokio::join!(work.round(course, &quiet), killing);
+        let (round, killed) = tokio::join!(load.run_round(spec, &quiet), killing);
         killed?;
         round?;
-        Ok(self.work.tally.excuse(before))
+        Ok(self.load.tally.discard_failures(before))
     }
 
     /// Starts the server on its folder and reads a thread.
     pub async fn open(&mut self, keys: &[String]) -> anyhow::Result<Opening> {
-        let set = Site::settings(self.options, keys);
+        let set = Target::settings(self.options, keys);
         let begun = clock::now();
         let server = self.server()?;
         tokio::task::block_in_place(|| server.start_again(Some(set)))?;
         let listening = clock::seconds(clock::now() - begun);
-        let threads = self.work.threads();
-        let mut reader = Reader::open(self.site.address, self.site.admin()).await?;
+        let threads = self.load.threads();
+        let mut reader = Reader::open(self.target.address, self.target.admin()).await?;
         reader.read(&reading(threads[threads.len() / 2])).await?;
         Ok(Opening { listening, first_read: clock::seconds(clock::now() - begun) })
     }

@@ -6,34 +6,34 @@ use anyhow::{Context as _, bail};
 
 use crate::http::Connection;
 use crate::options::Options;
-use crate::server::{self, Folder, Server};
-use crate::wire::{Caller, Door, Operation, Outcome, outcome};
+use crate::server::{self, RunDirectory, Server};
+use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
 /// The server under load.
 #[derive(Debug)]
-pub struct Site {
+pub struct Target {
     /// Where it listens.
     pub address: SocketAddr,
     /// The authority that requests name.
     pub host: String,
     /// The process and its folder, if it is ours. Dropped in this order.
-    pub own: Option<(Server, Folder)>,
+    pub own_server: Option<(Server, RunDirectory)>,
     token: String,
 }
 
 /// The rules are obeyed; only the rate is off, since a rate is what is to be measured.
 const RATES_OFF: &str = "limits.writes_per_minute=0";
 
-impl Site {
+impl Target {
     /// Starts a server, or finds the one that was named.
     pub async fn prepare(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         match (&options.url, &options.token) {
-            (Some(url), Some(token)) => Self::named(url, token).await,
-            _ => Self::own(options, keys),
+            (Some(url), Some(token)) => Self::connect(url, token).await,
+            _ => Self::start(options, keys),
         }
     }
 
-    async fn named(url: &str, token: &str) -> anyhow::Result<Self> {
+    async fn connect(url: &str, token: &str) -> anyhow::Result<Self> {
         let Some(rest) = url.strip_prefix("http://") else {
             bail!("--url must begin with http://; put a TLS server behind a local proxy");
         };
@@ -44,18 +44,18 @@ impl Site {
             .with_context(|| format!("cannot find {host}"))?
             .next()
             .with_context(|| format!("{host} has no address"))?;
-        Ok(Self { address, host, own: None, token: token.to_owned() })
+        Ok(Self { address, host, own_server: None, token: token.to_owned() })
     }
 
-    fn own(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
+    fn start(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         let binary = server::build(options.binary.as_deref())?;
-        let folder = Folder::new(options.mode.name())?;
+        let folder = RunDirectory::new(options.mode.name())?;
         let set = Self::settings(options, keys);
         let server =
             Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
         let token = server.admin_token()?;
         let address = server.address();
-        Ok(Self { address, host: address.to_string(), own: Some((server, folder)), token })
+        Ok(Self { address, host: address.to_string(), own_server: Some((server, folder)), token })
     }
 
     /// The keys that a server of our own gets: those of the mode, and over them what was asked for.
@@ -66,7 +66,7 @@ impl Site {
 
     /// The admin, over HTTP.
     pub fn admin(&self) -> Caller {
-        Caller::new(&self.host, &self.token, Door::Http)
+        Caller::new(&self.host, &self.token, Binding::Http)
     }
 
     /// One sample of `/metrics`, by its name and labels as they are written there; none if the
@@ -82,7 +82,7 @@ impl Site {
             .write(&mut request, &Operation::read("", "/metrics".into(), String::new(), &[]));
         let mut connection = Connection::open(self.address).await?;
         let answer = connection.call(&request).await?;
-        let text = match outcome(Door::Http, answer) {
+        let text = match outcome(Binding::Http, answer) {
             Outcome::Done(text) => String::from_utf8_lossy(text),
             Outcome::Refused { reason, detail, .. } => bail!("/metrics: {reason}: {detail}"),
             Outcome::Broken(text) => bail!("/metrics: {text}"),
@@ -96,7 +96,7 @@ impl Site {
 
     /// The server's process, if it runs here and is ours.
     pub fn pid(&self) -> Option<u32> {
-        self.own.as_ref().map(|(server, _)| server.pid())
+        self.own_server.as_ref().map(|(server, _)| server.pid())
     }
 
     /// Whether a ceiling of this machine says something about that server.
@@ -106,7 +106,7 @@ impl Site {
 
     /// Ends the server, if it is ours.
     pub fn stop(&mut self) -> anyhow::Result<()> {
-        match &mut self.own {
+        match &mut self.own_server {
             Some((server, _)) => server.stop(),
             None => Ok(()),
         }
