@@ -2,7 +2,6 @@
 
 use clap::Args;
 use parley_protocol::limits::REASON_MAX;
-use parley_protocol::numbered;
 use parley_protocol::state::State;
 use serde_json::Value;
 
@@ -66,8 +65,7 @@ pub struct ReopenArgs {
 
 #[derive(Debug, Args)]
 struct ReasonArgs {
-    #[arg(long, value_name = "R")]
-    #[arg(help = numbered!("The reason, 1 to " {REASON_MAX} " characters"))]
+    #[arg(long, value_name = "R", help = format!("The reason, 1 to {REASON_MAX} characters"))]
     reason: Option<String>,
     /// Act as this extension of the token's line
     #[arg(long, value_name = "E")]

@@ -3,7 +3,6 @@
 use clap::Args;
 use parley_protocol::act::Kind;
 use parley_protocol::limits::BODY_MAX;
-use parley_protocol::numbered;
 
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
@@ -37,10 +36,12 @@ pub struct PostArgs {
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     #[arg(value_name = "BODY", allow_hyphen_values = true)]
-    #[arg(help = numbered!(
-        "What to say, 1 to " {BODY_MAX} " characters; - reads it from standard input"
-    ))]
+    #[arg(help = body_help())]
     body: String,
+}
+
+fn body_help() -> String {
+    format!("What to say, 1 to {BODY_MAX} characters; - reads it from standard input")
 }
 
 /// Posts a message and prints it with the state of its thread.

@@ -363,8 +363,8 @@ fn check_empty(body: &[u8]) -> Result<()> {
     }
 }
 
-/// Refuses a request that does not name the event stream in `Accept`: a client that accepts any type
-/// does not expect an endless answer.
+/// Refuses a request that does not name the event stream in `Accept`: a client that accepts any
+/// type does not expect an endless answer.
 fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     let named = list(headers, ACCEPT).any(|range| {
         range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(EVENT_STREAM))
