@@ -214,7 +214,7 @@ impl Conversation {
         )))
     }
 
-    /// Posts a message, whatever the outcome.
+    /// Posts a message, without a check of the outcome.
     pub async fn message(
         &mut self,
         participant: &DemoParticipant,
@@ -235,7 +235,7 @@ impl Conversation {
         Step { head, outcome }
     }
 
-    /// Attests, seals or refutes a claim, whatever the outcome.
+    /// Attests, seals or refutes a claim, without a check of the outcome.
     pub async fn proof(
         &mut self,
         participant: &DemoParticipant,
