@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use parley::journal::disk::Disk;
 use redb::StorageBackend;
 
-use crate::disk::FaultyDisk;
+use super::disk::FaultyDisk;
 
 /// One thing done to a disk. Files are named by the handle that they were opened as.
 #[derive(Clone, Debug)]

@@ -1,0 +1,178 @@
+//! What every caller was told, compared with what is there: the acts are judged and applied once
+//! more, one after the other, by the language alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parley::forum::Answer;
+use parley::journal::view::View;
+use parley_protocol::command::Command;
+use parley_protocol::entry::{Act, Change};
+use parley_protocol::identity::Principal;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::limits::Limits;
+use parley_protocol::refusal::Reason;
+use parley_protocol::thread::{Context, Thread};
+use parley_protocol::wire;
+
+use super::numbers::{Given, Nowhere};
+use super::site::{Outcome, json};
+
+/// One call and what came of it.
+#[derive(Debug)]
+pub struct Told {
+    /// The text that no other call has: body, reason or statement.
+    pub text: String,
+    pub principal: Principal,
+    /// `None` for an opening.
+    pub thread: Option<ThreadId>,
+    pub command: Command,
+    pub outcome: Outcome,
+}
+
+/// The text of its own that an act carries.
+fn text_of(act: &Act) -> &str {
+    match &act.change {
+        Change::Message(message) => &message.body,
+        Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
+        Change::Assert(claim) => &claim.statement,
+        Change::Attest(..) | Change::Refute(..) => "",
+    }
+}
+
+/// Whether a refusal tells of the state of its thread.
+fn tells_of_state(reason: Reason) -> bool {
+    (400..=499).contains(&reason.status())
+}
+
+/// Whether the answer shows exactly this act.
+fn shows(answer: &Answer, act: &Act) -> bool {
+    let body = json(answer);
+    let mut out = Vec::new();
+    let member = match &act.change {
+        Change::Message(_) => {
+            wire::message(&mut out, act, None);
+            "message"
+        }
+        Change::Mark => {
+            wire::event(&mut out, act);
+            "event"
+        }
+        Change::Assert(claim) => return body["claim"]["id"] == claim.id.to_string(),
+        Change::Attest(..) | Change::Refute(..) => return false,
+    };
+    let shown: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    body[member] == shown
+}
+
+/// Whether an answer acknowledges that something changed.
+fn acknowledges(answer: &Answer) -> bool {
+    json(answer).get("event").is_none_or(|event| !event.is_null())
+}
+
+/// Compares all that was told with all that `view` shows in `threads`.
+///
+/// # Errors
+/// The first difference.
+pub fn audit(
+    view: &View,
+    limits: &Limits,
+    threads: &BTreeSet<ThreadId>,
+    told: &[Told],
+) -> Result<(), String> {
+    let by_text: BTreeMap<&str, &Told> = told.iter().map(|it| (it.text.as_str(), it)).collect();
+    let mut seen = BTreeSet::new();
+    for thread in threads {
+        replay(view, limits, *thread, &by_text, &mut seen)?;
+    }
+    for one in told {
+        match &one.outcome {
+            Ok(answer) if acknowledges(answer) && !seen.contains(one.text.as_str()) => {
+                return Err(format!("acknowledged and not there: {one:?}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn replay<'t>(
+    view: &View,
+    limits: &Limits,
+    thread: ThreadId,
+    told: &BTreeMap<&'t str, &'t Told>,
+    seen: &mut BTreeSet<&'t str>,
+) -> Result<(), String> {
+    let mut model: Option<Thread> = None;
+    let refused = told.values().filter(|it| it.thread == Some(thread));
+    let mut refused: Vec<&Told> =
+        refused.copied().filter(|it| refusal_of(it).is_some_and(tells_of_state)).collect();
+    let mut last = 0;
+    for placed in view.acts(thread, 0, usize::MAX).map_err(|error| error.to_string())? {
+        let act = placed.act();
+        let one = told.get(text_of(act)).ok_or_else(|| format!("nobody did {act:?}"))?;
+        if !seen.insert(one.text.as_str()) {
+            return Err(format!("twice: {act:?}"));
+        }
+        match &one.outcome {
+            Ok(answer) if shows(answer, act) => {}
+            // Left open: there once or not at all.
+            Err(it) if matches!(it.reason, Reason::Internal | Reason::StorageUnavailable) => {}
+            other => return Err(format!("{other:?} was told of {act:?}")),
+        }
+        if placed.entry <= last {
+            return Err(format!("{act:?} is out of order"));
+        }
+        last = placed.entry;
+        let mut numbers = Given(act);
+        let now = act.at;
+        let (principal, numbers, key) = (&one.principal, &mut numbers, act.key);
+        let mut ctx = Context { now, principal, limits, numbers, key };
+        match &mut model {
+            None => {
+                let expected = Thread::opening(&mut ctx, thread, &one.command);
+                same(&expected, act)?;
+                model = Thread::open(act);
+            }
+            Some(model) => {
+                let expected = model.admit(&mut ctx, &one.command);
+                let expected = expected.map_err(|refusal| format!("{refusal:?}: {act:?}"))?;
+                same(&expected.ok_or_else(|| format!("changes nothing: {act:?}"))?, act)?;
+                model.apply(act);
+            }
+        }
+        let model = model.as_mut().ok_or_else(|| format!("no opening: {act:?}"))?;
+        model.stamp(act, placed.entry);
+        refused.retain(|it| !refuses(model, it, limits));
+    }
+    if let Some(one) = refused.first() {
+        return Err(format!("no state that was stored refuses so: {one:?}"));
+    }
+    let head = view.summary(thread).map_err(|error| error.to_string())?;
+    if head.as_deref() != model.as_ref().map(Thread::summary) {
+        return Err(format!("the head {head:?} is not what its acts make of it: {model:?}"));
+    }
+    let stored = view.thread(thread).map_err(|refusal| format!("{refusal:?}"))?;
+    if stored != model {
+        return Err(format!("{stored:?} is not what its acts make of it: {model:?}"));
+    }
+    Ok(())
+}
+
+fn refusal_of(told: &Told) -> Option<Reason> {
+    told.outcome.as_ref().err().map(|refusal| refusal.reason)
+}
+
+fn same(expected: &Act, act: &Act) -> Result<(), String> {
+    if expected == act {
+        return Ok(());
+    }
+    Err(format!("{act:?} should be {expected:?}"))
+}
+
+/// Whether `model`, as it stands, refuses the call as it was refused.
+fn refuses(model: &Thread, told: &Told, limits: &Limits) -> bool {
+    let (now, principal, numbers) = (model.summary().updated_at, &told.principal, &mut Nowhere);
+    let mut ctx = Context { now, principal, limits, numbers, key: None };
+    let judged = model.admit(&mut ctx, &told.command);
+    judged.err().map(|refusal| refusal.reason) == refusal_of(told)
+}

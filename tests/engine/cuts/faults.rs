@@ -1,0 +1,312 @@
+//! The disk fails at each write and each sync of each commit of the load, and of the folding that
+//! follows it; the process goes on.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use parley::journal::WriterStep;
+use parley::journal::disk::Disk;
+use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
+use parley_protocol::refusal::Reason;
+use redb::StorageBackend;
+
+use super::disk::{Cut, Faults, FaultyDisk};
+use super::load::{Mark, Recording, options, record, submit};
+use super::rig::{Came, Rig, came};
+use super::tape::Player;
+use super::{Extent, WORKERS};
+
+/// Of so many writes and syncs of a commit one is looked at, where not all are; which ones moves
+/// from commit to commit.
+const STRIDE: usize = 12;
+
+/// A moment before a commit, and the disk then.
+struct Before<'a> {
+    recording: &'a Recording,
+    image: FaultyDisk,
+    mark: Mark,
+    commit: usize,
+}
+
+/// Runs `look` at the moment before each commit, over all workers; gives the sum of what it gave.
+fn before_each(recording: &Recording, look: impl Fn(&Before<'_>) -> u64 + Sync) -> u64 {
+    let (look, marks) = (&look, &recording.marks);
+    std::thread::scope(|scope| {
+        let workers = (0..WORKERS).map(|worker| {
+            scope.spawn(move || {
+                let mut player = Player::default();
+                let (mut played, mut sum) = (0, 0);
+                let before = marks.iter().filter(|mark| mark.asked > mark.told);
+                for (commit, mark) in before.enumerate() {
+                    recording.deeds[played..mark.at].iter().for_each(|change| player.play(change));
+                    played = mark.at;
+                    if commit % WORKERS == worker {
+                        let image = player.disk().copy();
+                        image.cut(Cut::Kill);
+                        sum += look(&Before { recording, image, mark: *mark, commit });
+                    }
+                }
+                sum
+            })
+        });
+        workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).sum()
+    })
+}
+
+/// Goal: a write or a sync that fails, whichever it is, loses nothing acknowledged, leaves no half
+/// act, stops no reading, and writing goes on once the disk does. Method: from the moment before
+/// each commit of the load, the commit and the folding after it with a fault at the n-th write, or
+/// the n-th sync, for each n until there are no more: the write is refused or torn, the sync loses
+/// what it had though it looks clean, or wrote it all the same, once or until the disk is mended.
+#[test]
+fn each_write_and_each_sync() {
+    let extent = Extent::read(STRIDE);
+    let began = Instant::now();
+    let recording = record(extent.seed);
+    let struck = before_each(&recording, |before| {
+        let mut struck = 0;
+        for of_syncs in [false, true] {
+            let mut at = 1;
+            loop {
+                let wanted = extent.takes(before.commit + at);
+                let faults = fault(of_syncs, at as u64, before.commit + at);
+                if wanted && !before.survives(faults, &options()) {
+                    break;
+                }
+                // No commit and no folding of this load has as many: then a fault would not strike.
+                assert!(at < 2_000, "{faults:?} strikes for ever");
+                struck += u64::from(wanted);
+                at += 1;
+            }
+        }
+        struck
+    });
+    println!("seed {}: {struck} faults in {:?}", extent.seed, began.elapsed());
+}
+
+/// The `n`-th fault at the write or the sync `at`.
+fn fault(of_syncs: bool, at: u64, n: usize) -> Faults {
+    let lasting = n % 4 >= 2;
+    if of_syncs {
+        Faults { sync: at, sync_reached: n.is_multiple_of(2), lasting, ..Faults::default() }
+    } else {
+        Faults { write: at, torn: n.is_multiple_of(2), lasting, ..Faults::default() }
+    }
+}
+
+impl Before<'_> {
+    /// Commits and folds with `faults`; then the disk is mended, one more act is stored, and the
+    /// power goes. Gives whether the disk failed at all.
+    fn survives(&self, faults: Faults, options: &JournalOptions) -> bool {
+        let what = || format!("commit {}, {faults:?}", self.commit);
+        let Mark { told, asked, .. } = self.mark;
+        let disk = self.image.copy();
+        let mut rig = Rig::open(&disk, options.clone()).unwrap();
+        assert_eq!(rig.journal.committed(), told, "{}", what());
+        disk.set(faults);
+        let batch = told as usize..asked as usize;
+        let batch = self.recording.shadow.entries[batch].iter();
+        let mut waiting: Vec<_> = batch.map(|committed| submit(&rig, committed)).collect();
+        let step = rig.work();
+        let stored = waiting.iter_mut().map(|one| usize::from(self.is_stored(one))).sum::<usize>();
+        let whole = stored == waiting.len();
+        assert!(stored == 0 || whole, "{}: half a batch is acknowledged", what());
+        assert_eq!(step, if whole { WriterStep::Idle } else { WriterStep::Down }, "{}", what());
+        drop(rig.folder.finish());
+        let last = if whole { asked } else { told };
+        let struck = disk.writes() >= faults.write && faults.write > 0
+            || disk.syncs() >= faults.sync && faults.sync > 0
+            || !whole;
+        let view = rig.journal.view();
+        assert_eq!(view.position().entry(), last, "{}", what());
+        let found = self.recording.shadow.audit_touched(&view, (told, asked), last);
+        found.unwrap_or_else(|found| panic!("{}: {found}", what()));
+        drop(view);
+        disk.mend();
+        rig.clock.pass(RETRY_MS);
+        rig.work();
+        let mut next = rig.ask("local:ada", "goes on");
+        rig.work();
+        let Came::Stored(next) = came(&mut next) else { panic!("{}: not mended", what()) };
+        assert_eq!(next.number, asked + 1, "{}: a number is given once", what());
+        rig.folder.finish().unwrap_or_else(|error| panic!("{}: {error}", what()));
+        disk.cut([Cut::ForgetAll, Cut::Kill, Cut::KeepSome(next.number)][self.commit % 3]);
+        drop(rig);
+        let rig = Rig::open(&disk, options.clone());
+        let rig = rig.unwrap_or_else(|error| panic!("{}: {error}", what()));
+        assert_eq!(rig.journal.committed(), next.number, "{}", what());
+        let thread = next.entry.act().unwrap().thread;
+        assert_eq!(rig.journal.view().summary(thread).unwrap(), next.summary, "{}", what());
+        let found = self.recording.shadow.audit_acts(&rig.journal.view(), last, Some(thread));
+        found.unwrap_or_else(|found| panic!("{}: {found}", what()));
+        struck
+    }
+
+    fn is_stored(&self, waiting: &mut super::rig::Waiting) -> bool {
+        match came(waiting) {
+            Came::Stored(_) => true,
+            Came::Refused(Reason::StorageUnavailable) => false,
+            other => panic!("commit {}: {other:?}", self.commit),
+        }
+    }
+
+    fn audit(&self, rig: &Rig, last: u64, what: &str) {
+        let found = self.recording.shadow.audit(&rig.journal.view(), last, 1);
+        found.unwrap_or_else(|found| panic!("{what}: {found}"));
+    }
+}
+
+/// Goal: a disk without room takes no write and loses none, whether it says so or not, and takes
+/// them again once there is room. Method: before each commit the disk tells of too little room, or
+/// no file may grow by more than a little.
+#[test]
+fn full() {
+    let extent = Extent::read(2);
+    let recording = record(extent.seed);
+    let struck = before_each(&recording, |before| {
+        if !extent.takes(before.commit) {
+            return 0;
+        }
+        let said = Faults { free_bytes: Some(1), ..Faults::default() };
+        let said = before.survives(said, &options());
+        assert!(said, "commit {}: a disk that says it is full is written", before.commit);
+        let grown = before.image.bytes().unwrap() + (before.commit as u64 % 5) * 4_096;
+        let unsaid = Faults { bytes_max: Some(grown), ..Faults::default() };
+        before.survives(unsaid, &JournalOptions { free_bytes_min: 0, ..options() });
+        1
+    });
+    println!("seed {}: {struck} commits on a full disk", extent.seed);
+}
+
+/// What is done at each sync, before it: nothing, or what a test asks.
+type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// A disk whose syncs take long: meanwhile the hook runs.
+#[derive(Clone, Default)]
+struct StallingDisk {
+    inner: FaultyDisk,
+    hook: Arc<Mutex<Option<Hook>>>,
+}
+
+impl fmt::Debug for StallingDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StallingDisk").finish_non_exhaustive()
+    }
+}
+
+impl StallingDisk {
+    fn stall(&self) {
+        let hook = self.hook.lock().unwrap().clone();
+        if let Some(hook) = hook {
+            hook();
+        }
+    }
+
+    fn file(&self, file: Box<dyn StorageBackend>) -> Box<dyn StorageBackend> {
+        Box::new(StallingFile { disk: self.clone(), file })
+    }
+}
+
+impl Disk for StallingDisk {
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        Ok(self.file(self.inner.open(name)?))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        Ok(self.file(self.inner.create(name)?))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.stall();
+        self.inner.sync()
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        self.inner.free_bytes()
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        self.inner.bytes()
+    }
+}
+
+#[derive(Debug)]
+struct StallingFile {
+    disk: StallingDisk,
+    file: Box<dyn StorageBackend>,
+}
+
+impl StorageBackend for StallingFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.file.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.disk.stall();
+        self.file.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.file.write(offset, data)
+    }
+}
+
+/// Goal: while any sync of a commit hangs, calls are refused at once, what is not committed is not
+/// shown, reading goes on; what hangs is answered once the disk goes on. Method: at each sync of
+/// each commit the clock leaps beyond what a commit may take, and the door is asked.
+#[test]
+fn each_sync_stalls() {
+    let recording = record(1);
+    let stalls = before_each(&recording, |before| {
+        let Mark { told, asked, .. } = before.mark;
+        let disk = StallingDisk { inner: before.image.copy(), ..StallingDisk::default() };
+        let mut rig = Rig::open(&disk, options()).unwrap();
+        let batch = &before.recording.shadow.entries[told as usize..asked as usize];
+        let mut waiting: Vec<_> = batch.iter().map(|committed| submit(&rig, committed)).collect();
+        let stalls = Arc::new(Mutex::new(0));
+        let (journal, clock, count) =
+            (Arc::clone(&rig.journal), Arc::clone(&rig.clock), Arc::clone(&stalls));
+        let looks = move || {
+            assert!(journal.is_writable());
+            clock.pass(STALL_MS + 1);
+            assert!(!journal.is_writable() && journal.refuses().is_some());
+            assert_eq!(journal.committed(), told);
+            assert_eq!(journal.view().position().entry(), told);
+            // The next sync is a commit of its own as far as time goes.
+            clock.turn_back(STALL_MS + 1);
+            *count.lock().unwrap() += 1;
+        };
+        *disk.hook.lock().unwrap() = Some(Arc::new(looks));
+        assert_eq!(rig.work(), WriterStep::Idle);
+        *disk.hook.lock().unwrap() = None;
+        assert!(waiting.iter_mut().all(|one| before.is_stored(one)));
+        assert!(rig.journal.is_writable());
+        before.audit(&rig, asked, "after a stall");
+        let stalls = *stalls.lock().unwrap();
+        assert!(stalls > 0);
+        stalls
+    });
+    println!("{stalls} syncs that hung");
+}

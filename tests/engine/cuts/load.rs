@@ -1,0 +1,113 @@
+//! The load: random lives of threads, artifacts and remembered outcomes, through the journal as
+//! its writer, its publisher and its folder ship, on a disk that takes everything down.
+
+use parley::journal::options::JournalOptions;
+use parley::journal::{Append, Committed, ReplyPort, WriterStep};
+use parley_protocol::entry::Entry;
+use tokio::sync::oneshot;
+
+use super::rig::{Came, Rig, Waiting, came};
+use super::shadow::Shadow;
+use super::tape::{Deed, TapedDisk};
+use super::world::World;
+
+/// Commits of the load.
+pub const COMMITS: usize = 200;
+/// Acts of each, beside what is no act.
+const ACTS: usize = 11;
+
+/// Small segments that are soon dropped, so that rotation and dropping are part of the load.
+pub fn options() -> JournalOptions {
+    JournalOptions { segment_bytes: 24_000, replay_max: 300, ..JournalOptions::default() }
+}
+
+/// What can be there at a moment of the load.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark {
+    /// How much is on the tape.
+    pub at: usize,
+    /// The last entry that is acknowledged.
+    pub told: u64,
+    /// The last one that was asked for.
+    pub asked: u64,
+}
+
+/// A load that was run.
+pub struct Recording {
+    /// All that was done to the disk.
+    pub deeds: Vec<Deed>,
+    /// In order.
+    pub marks: Vec<Mark>,
+    /// All that was asked for.
+    pub shadow: Shadow,
+}
+
+impl Recording {
+    /// What can be there once the deeds before `at` are done.
+    pub fn mark(&self, at: usize) -> Mark {
+        let after = self.marks.partition_point(|mark| mark.at <= at);
+        after.checked_sub(1).map_or(Mark::default(), |before| self.marks[before])
+    }
+}
+
+/// Puts an entry that was judged and applied already into the journal's queue.
+pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
+    let (sender, waiting) = oneshot::channel();
+    let reply = ReplyPort { sender, permit: None };
+    let append = Append {
+        lease: None,
+        entry: committed.entry.clone(),
+        summary: committed.summary.clone(),
+        claims: committed.claims.clone(),
+        reply,
+    };
+    let opens = committed.entry.act().filter(|act| act.seq == 0).map(|act| act.thread);
+    let taken = match opens {
+        None => rig.journal.append(|_| append).map(|number| (number, None)),
+        Some(_) => {
+            let opened = rig.journal.open_thread(|_, _| append);
+            opened.map(|(number, thread)| (number, Some(thread)))
+        }
+    };
+    if let Ok(given) = taken {
+        assert_eq!(given, (committed.number, opens), "the world numbers as the journal does");
+    }
+    waiting
+}
+
+/// Runs the load.
+pub fn record(seed: u64) -> Recording {
+    let disk = TapedDisk::default();
+    let mut world = World::without_gaps(seed);
+    let mut rig = Rig::open(&disk, options()).unwrap();
+    let mut marks = vec![Mark { at: disk.len(), told: 0, asked: 0 }];
+    for commit in 0..COMMITS {
+        let from = world.entries.len();
+        let mut acts = 0;
+        while acts < ACTS {
+            let happened = world.act();
+            acts += usize::from(happened.is_some_and(|one| matches!(one.entry, Entry::Act(_))));
+        }
+        let batch = &world.entries[from..];
+        let mut waiting: Vec<_> = batch.iter().map(|one| submit(&rig, one)).collect();
+        let (told, asked) = (from as u64, world.entries.len() as u64);
+        let began = disk.len();
+        marks.push(Mark { at: began, told, asked });
+        assert_eq!(rig.work(), WriterStep::Idle);
+        assert!(waiting.iter_mut().all(|one| matches!(came(one), Came::Stored(_))));
+        // Segments that are dropped are dropped after the answers have left.
+        marks.push(Mark { at: disk.removal_after(began), told: asked, asked });
+        if commit % 20 == 7 {
+            for thread in world.threads.values().filter(|thread| thread.summary().seq > 64) {
+                rig.journal.offer_snapshot(thread.clone());
+            }
+        }
+        match commit % 8 {
+            7 => rig.folder.finish().unwrap(),
+            2 | 5 => drop(rig.folder.step().unwrap()),
+            _ => {}
+        }
+    }
+    rig.finish();
+    Recording { deeds: disk.deeds(), marks, shadow: Shadow::new(world.entries) }
+}

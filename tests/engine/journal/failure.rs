@@ -1,0 +1,402 @@
+//! When the disk fails: nothing acknowledged is lost, nothing that failed is told, and writing
+//! goes on once the disk does.
+
+use parley::journal::WriterStep;
+use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
+use parley_protocol::act::Kind;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::Reason;
+
+use super::disk::{Cut, Faults, FaultyDisk};
+use super::rig::{Came, Rig, Waiting, came};
+
+fn open(disk: &FaultyDisk) -> Rig {
+    Rig::open(disk, JournalOptions::default()).unwrap()
+}
+
+fn is_stored(waiting: &mut Waiting) -> bool {
+    match came(waiting) {
+        Came::Stored(_) => true,
+        Came::Refused(Reason::StorageUnavailable) => false,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Lets the writer try again.
+fn retry(rig: &mut Rig) {
+    rig.clock.pass(RETRY_MS);
+    rig.work();
+}
+
+/// The ways in which one commit fails.
+fn ways() -> impl Iterator<Item = (&'static str, Faults)> {
+    let write = |write, torn| Faults { write, torn, lasting: true, ..Faults::default() };
+    let sync = |sync_reached| Faults { sync: 1, sync_reached, lasting: true, ..Faults::default() };
+    [
+        ("the first write fails", write(1, false)),
+        ("a write is torn", write(1, true)),
+        ("the second write fails", write(2, true)),
+        ("the sync loses what it had", sync(false)),
+        ("the sync fails and wrote all the same", sync(true)),
+    ]
+    .into_iter()
+}
+
+/// Goal: a commit that fails leaves no trace, and service goes on after it. Method: for each way
+/// of failing, an act before, two in the failing batch with a barrier behind them, one queued
+/// behind that batch, one while the disk is down, one after; then the power goes, and a restart
+/// shows exactly what was acknowledged.
+#[test]
+fn failed_commit() {
+    for (way, faults) in ways() {
+        let disk = FaultyDisk::default();
+        let options = JournalOptions { batch_entries_max: 4, ..JournalOptions::default() };
+        let mut rig = Rig::open(&disk, options).unwrap();
+        let thread = rig.opened("local:ada", "before");
+        let mut holder = rig.load(thread);
+        let mut failing = vec![
+            rig.ask("local:ada", "failing"),
+            rig.say(&mut holder, "local:bob", Kind::Inform, "failing"),
+            rig.behind(&holder),
+            rig.ask("local:ada", "failing"),
+            rig.ask("local:ada", "queued behind"),
+        ];
+        let generation = rig.journal.generation();
+        disk.set(faults);
+        assert_eq!(rig.work(), WriterStep::Down, "{way}");
+        failing.push(rig.ask("local:ada", "while down"));
+        retry(&mut rig);
+        assert!(failing.iter_mut().all(|one| !is_stored(one)), "{way}");
+        assert!(!rig.journal.is_writable() && rig.journal.generation() > generation, "{way}");
+        assert_eq!(rig.subjects(), ["before"], "{way}: reading goes on");
+        let replayed = rig.journal.log().entries(0, 10, 1 << 20).unwrap().unwrap();
+        assert_eq!(replayed.entries.len(), 1, "{way}: replaying goes on");
+
+        disk.mend();
+        retry(&mut rig);
+        assert!(rig.journal.is_writable(), "{way}");
+        let mut stale = rig.say(&mut holder, "local:bob", Kind::Inform, "stale");
+        rig.work();
+        assert!(!is_stored(&mut stale), "{way}: the lease is void");
+        let mut holder = rig.load(thread);
+        let mut after = rig.say(&mut holder, "local:bob", Kind::Inform, "after");
+        rig.work();
+        assert!(is_stored(&mut after), "{way}");
+        rig.opened("local:ada", "new");
+        let shown = rig.subjects();
+        let count = rig.journal.view().summary(thread).unwrap().unwrap().message_count;
+        disk.cut(Cut::ForgetAll);
+        drop(rig);
+
+        let rig = open(&disk);
+        assert_eq!(rig.journal.view().summary(thread).unwrap().unwrap().message_count, count);
+        assert_eq!(rig.subjects(), shown, "{way}");
+    }
+}
+
+/// Goal: no number is given twice, also not one whose act failed. Method: entries, threads and
+/// messages of failing and of stored acts, in memory and after a restart, are all different.
+#[test]
+fn numbers() {
+    let disk = FaultyDisk::default();
+    let mut rig = open(&disk);
+    let mut seen = std::collections::BTreeSet::new();
+    let mut note = |rig: &mut Rig, waiting: &mut Waiting| {
+        rig.work();
+        if let Came::Stored(committed) = came(waiting) {
+            let act = committed.entry.act().unwrap();
+            assert!(seen.insert((0, committed.number)) && seen.insert((1, act.thread.0)));
+            assert!(seen.insert((2, act.message().unwrap().id.0)));
+            assert!(seen.insert((3, act.event.as_ref().unwrap().id.0)));
+        }
+    };
+    for round in 0..6 {
+        let mut waiting = rig.ask("local:ada", "one");
+        if round % 2 == 0 {
+            disk.set(Faults { sync: 1, ..Faults::default() });
+        }
+        note(&mut rig, &mut waiting);
+        retry(&mut rig);
+        let mut waiting = rig.ask("local:ada", "two");
+        note(&mut rig, &mut waiting);
+        if round % 3 == 2 {
+            disk.cut(Cut::ForgetAll);
+            rig = open(&disk);
+        }
+    }
+    assert_eq!(seen.len(), 4 * 9);
+}
+
+/// Goal: what a failed sync may have written is wholly there after a restart or not at all.
+/// Method: five openings in one batch whose sync fails; the process is killed before it can do
+/// anything about it, in three ways.
+#[test]
+fn failed_and_killed() {
+    for (sync_reached, cut) in
+        [(true, Cut::ForgetAll), (true, Cut::Kill), (false, Cut::Kill), (false, Cut::ForgetAll)]
+    {
+        let disk = FaultyDisk::default();
+        let mut rig = open(&disk);
+        rig.opened("local:ada", "before");
+        let _failing: Vec<_> = (0..5).map(|_| rig.ask("local:ada", "failing")).collect();
+        disk.set(Faults { sync: 1, sync_reached, lasting: true, ..Faults::default() });
+        rig.work();
+        disk.cut(cut);
+        drop(rig);
+        let rig = open(&disk);
+        let count = rig.subjects().len();
+        assert!(count == 1 || count == 6, "{count}");
+        // What a start shows is not taken back either, whatever the failed sync said of it.
+        disk.cut(Cut::ForgetAll);
+        drop(rig);
+        assert_eq!(open(&disk).subjects().len(), count);
+    }
+}
+
+/// Goal: a disk with too little room takes no writes, and takes them again once there is room.
+/// Method: tell less than must stay free, then more.
+#[test]
+fn full() {
+    let disk = FaultyDisk::default();
+    let mut rig = open(&disk);
+    rig.opened("local:ada", "before");
+    let little = JournalOptions::default().free_bytes_min - 1;
+    disk.set(Faults { free_bytes: Some(little), ..Faults::default() });
+    rig.clock.pass(1_000);
+    let mut refused = rig.ask("local:ada", "no room");
+    assert_eq!(rig.work(), WriterStep::Down);
+    assert!(!is_stored(&mut refused));
+    assert_eq!(disk.writes(), 0, "a full disk is kept away from the database");
+    disk.mend();
+    retry(&mut rig);
+    assert_eq!(rig.opened("local:ada", "after").0, 3);
+}
+
+/// Goal: a disk that is full without having said so is a failed commit like any other. Method: no
+/// file may grow; then write until it must.
+#[test]
+fn full_unsaid() {
+    let disk = FaultyDisk::default();
+    let options = JournalOptions { free_bytes_min: 0, ..JournalOptions::default() };
+    let mut rig = Rig::open(&disk, options).unwrap();
+    let bytes_max = parley::journal::disk::Disk::bytes(&disk).unwrap();
+    disk.set(Faults { bytes_max: Some(bytes_max), ..Faults::default() });
+    let body = "x".repeat(400);
+    let mut stored = 0;
+    while rig.journal.is_writable() {
+        let mut waiting: Vec<_> = (0..100).map(|_| rig.ask("local:ada", &body)).collect();
+        rig.work();
+        stored += waiting.iter_mut().filter_map(|one| is_stored(one).then_some(())).count();
+    }
+    assert_eq!(
+        rig.journal.log().entries(0, 10_000, 1 << 30).unwrap().unwrap().entries.len(),
+        stored
+    );
+    disk.mend();
+    retry(&mut rig);
+    rig.opened("local:ada", "after");
+    disk.cut(Cut::ForgetAll);
+    drop(rig);
+    let stretch = open(&disk).journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
+    assert_eq!(stretch.entries.len(), stored + 1);
+}
+
+/// Goal: what is committed and not folded is bounded, whatever becomes of the fold. Method: nothing
+/// is folded until the bound: the next are 503 `overloaded` at once; if it lasts, those that wait
+/// are refused too; once it is folded, writing goes on.
+#[test]
+fn fold_behind() {
+    let options =
+        JournalOptions { tail_entries_max: 10, batch_entries_max: 10, ..JournalOptions::default() };
+    let mut rig = Rig::open(&FaultyDisk::default(), options).unwrap();
+    let mut taken: Vec<_> = (0..10).map(|_| rig.ask("local:ada", "taken")).collect();
+    let mut waiting = rig.ask("local:ada", "waiting");
+    assert_eq!(rig.work(), WriterStep::Full);
+    assert!(taken.iter_mut().all(is_stored));
+    let mut refused = rig.ask("local:ada", "refused");
+    assert!(matches!(came(&mut refused), Came::Refused(Reason::Overloaded)));
+    assert!(matches!(came(&mut waiting), Came::Nothing));
+    rig.clock.pass(STALL_MS + 1);
+    rig.work();
+    assert!(!is_stored(&mut waiting) && !rig.journal.is_writable());
+    retry(&mut rig);
+    assert!(!rig.journal.is_writable());
+    rig.load(ThreadId(1));
+    rig.folder.finish().unwrap();
+    retry(&mut rig);
+    assert_eq!(rig.opened("local:ada", "again").0, 12);
+}
+
+/// Goal: while the disk hangs, calls are refused at once, reading goes on, and what hangs is
+/// answered once the disk goes on. Method: a sync that waits, on a thread of its own.
+#[test]
+fn stall() {
+    let disk = FaultyDisk::default();
+    let mut rig = open(&disk);
+    rig.opened("local:ada", "before");
+    let mut hanging = rig.ask("local:ada", "hanging");
+    disk.stall(true);
+    let mut writer = rig.writer;
+    let working = std::thread::spawn(move || {
+        writer.step();
+        writer
+    });
+    disk.wait_for_stall();
+    assert!(rig.journal.is_writable());
+    rig.clock.pass(STALL_MS + 1);
+    assert!(!rig.journal.is_writable());
+    assert!(rig.journal.refuses().is_some());
+    let mut lease = rig.journal.acquire(ThreadId(1));
+    assert!(lease.try_recv().unwrap().is_err(), "a lease that nobody can give is refused");
+    assert_eq!(rig.journal.view().position().entry(), 1);
+    disk.stall(false);
+    rig.writer = working.join().unwrap();
+    assert!(rig.journal.is_writable());
+    rig.work();
+    assert!(is_stored(&mut hanging));
+}
+
+/// Goal: the tests above would notice an answer that leaves before the sync. Method: plant the
+/// fault, a disk whose sync does nothing: the same checks find something acknowledged missing.
+#[test]
+fn planted() {
+    let disk = FaultyDisk::default();
+    let mut rig = open(&disk);
+    rig.opened("local:ada", "before");
+    disk.set(Faults { sync_lies: true, ..Faults::default() });
+    let mut told = rig.ask("local:ada", "told too early");
+    rig.work();
+    assert!(is_stored(&mut told));
+    disk.cut(Cut::ForgetAll);
+    drop(rig);
+    assert_eq!(open(&disk).subjects(), ["before"]);
+}
+
+/// Goal: what a failed sync of the archive lost is not built on, and reading goes on meanwhile.
+/// Method: many threads, folded, their log dropped; the sync of a fold that touches an early one
+/// fails, or all do for a while, and the machine takes for written what is not; the process goes on
+/// or is killed; then the power goes while the next fold is on its way, or after it.
+#[test]
+fn archive_lost_page() {
+    let options =
+        JournalOptions { segment_bytes: 2_000, replay_max: 6, ..JournalOptions::default() };
+    for n in 1..=4 {
+        for (lasting, killed) in [(false, false), (false, true), (true, false), (true, true)] {
+            let disk = FaultyDisk::default();
+            let mut rig = Rig::open(&disk, options.clone()).unwrap();
+            for thread in 0..150 {
+                rig.ask("local:ada", &format!("ask {thread}"));
+            }
+            rig.work();
+            rig.folder.finish().unwrap();
+            let mut holder = rig.load(ThreadId(5));
+            rig.say(&mut holder, "local:bob", Kind::Inform, "more");
+            rig.work();
+            disk.set(Faults { sync: n, lasting, ..Faults::default() });
+            for _ in 0..3 {
+                drop(rig.folder.finish());
+                assert_eq!(rig.subjects().len(), 150, "{n} {lasting}");
+            }
+            disk.mend();
+            if killed {
+                disk.cut(Cut::Kill);
+                rig = Rig::open(&disk, options.clone()).unwrap();
+            }
+            let whole = |disk: &FaultyDisk, how: &str| {
+                let rig = Rig::open(disk, options.clone()).unwrap();
+                let view = rig.journal.view();
+                for id in 1..=150 {
+                    let thread = view.thread(ThreadId(id)).unwrap().unwrap();
+                    let count = thread.summary().message_count;
+                    assert_eq!(count, 1 + u64::from(id == 5), "{id}: {n} {lasting} {killed} {how}");
+                }
+            };
+            for seed in 0..12 {
+                let disk = disk.copy();
+                let mut rig = Rig::open(&disk, options.clone()).unwrap();
+                rig.ask("local:ada", "next");
+                rig.work();
+                disk.set(Faults { sync: 1 + seed % 3, lasting: true, ..Faults::default() });
+                drop(rig.folder.finish());
+                disk.cut(Cut::KeepSome(seed));
+                whole(&disk, "next");
+            }
+            for _ in 0..20 {
+                rig.ask("local:ada", "later");
+                rig.work();
+                rig.folder.finish().unwrap();
+            }
+            disk.cut(Cut::ForgetAll);
+            whole(&disk, "later");
+        }
+    }
+}
+
+/// Goal: whatever fails at whatever moment, in the log or in the archive, a restart shows
+/// everything acknowledged and nothing that was never asked. Method: a small load, folded as it
+/// goes, over small segments that are soon dropped; at its n-th write or sync the disk fails once,
+/// or goes on failing for a while; at the end the power goes or the process, then the power once
+/// more. A failing row names its numbers.
+#[test]
+fn sweep() {
+    for n in 1..=40 {
+        for kind in 0..4 {
+            let at = Faults { lasting: n % 2 == 0, ..Faults::default() };
+            let faults = match kind {
+                0 => Faults { write: n * 2, torn: n % 3 == 0, ..at },
+                1 => Faults { sync: n, ..at },
+                2 => Faults { sync: n, sync_reached: true, ..at },
+                _ => Faults::default(),
+            };
+            let cuts = [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n * 7 + kind)];
+            swept(faults, cuts[(n % 3) as usize]);
+        }
+    }
+}
+
+fn swept(faults: Faults, cut: Cut) {
+    let disk = FaultyDisk::default();
+    let options =
+        JournalOptions { segment_bytes: 2_000, replay_max: 6, ..JournalOptions::default() };
+    let mut rig = Rig::open(&disk, options.clone()).unwrap();
+    disk.set(faults);
+    let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
+    for round in 0..12 {
+        let bodies: Vec<_> = (0..3).map(|n| format!("{round} {n}")).collect();
+        let mut waiting: Vec<_> = bodies.iter().map(|body| rig.ask("local:ada", body)).collect();
+        rig.work();
+        for (body, waiting) in bodies.into_iter().zip(&mut waiting) {
+            if is_stored(waiting) { acknowledged.push(body) } else { unknown.push(body) }
+        }
+        if round == 8 {
+            disk.mend();
+        }
+        // What cannot be folded now is folded later.
+        let folded = if round % 3 == 1 { rig.folder.finish() } else { rig.folder.step().map(drop) };
+        assert!(folded.is_ok() || round < 8, "{folded:?}: {faults:?}");
+        retry(&mut rig);
+        assert_eq!(rig.subjects(), acknowledged, "{faults:?}");
+    }
+    assert!(acknowledged.len() >= 9, "writing went on: {faults:?}");
+    // Something is under way when the power goes.
+    disk.set(Faults { sync: 1, lasting: true, ..Faults::default() });
+    unknown.push("last".into());
+    rig.ask("local:ada", "last");
+    rig.work();
+    disk.cut(cut);
+    drop(rig);
+    let mut rig = Rig::open(&disk, options.clone()).unwrap();
+    let shown = rig.subjects();
+    for body in &acknowledged {
+        assert!(shown.contains(body), "{body} is lost: {faults:?} {cut:?}");
+    }
+    for body in &shown {
+        let known = acknowledged.contains(body) || unknown.contains(body);
+        assert!(known, "{body} was never asked: {faults:?} {cut:?}");
+    }
+    rig.opened("local:ada", "again");
+    disk.cut(Cut::ForgetAll);
+    drop(rig);
+    let rig = Rig::open(&disk, options).unwrap();
+    assert_eq!(rig.subjects().len(), shown.len() + 1, "{faults:?} {cut:?}");
+}

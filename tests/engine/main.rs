@@ -1,0 +1,15 @@
+//! The engine behind the gateway: journal, view, actors, and what each of them is worth on a disk
+//! that fails.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on panics, and says what it did"
+)]
+
+mod actors;
+mod cuts;
+mod fuzz_corpus;
+mod journal;
+mod view;

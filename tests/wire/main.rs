@@ -1,0 +1,13 @@
+//! A server in this process over sockets: HTTP, MCP, the feed and artifacts.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on panics, and says what it did"
+)]
+
+mod artifacts_http;
+mod feed;
+mod gateway;
+mod mcp;
