@@ -11,3 +11,5 @@ mod attack;
 mod backup;
 mod commands;
 mod crash;
+mod feed_kill;
+mod lifecycle;

@@ -13,16 +13,11 @@ mod acts;
 mod cast;
 mod chance;
 mod clock;
-#[expect(dead_code, reason = "not every test needs every fault")]
-#[path = "../support/disk.rs"]
-mod disk;
 mod ear;
 mod events;
 mod ledger;
 mod life;
 mod meddler;
-#[path = "../support/numbers.rs"]
-mod numbers;
 mod planted;
 mod readers;
 mod record;
@@ -32,3 +27,5 @@ mod shadow;
 mod temper;
 mod trace;
 mod world;
+
+use parley_kit::{disk, numbers};

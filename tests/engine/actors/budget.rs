@@ -1,48 +1,22 @@
 //! A thread that panics again and again rests, and nobody else feels it.
 
-use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use parley::forum::PassivationOptions;
 use parley::journal::disk::MemoryDisk;
-use parley::telemetry;
 use parley::threads::actor::Interference;
+use parley_kit::observed::Observed;
+use parley_kit::panics;
 use parley_protocol::command::Command;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
-use super::quiet_panics;
 use super::site::{AWAKE, SLEEPY, bodies, model, open, say, start};
 
 /// Restarts within the budget (docs/ARCHITECTURE.md).
 const RESTARTS: u64 = 5;
-
-/// What this process has logged.
-static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-/// Writes to it.
-struct Lines;
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        LOG.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-/// From now on what is logged is kept.
-fn keep_log() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let lines = tracing_subscriber::fmt().with_writer(|| Lines).with_ansi(false).finish();
-        tracing::subscriber::set_global_default(lines).expect("no other test sets one");
-    });
-}
 
 /// Every act in one thread panics; 0 is none.
 #[derive(Default)]
@@ -54,22 +28,21 @@ impl Interference for Poisoned {
     }
 }
 
-fn restarts(actor: &str) -> u64 {
-    let text = telemetry::metrics().render();
-    let mut lines = text.lines();
-    let name = format!("parley_actor_restarts_total{{actor=\"{actor}\"}}");
-    let line = lines.find(|line| line.starts_with(&name));
-    line.and_then(|line| line.rsplit(' ').next()).map_or(0, |count| count.parse().unwrap())
+fn restarts(observed: &Observed, actor: &str) -> u64 {
+    observed.metric(&format!("parley_actor_restarts_total{{actor=\"{actor}\"}}")) as u64
 }
 
 /// Goal: within the budget a thread comes back after each panic, and its callers get an answer;
 /// beyond it the thread refuses with `overloaded`, others go on, metric and log say so; after the
 /// window it is served again. Method: one thread whose every act panics, then none does.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn budget() {
-    quiet_panics();
-    telemetry::metrics();
-    keep_log();
+#[test]
+fn budget() {
+    panics::quiet();
+    let observed = Observed::default();
+    observed.runtime(2).block_on(exceed(&observed));
+}
+
+async fn exceed(observed: &Observed) {
     let poisoned = Arc::new(Poisoned::default());
     // Seconds are counted by the sweeper, so that this window is one of 6 s: far longer than a
     // handful of panics takes on any machine.
@@ -79,7 +52,6 @@ async fn budget() {
     let ada = model("ada");
     let (sick, well) = (open(&engine, &ada, "a").await, open(&engine, &ada, "b").await);
     say(&engine, &ada, sick, "before").await.unwrap();
-    let before = restarts("thread");
     poisoned.0.store(sick.0, Ordering::Relaxed);
     for count in 0..RESTARTS {
         let refusal = say(&engine, &ada, sick, "never").await.unwrap_err();
@@ -89,8 +61,8 @@ async fn budget() {
     let refusal = say(&engine, &ada, sick, "never").await.unwrap_err();
     assert_eq!(refusal.reason, Reason::Overloaded);
     assert!(refusal.retry_after_ms.is_some());
-    assert!(restarts("thread") >= before + RESTARTS, "the metric tells");
-    let said = String::from_utf8(LOG.lock().unwrap().clone()).unwrap();
+    assert!(restarts(observed, "thread") >= RESTARTS, "the metric tells");
+    let said = observed.log();
     let line = format!("failed too often and refuses for a while thread={sick}");
     assert!(said.contains(&line), "the log tells: {said}");
     say(&engine, &ada, well, "all is well").await.unwrap();
@@ -130,11 +102,15 @@ impl Interference for Stumbles {
 /// answer, what is acknowledged is there once, and all threads are served again in the end. Method:
 /// every n-th step of all actors and callers panics, for several n, over more threads than may be
 /// awake, so that routers wake and put to sleep all the time; then nothing panics any more.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn anybody() {
-    quiet_panics();
-    telemetry::metrics();
-    let before = restarts("router");
+#[test]
+fn anybody() {
+    panics::quiet();
+    let observed = Observed::default();
+    observed.runtime(2).block_on(stumble());
+    assert!(restarts(&observed, "router") > 0, "routers were among them");
+}
+
+async fn stumble() {
     for every in [3, 7, 13, 29] {
         let (next, fallen) = (AtomicU64::new(0), AtomicU64::new(0));
         let stumbles = Arc::new(Stumbles { next, every, fallen });
@@ -184,5 +160,4 @@ async fn anybody() {
         }
         engine.stop().await;
     }
-    assert!(restarts("router") > before, "routers were among them");
 }

@@ -1,20 +1,19 @@
 //! Many at once: readers while others write, writers on one thread.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
 use parley::journal::disk::{FolderDisk, MemoryDisk};
+use parley_kit::folder::Folder;
+use parley_kit::number;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, PageQuery};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 
-use super::site::{
-    AWAKE, SLEEPY, bodies, json, model, number, open, said_as, say, start, start_on, write,
-};
+use super::site::{AWAKE, SLEEPY, bodies, json, model, open, said_as, say, start, start_on, write};
 
 /// Writers of the test of readers.
 const WRITERS: u64 = 32;
@@ -108,11 +107,10 @@ async fn list(engine: &Engine, done: &AtomicU64) -> Vec<u64> {
 /// counted by what the journal publishes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hot_thread() {
-    let name = format!("hot-{}", std::process::id());
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = Folder::new("hot");
     let seconds = number("PARLEY_SECONDS", 2);
     {
-        let disk = Arc::new(FolderDisk::open(&path).unwrap());
+        let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
         let engine = Arc::new(start_on(disk, AWAKE, None).await);
         let principal = model("ada");
         let thread = open(&engine, &principal, "a").await;
@@ -147,5 +145,4 @@ async fn hot_thread() {
         assert_eq!(acts + 1, count);
         assert!(acts > 3 * batches, "{acts} acts in {batches} commits");
     }
-    std::fs::remove_dir_all(path).unwrap();
 }

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::number;
+use parley_kit::rng::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
-use super::disk::{Cut, Faults, FaultyDisk};
 use super::shadow::{Told, audit};
-use super::site::{
-    AWAKE, Dice, bodies, generous, model, number, open, post, say, start, writable, write,
-};
+use super::site::{AWAKE, bodies, generous, model, open, post, say, start, writable, write};
 
 /// Goal: a commit that fails before it reaches the store leaves no trace: 503, reads and later
 /// acts as if it had not been, and service resumes. Method: a disk that takes no writes for a
@@ -101,7 +101,7 @@ async fn fails_after() {
 /// Writers until the power goes at the time that `rng` choose; then what is left is compared with
 /// what they were told.
 async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
-    let (disk, rng) = (FaultyDisk::default(), Dice::new(seed));
+    let (disk, rng) = (FaultyDisk::default(), Rng::new(seed));
     let engine = Arc::new(start(&disk, AWAKE, None).await);
     let threads: Arc<Mutex<BTreeSet<ThreadId>>> = Arc::default();
     let done = Arc::new(AtomicU64::new(0));
@@ -109,7 +109,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     let writers = (0..8_u64).map(|writer| {
         let (engine, threads, done) =
             (Arc::clone(&engine), Arc::clone(&threads), Arc::clone(&done));
-        let rng = Dice::new(seed << 8 | writer);
+        let rng = Rng::new(seed << 8 | writer);
         tokio::spawn(async move {
             let (principal, mut told, mut mine) = (model(&format!("w{writer}")), Vec::new(), None);
             loop {

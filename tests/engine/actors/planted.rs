@@ -10,6 +10,7 @@ use parley::clock::SystemClock;
 use parley::journal::ReplyPort;
 use parley::journal::disk::MemoryDisk;
 use parley::threads::actor::{Deps, Interference, ThreadActor, ThreadRequest};
+use parley_kit::disk::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::ids::ThreadId;
@@ -18,7 +19,6 @@ use parley_protocol::state::State;
 use ractor::Actor;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::disk::{Faults, FaultyDisk};
 use super::shadow::{Told, audit};
 use super::site::{
     AWAKE, Outcome, bodies, generous, human, mark, model, open, post, say, start, writable, write,

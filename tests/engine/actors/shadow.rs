@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parley::forum::Answer;
 use parley::journal::view::View;
+use parley_kit::numbers::{Given, Nowhere};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change};
 use parley_protocol::identity::Principal;
@@ -14,7 +15,6 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::wire;
 
-use super::numbers::{Given, Nowhere};
 use super::site::{Outcome, json};
 
 /// One call and what came of it.

@@ -1,7 +1,6 @@
 //! The engine on a disk of the test's choice, and those who call it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parley::clock::SystemClock;
@@ -38,34 +37,6 @@ pub fn generous() -> Limits {
         thread_messages_max: 1_000_000,
         page_max: 1_000,
         ..Limits::default()
-    }
-}
-
-/// A small generator of numbers that many may ask at once: the seed gives the series.
-#[derive(Debug)]
-pub struct Dice(AtomicU64);
-
-impl Dice {
-    /// The series of `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(AtomicU64::new(seed))
-    }
-
-    /// A number below `bound`.
-    pub fn below(&self, bound: u64) -> u64 {
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
-/// A number from the environment.
-pub fn number(variable: &str, default: u64) -> u64 {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number")),
-        Err(_) => default,
     }
 }
 

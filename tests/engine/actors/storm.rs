@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use parley::journal::disk::MemoryDisk;
 use parley::threads::actor::Interference;
+use parley_kit::number;
+use parley_kit::panics;
+use parley_kit::rng::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Assertion, Command};
 use parley_protocol::identity::Principal;
@@ -13,9 +16,8 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 
-use super::quiet_panics;
 use super::shadow::{Told, audit};
-use super::site::{Dice, SLEEPY, generous, human, mark, model, number, post, start, write};
+use super::site::{SLEEPY, generous, human, mark, model, post, start, write};
 
 /// Callers at once; every fifth is human.
 const WRITERS: u64 = 16;
@@ -24,7 +26,7 @@ const PANICS: u64 = 150;
 
 /// Panics now and then, and lets others go first.
 struct Mischief {
-    rng: Dice,
+    rng: Rng,
     panics: AtomicU64,
 }
 
@@ -58,7 +60,7 @@ impl Interference for Mischief {
 /// size: `PARLEY_SEEDS=100 PARLEY_ACTS=100000 PARLEY_THREADS=2000` is the large one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storms() {
-    quiet_panics();
+    panics::quiet();
     let first = number("PARLEY_SEED", 1);
     let acts = number("PARLEY_ACTS", 5_000);
     let threads = number("PARLEY_THREADS", acts / 50);
@@ -70,14 +72,14 @@ async fn storms() {
 /// One storm; tells what it was like.
 async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     let disk = MemoryDisk::default();
-    let mischief = Arc::new(Mischief { rng: Dice::new(seed), panics: AtomicU64::new(0) });
+    let mischief = Arc::new(Mischief { rng: Rng::new(seed), panics: AtomicU64::new(0) });
     let engine = Arc::new(start(&disk, SLEEPY, Some(Arc::clone(&mischief) as _)).await);
     let opened = Arc::new(Mutex::new(Vec::new()));
     let writers = (0..WRITERS).map(|writer| {
         let (engine, opened) = (Arc::clone(&engine), Arc::clone(&opened));
         let name = format!("writer-{writer}");
         let principal = if writer % 5 == 0 { human(&name) } else { model(&name) };
-        let rng = Dice::new(seed << 32 | writer);
+        let rng = Rng::new(seed << 32 | writer);
         tokio::spawn(async move {
             let mut told = Vec::new();
             for count in 0..acts / WRITERS {
@@ -123,7 +125,7 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     )
 }
 
-fn choose(rng: &Dice, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
+fn choose(rng: &Rng, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
     let count = opened.len() as u64;
     if count < threads && rng.below(4) == 0 || count == 0 {
         return None;
@@ -131,7 +133,7 @@ fn choose(rng: &Dice, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
     Some(opened[usize::try_from(rng.below(count)).unwrap()])
 }
 
-fn command(rng: &Dice, principal: &Principal, thread: Option<ThreadId>, text: &str) -> Command {
+fn command(rng: &Rng, principal: &Principal, thread: Option<ThreadId>, text: &str) -> Command {
     if thread.is_none() {
         return post(Kind::Ask, None, text);
     }

@@ -9,13 +9,13 @@ use std::time::Instant;
 use parley::journal::WriterStep;
 use parley::journal::disk::Disk;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
+use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::journal::{Came, Rig, came};
+use parley_kit::recorded::Player;
 use parley_protocol::refusal::Reason;
 use redb::StorageBackend;
 
-use super::disk::{Cut, Faults, FaultyDisk};
 use super::load::{Mark, Recording, options, record, submit};
-use super::rig::{Came, Rig, came};
-use super::tape::Player;
 use super::{Extent, WORKERS};
 
 /// Of so many writes and syncs of a commit one is looked at, where not all are; which ones moves
@@ -144,7 +144,7 @@ impl Before<'_> {
         struck
     }
 
-    fn is_stored(&self, waiting: &mut super::rig::Waiting) -> bool {
+    fn is_stored(&self, waiting: &mut parley_kit::journal::Waiting) -> bool {
         match came(waiting) {
             Came::Stored(_) => true,
             Came::Refused(Reason::StorageUnavailable) => false,
@@ -295,7 +295,7 @@ fn each_sync_stalls() {
             assert_eq!(journal.committed(), told);
             assert_eq!(journal.view().position().entry(), told);
             // The next sync is a commit of its own as far as time goes.
-            clock.turn_back(STALL_MS + 1);
+            clock.back(STALL_MS + 1);
             *count.lock().unwrap() += 1;
         };
         *disk.hook.lock().unwrap() = Some(Arc::new(looks));

@@ -3,13 +3,13 @@
 
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};
+use parley_kit::journal::{Came, Rig, Waiting, came};
+use parley_kit::recorded::{Deed, RecordedDisk};
 use parley_protocol::entry::Entry;
 use tokio::sync::oneshot;
 
-use super::rig::{Came, Rig, Waiting, came};
 use super::shadow::Shadow;
-use super::tape::{Deed, TapedDisk};
-use super::world::World;
+use crate::view::world::World;
 
 /// Commits of the load.
 pub const COMMITS: usize = 200;
@@ -77,7 +77,7 @@ pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
 
 /// Runs the load.
 pub fn record(seed: u64) -> Recording {
-    let disk = TapedDisk::default();
+    let disk = RecordedDisk::default();
     let mut world = World::without_gaps(seed);
     let mut rig = Rig::open(&disk, options()).unwrap();
     let mut marks = vec![Mark { at: disk.len(), told: 0, asked: 0 }];

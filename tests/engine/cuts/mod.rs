@@ -4,21 +4,6 @@
 //! `PARLEY_CUTS=all cargo test --release --test cuts` leaves nothing out; else every sync is looked
 //! at and a part of the writes, another part with each `PARLEY_SEED`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
-
-#[expect(dead_code, reason = "shared with the tests of the journal")]
-#[path = "../../support/disk.rs"]
-mod disk;
-#[path = "../view/model.rs"]
-mod model;
-#[expect(dead_code, reason = "shared with the tests of the journal")]
-#[path = "../../support/rig.rs"]
-mod rig;
-#[path = "../../support/tape.rs"]
-mod tape;
-#[path = "../view/world.rs"]
-mod world;
-
 mod faults;
 mod load;
 mod power;

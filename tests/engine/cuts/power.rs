@@ -8,11 +8,11 @@ use parley::clock::SystemClock;
 use parley::journal::WriterStep;
 use parley::journal::check::check_disk;
 use parley::journal::read_only::ReadOnlyDisk;
+use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::journal::{Came, Rig, came};
+use parley_kit::recorded::Player;
 
-use super::disk::{Cut, Faults, FaultyDisk};
 use super::load::{Recording, options, record};
-use super::rig::{Came, Rig, came};
-use super::tape::Player;
 use super::{Extent, WORKERS};
 
 /// Of so many writes one is looked at, where not all are.
@@ -164,16 +164,7 @@ fn recovery_that_is_cut() {
     println!("seed {}: {starts} starts that were cut off", extent.seed);
 }
 
-const LASTING: Faults = Faults {
-    write: 0,
-    torn: true,
-    sync: 0,
-    sync_reached: false,
-    lasting: true,
-    bytes_max: None,
-    free_bytes: None,
-    sync_lies: false,
-};
+const LASTING: Faults = Faults { torn: true, lasting: true, ..Faults::NONE };
 
 /// Goal: the tests above would notice an answer that leaves before the sync. Method: the tape
 /// without the syncs of a stretch, which is what a disk that lies makes of it: a start misses

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley::journal::archive::RememberedOutcome;
 use parley::journal::view::View;
+use parley_kit::rng::Rng;
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
 
-use super::model::Model;
-use super::world::Dice;
+use crate::view::model::Model;
 
 /// One thing in so many is compared in all that can be asked of it.
 const IN_FULL: u64 = 400;
@@ -51,7 +51,7 @@ impl Shadow {
             return Err(format!("it is at {:?}, not at {last}", view.position()));
         }
         if chance.is_multiple_of(IN_FULL) && last > 0 {
-            Model(entries).compare(view, &mut Dice(chance))?;
+            Model(entries).compare(view, &Rng::new(chance))?;
         }
         self.audit_acts(view, last, None)?;
         for committed in entries {

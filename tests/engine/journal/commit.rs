@@ -3,11 +3,10 @@
 use parley::journal::WriterStep;
 use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley_kit::disk::FaultyDisk;
+use parley_kit::journal::{Came, Rig, came};
 use parley_protocol::act::Kind;
 use parley_protocol::refusal::Reason;
-
-use super::disk::FaultyDisk;
-use super::rig::{Came, Rig, came};
 
 fn stored(came: Came) -> u64 {
     match came {

@@ -3,12 +3,11 @@
 
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
+use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::journal::{Came, Rig, Waiting, came};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
-
-use super::disk::{Cut, Faults, FaultyDisk};
-use super::rig::{Came, Rig, Waiting, came};
 
 fn open(disk: &FaultyDisk) -> Rig {
     Rig::open(disk, JournalOptions::default()).unwrap()

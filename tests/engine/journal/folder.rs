@@ -7,36 +7,20 @@ use parley::journal::Journal;
 use parley::journal::disk::FolderDisk;
 use parley::journal::error::StoreError;
 use parley::journal::options::JournalOptions;
+use parley_kit::folder::Folder;
 use parley_protocol::ids::ThreadId;
-
-/// A folder of the test's own, gone with it.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("parley-{name}-{}", std::process::id()));
-        drop(std::fs::remove_dir_all(&path));
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
 
 /// Goal: a folder is held by one server at a time. Method: open it twice, then again after the
 /// first is gone.
 #[test]
 fn locked() {
     let folder = Folder::new("locked");
-    let held = FolderDisk::open(&folder.0).unwrap();
-    let refused = FolderDisk::open(&folder.0).unwrap_err();
-    assert!(matches!(&refused, StoreError::Locked { folder: named } if *named == folder.0));
-    assert!(refused.to_string().contains(folder.0.to_str().unwrap()));
+    let held = FolderDisk::open(folder.path()).unwrap();
+    let refused = FolderDisk::open(folder.path()).unwrap_err();
+    assert!(matches!(&refused, StoreError::Locked { folder: named } if named == folder.path()));
+    assert!(refused.to_string().contains(folder.path().to_str().unwrap()));
     drop(held);
-    FolderDisk::open(&folder.0).unwrap();
+    FolderDisk::open(folder.path()).unwrap();
 }
 
 /// Goal: what was acknowledged on a real disk is there after a restart, and numbering goes on.
@@ -46,7 +30,7 @@ async fn real() {
     let folder = Folder::new("real");
     let mut threads = Vec::new();
     for round in 0..2_u64 {
-        let disk = Arc::new(FolderDisk::open(&folder.0).unwrap());
+        let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
         let opened = Journal::open(JournalOptions::default(), disk, Arc::new(SystemClock)).unwrap();
         let journal = opened.journal;
         let writer = std::thread::spawn(move || opened.writer.run());
@@ -57,8 +41,9 @@ async fn real() {
         let mut calls = tokio::task::JoinSet::new();
         for n in 0..200 {
             let journal = journal.clone();
-            calls
-                .spawn(async move { super::rig::opening(&journal, &format!("{round} {n}")).await });
+            calls.spawn(async move {
+                parley_kit::journal::opening(&journal, &format!("{round} {n}")).await
+            });
         }
         let made: Vec<ThreadId> = calls.join_all().await;
         threads.extend(made);

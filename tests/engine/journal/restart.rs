@@ -6,11 +6,10 @@ use parley::journal::disk::{BoxedFile, Disk, MemoryDisk};
 use parley::journal::error::StoreError;
 use parley::journal::log;
 use parley::journal::options::JournalOptions;
+use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::journal::{Came, Rig, came};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
-
-use super::disk::{Cut, Faults, FaultyDisk};
-use super::rig::{Came, Rig, came};
 
 fn segments(disk: &impl Disk) -> Vec<u64> {
     let mut firsts: Vec<_> =

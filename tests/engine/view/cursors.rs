@@ -2,30 +2,30 @@
 
 use std::sync::Arc;
 
-use parley::journal::archive::{Archive, ArchiveMeta, HighestNumbers};
+use parley::journal::archive::{ArchiveMeta, HighestNumbers};
 use parley::journal::cursor::Cursors;
 use parley::journal::view::TailMax;
+use parley_kit::disk::FaultyDisk;
 use parley_protocol::entry::Position;
 use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;
 
-use super::backend::Disk;
 use super::world::World;
-use super::{CACHE_BYTES, Rig};
+use super::{Rig, after_power_cut, open_archive};
 
 fn cursors(rig: &Rig, meta: &ArchiveMeta) -> Cursors {
     Cursors::new(meta, Arc::clone(&rig.views))
 }
 
-fn archive_meta(disk: &Disk) -> ArchiveMeta {
-    Archive::open(Box::new(disk.clone()), CACHE_BYTES).unwrap().meta().clone()
+fn archive_meta(disk: &FaultyDisk) -> ArchiveMeta {
+    open_archive(disk).unwrap().meta().clone()
 }
 
 /// Goal: a cursor survives a restart, and one altered in any character, cut, padded, of another
 /// key, of the future or written otherwise is refused. Method: each alteration of a real one.
 #[test]
 fn forms() {
-    let disk = Disk::default();
+    let disk = FaultyDisk::default();
     let meta = archive_meta(&disk);
     let mut world = World::new(3);
     let rig = Rig::new(disk.clone(), TailMax::default());
@@ -70,8 +70,8 @@ fn forms() {
 /// Goal: a list's cursor is good in that list only. Method: the kinds differ in one filter.
 #[test]
 fn lists() {
-    let rig = Rig::new(Disk::default(), TailMax::default());
-    let ours = cursors(&rig, &archive_meta(&rig.disk.after_power_cut()));
+    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
+    let ours = cursors(&rig, &archive_meta(&after_power_cut(&rig.disk)));
     for place in [0, 7, u64::MAX] {
         let text = ours.list_text("threads open created", place);
         assert_eq!(ours.read_list("threads open created", &text), Ok(place));
@@ -94,12 +94,12 @@ fn a_new_era() {
     while world.entries.len() < 20 {
         world.act();
     }
-    let mut rig = Rig::new(Disk::default(), TailMax::default());
-    let meta = archive_meta(&rig.disk.after_power_cut());
+    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
+    let meta = archive_meta(&after_power_cut(&rig.disk));
     let source = cursors(&rig, &meta);
     rig.views.push(&world.entries);
     rig.folder.finish().unwrap();
-    let copy = rig.disk.after_power_cut();
+    let copy = after_power_cut(&rig.disk);
     let copied = rig.view().position();
     let before = (source.text(copied), source.list_text("threads", 3));
 
@@ -110,7 +110,7 @@ fn a_new_era() {
     rig.views.push(&world.entries[copied_entries..]);
     let after = (source.text(rig.view().position()), source.list_text("threads", 3));
 
-    let mut archive = Archive::open(Box::new(copy.clone()), CACHE_BYTES).unwrap();
+    let mut archive = open_archive(&copy).unwrap();
     let used = archive.read().unwrap().progress().maxima;
     archive
         .begin_era(Millis(1_900_000_000_000), copied.entry(), HighestNumbers::default())
@@ -127,7 +127,7 @@ fn a_new_era() {
     let restored = Rig::new(copy.clone(), TailMax::default());
     restored.views.push(&world.entries[copied_entries..]);
     let now = restored.view().position();
-    let theirs = cursors(&restored, &archive_meta(&copy.after_power_cut()));
+    let theirs = cursors(&restored, &archive_meta(&after_power_cut(&copy)));
     assert_eq!(theirs.read(&before.0, now), Ok(copied));
     assert_eq!(theirs.read_list("threads", &before.1), Ok(3));
     assert!(theirs.read(&after.0, now).is_err());

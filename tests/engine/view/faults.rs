@@ -4,19 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parley::journal::Committed;
-use parley::journal::archive::{Archive, SyncMode};
+use parley::journal::archive::SyncMode;
+use parley::journal::disk::{BoxedFile, Disk};
 use parley::journal::error::StoreError;
 use parley::journal::view::{TailMax, Views};
+use parley_kit::disk::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::time::Millis;
 
-use super::backend::Disk;
 use super::model::Model;
 use super::world::{World, principal};
-use super::{CACHE_BYTES, Rig};
+use super::{FILE, Rig, open_archive};
+
+/// No write and no sync succeeds any more.
+const REFUSES: Faults = Faults { write: 1, sync: 1, lasting: true, ..Faults::NONE };
 
 /// Goal: a fold that loses one row is caught by the comparison with the model. Method: fold all
 /// entries but one, for many choices of the one.
@@ -27,15 +31,15 @@ fn a_lost_row_is_caught() {
         while world.entries.len() < 60 {
             world.act();
         }
-        let lost = world.rng.below(59);
+        let lost = world.rng.index(59);
         let mut slice = world.entries.clone();
         slice.remove(lost);
-        let archive = Archive::open(Box::new(Disk::default()), CACHE_BYTES).unwrap();
+        let archive = open_archive(&FaultyDisk::default()).unwrap();
         let views = Views::new(archive.read().unwrap(), TailMax::default());
         views.push(&world.entries);
         archive.append(&slice, &[], world.now, SyncMode::Durable).unwrap();
         views.show(archive.read().unwrap());
-        let found = Model(&world.entries).compare(&views.view(), &mut world.rng);
+        let found = Model(&world.entries).compare(&views.view(), &world.rng);
         assert!(found.is_err(), "seed {seed}: the loss of {:?} went unseen", world.entries[lost]);
     }
 }
@@ -46,7 +50,7 @@ fn a_lost_row_is_caught() {
 fn a_full_tail() {
     let mut world = World::new(1);
     let max = TailMax { entries: 10, ..TailMax::default() };
-    let mut rig = Rig::new(Disk::default(), max);
+    let mut rig = Rig::new(FaultyDisk::default(), max);
     while world.entries.len() < 9 {
         world.act();
     }
@@ -58,7 +62,7 @@ fn a_full_tail() {
     while rig.folder.step().unwrap() {}
     assert!(!rig.views.is_full());
     let small = TailMax { bytes: 100, ..TailMax::default() };
-    let rig = Rig::new(Disk::default(), small);
+    let rig = Rig::new(FaultyDisk::default(), small);
     rig.views.push(&world.entries[..1]);
     assert!(rig.views.is_full(), "the bound on bytes counts too");
 }
@@ -68,7 +72,7 @@ fn a_full_tail() {
 #[test]
 fn a_disk_that_refuses() {
     let mut world = World::new(11);
-    let mut rig = Rig::new(Disk::default(), TailMax::default());
+    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
     for round in 0..12 {
         let before = world.entries.len();
         for _ in 0..40 {
@@ -78,19 +82,19 @@ fn a_disk_that_refuses() {
         if round % 3 != 0 {
             rig.folder.step().unwrap();
         }
-        rig.disk.refuse(true);
+        rig.disk.set(REFUSES);
         let error = rig.folder.finish().expect_err("the disk refuses");
         assert!(matches!(error, StoreError::Database(_)), "{error}");
-        rig.disk.refuse(false);
+        rig.disk.mend();
         if round % 2 == 0 {
             rig.folder.step().unwrap();
         }
-        let mut rng = world.rng.clone();
-        Model(&world.entries).compare(&rig.view(), &mut rng).unwrap();
+        let rng = world.rng.clone();
+        Model(&world.entries).compare(&rig.view(), &rng).unwrap();
     }
     rig.folder.finish().unwrap();
     assert_eq!(rig.views.tail_entries(), 0);
-    Model(&world.entries).compare(&rig.view(), &mut world.rng).unwrap();
+    Model(&world.entries).compare(&rig.view(), &world.rng).unwrap();
 }
 
 /// Goal: what is in the tail can be read though the archive cannot. Method: the archive is
@@ -99,7 +103,7 @@ fn a_disk_that_refuses() {
 fn reads_from_the_tail_alone() {
     let mut world = World::new(2);
     let opened = world.open();
-    let rig = Rig::new(Disk::default(), TailMax::default());
+    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
     rig.views.push(std::slice::from_ref(&opened));
     drop(rig.folder);
     let view = rig.views.view();
@@ -111,7 +115,7 @@ fn reads_from_the_tail_alone() {
 /// does that leaps once. Method: one outcome every hour under a clock that tests move.
 #[test]
 fn outcomes_age() {
-    let mut rig = Rig::new(Disk::default(), TailMax::default());
+    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
     let hour = 3_600_000;
     let outcome = |number: u64, at: Millis| {
         let key = KeyUse { key: [u8::try_from(number).unwrap(); 16], content: [1; 16] };
@@ -170,7 +174,7 @@ fn snapshots() {
     let mut world = World::new(21);
     world.open();
     inform_until(&mut world, 200);
-    let mut rig = Rig::new(Disk::default(), TailMax::default());
+    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
     rig.views.push(&world.entries);
     rig.folder.finish().unwrap();
     let stored = world.threads[&ThreadId(1)].clone();
@@ -196,7 +200,7 @@ fn snapshots() {
 #[test]
 fn closing_folds_all() {
     let mut world = World::new(31);
-    let rig = Rig::new(Disk::default(), TailMax::default());
+    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
     let folder = std::thread::spawn({
         let folder = rig.folder;
         move || folder.run()
@@ -212,18 +216,18 @@ fn closing_folds_all() {
     folder.join().unwrap();
     let last = world.entries.last().unwrap().number;
     assert_eq!(rig.views.durable_upto(), last);
-    let archive = Archive::open(Box::new(rig.disk.clone()), CACHE_BYTES).unwrap();
+    let archive = open_archive(&rig.disk).unwrap();
     assert_eq!(archive.read().unwrap().upto(), last);
     let views = Views::new(archive.read().unwrap(), TailMax::default());
-    Model(&world.entries).compare(&views.view(), &mut world.rng).unwrap();
+    Model(&world.entries).compare(&views.view(), &world.rng).unwrap();
 }
 
 /// Goal: closing ends even if the disk refuses for good. Method: it does.
 #[test]
 fn closing_ends_on_a_dead_disk() {
     let mut world = World::new(41);
-    let rig = Rig::new(Disk::default(), TailMax::default());
-    rig.disk.refuse(true);
+    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
+    rig.disk.set(REFUSES);
     let folder = std::thread::spawn({
         let folder = rig.folder;
         move || folder.run()
@@ -238,14 +242,15 @@ fn closing_ends_on_a_dead_disk() {
 /// Goal: an archive of a newer version is not opened. Method: one with its format raised.
 #[test]
 fn a_newer_format() {
-    let disk = Disk::default();
-    drop(Archive::open(Box::new(disk.clone()), CACHE_BYTES).unwrap());
-    let database = redb::Database::builder().create_with_backend(disk.clone()).unwrap();
+    let disk = FaultyDisk::default();
+    drop(open_archive(&disk).unwrap());
+    let database =
+        redb::Database::builder().create_with_backend(BoxedFile(disk.open(FILE).unwrap())).unwrap();
     let transaction = database.begin_write().unwrap();
     let meta: redb::TableDefinition<'_, u8, &[u8]> = redb::TableDefinition::new("meta");
     transaction.open_table(meta).unwrap().insert(0, 2_u32.to_le_bytes().as_slice()).unwrap();
     transaction.commit().unwrap();
     drop(database);
-    let error = Archive::open(Box::new(disk), CACHE_BYTES).expect_err("it is newer");
+    let error = open_archive(&disk).expect_err("it is newer");
     assert!(matches!(error, StoreError::NewerFormat { found: 2, known: 1, .. }), "{error}");
 }

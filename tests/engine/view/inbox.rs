@@ -1,13 +1,13 @@
 //! The inbox, a row a case (parley.md §7).
 
 use parley::journal::view::{ScanLimits, TailMax};
+use parley_kit::disk::FaultyDisk;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Position;
 use parley_protocol::ids::{MessageId, ThreadId};
 
 use super::Rig;
-use super::backend::Disk;
 use super::world::{World, participant, principal};
 
 const ALL: ScanLimits = ScanLimits { limit: 100, scan_max: 100 };
@@ -59,7 +59,7 @@ fn shown(rig: &Rig, who: &str, anyone: bool, since: Position) -> Vec<u64> {
 #[test]
 fn who_sees_what() {
     let world = scene();
-    let mut rig = Rig::new(Disk::default(), TailMax::default());
+    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
     rig.views.push(&world.entries);
     for folded in [false, true] {
         if folded {
@@ -97,7 +97,7 @@ fn who_sees_what() {
 #[test]
 fn since_and_cursor() {
     let mut world = scene();
-    let rig = Rig::new(Disk::default(), TailMax::default());
+    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
     rig.views.push(&world.entries);
     let set = world.entries[4].number;
     let (at, now) = (|slot| Position::of(set, slot), rig.view().position());

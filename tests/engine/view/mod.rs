@@ -1,73 +1,69 @@
 //! The read side of the journal: archive, tail, views, folding, cursors.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
-
-mod backend;
 mod cursors;
 mod faults;
 mod inbox;
-mod model;
+pub mod model;
 mod readers;
-mod world;
+pub mod world;
 
 use std::sync::Arc;
 
-use parley::clock::{Clock, Stopwatch};
+use parley::clock::Clock;
 use parley::journal::Committed;
 use parley::journal::archive::Archive;
 use parley::journal::archiver::{Archiver, ArchiverDeps};
+use parley::journal::disk::Disk;
+use parley::journal::error::StoreError;
 use parley::journal::view::{TailMax, View, Views};
-use parley_protocol::time::Millis;
+use parley_kit::clock::TestClock;
+use parley_kit::disk::{Cut, FaultyDisk};
 
-use backend::Disk;
 use model::Model;
 use world::World;
 
 const CACHE_BYTES: usize = 1 << 20;
+/// The one file on a disk.
+const FILE: &str = "archive";
 
-/// A clock that tests move; no work takes time under it, so that no fold is due by time alone.
-#[derive(Debug, Default)]
-struct Hands(std::sync::atomic::AtomicU64);
-
-impl Hands {
-    fn set(&self, now: Millis) {
-        self.0.store(now.0, std::sync::atomic::Ordering::SeqCst);
-    }
+/// Opens the archive on `disk`, or begins one.
+fn open_archive(disk: &FaultyDisk) -> Result<Archive, StoreError> {
+    let file = disk.create(FILE).unwrap();
+    disk.sync().unwrap();
+    Archive::open(file, CACHE_BYTES)
 }
 
-impl Clock for Hands {
-    fn now(&self) -> Millis {
-        Millis(self.0.load(std::sync::atomic::Ordering::SeqCst))
-    }
-
-    fn stopwatch(&self) -> Stopwatch {
-        Stopwatch::still()
-    }
+/// What a power cut leaves of `disk`.
+fn after_power_cut(disk: &FaultyDisk) -> FaultyDisk {
+    let left = disk.copy();
+    left.cut(Cut::ForgetAll);
+    left
 }
 
 /// Views and their folder over one disk.
 struct Rig {
-    disk: Disk,
+    disk: FaultyDisk,
     views: Arc<Views>,
     folder: Archiver,
-    clock: Arc<Hands>,
+    clock: Arc<TestClock>,
 }
 
 impl Rig {
-    fn new(disk: Disk, max: TailMax) -> Self {
-        let archive = Archive::open(Box::new(disk.clone()), CACHE_BYTES).unwrap();
+    fn new(disk: FaultyDisk, max: TailMax) -> Self {
+        let archive = open_archive(&disk).unwrap();
         let views = Arc::new(Views::new(archive.read().unwrap(), max));
-        let clock = Arc::new(Hands::default());
+        let clock = Arc::new(TestClock::default());
         let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             reopen: {
                 let disk = disk.clone();
-                Box::new(move || Archive::open(Box::new(disk.clone()), CACHE_BYTES))
+                Box::new(move || open_archive(&disk))
             },
             rescue: {
                 let disk = disk.clone();
-                Box::new(move || Archive::open(Box::new(disk.beside()), CACHE_BYTES))
+                // Nothing that is written beside the disk gets onto it.
+                Box::new(move || open_archive(&disk.copy()))
             },
             free_space: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
@@ -77,7 +73,7 @@ impl Rig {
     }
 
     /// What a restart makes of what is on `disk`: the archive, and the entries after it pushed.
-    fn restarted(disk: Disk, entries: &[Arc<Committed>]) -> Self {
+    fn restarted(disk: FaultyDisk, entries: &[Arc<Committed>]) -> Self {
         let rig = Self::new(disk, TailMax::default());
         rig.views.push(entries);
         rig
@@ -102,7 +98,7 @@ fn a_view_equals_the_model() {
 
 fn run(seed: u64, steps: usize) -> model::Found {
     let mut world = World::new(seed);
-    let mut rig = Rig::new(Disk::default(), TailMax::default());
+    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
     let mut old: Vec<(View, usize)> = Vec::new();
     for step in 0..steps {
         let before = world.entries.len();
@@ -122,7 +118,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
             7 => rig.folder.finish().map_err(|error| error.to_string())?,
             8 if world.rng.once_in(4) => {
-                rig = Rig::restarted(rig.disk.after_power_cut(), &world.entries);
+                rig = Rig::restarted(after_power_cut(&rig.disk), &world.entries);
                 rig.clock.set(world.now);
                 old.clear();
             }
@@ -135,13 +131,13 @@ fn run(seed: u64, steps: usize) -> model::Found {
             _ => {}
         }
         if step % 25 == 0 && !world.entries.is_empty() {
-            let mut rng = world.rng.clone();
-            Model(&world.entries).compare(&rig.view(), &mut rng)?;
+            let rng = world.rng.clone();
+            Model(&world.entries).compare(&rig.view(), &rng)?;
             if old.len() > 3 {
                 old.remove(0);
             }
             for (view, length) in old.iter().filter(|(_, length)| *length > 0) {
-                Model(&world.entries[..*length]).compare(view, &mut rng)?;
+                Model(&world.entries[..*length]).compare(view, &rng)?;
             }
         }
     }
@@ -149,8 +145,8 @@ fn run(seed: u64, steps: usize) -> model::Found {
     let last = world.entries.last().map_or(0, |committed| committed.number);
     assert_eq!(rig.views.durable_upto(), last);
     assert_eq!((rig.views.tail_entries(), rig.views.tail_bytes()), (0, 0));
-    let mut rng = world.rng.clone();
-    Model(&world.entries).compare(&rig.view(), &mut rng)?;
-    let rig = Rig::restarted(rig.disk.after_power_cut(), &[]);
-    Model(&world.entries).compare(&rig.view(), &mut rng)
+    let rng = world.rng.clone();
+    Model(&world.entries).compare(&rig.view(), &rng)?;
+    let rig = Rig::restarted(after_power_cut(&rig.disk), &[]);
+    Model(&world.entries).compare(&rig.view(), &rng)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley::journal::archive::{FirstOutcome, Retraction};
 use parley::journal::view::{PlacedAct, Scan, ScanLimits, View};
+use parley_kit::rng::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::command::{ArtifactQuery, ThreadOrder, ThreadQuery};
@@ -17,7 +18,7 @@ use parley_protocol::state::State;
 use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 
-use super::world::{Dice, EXTENSIONS, IDENTITIES, participant};
+use super::world::{EXTENSIONS, IDENTITIES, participant};
 
 /// A difference, in words.
 pub type Found = Result<(), String>;
@@ -96,7 +97,7 @@ impl Model<'_> {
     }
 
     /// Compares everything that `view` can be asked with what the entries say.
-    pub fn compare(&self, view: &View, rng: &mut Dice) -> Found {
+    pub fn compare(&self, view: &View, rng: &Rng) -> Found {
         let last = self.0.last().map_or(0, |committed| committed.number);
         same("position", &view.position(), &Position(last * 16 + 15))?;
         self.compare_threads(view)?;
@@ -146,15 +147,15 @@ impl Model<'_> {
         same("unknown", &read("", view.acts(unknown, 0, 9))?.len(), &0)
     }
 
-    fn compare_lists(&self, view: &View, rng: &mut Dice) -> Found {
+    fn compare_lists(&self, view: &View, rng: &Rng) -> Found {
         for order in [
             ThreadOrder::Created,
             ThreadOrder::Updated,
             ThreadOrder::CreatedDescending,
             ThreadOrder::UpdatedDescending,
         ] {
-            let state = rng.once_in(2).then(|| *rng.pick(&State::ALL));
-            let creator = rng.once_in(3).then(|| (*rng.pick(&IDENTITIES)).into());
+            let state = rng.once_in(2).then(|| rng.pick(&State::ALL));
+            let creator = rng.once_in(3).then(|| (rng.pick(&IDENTITIES)).into());
             let awaiting = rng.once_in(3).then(|| rng.once_in(2));
             let locked = rng.once_in(4).then(|| rng.once_in(2));
             let filtered =
@@ -184,13 +185,13 @@ impl Model<'_> {
         Ok(())
     }
 
-    fn compare_inboxes(&self, view: &View, rng: &mut Dice) -> Found {
+    fn compare_inboxes(&self, view: &View, rng: &Rng) -> Found {
         let last = view.position();
         for identity in IDENTITIES.into_iter().chain(["local:nobody"]) {
             for extension in EXTENSIONS {
                 let who = participant(identity, extension);
                 for anyone in [true, false] {
-                    let since = Position(if rng.once_in(2) { 0 } else { rng.next() % last.0 });
+                    let since = Position(if rng.once_in(2) { 0 } else { rng.number() % last.0 });
                     let want = self.inbox(&who, anyone, since);
                     let (mut got, mut place) = (Vec::new(), since);
                     loop {
@@ -219,14 +220,14 @@ impl Model<'_> {
         Ok(())
     }
 
-    fn compare_claims(&self, view: &View, rng: &mut Dice) -> Found {
+    fn compare_claims(&self, view: &View, rng: &Rng) -> Found {
         let claims = self.claims();
         for (id, claim) in &claims {
             same(id, &read(id, view.claim(*id))?.as_ref(), &Some(claim))?;
         }
         same("unknown", &read("", view.claim(ClaimId(1 << 40)))?, &None)?;
         for thread in self.heads().into_keys() {
-            for status in [None, Some(*rng.pick(&ClaimStatus::ALL))] {
+            for status in [None, Some(rng.pick(&ClaimStatus::ALL))] {
                 let mut want: Vec<_> = claims.values().cloned().collect();
                 want.retain(|claim| {
                     claim.thread == thread && status.is_none_or(|status| claim.status == status)
@@ -259,7 +260,7 @@ impl Model<'_> {
         same("unknown", &read("", view.outcome(&[255; 16]))?, &None)
     }
 
-    fn compare_artifacts(&self, view: &View, rng: &mut Dice) -> Found {
+    fn compare_artifacts(&self, view: &View, rng: &Rng) -> Found {
         let all = self.artifacts();
         let mut queries = vec![ArtifactQuery::default()];
         for (entry, published) in &all {
@@ -301,14 +302,14 @@ impl Model<'_> {
     }
 }
 
-fn random_page(rng: &mut Dice) -> ScanLimits {
-    let scan_max = *rng.pick(&[1, 2, 5, 1_000]);
-    ScanLimits { limit: *rng.pick(&[1, 2, 3, 1_000]), scan_max }
+fn random_page(rng: &Rng) -> ScanLimits {
+    let scan_max = rng.pick(&[1, 2, 5, 1_000]);
+    ScanLimits { limit: rng.pick(&[1, 2, 3, 1_000]), scan_max }
 }
 
 /// Every item of a list, taken in pages of random sizes.
 fn paged<T>(
-    rng: &mut Dice,
+    rng: &Rng,
     list: impl Fn(Option<u64>, ScanLimits) -> Result<Scan<T>, parley::journal::error::StoreError>,
 ) -> Result<Vec<T>, String> {
     let (mut all, mut after) = (Vec::new(), None);

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parley::journal::view::{ScanLimits, TailMax, View};
+use parley_kit::disk::FaultyDisk;
 use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::entry::Position;
 use parley_protocol::ids::ThreadId;
 
 use super::Rig;
-use super::backend::Disk;
 use super::world::{World, participant};
 
 /// Everything of the first thread, in pages of 7: every act once, whatever is folded meanwhile.
@@ -59,7 +59,7 @@ fn read_lists(view: &View) {
 /// their own; pages of one list come from views taken one after the other.
 #[test]
 fn readers_beside_writer_and_folder() {
-    let rig = Rig::new(Disk::default(), TailMax::default());
+    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
     let (views, folder) = (&rig.views, rig.folder);
     let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parley::journal::Committed;
+use parley_kit::rng::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::claim::{Evidence, EvidenceKind};
@@ -17,36 +18,6 @@ use parley_protocol::refusal::{Refusal, StoredRefusal};
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
-
-/// A small generator of numbers: the seed gives the run again.
-#[derive(Clone, Debug)]
-pub struct Dice(pub u64);
-
-impl Dice {
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// One below `end`.
-    pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end.max(1) as u64).unwrap()
-    }
-
-    /// One of `items`.
-    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
-    /// True once in `times`.
-    pub fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-}
 
 /// The identities that take part.
 pub const IDENTITIES: [&str; 4] = ["local:ada", "local:bob", "local:a", "human:eve"];
@@ -85,7 +56,7 @@ impl Numbers for Counters {
 /// Threads as they stand, and every entry so far.
 pub struct World {
     /// What decides.
-    pub rng: Dice,
+    pub rng: Rng,
     /// The threads as their actors have them.
     pub threads: BTreeMap<ThreadId, Thread>,
     /// Every entry, in order.
@@ -105,7 +76,7 @@ impl World {
     /// A world from a seed.
     pub fn new(seed: u64) -> Self {
         Self {
-            rng: Dice(seed),
+            rng: Rng::new(seed),
             threads: BTreeMap::new(),
             entries: Vec::new(),
             now: Millis(1_800_000_000_000),
@@ -119,14 +90,13 @@ impl World {
     }
 
     /// The same, every number given: where no commit ever failed.
-    #[allow(dead_code, reason = "where views are tested, numbers have gaps")]
     pub fn without_gaps(seed: u64) -> Self {
         Self { gaps: false, ..Self::new(seed) }
     }
 
     /// Lets something happen; returns the entry, if one came of it.
     pub fn act(&mut self) -> Option<Arc<Committed>> {
-        self.now.0 += self.rng.next() % 50;
+        self.now.0 += self.rng.number() % 50;
         match self.rng.below(20) {
             0 | 1 => return Some(self.open()),
             2 => return Some(self.publish()),
@@ -137,7 +107,7 @@ impl World {
             return Some(self.open());
         }
         // Some threads are busier than others.
-        let id = if self.rng.once_in(2) { ids[0] } else { *self.rng.pick(&ids) };
+        let id = if self.rng.once_in(2) { ids[0] } else { self.rng.pick(&ids) };
         let (principal, command) = (self.principal(), self.command(id));
         self.command_on(id, &principal, &command)
     }
@@ -240,12 +210,12 @@ impl World {
         for _ in 0..self.rng.below(4) {
             // Some refer to what is not there.
             let known = self.artifacts.clone();
-            let other = if known.is_empty() { [7; 32] } else { *self.rng.pick(&known) };
+            let other = if known.is_empty() { [7; 32] } else { self.rng.pick(&known) };
             if !references.contains(&other) {
                 references.push(other);
             }
         }
-        let kind = *self.rng.pick(&["CLAIM", "OBJECTION", "DECISION"]);
+        let kind = self.rng.pick(&["CLAIM", "OBJECTION", "DECISION"]);
         let hex =
             |id: &[u8; 32]| id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let written = references.iter().enumerate().map(|(place, id)| {
@@ -253,12 +223,12 @@ impl World {
             format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
         });
         let written = written.collect::<Vec<_>>().join(",");
-        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.rng.next());
+        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.rng.number());
         let unnamed = canonicalize(format!("{{{rest}").as_bytes()).expect("it is canonical");
         let id = *identity::compute(&unnamed).digest();
         let bytes = format!("{{\"artifact_id\":\"sha256:{}\",{rest}", hex(&id));
         let ids: Vec<_> = self.threads.keys().copied().collect();
-        let thread = (!ids.is_empty() && self.rng.once_in(2)).then(|| *self.rng.pick(&ids));
+        let thread = (!ids.is_empty() && self.rng.once_in(2)).then(|| self.rng.pick(&ids));
         let key = self.key().map(|key| (key, Box::from(&b"{}"[..])));
         self.artifacts.push(id);
         self.place(Entry::Artifact(Box::new(Published {
@@ -275,13 +245,13 @@ impl World {
     fn key(&mut self) -> Option<KeyUse> {
         self.rng.once_in(4).then(|| {
             let mut key = [0; 16];
-            key[..8].copy_from_slice(&self.rng.next().to_le_bytes());
+            key[..8].copy_from_slice(&self.rng.number().to_le_bytes());
             KeyUse { key, content: [key[0]; 16] }
         })
     }
 
     fn principal(&mut self) -> Principal {
-        principal(self.rng.pick::<&str>(&IDENTITIES))
+        principal(self.rng.pick(&IDENTITIES))
     }
 
     fn extension(&mut self) -> Option<Arc<str>> {
@@ -299,7 +269,7 @@ impl World {
     }
 
     fn mark(&mut self) -> Command {
-        let state = *self.rng.pick(&State::ALL);
+        let state = self.rng.pick(&State::ALL);
         let mark = Mark { state, reason: None, extension: self.extension() };
         match self.rng.below(4) {
             0 => Command::Reopen(Mark { state: State::Open, ..mark }),
@@ -309,10 +279,10 @@ impl World {
     }
 
     fn post(&mut self, id: ThreadId) -> Command {
-        let kind = *self.rng.pick(&Kind::ALL);
+        let kind = self.rng.pick(&Kind::ALL);
         let messages = &self.messages[&id];
         let parent =
-            (!self.rng.once_in(3) || kind == Kind::Retract).then(|| *self.rng.pick(messages));
+            (!self.rng.once_in(3) || kind == Kind::Retract).then(|| self.rng.pick(messages));
         Command::Post(Envelope {
             kind,
             thread: Some(id),
@@ -325,7 +295,7 @@ impl World {
 
     fn claim_of(&mut self, id: ThreadId) -> Option<ClaimId> {
         let claims: Vec<_> = self.threads[&id].claims().map(|claim| claim.id).collect();
-        (!claims.is_empty()).then(|| *self.rng.pick(&claims))
+        (!claims.is_empty()).then(|| self.rng.pick(&claims))
     }
 
     fn assertion(&mut self, id: ThreadId) -> Command {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use parley_kit::connection::Connection;
 use tokio::time::Instant;
 
 use super::Force;
+use super::pace::Pace;
 use super::target::Target;
-use super::wire::{Pace, Wire};
 
 /// Addresses that the silent ones come from: 127.0.0.1 to .254.
 const ADDRESSES: u64 = 254;
@@ -39,7 +40,7 @@ async fn silent() {
         while let Some(turn) = pace.next().await {
             let from = u8::try_from(1 + turn % ADDRESSES).unwrap();
             // One that is not let in has not cost anything.
-            if let Ok(silent) = Wire::connect_from(from, target.address).await {
+            if let Ok(silent) = Connection::open_from(from, target.address).await {
                 struck += 1;
                 most.fetch_max(open.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
                 let open = Arc::clone(&open);
@@ -105,7 +106,7 @@ async fn slow(
             struck += 1;
             let (address, head) = (target.address, head.clone());
             dripping.spawn(async move {
-                let mut wire = Wire::connect(address).await.unwrap();
+                let mut wire = Connection::open(address).await.unwrap();
                 wire.send(head.as_bytes()).await.unwrap();
                 let began = Instant::now();
                 let (answer, took) = drip(wire, began).await;
@@ -122,7 +123,7 @@ async fn slow(
 }
 
 /// Sends a byte each second until the server has had enough; gives what it said, and when.
-async fn drip(wire: Wire, began: Instant) -> (String, Duration) {
+async fn drip(wire: Connection, began: Instant) -> (String, Duration) {
     let (mut from, mut to) = wire.socket.into_split();
     let dripping = tokio::spawn(async move {
         let mut seconds = tokio::time::interval(Duration::from_secs(1));

@@ -5,18 +5,11 @@
 //! --test-threads=1` attacks a release build at the rates that SECURITY.md states; without that the
 //! build under test is attacked at a tenth of them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::unused_async,
-    reason = "a test that cannot go on panics, and says what it did"
-)]
-
 mod connections;
+mod pace;
 mod requests;
 mod sockets;
 mod target;
-mod wire;
 
 use std::time::Duration;
 

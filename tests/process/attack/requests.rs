@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parley_kit::connection::Connection;
+use parley_kit::http::Answer;
 use serde_json::{Value, json};
 
 use super::Force;
-use super::target::Target;
-use super::wire::{Answer, Pace, Wire};
+use super::pace::Pace;
+use super::target::{NOBODY, Target};
 
 /// Connections of one attacker.
 const CONNECTIONS: u64 = 16;
 
 const POST: &str = "POST /v1/messages";
 const GZIP: &str = "Content-Encoding: gzip";
-const NOBODY: &str = "Authorization:";
 
 /// Sends `rate` requests a second, as `make` makes them of their numbers, and holds each answer to
 /// `judge`.
@@ -44,7 +45,7 @@ async fn flood_on(
             let (target, make, judge) = (Arc::clone(target), Arc::clone(&make), Arc::clone(&judge));
             let struck = Arc::clone(&struck);
             tokio::spawn(async move {
-                let mut wire = Wire::connect(target.address).await.unwrap();
+                let mut wire = Connection::open(target.address).await.unwrap();
                 let mut pace = Pace::new((force.of(rate) / CONNECTIONS).max(1), force.lasts);
                 while let Some(turn) = pace.next().await {
                     let number = turn * CONNECTIONS + sender;
@@ -52,8 +53,8 @@ async fn flood_on(
                     judge(number, &answer);
                     struck.fetch_add(1, Ordering::Relaxed);
                     // A body that was announced and never sent leaves the connection of no use.
-                    if answer.head.contains("connection: close") || answer.status == 413 {
-                        wire = Wire::connect(target.address).await.unwrap();
+                    if answer.closes() || answer.status == 413 {
+                        wire = Connection::open(target.address).await.unwrap();
                     }
                 }
             })
@@ -181,7 +182,7 @@ async fn guessing() {
             assert_eq!(answer.status, 200, "a right token is never affected");
         } else if answer.status == 429 {
             assert_eq!(answer.reason(), "rate_limited");
-            assert!(answer.head.contains("retry-after: "));
+            assert!(answer.header("retry-after").is_some());
             counted.fetch_add(1, Ordering::Relaxed);
         } else {
             assert_eq!((answer.status, &*answer.reason()), (401, "token_unknown"));
@@ -241,7 +242,7 @@ async fn log_injection() {
 async fn forged() {
     let target = Arc::new(Target::start(&[]).await);
     let ask = target.request(POST, &[], r#"{"kind":"ask","body":"why?"}"#);
-    let mut wire = Wire::connect(target.address).await.unwrap();
+    let mut wire = Connection::open(target.address).await.unwrap();
     let asked = wire.ask(&ask).await.unwrap();
     let asked: Value = serde_json::from_slice(&asked.body).unwrap();
     let cursor = asked["thread"]["cursor"].as_str().unwrap().to_owned();
@@ -311,7 +312,7 @@ async fn extension_spoofing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn id_probing() {
     let target = Arc::new(Target::start(&[]).await);
-    let mut wire = Wire::connect(target.address).await.unwrap();
+    let mut wire = Connection::open(target.address).await.unwrap();
     let ask = target.request(POST, &[], r#"{"kind":"ask","body":"why?"}"#);
     assert_eq!(wire.ask(&ask).await.unwrap().status, 201);
     let make = |target: &Target, number: u64| {

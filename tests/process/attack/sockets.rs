@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use parley_kit::connection::Connection;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
 use super::Force;
+use super::pace::Pace;
 use super::target::Target;
-use super::wire::{Pace, Wire};
 
 const TEXT: u8 = 1;
 const PING: u8 = 9;
@@ -32,8 +33,8 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Opens a feed of some threads.
-async fn feed(target: &Target) -> Wire {
-    let mut wire = Wire::connect(target.address).await.unwrap();
+async fn feed(target: &Target) -> Connection {
+    let mut wire = Connection::open(target.address).await.unwrap();
     let lines = [
         "Connection: Upgrade",
         "Upgrade: websocket",

@@ -1,15 +1,14 @@
 //! The server under attack: a process of its own, what it costs, and a witness that it serves.
 
-use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parley_kit::connection::Connection;
+use parley_kit::folder::Folder;
+use parley_kit::http;
+use parley_kit::process::Process;
+
 use super::Force;
-use super::wire::Wire;
 
 /// Of one core, what an attack may cost.
 const SHARE_MAX: f64 = 0.2;
@@ -20,11 +19,13 @@ const WITNESS_WAITS_MAX: Duration = Duration::from_secs(1);
 /// Between two requests of the witness.
 const WITNESS_EVERY: Duration = Duration::from_millis(200);
 
+/// In place of a header: no token.
+pub const NOBODY: &str = "Authorization:";
+
 /// A running server.
 pub struct Target {
-    child: Child,
-    _words: BufReader<ChildStdout>,
-    folder: PathBuf,
+    process: Process,
+    folder: Folder,
     /// Where it listens.
     pub address: SocketAddr,
     /// The administrator's secret.
@@ -36,33 +37,18 @@ pub struct Target {
 impl Target {
     /// Starts one with these settings over the defaults.
     pub async fn start(settings: &[&str]) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("attack-{}-{count}", std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        let binary = std::env::var("PARLEY_BINARY");
-        let mut command = Command::new(binary.as_deref().unwrap_or(env!("CARGO_BIN_EXE_parley")));
-        command.env_clear();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data"]);
-        command.arg(folder.join("data"));
-        for setting in settings.iter().chain(&["limits.writes_per_minute=0"]) {
-            command.args(["--set", setting]);
-        }
-        let log = std::fs::File::create(folder.join("log")).unwrap();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().expect("the binary runs");
-        let mut words = BufReader::new(child.stdout.take().unwrap());
-        let (address, agent) = greeting(&mut words);
-        let admin = std::fs::read_to_string(folder.join("data/admin.token")).unwrap();
-        let admin = admin.trim().to_owned();
-        Self { child, _words: words, folder, address, admin, agent }
+        let folder = Folder::new("attack");
+        let mut arguments = vec!["--log-format", "json", "--set", "limits.writes_per_minute=0"];
+        arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        let log = std::fs::File::create(folder.join("log")).unwrap().into();
+        let mut process = Process::logging(&folder.text("data"), &arguments, log).unwrap();
+        let (admin, agent) = (process.admin.clone(), process.agent());
+        Self { address: process.address, process, folder, admin, agent }
     }
 
     /// The process's time so far, in seconds.
     pub fn cpu(&self) -> f64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
         // The name, in brackets, may hold anything.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
@@ -71,7 +57,8 @@ impl Target {
 
     /// The process's memory, in bytes.
     pub fn memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
     }
@@ -116,7 +103,7 @@ impl Target {
         loop {
             turns.tick().await;
             let began = Instant::now();
-            let mut wire = Wire::connect(self.address).await.expect("the witness connects");
+            let mut wire = Connection::open(self.address).await.expect("the witness connects");
             let answer = wire.ask(&self.get("/v1/threads?limit=1")).await;
             let answer = answer.expect("the witness is answered");
             assert_eq!(answer.status, 200, "the witness: {answer:?}");
@@ -136,47 +123,9 @@ impl Target {
 
     /// A request with the agent's token, if `lines` name none.
     pub fn request(&self, line: &str, lines: &[&str], body: &str) -> Vec<u8> {
-        let mut text = format!("{line} HTTP/1.1\r\n");
-        let named = |name: &str| lines.iter().any(|line| line.starts_with(name));
-        if !named("Host:") {
-            let _ = write!(text, "Host: {}\r\n", self.address);
-        }
-        if !named("Authorization:") {
-            let _ = write!(text, "Authorization: Bearer {}\r\n", self.agent);
-        }
-        for line in lines.iter().filter(|line| **line != "Authorization:") {
-            text.push_str(line);
-            text.push_str("\r\n");
-        }
-        if !body.is_empty() {
-            let _ = write!(text, "Content-Length: {}\r\n", body.len());
-        }
-        text.push_str("\r\n");
-        text.push_str(body);
-        text.into_bytes()
-    }
-}
-
-/// Reads the first words of a server until they name its address and the agent's token.
-fn greeting(words: &mut BufReader<ChildStdout>) -> (SocketAddr, String) {
-    let (mut address, mut line) = (None, String::new());
-    loop {
-        line.clear();
-        assert!(words.read_line(&mut line).unwrap() > 0, "the server says where it listens");
-        if let Some(rest) = line.split("listens on http://").nth(1) {
-            address = rest.split(';').next().and_then(|text| text.trim().parse().ok());
-        }
-        if line.starts_with("agent token") {
-            let agent = line.rsplit(": ").next().unwrap().trim().to_owned();
-            return (address.expect("an address"), agent);
-        }
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let token = if lines.contains(&NOBODY) { "" } else { &self.agent };
+        let lines = lines.iter().filter(|line| **line != NOBODY);
+        let headers: String = lines.map(|line| format!("{line}\r\n")).collect();
+        http::request(self.address, token, line, &headers, body)
     }
 }

@@ -3,7 +3,13 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::forum::{fill, read};
-use super::site::{Folder, Server, backup, get, names, position, post, restore, run, state};
+use super::site::{backup, restore, start, state};
+use parley_kit::folder::Folder;
+use parley_kit::folder::names;
+use parley_kit::peer::get;
+use parley_kit::peer::post;
+use parley_kit::position;
+use parley_kit::process::run;
 use serde_json::json;
 
 /// Goal: what is restored shows what the source showed, to the byte but for cursors; tokens and
@@ -12,13 +18,13 @@ use serde_json::json;
 #[test]
 fn everything_comes_back() {
     let folder = Folder::new("all");
-    let source = Server::start(&folder.text("data"));
+    let source = start(&folder.text("data"));
     fill(&source, 24);
     let bob = source.token(&json!({ "handle": "bob", "rights": ["read", "write"] }));
     let shown = read(source.address, &source.admin);
     let manifest = get(source.address, &source.admin, "/v1/manifest");
     let cursor = backup(&source, &folder.text("copy"));
-    let mode = folder.path("copy").metadata().unwrap().permissions().mode();
+    let mode = folder.join("copy").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(folder.names(), ["copy", "data"], "no draft is left");
 
@@ -29,7 +35,7 @@ fn everything_comes_back() {
     assert!(era >= began.as_secs() && era > manifest["era"].as_u64().unwrap(), "{told}");
     assert!(run(&["check", "--data", &folder.text("restored")]).succeeded().contains("good"));
 
-    let back = Server::start(&folder.text("restored"));
+    let back = start(&folder.text("restored"));
     // The administrator of the source speaks here too, and has a new token beside.
     assert_ne!(back.admin, source.admin);
     let mut found = read(back.address, &source.admin);
@@ -39,7 +45,7 @@ fn everything_comes_back() {
     let now = get(back.address, &bob, "/v1/manifest");
     assert_eq!((&now["era"], &now["instance"]), (&era.into(), &manifest["instance"]));
     get(back.address, &back.admin, "/v1/tokens");
-    let mode = folder.path("restored/admin.token").metadata().unwrap().permissions().mode();
+    let mode = folder.join("restored/admin.token").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
     // Not a number of the source comes again, whatever it goes on to give.
@@ -70,38 +76,38 @@ fn everything_comes_back() {
 fn of_a_stopped_folder() {
     let folder = Folder::new("stopped");
     let data = folder.text("data");
-    let server = Server::start(&data);
+    let server = start(&data);
     fill(&server, 12);
     let (admin, shown) = (server.admin.clone(), read(server.address, &server.admin));
     server.kill();
     for (copy, restored) in [("killed", "one"), ("stopped", "two")] {
-        let before = state(&folder.path("data"));
+        let before = state(&folder.join("data"));
         run(&["backup", &folder.text(copy), "--data", &data]).succeeded();
-        assert_eq!(state(&folder.path("data")), before, "{copy}");
+        assert_eq!(state(&folder.join("data")), before, "{copy}");
         restore(&folder.text(copy), &folder.text(restored));
-        let back = Server::start(&folder.text(restored));
+        let back = start(&folder.text(restored));
         let mut found = read(back.address, &admin);
         found.tokens.pop();
         assert_eq!(found, shown, "{copy}");
         back.stop();
-        Server::start(&data).stop();
+        start(&data).stop();
     }
     // A copy of a copy is as good.
     run(&["backup", &folder.text("again"), "--data", &folder.text("two")]).succeeded();
     restore(&folder.text("again"), &folder.text("three"));
     run(&["check", "--data", &folder.text("three")]).succeeded();
-    assert!(names(&folder.path("three")).contains(&"admin.token".to_owned()));
+    assert!(names(&folder.join("three")).contains(&"admin.token".to_owned()));
 }
 
 /// Goal: a copy of a forum in which nobody has spoken yet is one too. Method: a first start.
 #[test]
 fn of_nothing() {
     let folder = Folder::new("nothing");
-    Server::start(&folder.text("data")).stop();
+    start(&folder.text("data")).stop();
     run(&["backup", &folder.text("copy"), "--data", &folder.text("data")]).succeeded();
     restore(&folder.text("copy"), &folder.text("restored"));
     run(&["check", "--data", &folder.text("restored")]).succeeded();
-    let back = Server::start(&folder.text("restored"));
+    let back = start(&folder.text("restored"));
     let asked =
         post(back.address, &back.admin, "/v1/messages", &json!({ "kind": "ask", "body": "x" }));
     assert!(asked["thread"]["number"].as_u64().unwrap() > 1 << 32, "{asked}");

@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
 use parley::journal::backup::{restore, verify};
+use parley_kit::folder::Folder;
+use parley_kit::folder::names;
+use parley_kit::number;
+use parley_kit::process::run;
+use parley_kit::rng::Rng;
 
-use super::dice::Dice;
 use super::forum::{Shown, fill, read};
-use super::site::{self, Folder, Server, backup, copy_folder, is_database, names, number, run};
+use super::site::{backup, copy_folder, is_database, start, try_start};
 
 /// Flips where the environment names no number.
 const FLIPS: u64 = 60;
@@ -29,7 +33,7 @@ enum Where {
 }
 
 /// Flips a bit of a file in `folder`; tells which.
-fn flip(folder: &Path, rng: &mut Dice, place: Where) -> String {
+fn flip(folder: &Path, rng: &Rng, place: Where) -> String {
     let files: Vec<_> = names(folder)
         .into_iter()
         .map(|name| (std::fs::read(folder.join(&name)).unwrap(), name))
@@ -64,30 +68,30 @@ fn flip(folder: &Path, rng: &mut Dice, place: Where) -> String {
 #[test]
 fn flips_in_the_data() {
     let folder = Folder::new("flips");
-    let server = Server::start(&folder.text("killed"));
+    let server = start(&folder.text("killed"));
     fill(&server, 12);
     let (admin, shown) = (server.admin.clone(), read(server.address, &server.admin));
     server.kill();
-    copy_folder(&folder.path("killed"), &folder.path("stopped"));
-    Server::start(&folder.text("stopped")).stop();
-    let (mut rng, flips) = (site::rng(), number("PARLEY_FLIPS", FLIPS));
+    copy_folder(&folder.join("killed"), &folder.join("stopped"));
+    start(&folder.text("stopped")).stop();
+    let (rng, flips) = (Rng::printed(), number("PARLEY_FLIPS", FLIPS));
     let (mut found, mut refused) = (0, 0);
     for n in 0..flips {
         let from = if n % 2 == 0 { "stopped" } else { "killed" };
-        copy_folder(&folder.path(from), &folder.path("flipped"));
+        copy_folder(&folder.join(from), &folder.join("flipped"));
         let places = [Where::Anywhere, Where::Filled, Where::Header, Where::Filled];
         let place = places[(n / 2 % 4) as usize];
-        let which = flip(&folder.path("flipped"), &mut rng, place);
+        let which = flip(&folder.join("flipped"), &rng, place);
         let which = format!("flip {n} of {from}: {which}");
         let checked = run(&["check", "--data", &folder.text("flipped")]);
         if checked.code == 0 {
             unharmed(&folder.text("flipped"), &admin, &shown, &which);
             continue;
         }
-        checked.failed();
+        checked.failed(1);
         found += 1;
         if found % START_EVERY == 0 {
-            match Server::try_start(&folder.text("flipped")) {
+            match try_start(&folder.text("flipped")) {
                 Ok(server) => server.kill(),
                 Err(ended) => {
                     assert_eq!(
@@ -108,7 +112,7 @@ fn flips_in_the_data() {
 }
 
 fn unharmed(data: &str, admin: &str, shown: &Shown, which: &str) {
-    let server = Server::try_start(data).unwrap_or_else(|ended| panic!("{which}: {ended:?}"));
+    let server = try_start(data).unwrap_or_else(|ended| panic!("{which}: {ended:?}"));
     let found = read(server.address, admin);
     assert!(found == *shown, "{which} changed what is read and was not found");
     server.kill();
@@ -120,14 +124,14 @@ fn unharmed(data: &str, admin: &str, shown: &Shown, which: &str) {
 #[test]
 fn flips_in_a_backup() {
     let folder = Folder::new("backup-flips");
-    let server = Server::start(&folder.text("data"));
+    let server = start(&folder.text("data"));
     fill(&server, 12);
     backup(&server, &folder.text("copy"));
     server.stop();
-    let whole = std::fs::read(folder.path("copy")).unwrap();
-    let (file, target) = (folder.path("damaged"), folder.path("restored"));
+    let whole = std::fs::read(folder.join("copy")).unwrap();
+    let (file, target) = (folder.join("damaged"), folder.join("restored"));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (mut rng, flips) = (site::rng(), number("PARLEY_FLIPS", FLIPS).max(200));
+    let (rng, flips) = (Rng::printed(), number("PARLEY_FLIPS", FLIPS).max(200));
     let length = whole.len() as u64;
     let refuse = |bytes: &[u8], which: &str, by_command: bool| {
         std::fs::write(&file, bytes).unwrap();
@@ -135,7 +139,7 @@ fn flips_in_a_backup() {
         assert!(restore(&file, &target, &clock).is_err(), "{which}");
         if by_command {
             let line = ["restore", file.to_str().unwrap(), "--data", target.to_str().unwrap()];
-            run(&line).failed();
+            run(&line).failed(1);
         }
         assert_eq!(folder.names(), ["copy", "damaged", "data"], "{which}");
     };
@@ -159,5 +163,5 @@ fn flips_in_a_backup() {
     refuse(&[&whole[..], &[0]].concat(), "one more byte", true);
     refuse(&[&whole[..], &whole].concat(), "twice", false);
     println!("{flips} flips and 80 cuts refused, of {length} bytes");
-    assert!(restore(&folder.path("copy"), &target, &clock).is_ok());
+    assert!(restore(&folder.join("copy"), &target, &clock).is_ok());
 }

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use parley_kit::artifact::claim;
+use parley_kit::peer::ask;
+use parley_kit::peer::get;
+use parley_kit::peer::post;
+use parley_kit::position;
+use parley_kit::process::Process;
 use serde_json::{Value, json};
-
-use super::site::{Server, ask, get, position, post};
 
 /// Everything that one forum shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +85,7 @@ pub fn read(address: SocketAddr, token: &str) -> Shown {
     let (artifacts, _) = all(address, token, "/v1/artifacts", "items");
     let artifacts = artifacts.into_iter().map(|artifact| {
         let id = artifact["artifact_id"].as_str().unwrap_or_else(|| panic!("{artifact}"));
-        let body = ask(address, token, &format!("GET /v1/artifacts/{id}"), "").body;
+        let body = ask(address, token, &format!("GET /v1/artifacts/{id}"), "", "").body;
         (artifact, body)
     });
     let artifacts = artifacts.collect();
@@ -91,29 +95,15 @@ pub fn read(address: SocketAddr, token: &str) -> Shown {
     Shown { threads, artifacts, tokens, inboxes }
 }
 
-/// An artifact of this text, with its identifier.
-pub fn artifact(text: &str) -> Value {
-    use parley_protocol::artifact::{canonicalize, identity};
-    let mut value = json!({
-        "protocol_version": "0.1",
-        "artifact_type": "CLAIM",
-        "payload": { "statement": text },
-        "references": [],
-    });
-    let canonical = canonicalize(value.to_string().as_bytes()).unwrap();
-    value["artifact_id"] = identity::compute(&canonical).to_string().into();
-    value
-}
-
 /// Fills a forum with a bit of everything: threads in many states, claims, artifacts, keys, tokens.
-pub fn fill(server: &Server, threads: u64) {
+pub fn fill(server: &Process, threads: u64) {
     let (address, admin) = (server.address, server.admin.as_str());
     let ada = server.token(&json!({ "handle": "ada", "rights": ["read", "write", "verify"] }));
     let bob = server.token(&json!({ "handle": "bob", "rights": ["read", "write"] }));
     let gone =
         json!({ "handle": "gone", "rights": ["read"], "expires_at": "2199-01-01T00:00:00Z" });
     server.token(&gone);
-    assert_eq!(ask(address, admin, "DELETE /v1/tokens/5", "").status, 204);
+    assert_eq!(ask(address, admin, "DELETE /v1/tokens/5", "", "").status, 204);
     let done = |body: Value| {
         assert!(body.get("reason").is_none() || body.get("event").is_some(), "{body}");
         body
@@ -157,6 +147,6 @@ pub fn fill(server: &Server, threads: u64) {
                 done(post(address, admin, &format!("{path}/mark"), &body));
             }
         }
-        done(post(address, &ada, "/v1/artifacts", &artifact(&format!("text {number}"))));
+        done(post(address, &ada, "/v1/artifacts", &claim(&format!("text {number}"))));
     }
 }

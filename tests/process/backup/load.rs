@@ -1,13 +1,20 @@
 //! A copy that is taken while everybody speaks.
 
-use std::io::{BufRead, BufReader};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use parley_kit::folder::Folder;
+use parley_kit::http::field;
+use parley_kit::peer::get;
+use parley_kit::peer::post;
+use parley_kit::peer::{Events, ask};
+use parley_kit::position;
+use parley_kit::process::Process;
+use parley_kit::process::run;
+use parley_kit::rng::Rng;
 use serde_json::{Value, json};
 
-use super::dice::Dice;
 use super::forum::{Shown, read};
-use super::site::{self, Folder, Server, ask_for, backup, get, position, post, restore, run, send};
+use super::site::{backup, restore, start};
 
 /// Writers at once.
 const WRITERS: u64 = 4;
@@ -21,8 +28,8 @@ const BEFORE: u64 = 200;
 #[test]
 fn under_load() {
     let folder = Folder::new("load");
-    let source = Server::start(&folder.text("data"));
-    let mut rng = site::rng();
+    let source = start(&folder.text("data"));
+    let rng = Rng::printed();
     let told = Told::default();
     let (mut heard, mut cursor, mut before) = (0, String::new(), Vec::new());
     let tokens: Vec<_> = (0..WRITERS)
@@ -30,7 +37,7 @@ fn under_load() {
         .collect();
     std::thread::scope(|scope| {
         for token in &tokens {
-            let (rng, source, told) = (Dice(rng.below(u64::MAX)), &source, &told);
+            let (rng, source, told) = (Rng::new(rng.number()), &source, &told);
             scope.spawn(move || speak(source, token, rng, told));
         }
         let listener = scope.spawn(|| listen(&source, &told));
@@ -45,7 +52,7 @@ fn under_load() {
     let shown = read(source.address, &source.admin);
     restore(&folder.text("copy"), &folder.text("restored"));
     run(&["check", "--data", &folder.text("restored")]).succeeded();
-    let back = Server::start(&folder.text("restored"));
+    let back = start(&folder.text("restored"));
     let found = read(back.address, &source.admin);
     compare(&shown, &found, position(&cursor));
     let texts: Vec<_> = found.threads.values().flat_map(|thread| &thread.messages).collect();
@@ -80,7 +87,7 @@ impl Told {
 }
 
 /// Opens threads and speaks in each for a while.
-fn speak(server: &Server, token: &str, mut rng: Dice, told: &Told) {
+fn speak(server: &Process, token: &str, rng: Rng, told: &Told) {
     let mut thread = Value::Null;
     for number in 0.. {
         if told.enough.load(Ordering::Relaxed) {
@@ -100,21 +107,18 @@ fn speak(server: &Server, token: &str, mut rng: Dice, told: &Told) {
 }
 
 /// Follows the feed until there is enough; gives how many messages came.
-fn listen(server: &Server, told: &Told) -> u64 {
-    let line = "GET /v1/feed?scope=all";
-    let socket = feed(server, &server.admin, line);
+fn listen(server: &Process, told: &Told) -> u64 {
+    let mut events = feed(server, &server.admin, "");
     let mut messages = 0;
-    for line in BufReader::new(socket).lines() {
-        messages += u64::from(line.unwrap() == "event: message");
-        if told.enough.load(Ordering::Relaxed) {
-            break;
-        }
+    while !told.enough.load(Ordering::Relaxed) {
+        let event = events.next().expect("the feed goes on");
+        messages += u64::from(field(&event, "event") == Some("message"));
     }
     messages
 }
 
-fn feed(server: &Server, token: &str, line: &str) -> std::net::TcpStream {
-    send(server.address, token, line, "Accept: text/event-stream", "")
+fn feed(server: &Process, token: &str, since: &str) -> Events {
+    Events::open(server.address, token, &format!("GET /v1/feed?scope=all{since}")).unwrap()
 }
 
 /// What was restored is what the source had shown up to the position.
@@ -144,7 +148,7 @@ fn compare(source: &Shown, restored: &Shown, upto: u64) {
 }
 
 /// Cursors up to the copy are good, also for a feed; those given later are not, and say why.
-fn resume(back: &Server, token: &str, cursor: &str, shown: &Shown, source: &Server) {
+fn resume(back: &Process, token: &str, cursor: &str, shown: &Shown, source: &Process) {
     get(back.address, token, &format!("/v1/inbox?since={cursor}"));
     let later = shown.threads.iter().max_by_key(|(_, thread)| thread.position).unwrap().0;
     let later = get(source.address, token, later);
@@ -152,7 +156,8 @@ fn resume(back: &Server, token: &str, cursor: &str, shown: &Shown, source: &Serv
     assert!(position(later) > position(cursor));
     for (path, kind) in [("inbox", "application/json"), ("feed", "text/event-stream")] {
         let line = format!("GET /v1/{path}?since={later}");
-        let problem = ask_for(kind, back.address, token, &line, "").json();
+        let accept = format!("accept: {kind}\r\n");
+        let problem = ask(back.address, token, &line, &accept, "").json();
         assert_eq!(problem["reason"], "invalid_cursor", "{problem}");
         assert!(problem["detail"].as_str().unwrap().contains("restored"), "{problem}");
     }
@@ -161,16 +166,16 @@ fn resume(back: &Server, token: &str, cursor: &str, shown: &Shown, source: &Serv
     let path = shown.threads.iter().find(|(_, thread)| thread.position == first).unwrap().0;
     let since = get(source.address, token, path);
     let since = since["cursor"].as_str().unwrap();
-    let socket = feed(back, token, &format!("GET /v1/feed?scope=all&since={since}"));
+    let mut events = feed(back, token, &format!("&since={since}"));
     let mut last = None;
-    for line in BufReader::new(socket).lines() {
-        let line = line.unwrap();
-        if line == "event: caught_up" {
+    loop {
+        let event = events.next().unwrap();
+        if field(&event, "event") == Some("caught_up") {
             break;
         }
-        if let Some(id) = line.strip_prefix("id: ") {
+        if let Some(id) = field(&event, "id") {
             let place = position(id);
-            assert!(last.is_none_or(|last| last < place) && place <= position(cursor), "{line}");
+            assert!(last.is_none_or(|last| last < place) && place <= position(cursor), "{event}");
             last = Some(place);
         }
     }

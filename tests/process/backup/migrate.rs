@@ -11,13 +11,15 @@ use parley::journal::error::StoreError;
 use parley::journal::migration::{MigrationSteps, Migrations, kept_name, migrate};
 use parley::journal::options::JournalOptions;
 use parley::tokens::{NewToken, TokenName, Tokens};
+use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::folder::Folder;
+use parley_kit::folder::names;
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::time::Millis;
 use redb::{Builder, Database, TableDefinition};
 
-use super::disk::{Cut, Faults, FaultyDisk};
 use super::forum::fill;
-use super::site::{Folder, Server, is_database, names};
+use super::site::{is_database, start};
 
 type Table<'a, K, V> = TableDefinition<'a, K, V>;
 
@@ -91,12 +93,12 @@ fn contents(disk: &FaultyDisk) -> Result<Vec<u8>, StoreError> {
 /// A store with a bit of everything, written by the binary.
 fn store() -> FaultyDisk {
     let folder = Folder::new("migrate");
-    let server = Server::start(&folder.text("data"));
+    let server = start(&folder.text("data"));
     fill(&server, 6);
     server.stop();
     let disk = FaultyDisk::default();
-    for name in names(&folder.path("data")).iter().filter(|name| is_database(name)) {
-        let bytes = std::fs::read(folder.path("data").join(name)).unwrap();
+    for name in names(&folder.join("data")).iter().filter(|name| is_database(name)) {
+        let bytes = std::fs::read(folder.join("data").join(name)).unwrap();
         let file = disk.create(name).unwrap();
         file.set_len(bytes.len() as u64).unwrap();
         file.write(0, &bytes).unwrap();

@@ -2,18 +2,6 @@
 //!
 //! `PARLEY_FLIPS=500 cargo test --test backup` flips that many bits, `PARLEY_SEED` others.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on panics, and says what it did"
-)]
-
-#[path = "../../support/dice.rs"]
-mod dice;
-#[path = "../../support/disk.rs"]
-#[expect(dead_code, reason = "a disk that fails in more ways than are tried here")]
-mod disk;
-
 mod check;
 mod copy;
 mod damage;

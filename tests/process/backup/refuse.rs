@@ -1,8 +1,11 @@
 //! What is refused, with one line, and leaves nothing.
 
+use parley_kit::folder::Folder;
+use parley_kit::peer::ask;
+use parley_kit::process::run;
 use serde_json::json;
 
-use super::site::{Folder, Server, ask, backup, run, state};
+use super::site::{backup, start, state};
 
 /// Goal: whatever a command cannot do it says in one line, with exit code 1, and leaves everything
 /// as it was. Method: a row a case.
@@ -10,16 +13,16 @@ use super::site::{Folder, Server, ask, backup, run, state};
 fn one_line_and_nothing_left() {
     let folder = Folder::new("refuse");
     let (data, copy) = (folder.text("data"), folder.text("copy"));
-    let server = Server::start(&data);
+    let server = start(&data);
     backup(&server, &copy);
     let reader = server.token(&json!({ "handle": "r", "rights": ["read", "write"] }));
     let url = server.url();
-    std::fs::create_dir(folder.path("full")).unwrap();
-    std::fs::write(folder.path("full/mine"), "mine").unwrap();
-    std::fs::create_dir(folder.path("empty")).unwrap();
-    std::fs::write(folder.path("text"), "not a copy at all, but long enough for a magic").unwrap();
-    std::fs::write(folder.path("short"), "x").unwrap();
-    std::fs::write(folder.path("none"), "").unwrap();
+    std::fs::create_dir(folder.join("full")).unwrap();
+    std::fs::write(folder.join("full/mine"), "mine").unwrap();
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("text"), "not a copy at all, but long enough for a magic").unwrap();
+    std::fs::write(folder.join("short"), "x").unwrap();
+    std::fs::write(folder.join("none"), "").unwrap();
     let text = |name: &str| folder.text(name);
     let (full, empty, absent) = (text("full"), text("empty"), text("absent/below"));
     let kept = std::fs::read(&copy).unwrap();
@@ -41,12 +44,12 @@ fn one_line_and_nothing_left() {
         (&["check", "--data", &full], "no store"),
     ] {
         let ended = run(line);
-        assert!(ended.failed().contains(want), "{line:?}: {ended:?}");
+        assert!(ended.failed(1).contains(want), "{line:?}: {ended:?}");
     }
     let expected = ["copy", "data", "empty", "full", "none", "short", "text"];
     assert_eq!(folder.names(), expected);
-    assert_eq!(super::site::names(&folder.path("full")), ["mine"]);
-    assert!(super::site::names(&folder.path("empty")).is_empty());
+    assert_eq!(parley_kit::folder::names(&folder.join("full")), ["mine"]);
+    assert!(parley_kit::folder::names(&folder.join("empty")).is_empty());
     assert_eq!(std::fs::read(&copy).unwrap(), kept);
     server.stop();
 }
@@ -55,7 +58,7 @@ fn one_line_and_nothing_left() {
 #[test]
 fn over_http() {
     let folder = Folder::new("http");
-    let server = Server::start(&folder.text("data"));
+    let server = start(&folder.text("data"));
     let reader = server.token(&json!({ "handle": "r", "rights": ["read", "write"] }));
     for (token, line, status, reason) in [
         ("", "GET /v1/backup", 401, "token_unknown"),
@@ -63,22 +66,22 @@ fn over_http() {
         (&server.admin, "POST /v1/backup", 405, "method_not_allowed"),
         (&server.admin, "GET /v1/backup?since=1", 400, "invalid_parameter"),
     ] {
-        let answer = ask(server.address, token, line, "");
+        let answer = ask(server.address, token, line, "", "");
         let want = if token.is_empty() { "token_missing" } else { reason };
         assert_eq!((answer.status, &answer.json()["reason"]), (status, &json!(want)), "{line}");
     }
-    let answer = ask(server.address, &server.admin, "GET /v1/backup", "");
+    let answer = ask(server.address, &server.admin, "GET /v1/backup", "", "");
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("application/octet-stream"));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let cursor = answer.header("x-parley-cursor").expect("a cursor").to_owned();
-    let head = ask(server.address, &server.admin, "HEAD /v1/backup", "");
+    let head = ask(server.address, &server.admin, "HEAD /v1/backup", "", "");
     assert_eq!((head.status, head.body.len()), (200, 0));
     assert_eq!(head.header("x-parley-cursor"), Some(&*cursor));
-    std::fs::write(folder.path("copy"), &answer.body).unwrap();
+    std::fs::write(folder.join("copy"), &answer.body).unwrap();
     let told = super::site::restore(&folder.text("copy"), &folder.text("restored"));
     assert_eq!(told["cursor"], cursor);
-    let metrics = ask(server.address, &server.admin, "GET /metrics", "");
+    let metrics = ask(server.address, &server.admin, "GET /metrics", "", "");
     let metrics = String::from_utf8(metrics.body).unwrap();
     assert!(metrics.contains("operation=\"backup\",outcome=\"ok\""), "{metrics}");
     server.stop();
@@ -90,9 +93,9 @@ fn over_http() {
 fn interrupted() {
     let folder = Folder::new("interrupted");
     let data = folder.text("data");
-    Server::start(&data).stop();
-    std::fs::write(folder.path("data/restore.unfinished"), "").unwrap();
-    let before = state(&folder.path("data"));
+    start(&data).stop();
+    std::fs::write(folder.join("data/restore.unfinished"), "").unwrap();
+    let before = state(&folder.join("data"));
     for line in [
         &["serve", "--listen", "127.0.0.1:0", "--data", &data][..],
         &["check", "--data", &data],
@@ -101,7 +104,7 @@ fn interrupted() {
         &["restore", &folder.text("copy"), "--data", &data],
     ] {
         let ended = run(line);
-        assert!(ended.failed().contains("restore again"), "{line:?}: {ended:?}");
+        assert!(ended.failed(1).contains("restore again"), "{line:?}: {ended:?}");
     }
-    assert_eq!(state(&folder.path("data")), before);
+    assert_eq!(state(&folder.join("data")), before);
 }

@@ -11,14 +11,13 @@ use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
+use parley_kit::folder::Folder;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope};
 use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
-
-use super::site::Folder;
 
 /// Bytes that one piece may have: a frame and the row that made it too long.
 const PIECE_MAX: usize = 512 << 10;
@@ -102,10 +101,10 @@ async fn one_at_a_time() {
     }
     assert!(longest < PIECE_MAX && copy.len() > 2 * PIECE_MAX, "{longest} of {}", copy.len());
     let folder = Folder::new("take");
-    std::fs::write(folder.path("copy"), &copy).unwrap();
-    let cursor = parley::journal::backup::verify(&folder.path("copy")).unwrap();
+    std::fs::write(folder.join("copy"), &copy).unwrap();
+    let cursor = parley::journal::backup::verify(&folder.join("copy")).unwrap();
     assert_eq!(cursor, held.cursor);
-    assert_eq!(super::site::position(&cursor) / 16, 4_000);
+    assert_eq!(parley_kit::position(&cursor) / 16, 4_000);
     drop(pieces);
 
     // One that nobody reads to the end.

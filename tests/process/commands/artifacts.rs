@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::parley::{Folder, run, run_with};
+use parley_kit::folder::Folder;
+use parley_kit::process::{run, run_with};
 
 /// A claim, and its identifier as SHA-256 of its canonical bytes gives it.
 const CLAIM: &str = r#"{ "payload": {"statement": "It holds."}, "references": [],
@@ -130,7 +131,7 @@ fn closures() {
     folder.file("more.jsonl", &lines);
     folder.file("notes.txt", "not an artifact");
     let all = format!("{claim_text}\n{objection}\n\n{decision}\n");
-    let path = folder.path();
+    let path = folder.text("");
 
     let literal = ["artifact", "closure", "--target", &target];
     let strict = ["artifact", "closure", "--target", &target, "--strict"];
@@ -155,7 +156,7 @@ fn broken_stores() {
     let target = format!("sha256:{}", "0".repeat(64));
     let ended = run(&["artifact", "closure", "--target", &target, &file]);
     assert!(ended.failed(1).contains("a.jsonl:2: "), "{ended:?}");
-    let ended = run(&["artifact", "closure", "--target", &target, &folder.path(), "nowhere"]);
+    let ended = run(&["artifact", "closure", "--target", &target, &folder.text(""), "nowhere"]);
     assert_eq!(ended.code, 1, "{ended:?}");
     let ended = run(&["artifact", "id", "nowhere"]);
     assert!(ended.failed(1).starts_with("cannot read nowhere"), "{ended:?}");

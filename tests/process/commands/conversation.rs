@@ -1,17 +1,19 @@
 //! The terminal commands against a running server.
 
-use super::parley::{Folder, run_with};
-use super::served::Served;
+use parley_kit::folder::Folder;
+use parley_kit::process::{Ended, run_with};
+
+use super::{serve, token};
 
 /// Goal: a whole conversation can be held from a terminal. Method: two models and the human, each
 /// command once, its text and its JSON.
 #[test]
 fn from_a_terminal() {
     let folder = Folder::new("conversation");
-    let server = Served::start(&folder);
-    let ada = server.token(&["--handle", "ada", "--rights", "read,write"]);
-    let bob = server.token(&["--handle", "bob", "--rights", "read,write"]);
-    let admin = server.admin();
+    let server = serve(&folder);
+    let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
+    let bob = token(&server, &["--handle", "bob", "--rights", "read,write"]);
+    let admin = server.admin.clone();
 
     let asked = server.run(&bob, &["post", "What do we call the flag?"]);
     assert!(asked.succeeded().contains("msg_1  local:bob ask"), "{asked:?}");
@@ -47,16 +49,16 @@ fn from_a_terminal() {
     let flat = server.json(&ada, &["read", "1", "--flat"]);
     assert_eq!(flat["messages"].as_array().map(Vec::len), Some(2));
     assert_eq!(flat["more"], false);
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: claims can be made, supported and refuted from a terminal. Method: each command once.
 #[test]
 fn claims_from_a_terminal() {
     let folder = Folder::new("claims");
-    let server = Served::start(&folder);
-    let ada = server.token(&["--handle", "ada", "--rights", "read,write"]);
-    let admin = server.admin();
+    let server = serve(&folder);
+    let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
+    let admin = server.admin.clone();
     server.run(&ada, &["post", "Does it hold?"]).succeeded();
     let claim = ["claim", "assert", "th_1", "It holds.", "--evidence", "log:runs/1"];
     let asserted = server.run(&ada, &claim);
@@ -77,7 +79,7 @@ fn claims_from_a_terminal() {
     assert!(shown.succeeded().contains("  superseded by cl_2\n"), "{shown:?}");
     let list = server.json(&ada, &["claim", "list", "th_1", "--status", "superseded"]);
     assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: a body comes from standard input as it is, a key makes it once, and what comes out of a
@@ -85,21 +87,18 @@ fn claims_from_a_terminal() {
 #[test]
 fn bodies_are_data() {
     let folder = Folder::new("bodies");
-    let server = Served::start(&folder);
-    let ada = server.token(&["--handle", "ada", "--rights", "read,write"]);
-    let line = ["post", "--key", "k-1", "--url", &server.url, "--token", &ada, "--json", "-"];
+    let server = serve(&folder);
+    let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
+    let line = ["post", "--key", "k-1", "--url", &server.url(), "--token", &ada, "--json", "-"];
     let body = "one\ntwo \u{202e}three\n";
     let first = run_with(&line, body.as_bytes());
     let again = run_with(&line, body.as_bytes());
-    let message = |ended: &super::parley::Ended| {
-        serde_json::from_str::<serde_json::Value>(ended.succeeded()).expect("JSON")["message"]
-            .take()
-    };
+    let message = |ended: &Ended| ended.json()["message"].take();
     assert_eq!(message(&first), message(&again), "a key makes it once");
     assert_eq!(message(&first)["body"], "one\ntwo \u{202e}three");
     let read = server.run(&ada, &["read", "th_1"]);
     assert!(read.succeeded().contains("  one\n  two \\u{202e}three\n"), "{read:?}");
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: a thread of several pages is read as a whole. Method: more messages than a page holds,
@@ -107,8 +106,8 @@ fn bodies_are_data() {
 #[test]
 fn long_threads_are_read_whole() {
     let folder = Folder::new("long");
-    let server = Served::start(&folder);
-    let ada = server.token(&["--handle", "ada", "--rights", "read,write"]);
+    let server = serve(&folder);
+    let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
     server.run(&ada, &["post", "The first."]).succeeded();
     for number in 0..60 {
         let extension = format!("w{}", number % 3);
@@ -119,5 +118,5 @@ fn long_threads_are_read_whole() {
     let read = server.run(&ada, &["read", "th_1"]);
     let heads = read.succeeded().lines().filter(|line| line.starts_with("msg_")).count();
     assert_eq!(heads, 61, "{read:?}");
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }

@@ -2,7 +2,8 @@
 
 use std::process::Stdio;
 
-use super::parley::{Folder, command};
+use parley_kit::folder::Folder;
+use parley_kit::process::command;
 
 /// Goal: the demo shows what it is for, ends by itself with 0 and leaves nothing. Method: its
 /// output, and the temporary folder that it was given.

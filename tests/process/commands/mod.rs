@@ -3,9 +3,21 @@
 mod artifacts;
 mod conversation;
 mod demo;
-mod parley;
-mod served;
 mod serving;
 mod tokens;
 mod usage;
 mod watching;
+
+use parley_kit::folder::Folder;
+use parley_kit::process::{Process, run};
+
+/// A server on the data in `folder`.
+fn serve(folder: &Folder) -> Process {
+    Process::start(&folder.text("data"), &["--log-level", "warn"])
+}
+
+/// A new token, made by the command line.
+fn token(server: &Process, arguments: &[&str]) -> String {
+    let line = ["token", "create", "--url", &server.url(), "--data", server.data()];
+    run(&[&line, arguments].concat()).succeeded().trim_end().to_owned()
+}

@@ -1,19 +1,20 @@
 //! `parley serve` on a folder that it does not know.
 
+use parley_kit::folder::Folder;
+use parley_kit::process::run;
 use redb::{Database, ReadableTable, TableDefinition};
 
-use super::parley::{Folder, run};
-use super::served::Served;
+use super::serve;
 
 /// Goal: a folder that a newer version wrote stops the start with a line that names the file, and
 /// takes no harm. Method: each file's format raised by one, and put back.
 #[test]
 fn a_newer_format() {
     let folder = Folder::new("newer-format");
-    let server = Served::start(&folder);
-    let (data, admin) = (server.data().to_owned(), server.admin());
+    let server = serve(&folder);
+    let (data, admin) = (server.data().to_owned(), server.admin.clone());
     assert_eq!(server.run(&admin, &["post", "Is anybody there?"]).code, 0);
-    assert_eq!(server.stop(), 0);
+    server.stop();
     let files: Vec<_> = std::fs::read_dir(&data)
         .expect("the folder")
         .map(|entry| entry.expect("an entry").path())
@@ -29,10 +30,10 @@ fn a_newer_format() {
         assert!(line.contains(&name) && line.contains("newer"), "{name}: {ended:?}");
         std::fs::write(&file, kept).expect("the file as it was");
     }
-    let back = Served::start(&folder);
+    let back = serve(&folder);
     let read = back.run(&admin, &["read", "1"]);
     assert!(read.succeeded().contains("Is anybody there?"), "{read:?}");
-    assert_eq!(back.stop(), 0);
+    back.stop();
 }
 
 /// Adds one to the format that a file states in its table `meta`: the log and the tokens under a

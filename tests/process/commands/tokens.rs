@@ -1,18 +1,21 @@
 //! `parley token`, on a running server and on the folder of a stopped one.
 
-use super::parley::{Folder, run};
-use super::served::Served;
+use parley_kit::folder::Folder;
+use parley_kit::process::run;
+
+use super::{serve, token};
 
 /// Goal: tokens made while the server runs and while it does not are equally good, and revoking
 /// either way holds. Method: one of each, used after the next start.
 #[test]
 fn running_and_stopped() {
     let folder = Folder::new("tokens");
-    let server = Served::start(&folder);
+    let server = serve(&folder);
     let data = server.data().to_owned();
-    let running = server.token(&["--handle", "ada", "--rights", "read,write", "--expires", "30d"]);
+    let running =
+        token(&server, &["--handle", "ada", "--rights", "read,write", "--expires", "30d"]);
     assert_eq!(server.run(&running, &["inbox"]).code, 0);
-    assert_eq!(server.stop(), 0);
+    server.stop();
 
     let stopped = run(&["token", "create", "--data", &data, "--handle", "bob", "--rights", "read"]);
     let stopped = stopped.succeeded().trim_end().to_owned();
@@ -28,15 +31,15 @@ fn running_and_stopped() {
     let last = run(&["token", "revoke", "1", "--data", &data]);
     assert!(last.failed(1).starts_with("last_admin: "), "{last:?}");
 
-    let server = Served::start(&folder);
+    let server = serve(&folder);
     assert_eq!(server.run(&stopped, &["inbox"]).code, 0);
     let revoked = server.run(&running, &["inbox"]);
     assert!(revoked.failed(1).starts_with("token_unknown: "), "{revoked:?}");
-    let admin = server.admin();
+    let admin = server.admin.clone();
     server.run(&admin, &["token", "revoke", "tok_4"]).succeeded();
     let revoked = server.run(&stopped, &["inbox"]);
     assert!(revoked.failed(1).starts_with("token_unknown: "), "{revoked:?}");
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: a folder that a server holds is administered through that server. Method: no URL given,
@@ -44,12 +47,11 @@ fn running_and_stopped() {
 #[test]
 fn a_held_folder_is_reached_by_its_server() {
     let folder = Folder::new("held");
-    let server = Served::start(&folder);
-    let listen = server.url.trim_start_matches("http://");
-    let config = folder.file("parley.toml", format!("listen = \"{listen}\"\n"));
+    let server = serve(&folder);
+    let config = folder.file("parley.toml", format!("listen = \"{}\"\n", server.address));
     let line = ["token", "list", "--data", server.data(), "--config", &config];
     assert!(run(&line).succeeded().contains("human:admin"));
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: what a server refuses the folder refuses, in the same words. Method: a row a mistake,
@@ -57,7 +59,7 @@ fn a_held_folder_is_reached_by_its_server() {
 #[test]
 fn refusals_are_the_same() {
     let folder = Folder::new("token-refusals");
-    let server = Served::start(&folder);
+    let server = serve(&folder);
     let rows = [
         (&["--handle", "a b", "--rights", "read"][..], "invalid_body"),
         (&["--handle", "a", "--rights", "read,fly"], "invalid_body"),
@@ -72,10 +74,10 @@ fn refusals_are_the_same() {
     ];
     let create =
         |more: &[&str], arguments: &[&str]| run(&[&["token", "create"], more, arguments].concat());
-    let reach = ["--url", &server.url, "--data", server.data()];
+    let reach = ["--url", &server.url(), "--data", server.data()];
     let told: Vec<_> = rows.iter().map(|(row, _)| create(&reach, row)).collect();
     let data = server.data().to_owned();
-    assert_eq!(server.stop(), 0);
+    server.stop();
     for ((row, reason), running) in rows.iter().zip(told) {
         let stopped = create(&["--data", &data], row);
         assert!(stopped.failed(1).starts_with(&format!("{reason}: ")), "{row:?}: {stopped:?}");
@@ -87,15 +89,15 @@ fn refusals_are_the_same() {
 #[test]
 fn what_is_printed() {
     let folder = Folder::new("printed");
-    let server = Served::start(&folder);
-    let made = server.run(&server.admin(), &["token", "create", "--human", "grace"]);
+    let server = serve(&folder);
+    let made = server.run(&server.admin.clone(), &["token", "create", "--human", "grace"]);
     let secret = made.succeeded();
     assert!(secret.ends_with('\n') && !secret.trim_end().contains(char::is_whitespace));
     let line = ["token", "create", "--handle", "night", "--rights", "lock", "--label", "N"];
-    let made = server.json(&server.admin(), &line);
+    let made = server.json(&server.admin.clone(), &line);
     assert_eq!(made["token"]["label"], "N");
     assert!(made["secret"].is_string());
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: without a server and without a folder nothing is begun. Method: `token list` in an empty
@@ -103,7 +105,7 @@ fn what_is_printed() {
 #[test]
 fn administration_begins_nothing() {
     let folder = Folder::new("begins-nothing");
-    let data = format!("{}/absent", folder.path());
+    let data = folder.text("absent");
     let list = run(&["token", "list", "--data", &data, "--url", "http://127.0.0.1:1"]);
     assert_eq!(list.code, 1, "{list:?}");
     assert!(!std::path::Path::new(&data).exists());

@@ -1,6 +1,6 @@
 //! Help, wrong usage, and a server that is not there.
 
-use super::parley::run;
+use parley_kit::process::run;
 
 /// Goal: help and version go to standard output and are no failure. Method: both, at two levels.
 #[test]

@@ -3,8 +3,10 @@
 use std::io::{BufRead, BufReader, Lines, Read};
 use std::process::{Child, ChildStdout, Stdio};
 
-use super::parley::{Folder, command};
-use super::served::Served;
+use parley_kit::folder::Folder;
+use parley_kit::process::{Process, command};
+
+use super::{serve, token};
 
 /// A `parley watch --json`; killed if the test ends before it does.
 struct Watch {
@@ -13,8 +15,8 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(server: &Served, token: &str, more: &[&str]) -> Self {
-        let line = ["watch", "--json", "--url", &server.url, "--token", token];
+    fn start(server: &Process, token: &str, more: &[&str]) -> Self {
+        let line = ["watch", "--json", "--url", &server.url(), "--token", token];
         let mut watch = command(&[&line[..], more].concat());
         watch.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = watch.spawn().expect("the binary runs");
@@ -53,9 +55,9 @@ impl Drop for Watch {
 #[test]
 fn turns_come_and_go_over_a_restart() {
     let folder = Folder::new("watching");
-    let server = Served::start(&folder);
-    let ada = server.token(&["--handle", "ada", "--rights", "read,write"]);
-    let bob = server.token(&["--handle", "bob", "--rights", "read,write"]);
+    let server = serve(&folder);
+    let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
+    let bob = token(&server, &["--handle", "bob", "--rights", "read,write"]);
     let mut watch = Watch::start(&server, &ada, &[]);
     assert_eq!(watch.next("hello")["scope"], "inbox");
     server.run(&bob, &["post", "What do we call it?"]).succeeded();
@@ -63,9 +65,9 @@ fn turns_come_and_go_over_a_restart() {
     server.run(&ada, &["post", "--thread", "1", "This."]).succeeded();
     assert_eq!(watch.next("settled")["thread"], "th_1");
 
-    let address = server.url.trim_start_matches("http://").to_owned();
-    assert_eq!(server.stop(), 0);
-    let server = Served::start_on(&address, &folder);
+    let address = server.address.to_string();
+    server.stop();
+    let server = Process::start(&folder.text("data"), &["--listen", &address]);
     server.run(&bob, &["post", "And this?"]).succeeded();
     assert_eq!(watch.next("hello")["resumed"], true);
     // The question may come before the listener is back or after.
@@ -78,13 +80,13 @@ fn turns_come_and_go_over_a_restart() {
     told.sort();
     assert_eq!(told, ["awaiting", "caught_up"], "what was missed comes once");
 
-    let admin = server.admin();
+    let admin = server.admin.clone();
     server.run(&admin, &["token", "revoke", "tok_3"]).succeeded();
     let (code, err) = watch.end();
     assert_eq!(code, 1, "{err}");
     let last = err.lines().last().expect("a line");
     assert!(last.starts_with("error: token_unknown"), "{err}");
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }
 
 /// Goal: scopes and filters reach the server. Method: a listener to one thread, and refusals
@@ -92,8 +94,8 @@ fn turns_come_and_go_over_a_restart() {
 #[test]
 fn scopes() {
     let folder = Folder::new("scopes");
-    let server = Served::start(&folder);
-    let admin = server.admin();
+    let server = serve(&folder);
+    let admin = server.admin.clone();
     server.run(&admin, &["post", "One?"]).succeeded();
     server.run(&admin, &["post", "Two?"]).succeeded();
     let mut watch = Watch::start(&server, &admin, &["--scope", "threads", "--threads", "th_2"]);
@@ -110,5 +112,5 @@ fn scopes() {
         assert!(ended.failed(1).starts_with(want), "{more:?}: {ended:?}");
     }
     drop(watch);
-    assert_eq!(server.stop(), 0);
+    server.stop();
 }

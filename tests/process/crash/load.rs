@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parley_protocol::artifact::{canonicalize, identity};
+use parley_kit::artifact::claim;
+use parley_kit::rng::Rng;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};
-use super::dice::Dice;
 
 /// One call, and what came of it.
 #[derive(Clone, Debug)]
@@ -87,14 +87,14 @@ pub struct Round<'a> {
 impl Round<'_> {
     /// Speaks as `writer` until the server is gone.
     pub fn speak(&self, writer: usize) -> Vec<Call> {
-        let mut rng = Dice(self.seed ^ (self.turn << 32) ^ ((writer as u64) << 16));
+        let rng = Rng::new(self.seed ^ (self.turn << 32) ^ ((writer as u64) << 16));
         let mut calls = Vec::new();
         let Ok(mut client) = Client::connect(self.address, &self.tokens[writer]) else {
             return calls;
         };
         loop {
             let text = format!("seed {} round {} {writer}.{}", self.seed, self.turn, calls.len());
-            let mut call = self.next(&mut rng, writer, text);
+            let mut call = self.next(&rng, writer, text);
             match call.send_first(&mut client) {
                 Ok(answer) => {
                     if let Some(thread) = answer.body["thread"]["number"].as_u64()
@@ -119,7 +119,7 @@ impl Round<'_> {
         self.threads.lock().expect("no writer panics")
     }
 
-    fn next(&self, rng: &mut Dice, writer: usize, text: String) -> Call {
+    fn next(&self, rng: &Rng, writer: usize, text: String) -> Call {
         let known = {
             let threads = self.threads();
             let count = threads.len() as u64;
@@ -140,7 +140,7 @@ impl Round<'_> {
             (Some(thread), 5) => {
                 (format!("/v1/threads/{thread}/claims"), json!({ "statement": text }))
             }
-            (Some(_), 6) => ("/v1/artifacts".to_owned(), artifact(&text)),
+            (Some(_), 6) => ("/v1/artifacts".to_owned(), claim(&text)),
             (Some(thread), n) => {
                 let kind = ["inform", "ask", "answer"][n as usize % 3];
                 let body = json!({ "kind": kind, "thread": thread, "body": text });
@@ -151,17 +151,4 @@ impl Round<'_> {
         let key = takes_key.then(|| text.replace(' ', "-"));
         Call { writer, path, body, key, mcp: rng.below(3) == 0, answer: None }
     }
-}
-
-/// An artifact that claims `text`, under the name that it must have.
-fn artifact(text: &str) -> Value {
-    let mut value = json!({
-        "protocol_version": "0.1",
-        "artifact_type": "CLAIM",
-        "payload": { "statement": text },
-        "references": [],
-    });
-    let canonical = canonicalize(value.to_string().as_bytes()).expect("it is canonical");
-    value["artifact_id"] = identity::compute(&canonical).to_string().into();
-    value
 }

@@ -6,37 +6,25 @@
 //! `PARLEY_ROUNDS=200 cargo test --test crash` plays more rounds, `PARLEY_SEED` another play,
 //! `PARLEY_BINARY=target/release/parley` with another build.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::float_cmp,
-    clippy::format_push_string,
-    clippy::needless_for_each,
-    clippy::unused_async,
-    clippy::struct_field_names,
-    reason = "a test that cannot go on panics, and says what it did"
-)]
-
 mod client;
-#[path = "../../support/dice.rs"]
-mod dice;
 mod listen;
 mod load;
-mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use parley_kit::folder::Folder;
+use parley_kit::number;
+use parley_kit::process::{GENEROUS, Process};
+use parley_kit::rng::Rng;
 use serde_json::{Value, json};
 
 use client::Client;
-use dice::Dice;
 use listen::Listener;
 use load::{Call, Round};
-use server::{Folder, Server};
 
 /// Connections that write at once; each has a token of its own, the first the administrator's.
 const WRITERS: usize = 6;
@@ -45,11 +33,10 @@ const ROUNDS: u64 = 10;
 /// Threads of a round that the next one goes on with.
 const CARRIED: usize = 3;
 
-fn number(variable: &str, default: u64) -> u64 {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number")),
-        Err(_) => default,
-    }
+/// Starts a server on the folder `data`.
+fn start(data: &str) -> Process {
+    let arguments = [&GENEROUS[..], &["--log-level", "error"]].concat();
+    Process::logging(data, &arguments, Stdio::inherit()).expect("it starts")
 }
 
 /// Goal: kill -9 at any moment loses, doubles and changes nothing that was acknowledged; ids and
@@ -63,10 +50,11 @@ fn kill_and_restart() {
     let seed = number("PARLEY_SEED", u64::from(std::process::id()));
     let rounds = number("PARLEY_ROUNDS", ROUNDS);
     println!("seed {seed}, {rounds} rounds");
-    let folder = Folder::new();
-    let mut rng = Dice(seed);
-    let mut server = Server::start(&folder);
-    let tokens = tokens(&server, &folder.admin());
+    let folder = Folder::new("crash");
+    let data = folder.text("data");
+    let rng = Rng::new(seed);
+    let mut server = start(&data);
+    let tokens = tokens(&server);
     let mut told = Told::default();
     let mut carried = Vec::new();
     let mut listeners = [0, 1].map(|writer| Listener::begin(server.address, &tokens[writer]));
@@ -88,7 +76,7 @@ fn kill_and_restart() {
             server.kill();
             writers.into_iter().flat_map(|it| it.join().expect("a writer")).collect()
         });
-        server = Server::start(&folder);
+        server = start(&data);
         let answered = play.answered.load(Ordering::Relaxed);
         println!("round {round}: {answered} answers in {lasts:?}, {} calls", calls.len());
         told.add(calls);
@@ -106,15 +94,12 @@ fn kill_and_restart() {
 }
 
 /// A token for each writer.
-fn tokens(server: &Server, admin: &str) -> Vec<String> {
-    let mut client = Client::connect(server.address, admin).expect("the server listens");
-    let mut tokens = vec![admin.to_owned()];
-    for writer in 1..WRITERS {
-        let body = json!({ "handle": format!("writer-{writer}"), "rights": ["read", "write"] });
-        let answer = client.post("/v1/tokens", None, &body).expect("an answer");
-        tokens.push(answer.body["secret"].as_str().expect("a secret").to_owned());
-    }
-    tokens
+fn tokens(server: &Process) -> Vec<String> {
+    let writers = (1..WRITERS).map(|writer| {
+        let handle = format!("writer-{writer}");
+        server.token(&json!({ "handle": handle, "rights": ["read", "write"] }))
+    });
+    [server.admin.clone()].into_iter().chain(writers).collect()
 }
 
 /// What all writers were told since the first start.
@@ -212,7 +197,7 @@ impl Told {
     }
 
     /// Sends the keyed calls of the last round again, then reads `threads` back and compares.
-    fn check(&mut self, server: &Server, tokens: &[String], threads: BTreeSet<u64>) {
+    fn check(&mut self, server: &Process, tokens: &[String], threads: BTreeSet<u64>) {
         let clients = tokens.iter().map(|token| Client::connect(server.address, token));
         let mut clients: Vec<Client> = clients.collect::<Result<_, _>>().expect("it listens");
         let before = read(&mut clients[0], &threads);

@@ -1,24 +1,24 @@
 //! Exporting a thread.
 
+use parley_kit::peer;
+use parley_kit::server::BlockingServer;
 use parley_protocol::artifact::closure::{VerifyOptions, verify};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ArtifactType, validate};
 use serde_json::{Value, json};
 
-use super::server::Server;
+use super::{agent, start};
 
-const LINES: &[&str] = &["Accept: application/jsonl"];
+const LINES: &str = "accept: application/jsonl\r\n";
 
 /// A thread with something of everything: discussed, claimed, refuted, decided, closed.
-pub fn thread(server: &Server) {
-    let agent = |path: &str, body: Value, status: u16| {
-        let answer = server.agent(&format!("POST {path}"), &[], body.to_string().as_bytes());
-        assert_eq!(answer.status, status, "{answer:?}");
+pub fn thread(server: &BlockingServer) {
+    let say = |token: &str, path: &str, body: Value, status: u16| {
+        let line = format!("POST {path}");
+        peer::ask(server.address, token, &line, "", body.to_string()).expect(status);
     };
-    let human = |path: &str, body: Value, status: u16| {
-        let answer = server.human(&format!("POST {path}"), &[], body.to_string().as_bytes());
-        assert_eq!(answer.status, status, "{answer:?}");
-    };
+    let agent = |path: &str, body, status| say(&server.agent, path, body, status);
+    let human = |path: &str, body, status| say(&server.admin, path, body, status);
     let messages = "/v1/messages";
     agent(messages, json!({"kind": "ask", "body": "Que\u{301}?"}), 201);
     human(messages, json!({"kind": "propose", "thread": 1, "parent": 1, "body": "This."}), 201);
@@ -48,20 +48,20 @@ pub fn thread(server: &Server) {
 }
 
 /// What the lines hold.
-pub fn lines(server: &Server) -> String {
-    let answer = server.agent("GET /v1/threads/1/artifacts", LINES, b"");
+pub fn lines(server: &BlockingServer) -> String {
+    let answer = agent(&server, "GET /v1/threads/1/artifacts", LINES, b"");
     assert_eq!(answer.status, 200, "{answer:?}");
-    assert!(answer.has("content-type: application/jsonl"), "{answer:?}");
+    assert!(answer.header("content-type") == Some("application/jsonl"), "{answer:?}");
     answer.text().to_owned()
 }
 
 /// The artifacts of all pages, each whole, in the bytes in which it stands there.
-fn pages(server: &Server, limit: usize) -> Vec<String> {
+fn pages(server: &BlockingServer, limit: usize) -> Vec<String> {
     let mut items = Vec::new();
     let mut cursor = String::new();
     loop {
         let line = format!("GET /v1/threads/th_1/artifacts?limit={limit}{cursor}");
-        let answer = server.agent(&line, &[], b"");
+        let answer = agent(&server, &line, "", b"");
         assert_eq!(answer.status, 200, "{answer:?}");
         let page = answer.json();
         let found = page["items"].as_array().expect("items");
@@ -81,7 +81,7 @@ fn pages(server: &Server, limit: usize) -> Vec<String> {
         cursor = format!("&cursor={}", page["cursor"].as_str().expect("a cursor"));
         if page["more"] == false {
             let line = format!("GET /v1/threads/th_1/artifacts?limit={limit}{cursor}");
-            let after = server.agent(&line, &[], b"").json();
+            let after = agent(&server, &line, "", b"").json();
             assert_eq!((&after["items"], &after["more"]), (&json!([]), &json!(false)));
             return items;
         }
@@ -93,7 +93,7 @@ fn pages(server: &Server, limit: usize) -> Vec<String> {
 /// whose decision and termination verify strictly. Method: a thread over HTTP, exported each way.
 #[test]
 fn every_way_the_same() {
-    let mut server = Server::start();
+    let mut server = start();
     thread(&server);
     let whole = lines(&server);
     assert!(whole.ends_with("}\n") && whole.len() > 40_000, "several pieces: {}", whole.len());
@@ -128,48 +128,51 @@ fn every_way_the_same() {
 /// Method: one cursor used in all these places.
 #[test]
 fn cursors() {
-    let mut server = Server::start();
+    let mut server = start();
     let ask = |text: &str| json!({"kind": "ask", "body": text}).to_string();
-    server.agent("POST /v1/messages", &[], ask("One?").as_bytes());
-    server.agent("POST /v1/messages", &[], ask("Two?").as_bytes());
+    agent(&server, "POST /v1/messages", "", ask("One?").as_bytes());
+    agent(&server, "POST /v1/messages", "", ask("Two?").as_bytes());
     let more = json!({"kind": "inform", "thread": 1, "body": "More."}).to_string();
-    server.agent("POST /v1/messages", &[], more.as_bytes());
-    let page = server.agent("GET /v1/threads/1/artifacts?limit=1", &[], b"").json();
+    agent(&server, "POST /v1/messages", "", more.as_bytes());
+    let page = agent(&server, "GET /v1/threads/1/artifacts?limit=1", "", b"").json();
     assert_eq!(page["more"], true);
     let cursor = page["cursor"].as_str().expect("a cursor");
-    let next = |server: &Server, path: &str| {
-        server.agent(&format!("GET {path}?cursor={cursor}"), &[], b"")
+    let next = |server: &BlockingServer, path: &str| {
+        agent(&server, &format!("GET {path}?cursor={cursor}"), "", b"")
     };
     assert_eq!(next(&server, "/v1/threads/1/artifacts").status, 200);
     server.restart();
     // Another thread that moves does no harm.
     let other = json!({"kind": "inform", "thread": 2, "body": "More."}).to_string();
-    server.agent("POST /v1/messages", &[], other.as_bytes());
+    agent(&server, "POST /v1/messages", "", other.as_bytes());
     assert_eq!(next(&server, "/v1/threads/1/artifacts").status, 200);
-    next(&server, "/v1/threads/2/artifacts").problem(400, "invalid_cursor");
-    next(&server, "/v1/threads/3/artifacts").problem(400, "invalid_cursor");
-    next(&server, "/v1/artifacts").problem(400, "invalid_cursor");
-    server.agent("POST /v1/messages", &[], more.as_bytes());
-    next(&server, "/v1/threads/1/artifacts").problem(400, "invalid_cursor");
+    next(&server, "/v1/threads/2/artifacts").refusal(400, "invalid_cursor");
+    next(&server, "/v1/threads/3/artifacts").refusal(400, "invalid_cursor");
+    next(&server, "/v1/artifacts").refusal(400, "invalid_cursor");
+    agent(&server, "POST /v1/messages", "", more.as_bytes());
+    next(&server, "/v1/threads/1/artifacts").refusal(400, "invalid_cursor");
 }
 
 /// Goal: what cannot be exported is refused in either form. Method: a row a request.
 #[test]
 fn refusals() {
-    let server = Server::start();
-    for headers in [&[][..], LINES] {
+    let server = start();
+    for headers in ["", LINES] {
         for path in ["/v1/threads/1/artifacts", "/v1/threads/x/artifacts"] {
-            let answer = server.agent(&format!("GET {path}"), headers, b"");
-            answer.problem(404, "thread_not_found");
+            let answer = agent(&server, &format!("GET {path}"), headers, b"");
+            answer.refusal(404, "thread_not_found");
         }
-        let answer = server.agent("GET /v1/threads/1/artifacts?limit=201", headers, b"");
-        answer.problem(400, "invalid_parameter");
+        let answer = agent(&server, "GET /v1/threads/1/artifacts?limit=201", headers, b"");
+        answer.refusal(400, "invalid_parameter");
     }
-    let html = &["Accept: text/html"];
-    server.agent("GET /v1/threads/1/artifacts", html, b"").problem(406, "not_acceptable");
+    let html = "accept: text/html\r\n";
+    agent(&server, "GET /v1/threads/1/artifacts", html, b"").refusal(406, "not_acceptable");
     let ask = json!({"kind": "ask", "body": "One?"}).to_string();
-    server.agent("POST /v1/messages", &[], ask.as_bytes());
-    let head = server.agent("HEAD /v1/threads/1/artifacts", LINES, b"");
-    assert!(head.status == 200 && head.has("content-type: application/jsonl"), "{head:?}");
-    server.agent("GET /v1/artifacts", LINES, b"").problem(406, "not_acceptable");
+    agent(&server, "POST /v1/messages", "", ask.as_bytes());
+    let head = agent(&server, "HEAD /v1/threads/1/artifacts", LINES, b"");
+    assert!(
+        head.status == 200 && head.header("content-type") == Some("application/jsonl"),
+        "{head:?}"
+    );
+    agent(&server, "GET /v1/artifacts", LINES, b"").refusal(406, "not_acceptable");
 }

@@ -1,17 +1,18 @@
 //! Artifacts over HTTP: what is published, listed, verified and exported (artifacts.md §4).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::float_cmp,
-    clippy::format_push_string,
-    clippy::needless_for_each,
-    clippy::unused_async,
-    clippy::struct_field_names,
-    reason = "a test that cannot go on panics, and says what it did"
-)]
-
 mod export;
 mod publish;
-mod server;
+
+use parley_kit::http::Answer;
+use parley_kit::peer;
+use parley_kit::server::BlockingServer;
+
+/// Asks as the agent, a model that reads and writes.
+fn agent(server: &BlockingServer, line: &str, headers: &str, body: &[u8]) -> Answer {
+    peer::ask(server.address, &server.agent, line, headers, body)
+}
+
+/// A server on which anything may be published at any rate.
+fn start() -> BlockingServer {
+    BlockingServer::start(&[("limits.writes_per_minute", "0")])
+}

@@ -1,33 +1,25 @@
 //! Publishing, listing, reading and verifying.
 
-use parley_protocol::artifact::{canonicalize, identity};
+use parley_kit::artifact::{self, artifact};
+use parley_kit::http::Answer;
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
-use super::export;
-use super::server::{Answer, Server};
+use super::{agent, export, start};
 
-/// An artifact with the identifier that it must have.
-fn artifact(kind: &str, payload: &Value, references: &[(&str, &str)]) -> (String, Vec<u8>) {
-    let references = references.iter();
-    let references = references.map(|(id, why)| json!({"artifact_id": id, "relation": why}));
-    let mut value = json!({
-        "protocol_version": "0.1",
-        "artifact_type": kind,
-        "payload": payload,
-        "references": references.collect::<Vec<_>>(),
-    });
-    let canonical = canonicalize(value.to_string().as_bytes()).expect("canonical");
-    let id = identity::compute(&canonical).to_string();
-    value["artifact_id"] = id.clone().into();
-    (id, value.to_string().into_bytes())
+/// The identifier of an artifact, and its bytes.
+fn bytes_of(artifact: &Value) -> (String, Vec<u8>) {
+    let id = artifact["artifact_id"].as_str().expect("an identifier").to_owned();
+    (id, artifact.to_string().into_bytes())
 }
 
 fn claim(text: &str) -> (String, Vec<u8>) {
-    artifact("CLAIM", &json!({"statement": text}), &[])
+    bytes_of(&artifact::claim(text))
 }
 
 fn objection(text: &str, to: &str) -> (String, Vec<u8>) {
-    artifact("OBJECTION", &json!({"statement": text, "blocking": true}), &[(to, "objects-to")])
+    let payload = json!({"statement": text, "blocking": true});
+    bytes_of(&artifact("OBJECTION", &payload, &[(to, "objects-to")]))
 }
 
 fn decision(open: &[&str], on: &str) -> (String, Vec<u8>) {
@@ -37,19 +29,19 @@ fn decision(open: &[&str], on: &str) -> (String, Vec<u8>) {
         "objection_dispositions": [],
         "unresolved_issues": open,
     });
-    artifact("DECISION", &payload, &[(on, "decides")])
+    bytes_of(&artifact("DECISION", &payload, &[(on, "decides")]))
 }
 
-fn publish(server: &Server, bytes: &[u8]) -> Answer {
-    server.agent("POST /v1/artifacts", &[], bytes)
+fn publish(server: &BlockingServer, bytes: &[u8]) -> Answer {
+    agent(&server, "POST /v1/artifacts", "", bytes)
 }
 
-fn get(server: &Server, path: &str) -> Answer {
-    server.agent(&format!("GET {path}"), &[], b"")
+fn get(server: &BlockingServer, path: &str) -> Answer {
+    agent(&server, &format!("GET {path}"), "", b"")
 }
 
 /// Publishes what must be new, with everything there that it refers to.
-fn new(server: &Server, (id, bytes): (String, Vec<u8>)) -> String {
+fn new(server: &BlockingServer, (id, bytes): (String, Vec<u8>)) -> String {
     let answer = publish(server, &bytes);
     let want = json!({"artifact_id": id, "unresolved": []});
     assert_eq!((answer.status, answer.json()), (201, want), "{answer:?}");
@@ -60,7 +52,7 @@ fn new(server: &Server, (id, bytes): (String, Vec<u8>)) -> String {
 /// lists select, and what is read are the bytes. Method: every line of a thread, twice.
 #[test]
 fn an_export_published() {
-    let server = Server::start();
+    let server = start();
     export::thread(&server);
     let lines = export::lines(&server);
     let lines: Vec<&str> = lines.lines().collect();
@@ -108,13 +100,13 @@ fn an_export_published() {
 /// same decision before and after, under a key and without.
 #[test]
 fn closure_refused() {
-    let server = Server::start();
+    let server = start();
     let about = new(&server, claim("It is so."));
     let objection_id = new(&server, objection("It is not.", &about));
     let (hiding, bytes) = decision(&[], &about);
-    let key = &["Idempotency-Key: k1"];
-    let first = server.agent("POST /v1/artifacts", key, &bytes);
-    let problem = first.problem(409, "closure_refused");
+    let key = "idempotency-key: k1\r\n";
+    let first = agent(&server, "POST /v1/artifacts", key, &bytes);
+    let problem = first.refusal(409, "closure_refused");
     let report = &problem["report"];
     assert_eq!((&report["ok"], &report["strict"]), (&json!(false), &json!(true)), "{problem}");
     assert_eq!(report["targets"], json!([hiding]));
@@ -132,13 +124,13 @@ fn closure_refused() {
     let considered = json!([{"artifact_id": objection_id, "relation": "considers"}]);
     assert_eq!(failure["references"], considered);
     // The same refusal gives the same artifact; under the key the first outcome comes again.
-    let again = publish(&server, &bytes).problem(409, "closure_refused");
+    let again = publish(&server, &bytes).refusal(409, "closure_refused");
     assert_eq!(again, problem);
-    let replayed = server.agent("POST /v1/artifacts", key, &bytes);
-    assert!(replayed.has("idempotent-replayed: true"), "{replayed:?}");
-    assert_eq!(replayed.problem(409, "closure_refused"), problem);
+    let replayed = agent(&server, "POST /v1/artifacts", key, &bytes);
+    assert!(replayed.header("idempotent-replayed") == Some("true"), "{replayed:?}");
+    assert_eq!(replayed.refusal(409, "closure_refused"), problem);
     assert_eq!(get(&server, "/v1/artifacts?type=FAILURE").json()["items"], json!([failure]));
-    get(&server, &format!("/v1/artifacts/{hiding}")).problem(404, "artifact_not_found");
+    get(&server, &format!("/v1/artifacts/{hiding}")).refusal(404, "artifact_not_found");
     let honest = new(&server, decision(&[&objection_id], &about));
     let later = new(&server, objection("Still not.", &about));
     let report = get(&server, &format!("/v1/artifacts/{honest}/closure")).json();
@@ -152,7 +144,7 @@ fn closure_refused() {
 /// its claim, a final decision on it, which is refused as retryable.
 #[test]
 fn unresolved() {
-    let server = Server::start();
+    let server = start();
     let (about, bytes) = claim("Later.");
     let (objection_id, objecting) = objection("Sooner.", &about);
     let answer = publish(&server, &objecting);
@@ -162,7 +154,7 @@ fn unresolved() {
     assert_eq!(report["failures"][0]["class"], "reference_unavailable");
     assert_eq!(report["failures"][0]["artifact_id"], about);
     let (_, deciding) = decision(&[&objection_id], &about);
-    let problem = publish(&server, &deciding).problem(409, "closure_refused");
+    let problem = publish(&server, &deciding).refusal(409, "closure_refused");
     let failure = problem["failure_artifact"].as_str().expect("an identifier");
     let failure = get(&server, &format!("/v1/artifacts/{failure}")).json();
     assert_eq!(failure["payload"]["retryable"], true);
@@ -177,30 +169,30 @@ fn unresolved() {
 /// artifacts, over a restart.
 #[test]
 fn idempotency() {
-    let mut server = Server::start();
-    let key = &["Idempotency-Key: only once"];
-    let key_good = &["Idempotency-Key: once"];
+    let mut server = start();
+    let key = "idempotency-key: only once\r\n";
+    let key_good = "idempotency-key: once\r\n";
     let (_, one) = claim("One.");
     let (_, other) = claim("Other.");
-    let post = |server: &Server, headers: &[&str], body: &[u8]| {
-        server.agent("POST /v1/artifacts", headers, body)
+    let post = |server: &BlockingServer, headers: &str, body: &[u8]| {
+        agent(&server, "POST /v1/artifacts", headers, body)
     };
-    post(&server, key, &one).problem(400, "invalid_parameter");
+    post(&server, key, &one).refusal(400, "invalid_parameter");
     let first = post(&server, key_good, &one);
-    assert!(first.status == 201 && !first.has("idempotent-replayed: true"));
+    assert!(first.status == 201 && first.header("idempotent-replayed").is_none());
     server.restart();
     let again = post(&server, key_good, &one);
-    assert!(again.has("idempotent-replayed: true"), "{again:?}");
+    assert!(again.header("idempotent-replayed") == Some("true"), "{again:?}");
     assert_eq!((again.status, &again.body), (201, &first.body));
-    post(&server, key_good, &other).problem(409, "idempotency_conflict");
-    assert_eq!(post(&server, &[], &one).status, 200);
+    post(&server, key_good, &other).refusal(409, "idempotency_conflict");
+    assert_eq!(post(&server, "", &one).status, 200);
 }
 
 /// Goal: what is no artifact is refused with class and pointer, whatever its type. Method: a row a
 /// body.
 #[test]
 fn invalid() {
-    let server = Server::start();
+    let server = start();
     let (id, good) = claim("Good.");
     let text = String::from_utf8(good.clone()).expect("text");
     let wrong = text.replace("Good.", "Bad.");
@@ -217,22 +209,24 @@ fn invalid() {
         (std::str::from_utf8(&nothing).expect("text"), "semantic_violation", "/payload/statement"),
         (&deep, "limit_exceeded", ""),
     ] {
-        let problem = publish(&server, body.as_bytes()).problem(400, "artifact_invalid");
+        let problem = publish(&server, body.as_bytes()).refusal(400, "artifact_invalid");
         assert_eq!(problem["class"], class, "{body:.40}: {problem}");
         if class != "limit_exceeded" {
             assert_eq!(problem["pointer"], pointer, "{body:.40}: {problem}");
         }
     }
-    publish(&server, &vec![b' '; 65_537]).problem(413, "request_too_large");
-    let post = |kind: &str| server.agent("POST /v1/artifacts", &[kind], &good);
-    post("Content-Type: text/plain").problem(415, "unsupported_media_type");
-    assert_eq!(post("Content-Type: application/octet-stream").status, 201);
-    assert_eq!(post("Content-Type: application/json").status, 200);
+    publish(&server, &vec![b' '; 65_537]).refusal(413, "request_too_large");
+    let post = |kind: &str| {
+        agent(&server, "POST /v1/artifacts", &format!("content-type: {kind}\r\n"), &good)
+    };
+    post("text/plain").refusal(415, "unsupported_media_type");
+    assert_eq!(post("application/octet-stream").status, 201);
+    assert_eq!(post("application/json").status, 200);
     for path in ["sha256:x", &id.to_uppercase(), &id[..70], &id.replace(':', "%3B")] {
         for end in ["", "/closure"] {
-            get(&server, &format!("/v1/artifacts/{path}{end}")).problem(404, "artifact_not_found");
+            get(&server, &format!("/v1/artifacts/{path}{end}")).refusal(404, "artifact_not_found");
         }
     }
-    get(&server, "/v1/artifacts?references=x").problem(400, "invalid_parameter");
-    get(&server, "/v1/artifacts?type=claim").problem(400, "invalid_parameter");
+    get(&server, "/v1/artifacts?references=x").refusal(400, "invalid_parameter");
+    get(&server, "/v1/artifacts?type=claim").refusal(400, "invalid_parameter");
 }

@@ -6,11 +6,10 @@ use parley::feed::replay_cache::{CHUNK_ENTRIES, ReplayCache};
 use parley::feed::subscriber::Subscription;
 use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley_kit::journal::Rig;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::TokenId;
-
-use super::rig::Rig;
 
 fn listener(identity: &str, scope: Scope) -> Subscription {
     let participant = Participant { identity: identity.into(), extension: None };

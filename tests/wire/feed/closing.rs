@@ -1,30 +1,34 @@
 //! How feeds end.
 
+use parley_kit::feed::{Events, Listener, ask, upgrade};
+use parley_kit::http::bearer;
+use parley_kit::observed::Observed;
+use parley_kit::server::Server;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
-
-use super::forum::Forum;
-use super::socket::{Listener, ask, bearer, upgrade};
 
 /// Goal: a revoked token's feeds end at once, with 4001 and the last cursor; others go on, and a
 /// held inbox read ends with 401. Method: two tokens of one line, one revoked.
 #[tokio::test]
 async fn revoked() {
-    let forum = Forum::start(|_| {}).await;
+    let observed = Observed::default();
+    let _recording = observed.thread();
+    let forum = Server::start(|_| {}).await;
     let (id, gone) = forum.token("ada", &["read"]).await;
     let (_, stays) = forum.token("ada", &["read"]).await;
-    let mut cut = Listener::connect(&forum, &gone, "?scope=all").await;
-    let mut kept = Listener::connect(&forum, &stays, "?scope=all").await;
+    let mut cut = Listener::connect(forum.address, &gone, "?scope=all").await;
+    let mut kept = Listener::connect(forum.address, &stays, "?scope=all").await;
     let hello = cut.expect("hello").await;
     kept.expect("hello").await;
-    let mut held = forum.client();
-    held.token = Some(gone.clone());
-    let mut admin = forum.admin();
+    let mut held = forum.client(&gone);
+    let mut admin = forum.client(&forum.admin);
     let path = format!("DELETE /v1/tokens/{id}");
     let (read, revoked) = tokio::join!(held.get("/v1/inbox?wait_seconds=25"), async {
         // The read is held once its inbox is awake.
-        while forum.metric("parley_inboxes_resident").await < 1.0 {}
+        while observed.metric("parley_inboxes_resident") < 1.0 {
+            tokio::task::yield_now().await;
+        }
         admin.ask(&path, "", b"").await
     });
     assert_eq!(revoked.status, 204);
@@ -33,7 +37,7 @@ async fn revoked() {
     let mut bob = forum.writer("bob").await;
     bob.open("still there?").await;
     kept.expect("message").await;
-    let (answer, _) = ask(&forum, "", &upgrade(&bearer(&gone)), None).await;
+    let (answer, _) = ask(forum.address, "", &upgrade(&bearer(&gone)), None).await;
     assert_eq!(answer.status, 401);
 }
 
@@ -41,13 +45,13 @@ async fn revoked() {
 /// hour on the clock.
 #[tokio::test]
 async fn expired() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let hour =
         parley_protocol::time::Millis(parley::clock::Clock::now(&*forum.clock).0 + 3_600_000);
     let asked = json!({ "handle": "ada", "rights": ["read"], "expires_at": hour.to_string() });
-    let made = forum.admin().post("/v1/tokens", &asked).await.body(201);
+    let made = forum.client(&forum.admin).post("/v1/tokens", &asked).await.expect(201);
     let secret = made["secret"].as_str().unwrap();
-    let mut listener = Listener::connect(&forum, secret, "").await;
+    let mut listener = Listener::connect(forum.address, secret, "").await;
     listener.expect("hello").await;
     forum.clock.pass(3_600_000);
     assert_eq!(listener.closed().await.0, 4001);
@@ -57,27 +61,24 @@ async fn expired() {
 /// the feed goes on from there. Method: stop and start again on the same files.
 #[tokio::test]
 async fn shutting_down() {
-    let mut forum = Forum::start(|_| {}).await;
+    let mut forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone().unwrap();
-    let mut listener = Listener::connect(&forum, &token, "?scope=all").await;
+    let token = ada.token.clone();
+    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
     listener.expect("hello").await;
-    let events = format!("accept: text/event-stream\r\n{}", bearer(&token));
-    let (answer, mut stream) = ask(&forum, "", &events, None).await;
-    assert_eq!(answer.status, 200);
+    let mut events = Events::open(forum.address, &token, "", "").await;
     let thread = ada.open("one").await;
     listener.expect("message").await;
     let event = listener.expect("event").await;
     let ((), closed) = tokio::join!(forum.stop(), listener.closed());
     assert_eq!(closed, (1001, format!("shutting_down {}", event.cursor())));
-    let mut rest = String::new();
-    stream.read_to_string(&mut rest).await.unwrap();
-    assert!(rest.contains("event: hello") && rest.ends_with("0\r\n\r\n"), "{rest:?}");
-    forum.start_again().await;
-    let mut ada = forum.with(&token);
+    while events.read().await {}
+    assert!(events.text.contains("event: hello"), "{:?}", events.text);
+    forum.restart().await;
+    let mut ada = forum.client(&token);
     ada.inform(&thread, "two").await;
     let query = format!("?scope=all&since={}", event.cursor());
-    let mut listener = Listener::connect(&forum, &token, &query).await;
+    let mut listener = Listener::connect(forum.address, &token, &query).await;
     listener.expect("hello").await;
     let frames = listener.until("caught_up").await;
     assert_eq!(frames.len(), 2);
@@ -88,7 +89,9 @@ async fn shutting_down() {
 /// frame too large, text that is no UTF-8, a frame without a mask.
 #[tokio::test]
 async fn broken() {
-    let forum = Forum::start(|config| config.limits.request_bytes_max = 1_000).await;
+    let observed = Observed::default();
+    let _recording = observed.thread();
+    let forum = Server::start(|config| config.limits.request_bytes_max = 1_000).await;
     let (_, token) = forum.token("ada", &["read"]).await;
     let whole = |code: u8, bytes: &[u8]| {
         let mut frame = vec![0x80 | code, 0x80 | u8::try_from(bytes.len()).unwrap(), 0, 0, 0, 0];
@@ -102,24 +105,26 @@ async fn broken() {
         // The header of a frame of 4 GiB.
         (1009, vec![0x81, 0xFF, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
     ] {
-        let mut listener = Listener::connect(&forum, &token, "").await;
+        let mut listener = Listener::connect(forum.address, &token, "").await;
         let hello = listener.expect("hello").await;
         listener.socket.get_mut().write_all(&bytes).await.unwrap();
         let (got, reason) = listener.closed().await;
         assert_eq!(got, code, "{bytes:?}");
         assert!(reason.ends_with(hello.cursor()), "{reason}");
     }
-    let mut listener = Listener::connect(&forum, &token, "").await;
+    let mut listener = Listener::connect(forum.address, &token, "").await;
     listener.expect("hello").await;
     listener.say("x".repeat(1_000)).await;
     listener.expect("notice").await;
     listener.say("x".repeat(1_001)).await;
     assert_eq!(listener.closed().await.0, 1009);
-    let mut listener = Listener::connect(&forum, &token, "").await;
+    let mut listener = Listener::connect(forum.address, &token, "").await;
     listener.expect("hello").await;
     listener.say(Message::Close(None)).await;
     assert_eq!(listener.closed().await.0, 0);
-    while forum.metric("parley_feed_connections").await > 0.0 {}
+    while observed.metric("parley_feed_connections") > 0.0 {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Goal: a peer is pinged, and dropped when nothing comes from it for twice the heartbeat; event
@@ -127,26 +132,21 @@ async fn broken() {
 /// that does not.
 #[tokio::test]
 async fn silent() {
-    let forum = Forum::start(|config| config.feed.heartbeat_seconds = 1).await;
+    let forum = Server::start(|config| config.feed.heartbeat_seconds = 1).await;
     let (_, token) = forum.token("ada", &["read"]).await;
-    let mut alive = Listener::connect(&forum, &token, "").await;
+    let mut alive = Listener::connect(forum.address, &token, "").await;
     let hello = alive.expect("hello").await;
     assert_eq!(hello.json["heartbeat_seconds"], 1);
-    let events = format!("accept: text/event-stream\r\n{}", bearer(&token));
-    let (_, mut stream) = ask(&forum, "", &events, None).await;
-    let mut silent = Listener::connect(&forum, &token, "").await;
+    let mut events = Events::open(forum.address, &token, "", "").await;
+    let mut silent = Listener::connect(forum.address, &token, "").await;
     silent.expect("hello").await;
     let mut pings = Vec::new();
     let reading = silent.socket.get_mut().read_to_end(&mut pings);
-    let (answered, ended) = tokio::join!(
+    let ((), ended) = tokio::join!(
         async {
-            let mut text = String::new();
-            let mut bytes = [0; 256];
-            while !text.contains("\n:\n") {
-                let count = stream.read(&mut bytes).await.unwrap();
-                text.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            while !events.text.contains("\n:\n") {
+                assert!(events.read().await);
             }
-            text
         },
         async {
             tokio::select! {
@@ -155,7 +155,7 @@ async fn silent() {
             }
         }
     );
-    assert!(answered.contains("event: hello"));
+    assert!(events.text.contains("event: hello"));
     drop(ended);
     // The first bytes of a ping without anything in it.
     assert_eq!(pings[..2], [0x89, 0]);

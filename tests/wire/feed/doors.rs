@@ -1,9 +1,9 @@
 //! What stands before the upgrade: the order of checks, the parameters, the handshake.
 
+use parley_kit::feed::{Listener, ask, upgrade};
+use parley_kit::http::bearer;
+use parley_kit::server::Server;
 use serde_json::json;
-
-use super::forum::Forum;
-use super::socket::{Listener, ask, bearer, upgrade};
 
 const EVENTS: &str = "accept: text/event-stream\r\n";
 
@@ -11,12 +11,12 @@ const EVENTS: &str = "accept: text/event-stream\r\n";
 type Row<'r> = (&'r str, &'r str, String, (u16, &'r str));
 
 /// Asks for each row and compares; a row's headers get a right `Host` unless they have one.
-async fn compare(forum: &Forum, rows: &[Row<'_>]) {
+async fn compare(forum: &Server, rows: &[Row<'_>]) {
     for (name, query, headers, (status, reason)) in rows {
-        let (answer, _) = ask(forum, query, headers, None).await;
+        let (answer, _) = ask(forum.address, query, headers, None).await;
         let (got, why) = answer.refused();
         assert_eq!((got, why.as_str()), (*status, *reason), "{name}");
-        assert_eq!(answer.headers["content-type"], "application/problem+json", "{name}");
+        assert_eq!(answer.header("content-type").unwrap(), "application/problem+json", "{name}");
     }
 }
 
@@ -24,7 +24,7 @@ async fn compare(forum: &Forum, rows: &[Row<'_>]) {
 /// answering. Method: a row a request, whatever comes later being wrong too.
 #[tokio::test]
 async fn order_of_checks() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let (_, reader) = forum.token("reader", &["read"]).await;
     let (_, writer) = forum.token("writer", &["write"]).await;
     let (read, write) = (bearer(&reader), bearer(&writer));
@@ -48,10 +48,10 @@ async fn order_of_checks() {
         ("another upgrade", "", h2c, (406, "not_acceptable")),
     ];
     compare(&forum, rows).await;
-    let mut http = forum.with(&reader);
+    let mut http = forum.client(&reader);
     assert_eq!(http.post("/v1/feed", &json!({})).await.refused().1, "method_not_allowed");
     let head = http.ask("HEAD /v1/feed", EVENTS, b"").await;
-    assert_eq!((head.status, head.bytes.len()), (200, 0));
+    assert_eq!((head.status, head.body.len()), (200, 0));
 }
 
 /// Goal: parameters are read strictly, before a cursor is, and threads are looked up last. Method:
@@ -59,7 +59,7 @@ async fn order_of_checks() {
 #[tokio::test]
 async fn parameters() {
     const INVALID: (u16, &str) = (400, "invalid_parameter");
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let (_, reader) = forum.token("reader", &["read"]).await;
     let socket = upgrade(&bearer(&reader));
     let many = (1..=101).map(|id| id.to_string()).collect::<Vec<_>>().join(",");
@@ -103,7 +103,7 @@ async fn parameters() {
 /// Method: a row a set of headers, with the subprotocol that is chosen.
 #[tokio::test]
 async fn handshakes() {
-    let forum = Forum::start(|config| {
+    let forum = Server::start(|config| {
         config.allowed_origins = vec!["https://app.example".parse().unwrap()];
     })
     .await;
@@ -117,9 +117,8 @@ async fn handshakes() {
         ("accept: application/json\r\n", None),
     ] {
         let headers = upgrade(&(bearer(&token) + more));
-        let mut listener = Listener::with(&forum, "?extension=x", &headers, None).await;
-        let got = listener.answer.headers.get("sec-websocket-protocol").map(String::as_str);
-        assert_eq!(got, chosen, "{more}");
+        let mut listener = Listener::with(forum.address, "?extension=x", &headers, None).await;
+        assert_eq!(listener.answer.header("sec-websocket-protocol"), chosen, "{more}");
         let hello = listener.expect("hello").await;
         assert_eq!(hello.json["participant"], json!({ "identity": "local:ada", "extension": "x" }));
         assert_eq!(hello.json["scope"], "inbox");
@@ -131,8 +130,8 @@ async fn handshakes() {
 /// Goal: where the profile is off, there is no feed. Method: both paths of it.
 #[tokio::test]
 async fn switched_off() {
-    let forum = Forum::start(|config| config.profiles = vec!["dialectic".to_owned()]).await;
-    let mut admin = forum.admin();
+    let forum = Server::start(|config| config.profiles = vec!["dialectic".to_owned()]).await;
+    let mut admin = forum.client(&forum.admin);
     for line in ["GET /v1/feed", "POST /v1/feed/tickets"] {
         let answer = admin.ask(line, EVENTS, b"").await;
         assert_eq!(answer.refused(), (404, "not_found".to_owned()), "{line}");

@@ -3,11 +3,10 @@
 
 use std::collections::HashMap;
 
+use parley_kit::feed::Frame;
 use parley_protocol::entry::{Awaiting, Change, Due, Entry};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
-
-use super::socket::Frame;
 
 /// Whose acts a listener follows.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,8 @@
 //! What a listener is told, and in which order.
 
+use parley_kit::feed::{Frame, Listener};
+use parley_kit::server::Server;
 use serde_json::json;
-
-use super::forum::Forum;
-use super::socket::{Frame, Listener};
 
 fn kinds(frames: &[Frame]) -> Vec<&str> {
     frames.iter().map(Frame::kind).collect()
@@ -14,21 +13,21 @@ fn kinds(frames: &[Frame]) -> Vec<&str> {
 /// frames of the asker, of the one who answers and of a third, in scope all.
 #[tokio::test]
 async fn order() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
     let mut listeners = Vec::new();
     for http in [&ada, &bob] {
-        let token = http.token.clone().unwrap();
-        let mut listener = Listener::connect(&forum, &token, "?scope=all").await;
+        let token = http.token.clone();
+        let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
         listener.expect("hello").await;
         listeners.push(listener);
     }
     let thread = ada.open("why?").await;
     bob.say(json!({ "kind": "answer", "thread": thread, "body": "therefore" })).await;
     let path = format!("/v1/threads/{thread}/claims");
-    let claim = ada.post(&path, &json!({ "statement": "so" })).await.body(201);
+    let claim = ada.post(&path, &json!({ "statement": "so" })).await.expect(201);
     let old = &claim["claim"]["id"];
-    ada.post(&path, &json!({ "statement": "rather so", "supersedes": [old] })).await.body(201);
+    ada.post(&path, &json!({ "statement": "rather so", "supersedes": [old] })).await.expect(201);
     for (place, want) in [
         // The asker may not answer its own question to anyone, and is due nowhere.
         ["message", "event", "message", "event", "claim", "claim", "claim"].as_slice(),
@@ -54,18 +53,18 @@ async fn order() {
 /// feed from before it.
 #[tokio::test]
 async fn replay() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
-    let token = bob.token.clone().unwrap();
-    let mut listener = Listener::connect(&forum, &token, "?scope=all").await;
+    let token = bob.token.clone();
+    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
     let hello = listener.expect("hello").await;
     let asked = ada.say(json!({ "kind": "ask", "body": "why?" })).await;
     let thread = asked["thread"]["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/threads/{thread}/claims");
-    let made = ada.post(&path, &json!({ "statement": "so" })).await.body(201);
+    let made = ada.post(&path, &json!({ "statement": "so" })).await.expect(201);
     let evidence = json!([{ "kind": "commit", "ref": "0123456" }]);
     let path = format!("/v1/claims/{}/refute", made["claim"]["id"].as_str().unwrap());
-    bob.post(&path, &json!({ "evidence": evidence })).await.body(200);
+    bob.post(&path, &json!({ "evidence": evidence })).await.expect(200);
     ada.say(json!({
         "kind": "retract", "thread": thread, "parent": asked["message"]["id"], "body": "no"
     }))
@@ -75,7 +74,7 @@ async fn replay() {
         live.push(listener.frame().await);
     }
     let query = format!("?scope=all&since={}", hello.cursor());
-    let mut again = Listener::connect(&forum, &token, &query).await;
+    let mut again = Listener::connect(forum.address, &token, &query).await;
     let hello = again.expect("hello").await;
     assert_eq!(hello.json["resumed"], true);
     let mut replayed = again.until("caught_up").await;
@@ -85,7 +84,7 @@ async fn replay() {
         assert_eq!(one.cursor(), other.cursor());
         assert!(caught_up.position >= one.position);
     }
-    let now = ada.get(&format!("/v1/threads/{thread}?format=flat")).await.body(200);
+    let now = ada.get(&format!("/v1/threads/{thread}?format=flat")).await.expect(200);
     assert_eq!(replayed[0].json["message"], now["messages"][0]);
     assert!(live[0].json["message"]["retracted"].is_null());
     assert!(replayed[0].json["message"]["retracted"].is_object());
@@ -100,15 +99,15 @@ async fn replay() {
 /// leaves out open questions. Method: one directed and one open question before three inboxes.
 #[tokio::test]
 async fn inboxes() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
-    let token = bob.token.clone().unwrap();
+    let token = bob.token.clone();
     let from = json!({ "extension": "one" });
     let asked = bob.say(json!({ "kind": "ask", "body": "who?", "from": from })).await;
     let mut inboxes = Vec::new();
     for query in ["", "?extension=one&anyone=false", "?extension=two&anyone=false", "?anyone=false"]
     {
-        let mut listener = Listener::connect(&forum, &token, query).await;
+        let mut listener = Listener::connect(forum.address, &token, query).await;
         listener.expect("hello").await;
         inboxes.push(listener);
     }

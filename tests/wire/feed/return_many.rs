@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use parley_kit::feed::Listener;
+use parley_kit::server::Server;
 use tokio::task::JoinSet;
-
-use super::forum::Forum;
-use super::socket::Listener;
 
 /// Goal: inboxes far behind that come back at once each get what they are owed and nothing else,
 /// out of one reading of the log. Method: many acts that concern nobody, few questions among
@@ -14,10 +13,10 @@ use super::socket::Listener;
 async fn inboxes() {
     const INBOXES: usize = 200;
     const QUESTIONS: usize = 5;
-    let mut forum = Forum::start(|_| {}).await;
+    let mut forum = Server::start(|_| {}).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
-    let begun = ada.get("/v1/inbox").await.body(200)["cursor"].as_str().unwrap().to_owned();
-    let token = bob.token.clone().unwrap();
+    let begun = ada.get("/v1/inbox").await.expect(200)["cursor"].as_str().unwrap().to_owned();
+    let token = bob.token.clone();
     let thread = ada.open("a long story").await;
     for _ in 0..QUESTIONS {
         for _ in 0..200 {
@@ -26,14 +25,14 @@ async fn inboxes() {
         }
         ada.open("what do you think?").await;
     }
-    forum.start_again().await;
+    forum.restart().await;
     let forum = Arc::new(forum);
     let mut listening = JoinSet::new();
     for place in 0..INBOXES {
         let (forum, token, begun) = (Arc::clone(&forum), token.clone(), begun.clone());
         listening.spawn(async move {
             let query = format!("?extension=e{place}&since={begun}");
-            let mut listener = Listener::connect(&forum, &token, &query).await;
+            let mut listener = Listener::connect(forum.address, &token, &query).await;
             listener.expect("hello").await;
             listener.until("caught_up").await.len()
         });

@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
+use parley_kit::client::Client;
+use parley_kit::feed::{Frame, Heard, Listener};
+use parley_kit::rng::Rng;
+use parley_kit::seeds;
+use parley_kit::server::Server;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::chance::{Chance, seeds};
 use super::expected::{Acts, Ear, Told, summary};
-use super::forum::{Forum, Http};
-use super::socket::{Frame, Heard, Listener};
 
 /// How much is done with one seed.
 #[derive(Clone, Copy)]
@@ -45,7 +47,7 @@ async fn seams() {
 }
 
 async fn one(seed: u64, size: Size) {
-    let mut forum = Forum::start(|config| {
+    let mut forum = Server::start(|config| {
         config.feed.buffer = 8 + seed % 64;
         config.store.segment_bytes = 1 << 20;
     })
@@ -66,31 +68,31 @@ async fn one(seed: u64, size: Size) {
     let acts = size.writers * size.acts_each;
     let mut listening = JoinSet::new();
     for place in 0..size.listeners {
-        let mut chance = Chance::new(seed << 32 | place);
-        let (identity, client) = &writers[chance.below(size.writers) as usize];
-        let ear = ear(&mut chance, identity, &threads);
-        let token = client.token.clone().unwrap();
+        let rng = Rng::new(seed << 32 | place);
+        let (identity, client) = &writers[rng.below(size.writers) as usize];
+        let ear = ear(&rng, identity, &threads);
+        let token = client.token.clone();
         let returns =
             size.returns / size.listeners + u64::from(place < size.returns % size.listeners);
-        let mut moments: Vec<u64> = (0..returns).map(|_| chance.below(acts)).collect();
+        let mut moments: Vec<u64> = (0..returns).map(|_| rng.below(acts)).collect();
         moments.sort_unstable();
         let (forum, progress) = (Arc::clone(&forum_at), progress.clone());
         listening.spawn(async move {
-            let sessions = listen(&forum, &ear, &token, chance, &moments, progress).await;
+            let sessions = listen(&forum, &ear, &token, rng, &moments, progress).await;
             (ear, sessions)
         });
     }
     let mut writing = JoinSet::new();
     for (place, (_, client)) in (0..).zip(writers) {
-        let chance = Chance::new(seed << 32 | 1 << 31 | place);
+        let rng = Rng::new(seed << 32 | 1 << 31 | place);
         let (threads, done) = (Arc::clone(&threads), done.clone());
-        writing.spawn(write(client, chance, threads, size.acts_each, done));
+        writing.spawn(write(client, rng, threads, size.acts_each, done));
     }
     writing.join_all().await;
     // The last word: whoever hears it has heard all before it.
     let mut last = forum_at.writer("last").await;
     let asked = last.open("the last question").await;
-    let head = last.get("/v1/inbox").await.body(200)["cursor"].as_str().unwrap().to_owned();
+    let head = last.get("/v1/inbox").await.expect(200)["cursor"].as_str().unwrap().to_owned();
     done.send_replace(u64::MAX);
     drop(done);
     let listened = listening.join_all().await;
@@ -109,49 +111,49 @@ async fn one(seed: u64, size: Size) {
     assert!(live > 0);
 }
 
-fn ear(chance: &mut Chance, identity: &str, threads: &[String]) -> Ear {
-    let acts = match chance.below(3) {
+fn ear(rng: &Rng, identity: &str, threads: &[String]) -> Ear {
+    let acts = match rng.below(3) {
         0 => Acts::None,
         1 => Acts::All,
         _ => {
-            let some = threads.iter().filter(|_| chance.below(4) == 0).cloned();
+            let some = threads.iter().filter(|_| rng.below(4) == 0).cloned();
             let mut some: Vec<String> = some.collect();
             some.push(threads[0].clone());
             some.dedup();
             Acts::Of(some)
         }
     };
-    let extension = EXTENSIONS[chance.below(3) as usize].map(str::to_owned);
-    Ear { identity: identity.to_owned(), extension, anyone: chance.below(3) > 0, acts }
+    let extension = EXTENSIONS[rng.below(3) as usize].map(str::to_owned);
+    Ear { identity: identity.to_owned(), extension, anyone: rng.below(3) > 0, acts }
 }
 
 /// Does whatever chance brings; what is refused has changed nothing, and that is well.
 async fn write(
-    mut client: Http,
-    mut chance: Chance,
+    mut client: Client,
+    rng: Rng,
     threads: Arc<[String]>,
     acts: u64,
     done: watch::Sender<u64>,
 ) {
     let mut claims: Vec<String> = Vec::new();
     for act in 0..acts {
-        let thread = &threads[chance.below(threads.len() as u64) as usize];
-        let from = json!({ "extension": EXTENSIONS[chance.below(3) as usize] });
+        let thread = &threads[rng.below(threads.len() as u64) as usize];
+        let from = json!({ "extension": EXTENSIONS[rng.below(3) as usize] });
         let body = format!("act {act}");
         let evidence = json!([{ "kind": "commit", "ref": "0123456" }]);
-        let (path, asked) = match chance.below(16) {
+        let (path, asked) = match rng.below(16) {
             0..=2 => {
                 let asked = json!({ "kind": "ask", "thread": thread, "body": body, "from": from });
                 ("/v1/messages".to_owned(), asked)
             }
             3..=9 => {
                 let kinds = ["answer", "answer", "clarify", "object", "agree", "propose", "inform"];
-                let kind = kinds[chance.below(7) as usize];
+                let kind = kinds[rng.below(7) as usize];
                 let asked = json!({ "kind": kind, "thread": thread, "body": body, "from": from });
                 ("/v1/messages".to_owned(), asked)
             }
             10 => {
-                let state = ["answered", "decided", "deferred"][chance.below(3) as usize];
+                let state = ["answered", "decided", "deferred"][rng.below(3) as usize];
                 (format!("/v1/threads/{thread}/mark"), json!({ "state": state, "from": from }))
             }
             11 => (format!("/v1/threads/{thread}/reopen"), json!({ "from": from })),
@@ -160,7 +162,7 @@ async fn write(
                 ("/v1/messages".to_owned(), asked)
             }
             13 if !claims.is_empty() => {
-                let claim = &claims[chance.below(claims.len() as u64) as usize];
+                let claim = &claims[rng.below(claims.len() as u64) as usize];
                 (format!("/v1/claims/{claim}/refute"), json!({ "evidence": evidence }))
             }
             _ => {
@@ -170,7 +172,7 @@ async fn write(
         };
         let answer = client.post(&path, &asked).await;
         assert!(answer.status < 500, "{path} {asked}: {:?}", answer.refused());
-        let answer: serde_json::Value = serde_json::from_slice(&answer.bytes).unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         claims.extend(answer["claim"]["id"].as_str().map(str::to_owned));
         done.send_modify(|count| *count += 1);
     }
@@ -179,10 +181,10 @@ async fn write(
 /// Listens until the last question, or where it cannot be heard until a barrier; at each of the
 /// `moments` it drops the connection and comes back from anywhere it has been.
 async fn listen(
-    forum: &Forum,
+    forum: &Server,
     ear: &Ear,
     token: &str,
-    mut chance: Chance,
+    rng: Rng,
     moments: &[u64],
     mut progress: watch::Receiver<u64>,
 ) -> Vec<Session> {
@@ -190,10 +192,10 @@ async fn listen(
     let mut cursors: Vec<String> = Vec::new();
     for moment in moments.iter().chain([&u64::MAX]) {
         let since =
-            (!cursors.is_empty()).then(|| &cursors[chance.below(cursors.len() as u64) as usize]);
+            (!cursors.is_empty()).then(|| &cursors[rng.below(cursors.len() as u64) as usize]);
         let resumed = since.is_some();
         let since = since.map_or(String::new(), |since| format!("&since={since}"));
-        let mut listener = Listener::connect(forum, token, &(ear.query() + &since)).await;
+        let mut listener = Listener::connect(forum.address, token, &(ear.query() + &since)).await;
         let hello = listener.expect("hello").await;
         assert_eq!(hello.json["resumed"], resumed);
         cursors.push(hello.cursor().to_owned());

@@ -1,7 +1,9 @@
 //! A listener that does not take what it is sent.
 
-use super::forum::Forum;
-use super::socket::{Heard, Listener, bearer, upgrade};
+use parley_kit::feed::{Heard, Listener, upgrade};
+use parley_kit::http::bearer;
+use parley_kit::observed::Observed;
+use parley_kit::server::Server;
 
 /// Acts after which a listener that takes nothing must have been cut off.
 const ACTS_MAX: usize = 20_000;
@@ -9,15 +11,20 @@ const ACTS_MAX: usize = 20_000;
 /// Goal: a listener that takes nothing is cut off with 4008 and its last cursor, others miss
 /// nothing, and it ends complete when it comes back. Method: one that does not read while acts go
 /// on until the server counts it, one that does; then the first reads what came and resumes.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_consumer() {
-    let forum = Forum::start(|config| config.feed.buffer = 16).await;
+#[test]
+fn slow_consumer() {
+    let observed = Observed::default();
+    observed.runtime(2).block_on(stall(&observed));
+}
+
+async fn stall(observed: &Observed) {
+    let forum = Server::start(|config| config.feed.buffer = 16).await;
     let mut ada = forum.writer("ada").await;
     let mut bob = forum.writer("bob").await;
-    let token = ada.token.clone().unwrap();
+    let token = ada.token.clone();
     let headers = upgrade(&bearer(&token));
-    let mut stalled = Listener::with(&forum, "?scope=all", &headers, Some(4_096)).await;
-    let mut other = Listener::connect(&forum, &token, "?scope=all").await;
+    let mut stalled = Listener::with(forum.address, "?scope=all", &headers, Some(4_096)).await;
+    let mut other = Listener::connect(forum.address, &token, "?scope=all").await;
     let reading = tokio::spawn(async move {
         let mut positions = Vec::new();
         while let Heard::Frame(frame) = other.hear().await {
@@ -32,7 +39,7 @@ async fn slow_consumer() {
     let body = "x".repeat(400);
     let mut acts = 0;
     let dropped = "parley_feed_dropped_total{cause=\"slow_consumer\"}";
-    while forum.metric(dropped).await < 1.0 {
+    while observed.metric(dropped) < 1.0 {
         for _ in 0..50 {
             ada.inform(&thread, &body).await;
             bob.inform(&thread, &body).await;
@@ -55,7 +62,7 @@ async fn slow_consumer() {
     assert_eq!((code, reason), (4008, format!("slow_consumer {last}")));
     ada.inform(&thread, "the last").await;
     let query = format!("?scope=all&since={last}");
-    let mut again = Listener::connect(&forum, &token, &query).await;
+    let mut again = Listener::connect(forum.address, &token, &query).await;
     again.expect("hello").await;
     let mut rest = again.until("caught_up").await;
     rest.pop();
@@ -70,10 +77,10 @@ async fn slow_consumer() {
 /// buffer holds behind, over a small socket, while acts go on and nothing is read at first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_replay() {
-    let forum = Forum::start(|config| config.feed.buffer = 4).await;
+    let forum = Server::start(|config| config.feed.buffer = 4).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
-    let token = ada.token.clone().unwrap();
-    let start = ada.get("/v1/inbox").await.body(200)["cursor"].as_str().unwrap().to_owned();
+    let token = ada.token.clone();
+    let start = ada.get("/v1/inbox").await.expect(200)["cursor"].as_str().unwrap().to_owned();
     let thread = ada.open("one").await;
     let body = "x".repeat(400);
     let mut count = 2;
@@ -88,7 +95,7 @@ async fn slow_replay() {
     more(2_000).await;
     let headers = upgrade(&bearer(&token));
     let query = format!("?scope=all&since={start}");
-    let mut listener = Listener::with(&forum, &query, &headers, Some(4_096)).await;
+    let mut listener = Listener::with(forum.address, &query, &headers, Some(4_096)).await;
     let count = more(1_000).await;
     let frames = listener.until("caught_up").await;
     // Hello and caught_up beside all that happened.

@@ -1,20 +1,19 @@
 //! Changing the threads that a feed follows.
 
+use parley_kit::feed::Listener;
+use parley_kit::server::Server;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
-
-use super::forum::Forum;
-use super::socket::Listener;
 
 /// Goal: threads are followed from the answer on, no longer after the other one, and one unknown
 /// thread among them does nothing. Method: subscribe, post, unsubscribe, post; the frames between.
 #[tokio::test]
 async fn following() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone().unwrap();
+    let token = ada.token.clone();
     let (one, two) = (ada.open("one").await, ada.open("two").await);
-    let mut listener = Listener::connect(&forum, &token, "?scope=threads").await;
+    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
     let hello = listener.expect("hello").await;
     ada.inform(&one, "unheard").await;
 
@@ -48,12 +47,12 @@ async fn following() {
 /// binary frame, then one that is understood; the same in a scope that follows no threads.
 #[tokio::test]
 async fn notices() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone().unwrap();
+    let token = ada.token.clone();
     let thread = ada.open("one").await;
     let good = json!({ "type": "subscribe", "threads": [thread] }).to_string();
-    let mut listener = Listener::connect(&forum, &token, "?scope=threads").await;
+    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
     let hello = listener.expect("hello").await;
     for text in ["", "{", "[]", r#"{"type":"ask"}"#, r#"{"type":"subscribe","threads":[0]}"#] {
         listener.say(text).await;
@@ -67,7 +66,7 @@ async fn notices() {
     listener.say(good.as_str()).await;
     listener.expect("subscribed").await;
 
-    let mut listener = Listener::connect(&forum, &token, "?scope=all").await;
+    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
     listener.expect("hello").await;
     listener.say(good.as_str()).await;
     listener.expect("notice").await;
@@ -76,14 +75,14 @@ async fn notices() {
 /// Goal: a feed follows at most 1 000 threads. Method: a thousand, then one more.
 #[tokio::test]
 async fn at_most() {
-    let forum = Forum::start(|_| {}).await;
+    let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone().unwrap();
+    let token = ada.token.clone();
     let mut threads = Vec::new();
     for place in 0..=1_000 {
         threads.push(ada.open(&format!("question {place}")).await);
     }
-    let mut listener = Listener::connect(&forum, &token, "?scope=threads").await;
+    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
     listener.expect("hello").await;
     listener.say(json!({ "type": "subscribe", "threads": threads[..1_000] }).to_string()).await;
     let answer = listener.expect("subscribed").await;

@@ -1,6 +1,6 @@
 //! Tokens, right and wrong ones.
 
-use super::wire::Server;
+use parley_kit::server::BlockingServer;
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";
@@ -10,7 +10,7 @@ const WRONG: &str = "Authorization: Bearer ply_nobody";
 /// Method: a row a path.
 #[test]
 fn a_wrong_token_everywhere() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for (path, status) in [
         ("/v1/manifest", 401),
         ("/v1/threads", 401),
@@ -41,7 +41,7 @@ fn a_wrong_token_everywhere() {
 /// bound from one address, then a right one from there.
 #[test]
 fn guessing_is_slowed() {
-    let server = Server::start(&[("gateway.wrong_tokens_per_minute", "3")]);
+    let server = BlockingServer::start(&[("gateway.wrong_tokens_per_minute", "3")]);
     let guess = &["GET /v1/threads HTTP/1.1", HOST, WRONG];
     for _ in 0..3 {
         server.ask(guess, "").problem("token_unknown", "the first ones");
@@ -63,7 +63,7 @@ fn guessing_is_slowed() {
 /// another.
 #[test]
 fn a_trusted_proxy_names_addresses() {
-    let server = Server::start(&[
+    let server = BlockingServer::start(&[
         ("gateway.wrong_tokens_per_minute", "1"),
         ("trusted_proxies", "127.0.0.0/8"),
     ]);
@@ -83,11 +83,11 @@ fn a_trusted_proxy_names_addresses() {
 /// once. Method: the life of one.
 #[test]
 fn life_of_a_token() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let admin = "Authorization: Bearer {admin}";
     let body = r#"{"handle":"ada","rights":["write","read"]}"#;
     let made = server.ask(&["POST /v1/tokens HTTP/1.1", HOST, admin], body);
-    assert_eq!(made.status, 201, "{}", made.body);
+    assert_eq!(made.status, 201, "{}", made.text());
     let (token, secret) = (&made.json()["token"], made.json()["secret"].clone());
     assert_eq!(token["identity"], "local:ada");
     assert_eq!(token["rights"], serde_json::json!(["read", "write"]));
@@ -101,7 +101,7 @@ fn life_of_a_token() {
     assert_eq!((&next["items"][0], &next["more"]), (token, &false.into()));
     let delete = format!("DELETE /v1/tokens/{} HTTP/1.1", token["id"].as_str().expect("an id"));
     let revoked = server.ask(&[&delete, HOST, admin], "");
-    assert_eq!((revoked.status, &*revoked.body), (204, ""));
+    assert_eq!((revoked.status, revoked.text()), (204, ""));
     server.ask(&["GET /v1/threads HTTP/1.1", HOST, &ada], "").problem("token_unknown", "revoked");
     server.ask(&[&delete, HOST, admin], "").problem("not_found", "again");
 }
@@ -110,7 +110,7 @@ fn life_of_a_token() {
 /// the revocation.
 #[test]
 fn revocation_ends_a_held_read() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let mut held = server.connect();
     held.send(&server.request(&["GET /v1/inbox?wait_seconds=25 HTTP/1.1", HOST, AGENT], ""));
     let delete = ["DELETE /v1/tokens/tok_2 HTTP/1.1", HOST, "Authorization: Bearer {admin}"];

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use parley::config::keys::{self, KEYS};
 use parley::config::{Config, ConfigSources};
-
-use super::wire::Folder;
+use parley_kit::folder::Folder;
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -67,7 +66,7 @@ fn keys_and_configuration_agree() {
 /// flag before `--set`. Method: one key in more and more places.
 #[test]
 fn layers() {
-    let folder = Folder::new();
+    let folder = Folder::new("config");
     let file = folder.path().join("parley.toml");
     std::fs::write(&file, "realm = \"file\"\n[limits]\npage_max = 7\n").expect("a file");
     let mut sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
@@ -169,7 +168,7 @@ fn what_stops_a_start() {
 /// text.
 #[test]
 fn what_stops_a_start_in_a_file() {
-    let folder = Folder::new();
+    let folder = Folder::new("config");
     let file = folder.path().join("parley.toml");
     for (text, named) in [
         ("realms = \"a\"", "realms"),

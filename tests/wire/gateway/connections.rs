@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire::{Peer, Server};
+use parley_kit::peer::Peer;
+use parley_kit::server::BlockingServer;
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";
@@ -22,7 +23,7 @@ fn ends_within(peer: Peer, seconds: u64, what: &str) -> String {
 /// a body that does not come is refused. Method: peers that do each.
 #[test]
 fn slow_peers() {
-    let server = Server::start(&[
+    let server = BlockingServer::start(&[
         ("gateway.header_seconds", "1"),
         ("gateway.body_seconds", "1"),
         ("gateway.idle_seconds", "2"),
@@ -53,7 +54,7 @@ fn slow_peers() {
 /// Method: requests in one piece, answers in order.
 #[test]
 fn one_connection_many_requests() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let mut peer = server.connect();
     let mut all = String::new();
     for path in ["/healthz", "/none", "/v1/threads", "/v1/messages"] {
@@ -73,7 +74,7 @@ fn one_connection_many_requests() {
 /// end of what the client sends; the server closes its side without an answer.
 #[test]
 fn a_client_that_goes_away() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let mut held = server.connect();
     let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
     held.send(&server.request(&[wait, HOST, AGENT], ""));
@@ -87,7 +88,7 @@ fn a_client_that_goes_away() {
 /// cap of two.
 #[test]
 fn cap() {
-    let server = Server::start(&[("gateway.connections_max", "2")]);
+    let server = BlockingServer::start(&[("gateway.connections_max", "2")]);
     let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
     let mut kept: Vec<Peer> = (0..2).map(|_| server.connect()).collect();
     for peer in &mut kept {
@@ -111,7 +112,7 @@ fn cap() {
 /// long, and broken ones; each on a connection that has just been answered and on a new one.
 #[test]
 fn unreadable() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let host = format!("Host: {}\r\n", server.address);
     let large = "x".repeat(100_000);
     let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
@@ -149,7 +150,7 @@ const BROKEN: &str = "invalid_parameter";
 /// longest silent one ends.
 #[test]
 fn silence_makes_room() {
-    let server = Server::start(&[("gateway.connections_max", "3")]);
+    let server = BlockingServer::start(&[("gateway.connections_max", "3")]);
     let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
     let mut spoke = server.connect();
     spoke.send(&health);
@@ -174,7 +175,7 @@ fn silence_makes_room() {
 /// each state while the server stops.
 #[test]
 fn graceful_stop() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let address = server.address;
     let mut rests = server.connect();
     rests.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));

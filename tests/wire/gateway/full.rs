@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parley::journal::disk::FolderDisk;
-
-use super::wire::{Answer, Folder, Peer, Secrets, Server};
+use parley_kit::folder::Folder;
+use parley_kit::http::Answer;
+use parley_kit::peer::Peer;
+use parley_kit::server::BlockingServer;
 
 /// The size of the file system.
 const SIZE: &str = "size=64m";
@@ -60,13 +62,13 @@ impl Drop for Small {
     }
 }
 
-fn start(path: &Path, settings: &[(&str, &str)], known: Option<Secrets>) -> Server {
+fn start(path: &Path, settings: &[(&str, &str)]) -> BlockingServer {
     let disk = FolderDisk::open(path).expect("a folder");
-    Server::start_in(path, Arc::new(disk), settings, known)
+    BlockingServer::start_in(path, Arc::new(disk), settings)
 }
 
 /// Posts over several connections until each is refused; gives the messages acknowledged.
-fn post_until_refused(server: &Server) -> BTreeSet<u64> {
+fn post_until_refused(server: &BlockingServer) -> BTreeSet<u64> {
     let body = format!(r#"{{"kind":"ask","body":"{}"}}"#, "x".repeat(490));
     let lines = ["POST /v1/messages HTTP/1.1", "Host: {own}", "Authorization: Bearer {agent}"];
     let request = server.request(&lines, &body);
@@ -98,18 +100,18 @@ fn thread_of(answer: &Answer) -> u64 {
     answer.json()["thread"]["number"].as_u64().expect("a number")
 }
 
-fn post(server: &Server) -> Answer {
+fn post(server: &BlockingServer) -> Answer {
     let lines = ["POST /v1/messages HTTP/1.1", "Host: {own}", "Authorization: Bearer {agent}"];
     server.ask(&lines, r#"{"kind":"ask","body":"is there room?"}"#)
 }
 
 /// The numbers of all threads that the server shows.
-fn shown(server: &Server) -> BTreeSet<u64> {
+fn shown(server: &BlockingServer) -> BTreeSet<u64> {
     let (mut shown, mut cursor) = (BTreeSet::new(), String::new());
     loop {
         let line = format!("GET /v1/threads?limit=200{cursor} HTTP/1.1");
         let page = server.ask(&[&line, "Host: {own}", "Authorization: Bearer {agent}"], "");
-        assert_eq!(page.status, 200, "reads go on: {}", page.body);
+        assert_eq!(page.status, 200, "reads go on: {}", page.text());
         let page = page.json();
         let items = page["items"].as_array().expect("items");
         shown.extend(items.iter().filter_map(|thread| thread["number"].as_u64()));
@@ -127,14 +129,14 @@ fn shown(server: &Server) -> BTreeSet<u64> {
 #[test]
 fn a_small_file_system() {
     for (free_bytes_min, left) in [("8388608", 10 << 20), ("0", 1 << 20)] {
-        let folder = Folder::new();
+        let folder = Folder::new("full");
         let Some(small) = Small::mount(&folder) else {
             eprintln!("SKIPPED: no small file system can be mounted here; this needs root");
             return;
         };
         let settings =
             [("store.free_bytes_min", free_bytes_min), ("limits.writes_per_minute", "0")];
-        let server = start(folder.path(), &settings, None);
+        let server = start(folder.path(), &settings);
         assert_eq!(post(&server).status, 201);
         let ballast = small.fill(left);
         let mut stored = post_until_refused(&server);
@@ -155,9 +157,10 @@ fn a_small_file_system() {
             "{free_bytes_min} bytes must stay free: {} stored, resumed after {took:?}",
             stored.len()
         );
-        let secrets = server.secrets();
+        let agent = server.agent.clone();
         server.stop(|| {});
-        let server = start(folder.path(), &settings, Some(secrets));
+        let mut server = start(folder.path(), &settings);
+        server.agent = agent;
         assert_eq!(shown(&server), stored, "{free_bytes_min}: after a restart");
         server.stop(|| {});
         drop(small);

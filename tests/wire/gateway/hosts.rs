@@ -1,6 +1,6 @@
 //! `Host`, `Origin` and what browsers are told (bindings.md §1, §6).
 
-use super::wire::Server;
+use parley_kit::server::BlockingServer;
 
 const AGENT: &str = "Authorization: Bearer {agent}";
 
@@ -8,7 +8,7 @@ const AGENT: &str = "Authorization: Bearer {agent}";
 /// a request; the table of all rules stands beside their code.
 #[test]
 fn asked_everywhere_but_for_health() {
-    let server = Server::start(&[
+    let server = BlockingServer::start(&[
         ("allowed_hosts", "forum.example"),
         ("allowed_origins", "https://app.example"),
     ]);
@@ -47,7 +47,7 @@ fn asked_everywhere_but_for_health() {
 /// are answered; nobody else's. Method: the headers of each.
 #[test]
 fn allowed_origins_may_read() {
-    let server = Server::start(&[("allowed_origins", "https://app.example")]);
+    let server = BlockingServer::start(&[("allowed_origins", "https://app.example")]);
     let (host, origin) = ("Host: {own}", "Origin: https://app.example");
     for (lines, status) in [
         (&["GET /v1/threads HTTP/1.1", host, origin, AGENT][..], 200),

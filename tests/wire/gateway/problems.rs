@@ -1,6 +1,6 @@
 //! Every error that the transport gives, and the order in which they are found.
 
-use super::wire::Server;
+use parley_kit::server::BlockingServer;
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";
@@ -31,11 +31,11 @@ const fn says(name: &'static str, value: &'static str, row: Row) -> Row {
 }
 
 fn hold(rows: &[Row]) {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for Row { lines, body, status, reason, header } in rows {
         let answer = server.ask(lines, body);
         let what = format!("{lines:?} {body:.60}");
-        assert_eq!(answer.status, *status, "{what}: {}", answer.body);
+        assert_eq!(answer.status, *status, "{what}: {}", answer.text());
         answer.problem(reason, &what);
         assert!(answer.header("x-request-id").is_some_and(|id| !id.is_empty()), "{what}");
         if let Some((name, value)) = header {
@@ -165,7 +165,7 @@ fn keys() {
         xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
     const KEY: &str = "Idempotency-Key: k";
     let post = "POST /v1/messages HTTP/1.1";
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for (lines, body, reason) in [
         (&[post, HOST, AGENT, "Idempotency-Key: a b"][..], ASK, "invalid_parameter"),
         (&[post, HOST, AGENT, "Idempotency-Key:"], ASK, "invalid_parameter"),
@@ -193,7 +193,7 @@ fn keys() {
 #[test]
 fn order_of_checks() {
     let large = "x".repeat(70_000);
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let wrong = "Authorization: Bearer nobody";
     for (lines, body, reason) in [
         (&["GET /none HTTP/1.1", "Host: evil.example"][..], "", "origin_forbidden"),
@@ -218,7 +218,7 @@ fn order_of_checks() {
 /// Method: bodies over the bound, with a length and in chunks.
 #[test]
 fn too_large() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let post = "POST /v1/messages HTTP/1.1";
     for length in [65_537, 200_000, 4_000_000] {
         let answer = server.ask(&[post, HOST, AGENT], &"x".repeat(length));

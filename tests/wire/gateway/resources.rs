@@ -1,6 +1,7 @@
 //! What is no operation: manifest tags, health, metrics, the page, request ids.
 
-use super::wire::{Peer, Server};
+use parley_kit::peer::Peer;
+use parley_kit::server::BlockingServer;
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";
@@ -9,7 +10,7 @@ const AGENT: &str = "Authorization: Bearer {agent}";
 /// in several forms.
 #[test]
 fn manifest_tag() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let line = "GET /v1/manifest HTTP/1.1";
     let answer = server.ask(&[line, HOST], "");
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
@@ -34,7 +35,7 @@ fn manifest_tag() {
 /// table; and its tag.
 #[test]
 fn openapi() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let answer = server.ask(&["GET /openapi.json HTTP/1.1", HOST], "");
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     let document = answer.json();
@@ -51,7 +52,7 @@ fn openapi() {
 /// reads, both ways.
 #[test]
 fn head() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for path in ["/v1/manifest", "/v1/threads", "/healthz", "/v1/threads/none", "/none"] {
         let get = server.ask(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], "");
         let mut peer = server.connect();
@@ -72,7 +73,7 @@ fn head() {
 /// Method: a row an id.
 #[test]
 fn request_ids() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let long = "x".repeat(129);
     let ask = |id: &str| {
         let id = format!("X-Request-Id: {id}");
@@ -92,7 +93,7 @@ fn request_ids() {
 /// request is counted under its operation and outcome. Method: some requests, then both.
 #[test]
 fn metrics() {
-    let server = Server::start(&[("metrics_listen", "127.0.0.1:0")]);
+    let server = BlockingServer::start(&[("metrics_listen", "127.0.0.1:0")]);
     server.ask(&["GET /v1/threads HTTP/1.1", HOST, AGENT], "");
     server.ask(&["GET /v1/threads HTTP/1.1", HOST], "");
     server.ask(&["GET /none HTTP/1.1", HOST], "");
@@ -111,9 +112,9 @@ fn metrics() {
             "parley_threads_resident",
             "parley_store_bytes",
         ] {
-            assert!(answer.body.contains(row), "{row}\n{}", answer.body);
+            assert!(answer.text().contains(row), "{row}\n{}", answer.text());
         }
-        assert!(!answer.body.contains("local:"), "no label carries an identity");
+        assert!(!answer.text().contains("local:"), "no label carries an identity");
     }
     for (request, status, reason) in [
         ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 404, "not_found"),
@@ -130,16 +131,16 @@ fn metrics() {
 /// it refers to.
 #[test]
 fn page() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let answer = server.ask(&["GET / HTTP/1.1", HOST], "");
     assert_eq!(answer.status, 200);
     let policy = answer.header("content-security-policy").expect("a policy");
     assert!(policy.starts_with("default-src 'none'; script-src 'nonce-"), "{policy}");
     let nonce = policy.split("'nonce-").nth(1).and_then(|rest| rest.split('\'').next());
     let nonce = format!("nonce=\"{}\"", nonce.expect("a nonce"));
-    assert_eq!(answer.body.matches(&nonce).count(), 2);
+    assert_eq!(answer.text().matches(&nonce).count(), 2);
     for foreign in ["http://", "https://", " src=", "href=", "innerHTML", "{nonce}"] {
-        assert!(!answer.body.contains(foreign), "{foreign}");
+        assert!(!answer.text().contains(foreign), "{foreign}");
     }
     let again = server.ask(&["GET / HTTP/1.1", HOST], "");
     assert_ne!(again.header("content-security-policy"), Some(policy));

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::disk::{Faults, FaultyDisk};
-use super::wire::{Answer, Folder, PATIENCE, Server};
+use parley_kit::disk::{Faults, FaultyDisk};
+use parley_kit::http::Answer;
+use parley_kit::http::PATIENCE;
+use parley_kit::server::BlockingServer;
 
 const ASK: &str = r#"{"kind":"ask","body":"Who is there?"}"#;
 
-fn post(server: &Server) -> Answer {
+fn post(server: &BlockingServer) -> Answer {
     let lines = [
         "POST /v1/messages HTTP/1.1",
         "Host: {own}",
@@ -17,7 +19,7 @@ fn post(server: &Server) -> Answer {
     server.ask(&lines, ASK)
 }
 
-fn read(server: &Server, path: &str) -> Answer {
+fn read(server: &BlockingServer, path: &str) -> Answer {
     let line = format!("GET {path} HTTP/1.1");
     server.ask(&[&line, "Host: {own}", "Authorization: Bearer {agent}"], "")
 }
@@ -33,7 +35,7 @@ fn storage_unavailable() {
     ] {
         let disk = FaultyDisk::default();
         let settings = [("limits.writes_per_minute", "0")];
-        let server = Server::start_on(Folder::new(), Arc::new(disk.clone()), &settings);
+        let server = BlockingServer::start_on(Arc::new(disk.clone()), &settings);
         assert_eq!(post(&server).status, 201);
         disk.set(faults);
         let refused = std::iter::repeat_with(|| post(&server)).find(|one| one.status != 201);
@@ -55,7 +57,7 @@ fn storage_unavailable() {
 /// Goal: a name once used keeps its spelling. Method: the same handle in another case.
 #[test]
 fn handle_conflict() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let create = |handle: &str| {
         let lines = ["POST /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
         server.ask(&lines, &format!(r#"{{"handle":"{handle}","rights":["read"]}}"#))

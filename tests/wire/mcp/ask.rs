@@ -1,9 +1,10 @@
 //! Asking over MCP, and what every answer must be.
 
+use parley_kit::http::Answer;
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
 use super::schema::{Revision, Schemas};
-use super::wire::{Answer, Server};
 
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -11,12 +12,10 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The modern revision.
 pub const MODERN: &str = "2026-07-28";
 
-/// A request line and the headers that every request has.
-pub fn lines(headers: &[&str]) -> Vec<String> {
-    let mut lines = vec!["POST /mcp HTTP/1.1".to_owned(), "Host: {own}".to_owned()];
-    lines.push("Content-Type: application/json".to_owned());
-    lines.extend(headers.iter().map(|header| (*header).to_owned()));
-    lines
+/// The bytes of a post of `body` with these headers beside those that each has.
+pub fn bytes(server: &BlockingServer, headers: &[&str], body: &str) -> String {
+    let each = ["POST /mcp HTTP/1.1", "Host: {own}", "Content-Type: application/json"];
+    server.request(&[&each, headers].concat(), body)
 }
 
 /// A bearer token as a header.
@@ -25,10 +24,10 @@ pub fn bearer(token: &str) -> String {
 }
 
 /// Posts `body` with these headers.
-pub fn post(server: &Server, headers: &[&str], body: &str) -> Answer {
-    let lines = lines(headers);
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    server.ask(&lines, body)
+pub fn post(server: &BlockingServer, headers: &[&str], body: &str) -> Answer {
+    let mut peer = server.connect();
+    peer.send(bytes(server, headers, body));
+    peer.answer(false)
 }
 
 /// A request of id 1.
@@ -47,7 +46,7 @@ pub fn with_meta(params: &Value) -> Value {
 #[derive(Clone, Copy)]
 pub struct Client<'s> {
     /// Whom it asks.
-    pub server: &'s Server,
+    pub server: &'s BlockingServer,
     /// With what; none if empty.
     pub token: &'s str,
     /// The revision it speaks.
@@ -56,12 +55,12 @@ pub struct Client<'s> {
 
 impl<'s> Client<'s> {
     /// A client of the latest legacy revision.
-    pub fn legacy(server: &'s Server, token: &'s str) -> Self {
+    pub fn legacy(server: &'s BlockingServer, token: &'s str) -> Self {
         Self { server, token, revision: Revision::November2025 }
     }
 
     /// A modern client.
-    pub fn modern(server: &'s Server, token: &'s str) -> Self {
+    pub fn modern(server: &'s BlockingServer, token: &'s str) -> Self {
         Self { server, token, revision: Revision::July2026 }
     }
 
@@ -129,12 +128,4 @@ impl<'s> Client<'s> {
         assert!(!refused, "{name} {arguments}: {said}");
         said
     }
-}
-
-/// The secret of a new token made of `fields`.
-pub fn token(server: &Server, fields: &Value) -> String {
-    let lines = ["POST /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
-    let made = server.ask(&lines, &fields.to_string());
-    assert_eq!(made.status, 201, "{}", made.body);
-    made.json()["secret"].as_str().expect("a secret").to_owned()
 }

@@ -1,5 +1,6 @@
 //! The official client in Rust holds a conversation (mcp.md §6).
 
+use parley_kit::server::BlockingServer;
 use rmcp::model::{CallToolRequestParams, ProtocolVersion, ReadResourceRequestParams};
 use rmcp::service::RunningService;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -7,12 +8,9 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Value, json};
 
-use super::ask::token;
-use super::wire::Server;
-
 type Client = RunningService<RoleClient, ()>;
 
-async fn connect(server: &Server, token: &str, mode: ClientLifecycleMode) -> Client {
+async fn connect(server: &BlockingServer, token: &str, mode: ClientLifecycleMode) -> Client {
     let url = format!("http://{}/mcp", server.address);
     let config = StreamableHttpClientTransportConfig::with_uri(url).auth_header(token);
     let transport = StreamableHttpClientTransport::from_config(config);
@@ -36,8 +34,8 @@ async fn call(client: &Client, name: &'static str, arguments: Value) -> (bool, V
 /// each other.
 #[test]
 fn official_client() {
-    let server = Server::start(&[]);
-    let ada = token(&server, &json!({ "handle": "ada", "rights": ["read", "write"] }));
+    let server = BlockingServer::start(&[]);
+    let ada = server.make_token(&json!({ "handle": "ada", "rights": ["read", "write"] }));
     let modern = vec![ProtocolVersion::V_2026_07_28];
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for mode in [

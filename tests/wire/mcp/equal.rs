@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use parley_kit::server::BlockingServer;
 use parley_protocol::operation::{FieldPlace, Operation};
 use parley_protocol::refusal::Reason;
 use serde_json::{Map, Value, json};
 
-use super::ask::{Client, token};
+use super::ask::Client;
 use super::schema::Revision;
 use super::script::{SETTINGS, Step, script};
-use super::wire::Server;
 
 /// Reasons that the script does not give over both ways, and why.
 const ASIDE: [(Reason, &str); 11] = [
@@ -45,7 +45,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// Plays a step over HTTP: each field in its place.
-fn over_http(server: &Server, token: &str, step: &Step) -> Said {
+fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
     let operation = Operation::parse(step.operation).expect("an operation");
     let row = operation.spec();
     let (mut path, mut query, mut body) = (row.path.to_owned(), Vec::new(), Map::new());
@@ -84,7 +84,7 @@ fn over_http(server: &Server, token: &str, step: &Step) -> Said {
 }
 
 /// Plays a step over MCP; errors of HTTP's own come as JSON-RPC errors that hold the problem.
-fn over_mcp(server: &Server, token: &str, step: &Step, revision: Revision) -> Said {
+fn over_mcp(server: &BlockingServer, token: &str, step: &Step, revision: Revision) -> Said {
     let client = Client { server, token, revision };
     let params = json!({ "name": step.operation, "arguments": step.arguments });
     let answer = client.post("tools/call", &params);
@@ -135,8 +135,8 @@ fn alike(value: &mut Value) {
 }
 
 /// A server and the tokens of whoever appears in the script.
-fn stage() -> (Server, BTreeMap<&'static str, String>) {
-    let server = Server::start(SETTINGS);
+fn stage() -> (BlockingServer, BTreeMap<&'static str, String>) {
+    let server = BlockingServer::start(SETTINGS);
     let mut cast = BTreeMap::from([("nobody", String::new()), ("wrong", "x".to_owned())]);
     for (name, fields) in [
         ("ada", json!({ "handle": "ada", "rights": ["read", "write"] })),
@@ -148,7 +148,7 @@ fn stage() -> (Server, BTreeMap<&'static str, String>) {
         ("vera", json!({ "handle": "vera", "rights": ["read", "write", "verify"] })),
         ("hasty", json!({ "handle": "hasty", "rights": ["read", "write"] })),
     ] {
-        cast.insert(name, token(&server, &fields));
+        cast.insert(name, server.make_token(&fields));
     }
     (server, cast)
 }

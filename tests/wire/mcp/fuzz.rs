@@ -1,34 +1,16 @@
 //! Malformed bodies and headers: JSON-RPC errors with the statuses of mcp.md, never a 5xx, never
 //! text.
 
+use parley_kit::number;
+use parley_kit::peer::Peer;
+use parley_kit::rng::Rng;
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
 use super::ask::{bearer, request, with_meta};
-use super::wire::{Peer, Server};
 
 /// How many requests; `PARLEY_FUZZ` says otherwise.
 const REQUESTS: u64 = 5_000;
-
-/// A generator of numbers that a seed brings back.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// Below `bound`.
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).expect("below a usize")
-    }
-
-    fn of<'l, T>(&mut self, list: &'l [T]) -> &'l T {
-        &list[self.below(list.len())]
-    }
-}
 
 /// Well-formed requests, to be spoilt. None of them waits or streams.
 fn bodies() -> Vec<String> {
@@ -84,12 +66,12 @@ const PIECES: [&str; 22] = [
     "NaN",
 ];
 
-fn spoil(rng: &mut Dice, body: &str) -> String {
+fn spoil(rng: &Rng, body: &str) -> String {
     let mut characters: Vec<char> = body.chars().collect();
     for _ in 0..=rng.below(3) {
-        let at = rng.below(characters.len().max(1));
-        let end = (at + rng.below(12)).min(characters.len());
-        let piece: Vec<char> = rng.of(&PIECES).chars().collect();
+        let at = rng.index(characters.len().max(1));
+        let end = (at + rng.index(12)).min(characters.len());
+        let piece: Vec<char> = rng.pick(&PIECES).chars().collect();
         match rng.below(6) {
             0 => drop(characters.splice(at..end, piece)),
             1 => drop(characters.splice(at..at, piece)),
@@ -119,7 +101,7 @@ const HEADERS: [(&str, &[&str]); 8] = [
     ("Mcp-Session-Id", &["x"]),
 ];
 
-fn headers(rng: &mut Dice, agent: &str) -> Vec<String> {
+fn headers(rng: &Rng, agent: &str) -> Vec<String> {
     let mut lines = vec!["POST /mcp HTTP/1.1".to_owned(), "Host: {own}".to_owned()];
     if rng.below(3) > 0 {
         lines.push(agent.to_owned());
@@ -128,7 +110,7 @@ fn headers(rng: &mut Dice, agent: &str) -> Vec<String> {
         // A right token is not spoilt often, or nothing else would be looked at.
         let often = if matches!(*name, "Authorization" | "Origin") { 24 } else { 4 };
         if rng.below(often) == 0 {
-            lines.push(format!("{name}: {}", rng.of(values)));
+            lines.push(format!("{name}: {}", rng.pick(values)));
         }
     }
     lines
@@ -166,33 +148,32 @@ fn judge(status: u16, message: &Value) -> Result<(), &'static str> {
 /// spoilt at random places under headers drawn at random, from a seed that is printed.
 #[test]
 fn malformed() {
-    let server = Server::start(&[
+    let server = BlockingServer::start(&[
         ("limits.writes_per_minute", "0"),
         ("gateway.wrong_tokens_per_minute", "1000000"),
     ]);
-    let read = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let seed = read("PARLEY_SEED").unwrap_or(20_261_129);
-    let count = read("PARLEY_FUZZ").unwrap_or(REQUESTS);
+    let seed = number("PARLEY_SEED", 20_261_129);
+    let count = number("PARLEY_FUZZ", REQUESTS);
     eprintln!("seed {seed}, {count} requests");
-    let (mut rng, bodies) = (Dice(seed), bodies());
+    let (rng, bodies) = (Rng::new(seed), bodies());
     let agent = bearer(&server.agent);
     let mut peer = server.connect();
-    for number in 0..count {
+    for turn in 0..count {
         let body = {
-            let whole = rng.of(&bodies).clone();
-            if rng.below(8) == 0 { whole } else { spoil(&mut rng, &whole) }
+            let whole = bodies[rng.index(bodies.len())].clone();
+            if rng.below(8) == 0 { whole } else { spoil(&rng, &whole) }
         };
-        let lines = headers(&mut rng, &agent);
+        let lines = headers(&rng, &agent);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let bytes = server.request(&lines, &body);
         peer.send(&bytes);
         let answer = peer.answer(false);
-        let fail = |what: &str| -> ! { panic!("{number}: {what}\n{bytes}\n{answer:?}") };
+        let fail = |what: &str| -> ! { panic!("{turn}: {what}\n{bytes}\n{answer:?}") };
         let message = match (answer.status, answer.header("content-type")) {
             (202, None) if answer.body.is_empty() => continue,
             (_, Some("application/json")) => answer.json(),
             (200, Some("text/event-stream")) => {
-                let data = answer.body.strip_prefix("event: message\ndata: ");
+                let data = answer.text().strip_prefix("event: message\ndata: ");
                 let message = data.and_then(|data| serde_json::from_str(data.trim_end()).ok());
                 message.unwrap_or_else(|| fail("no event"))
             }

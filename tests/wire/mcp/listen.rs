@@ -1,69 +1,44 @@
 //! `subscriptions/listen` (mcp.md §5): the stream, event by event.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-
+use parley_kit::peer::Peer;
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
-use super::ask::{Client, bearer, lines, request, token, with_meta};
+use super::ask::{Client, bearer, bytes, request, with_meta};
 use super::schema::{Revision, Schemas};
-use super::wire::{PATIENCE, Server};
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// A stream that is being read.
-struct Stream(BufReader<TcpStream>);
+struct Stream(Peer);
 
 impl Stream {
     /// Asks to be told of `filter`.
-    fn open(server: &Server, secret: &str, filter: &Value) -> Self {
+    fn open(server: &BlockingServer, secret: &str, filter: &Value) -> Self {
         let headers = [
             &*bearer(secret),
             "MCP-Protocol-Version: 2026-07-28",
             "Mcp-Method: subscriptions/listen",
             "Accept: application/json",
         ];
-        let lines = lines(&headers);
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let params = with_meta(&json!({ "notifications": filter }));
-        let bytes = server.request(&lines, &request("subscriptions/listen", &params));
-        let mut socket = TcpStream::connect(server.address).expect("the server listens");
-        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout can be set");
-        socket.write_all(bytes.as_bytes()).expect("the server reads");
-        let mut stream = Self(BufReader::new(socket));
-        assert!(stream.line().starts_with("HTTP/1.1 200"), "a stream");
-        let mut head = String::new();
-        loop {
-            let line = stream.line();
-            if line.is_empty() {
-                break;
-            }
-            head.push_str(&line.to_lowercase());
-            head.push('\n');
-        }
-        assert!(head.contains("content-type: text/event-stream"), "{head}");
-        assert!(head.contains("transfer-encoding: chunked"), "{head}");
-        stream
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.0.read_line(&mut line).expect("a line within the time");
-        line.trim_end().to_owned()
+        let mut peer = server.connect();
+        peer.send(bytes(server, &headers, &request("subscriptions/listen", &params)));
+        let head = peer.head().expect("an answer");
+        assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+        assert_eq!(head.header("transfer-encoding"), Some("chunked"));
+        Self(peer)
     }
 
     /// The messages of the next chunk; `None` at the end.
     fn chunk(&mut self) -> Option<Vec<Value>> {
-        let length = usize::from_str_radix(&self.line(), 16).expect("a length");
-        let mut bytes = vec![0; length + 2];
-        self.0.read_exact(&mut bytes).expect("the whole chunk");
-        let text = String::from_utf8(bytes).expect("text");
+        let text = String::from_utf8(self.0.chunk().expect("a whole chunk")).expect("text");
         let events = text.trim_end().split("\n\n").filter(|event| !event.is_empty());
         let messages = events.map(|event| {
             let data = event.strip_prefix("event: message\ndata: ").expect("an event");
             serde_json::from_str(data).expect("JSON")
         });
-        (length > 0).then(|| messages.collect())
+        (!text.is_empty()).then(|| messages.collect())
     }
 
     /// The one message of the next chunk.
@@ -98,8 +73,8 @@ impl Stream {
 /// threads and inboxes while others act.
 #[test]
 fn told() {
-    let server = Server::start(&[]);
-    let ada = token(&server, &json!({ "handle": "ada", "rights": ["read", "write"] }));
+    let server = BlockingServer::start(&[]);
+    let ada = server.make_token(&json!({ "handle": "ada", "rights": ["read", "write"] }));
     let (agent, ada_speaks) =
         (Client::modern(&server, &server.agent), Client::modern(&server, &ada));
     agent.good("post_message", &json!({ "kind": "ask", "body": "One?" }));
@@ -143,8 +118,8 @@ fn told() {
 /// Goal: revocation ends the stream, without a result. Method: a token revoked under a listener.
 #[test]
 fn revoked() {
-    let server = Server::start(&[]);
-    let ada = token(&server, &json!({ "handle": "ada", "rights": ["read"] }));
+    let server = BlockingServer::start(&[]);
+    let ada = server.make_token(&json!({ "handle": "ada", "rights": ["read"] }));
     let mut stream = Stream::open(&server, &ada, &json!({}));
     assert_eq!(stream.acknowledged(), json!({}));
     let list = ["GET /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
@@ -161,8 +136,8 @@ fn revoked() {
 /// Goal: what is wrong is said before a stream opens. Method: a row a fault.
 #[test]
 fn refused() {
-    let server = Server::start(&[("feed.per_identity_max", "1")]);
-    let writer = token(&server, &json!({ "handle": "writer", "rights": ["write"] }));
+    let server = BlockingServer::start(&[("feed.per_identity_max", "1")]);
+    let writer = server.make_token(&json!({ "handle": "writer", "rights": ["write"] }));
     let inboxes = json!({ "resourceSubscriptions": ["parley://inbox", "parley://inbox/w"] });
     for (secret, params, status, code) in [
         ("", json!({ "notifications": {} }), 401, 401),

@@ -1,15 +1,15 @@
 //! Resources and prompts (mcp.md §5).
 
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
-use super::ask::{Client, token};
+use super::ask::Client;
 use super::schema::Schemas;
-use super::wire::Server;
 
 /// Goal: a resource is the JSON of its tool. Method: each, beside the call of the tool.
 #[test]
 fn same_as_tools() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for client in [Client::legacy(&server, &server.agent), Client::modern(&server, &server.agent)] {
         let opened = client.good("post_message", &json!({ "kind": "ask", "body": "Well?" }));
         let thread = opened["thread"]["id"].as_str().expect("an id");
@@ -42,8 +42,8 @@ fn same_as_tools() {
 /// the code and status of their reason. Method: a row an address and a token.
 #[test]
 fn refusals() {
-    let server = Server::start(&[]);
-    let writer = token(&server, &json!({ "handle": "writer", "rights": ["write"] }));
+    let server = BlockingServer::start(&[]);
+    let writer = server.make_token(&json!({ "handle": "writer", "rights": ["write"] }));
     for uri in ["parley://threads/th_99", "parley://threads/x", "parley://nonsense", "test://x", ""]
     {
         let params = json!({ "uri": uri });
@@ -73,7 +73,7 @@ fn refusals() {
 /// Goal: lists, discovery and prompts say what they must, and no more than they may. Method: each.
 #[test]
 fn documents() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let (legacy, modern) = (Client::legacy(&server, ""), Client::modern(&server, ""));
     let none = json!({});
     let started = legacy.result("initialize", &none);

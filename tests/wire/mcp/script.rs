@@ -1,5 +1,6 @@
 //! What is played over both ways: who does what, and how it ends.
 
+use parley_kit::artifact::{claim, named};
 use serde_json::{Value, json};
 
 /// Limits small enough to be reached.
@@ -24,27 +25,6 @@ pub struct Step {
     pub arguments: Value,
     /// The reason of the refusal, or `ok`.
     pub outcome: &'static str,
-}
-
-/// An artifact whose identifier is right.
-fn artifact(value: &Value) -> Value {
-    use sha2::Digest;
-    let bytes = serde_json::to_vec(value).expect("JSON");
-    let canonical = parley_protocol::artifact::canonicalize(&bytes).expect("canonical");
-    let digest = sha2::Sha256::digest(canonical.bytes_without_identifier());
-    let hex: Vec<String> = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut value = value.clone();
-    value["artifact_id"] = json!(format!("sha256:{}", hex.concat()));
-    value
-}
-
-fn claim(statement: &str) -> Value {
-    artifact(&json!({
-        "protocol_version": "0.1",
-        "artifact_type": "CLAIM",
-        "payload": { "statement": statement },
-        "references": [],
-    }))
 }
 
 /// The script. Identifiers rise from 1 in the order of what succeeds.
@@ -331,7 +311,7 @@ fn artifacts(add: Add<'_>) {
     let first = claim("So it is.");
     let id = first["artifact_id"].clone();
     let missing = format!("sha256:{}", "1".repeat(64));
-    let decision = artifact(&json!({
+    let decision = named(json!({
         "protocol_version": "0.1",
         "artifact_type": "DECISION",
         "payload": {

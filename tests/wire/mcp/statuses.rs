@@ -1,10 +1,11 @@
 //! What HTTP says around the messages (mcp.md §2): statuses, headers, order of checks.
 
+use parley_kit::http::Answer;
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
-use super::ask::{Client, bearer, lines, post, request, token, with_meta};
+use super::ask::{Client, bearer, bytes, post, request, with_meta};
 use super::schema::{Revision, Schemas};
-use super::wire::{Answer, Server};
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
 const NOTE: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
@@ -23,7 +24,7 @@ fn problem(answer: &Answer, status: u16, reason: &str, what: &str) -> Value {
 /// Goal: only POST is there, at both paths, without a redirect. Method: each method.
 #[test]
 fn methods() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for path in ["/mcp", "/mcp/"] {
         let line = format!("POST {path} HTTP/1.1");
         let answer = server.ask(&[&line, "Host: {own}"], PING);
@@ -46,7 +47,7 @@ fn methods() {
 /// and all that come after it.
 #[test]
 fn order() {
-    let server = Server::start(&[("limits.request_bytes_max", "1000")]);
+    let server = BlockingServer::start(&[("limits.request_bytes_max", "1000")]);
     let wrong = "Authorization: Bearer nobody";
     let long = "x".repeat(17_385);
     let far = ["POST /mcp HTTP/1.1", "Host: elsewhere.example", wrong];
@@ -80,7 +81,7 @@ fn order() {
 /// method without one.
 #[test]
 fn free() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let (none, some) = (json!({}), |member: &str, what: &str| json!({ member: what }));
     let legacy = Client::legacy(&server, "");
     let modern = Client::modern(&server, "");
@@ -123,7 +124,7 @@ fn free() {
 /// each, with headers of both eras.
 #[test]
 fn silent() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let agent = bearer(&server.agent);
     for headers in [vec![], vec![&*agent], vec!["MCP-Protocol-Version: 2026-07-28"]] {
         for body in [
@@ -132,7 +133,7 @@ fn silent() {
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,\"message\":\"x\"}}",
         ] {
             let answer = post(&server, &headers, body);
-            assert_eq!((answer.status, &*answer.body), (202, ""), "{headers:?} {body}");
+            assert_eq!((answer.status, answer.text()), (202, ""), "{headers:?} {body}");
         }
     }
 }
@@ -141,7 +142,7 @@ fn silent() {
 /// stay JSON, and no session is issued. Method: results and errors under several headers.
 #[test]
 fn accept() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for accept in ["*/*", "application/json", "application/json, text/event-stream", "text/html"] {
         let answer = post(&server, &[&format!("Accept: {accept}"), "Mcp-Session-Id: x"], PING);
         assert_eq!(answer.header("content-type"), Some("application/json"), "{accept}");
@@ -150,9 +151,9 @@ fn accept() {
     let accept = "Accept: text/event-stream";
     let answer = post(&server, &[accept, "Last-Event-ID: 7"], PING);
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
-    let data = answer.body.strip_prefix("event: message\ndata: ").expect("an event");
+    let data = answer.text().strip_prefix("event: message\ndata: ").expect("an event");
     let message: Value = serde_json::from_str(data.trim_end()).expect("JSON");
-    assert_eq!((&message["id"], answer.body.ends_with("\n\n")), (&json!(1), true));
+    assert_eq!((&message["id"], answer.text().ends_with("\n\n")), (&json!(1), true));
     let wrong = post(&server, &[accept], "nonsense");
     assert_eq!(wrong.header("content-type"), Some("application/json"));
     let unknown = request("nonsense", &json!({}));
@@ -163,7 +164,7 @@ fn accept() {
 /// Goal: a batch is answered entry by entry, a missing token in it too. Method: one of everything.
 #[test]
 fn batches() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let call = request("tools/call", &json!({ "name": "list_threads" }));
     let start = request("initialize", &json!({}));
     let body = format!("[{PING},{NOTE},{call},7,{start}]");
@@ -179,7 +180,7 @@ fn batches() {
     assert_eq!(codes, [0, 401, -32_600, -32_600], "{answers}");
     Schemas::check(Revision::March2025, "JSONRPCBatchResponse", &json!([answers[0], answers[1]]));
     let silent = post(&server, &[], &format!("[{NOTE},{NOTE}]"));
-    assert_eq!((silent.status, &*silent.body), (202, ""));
+    assert_eq!((silent.status, silent.text()), (202, ""));
     let agent = post(&server, &[&bearer(&server.agent)], &format!("[{call}]"));
     assert_eq!(agent.json()[0]["result"]["isError"], false);
     for headers in [vec!["MCP-Protocol-Version: 2025-06-18"], vec![]] {
@@ -192,7 +193,7 @@ fn batches() {
 /// Goal: a modern request whose version is not served is told what is. Method: one.
 #[test]
 fn versions() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2027-01-01",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -213,7 +214,7 @@ fn versions() {
 /// a call.
 #[test]
 fn cross_origin() {
-    let server = Server::start(&[("allowed_origins", "https://app.example")]);
+    let server = BlockingServer::start(&[("allowed_origins", "https://app.example")]);
     let origin = "Origin: https://app.example";
     let lines = ["OPTIONS /mcp HTTP/1.1", "Host: {own}", origin];
     let preflight = server.ask(&lines, "");
@@ -242,13 +243,11 @@ fn cross_origin() {
 /// meanwhile.
 #[test]
 fn revoked_meanwhile() {
-    let server = Server::start(&[]);
-    let secret = token(&server, &json!({ "handle": "brief", "rights": ["read"] }));
+    let server = BlockingServer::start(&[]);
+    let secret = server.make_token(&json!({ "handle": "brief", "rights": ["read"] }));
     let waits = json!({ "name": "read_inbox", "arguments": { "wait_seconds": 25 } });
-    let lines = lines(&[&bearer(&secret)]);
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let mut peer = server.connect();
-    peer.send(&server.request(&lines, &request("tools/call", &waits)));
+    peer.send(&bytes(&server, &[&bearer(&secret)], &request("tools/call", &waits)));
     let list = ["GET /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
     let tokens = server.ask(&list, "").json();
     let id = tokens["items"].as_array().expect("tokens").last().expect("one")["id"].clone();

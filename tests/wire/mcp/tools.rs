@@ -1,10 +1,10 @@
 //! Tools (mcp.md §4).
 
+use parley_kit::server::BlockingServer;
 use serde_json::{Value, json};
 
-use super::ask::{Client, bearer, post, request, token};
+use super::ask::{Client, bearer, post, request};
 use super::schema::{Revision, faults};
-use super::wire::Server;
 
 /// Every place in a schema where another one stands.
 fn within<'s>(schema: &'s Value, found: &mut Vec<&'s Value>) {
@@ -21,7 +21,7 @@ fn within<'s>(schema: &'s Value, found: &mut Vec<&'s Value>) {
 /// schemas that every client takes. Method: the list, in all revisions and with profiles off.
 #[test]
 fn listed() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let mut lists = Vec::new();
     for revision in Revision::ALL {
         for token in ["", &server.agent, &server.admin] {
@@ -58,7 +58,7 @@ fn listed() {
             }
         }
     }
-    let core = Server::start(&[("profiles", "feed")]);
+    let core = BlockingServer::start(&[("profiles", "feed")]);
     let client = Client::legacy(&core, &core.agent);
     let list = client.result("tools/list", &json!({}));
     assert_eq!(list["tools"].as_array().map(Vec::len), Some(9));
@@ -69,7 +69,7 @@ fn listed() {
 /// Goal: the four lists have one page and take no cursor. Method: one given, in both eras.
 #[test]
 fn cursors() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for client in [Client::legacy(&server, ""), Client::modern(&server, "")] {
         for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
             let (status, code, _) = client.error(method, &json!({ "cursor": "x" }));
@@ -83,7 +83,7 @@ fn cursors() {
 /// -32602. Method: a row a request, in both eras.
 #[test]
 fn shapes_of_params() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     for client in [Client::legacy(&server, &server.agent), Client::modern(&server, &server.agent)] {
         for params in [
             json!({ "name": "list_threads" }),
@@ -114,7 +114,7 @@ fn shapes_of_params() {
 /// Method: raw bodies.
 #[test]
 fn raw_arguments() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
     let agent = bearer(&server.agent);
     for (name, arguments, reason, field) in [
@@ -164,8 +164,8 @@ fn raw_arguments() {
 /// token that only reads; arguments and artifacts around the limit.
 #[test]
 fn refusals_are_results() {
-    let server = Server::start(&[("limits.request_bytes_max", "2000")]);
-    let reader = token(&server, &json!({ "handle": "reader", "rights": ["read"] }));
+    let server = BlockingServer::start(&[("limits.request_bytes_max", "2000")]);
+    let reader = server.make_token(&json!({ "handle": "reader", "rights": ["read"] }));
     let client = Client::legacy(&server, &reader);
     let (refused, said) = client.call("post_message", &json!({ "nonsense": 1 }));
     assert_eq!(
@@ -194,7 +194,7 @@ fn refusals_are_results() {
 /// writer that needs no preparation but one thread.
 #[test]
 fn answers_fit() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let client = Client::legacy(&server, &server.agent);
     let list = client.result("tools/list", &json!({}));
     let tools = list["tools"].as_array().expect("tools");
@@ -236,7 +236,7 @@ fn answers_fit() {
 /// over HTTP.
 #[test]
 fn keys() {
-    let server = Server::start(&[]);
+    let server = BlockingServer::start(&[]);
     let client = Client::modern(&server, &server.agent);
     let arguments = json!({ "kind": "ask", "body": "Once?", "idempotency_key": "k-1" });
     let first = client.good("post_message", &arguments);

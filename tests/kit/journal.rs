@@ -1,7 +1,6 @@
 //! A journal that a test drives by hand: every step of the writer is taken when the test says so.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parley::clock::Clock;
 use parley::journal::archiver::Archiver;
@@ -24,28 +23,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use tokio::sync::oneshot;
 
-/// A clock that stands still until it is moved.
-#[derive(Debug)]
-pub struct HandClock(AtomicU64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Millis {
-        Millis(self.0.load(Ordering::Relaxed))
-    }
-}
-
-impl HandClock {
-    /// Lets time pass.
-    pub fn pass(&self, millis: u64) {
-        self.0.fetch_add(millis, Ordering::Relaxed);
-    }
-
-    /// Takes time back.
-    #[allow(dead_code, reason = "not every test needs it")]
-    pub fn turn_back(&self, millis: u64) {
-        self.0.fetch_sub(millis, Ordering::Relaxed);
-    }
-}
+use crate::clock::TestClock;
 
 /// A call that waits for its answer.
 pub type Waiting = oneshot::Receiver<Result<WriteOutcome, Refusal>>;
@@ -84,7 +62,7 @@ pub struct Rig {
     /// The folder.
     pub folder: Archiver,
     /// The clock of all of them.
-    pub clock: Arc<HandClock>,
+    pub clock: Arc<TestClock>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -119,7 +97,7 @@ fn reply() -> (ReplyPort, Waiting) {
 impl Rig {
     /// Opens what lies on `disk`.
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
-        let clock = Arc::new(HandClock(AtomicU64::new(1_000_000)));
+        let clock = Arc::new(TestClock::at(Millis(1_000_000)));
         let opened = Journal::open(options, Arc::new(disk.clone()), clock.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         Ok(Self {

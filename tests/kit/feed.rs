@@ -1,14 +1,16 @@
-//! A listener over a WebSocket.
+//! A feed's listener, over a WebSocket and as an event stream.
+
+use std::net::SocketAddr;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
-use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::forum::{Answer, Forum, answer};
+use crate::connection::Connection;
+use crate::http::{Answer, bearer, field, request};
 
 /// A key that the standard uses as its example.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -16,7 +18,6 @@ const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 /// A frame as it came.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Its JSON.
     pub json: Value,
     /// The position in its cursor.
     pub position: u64,
@@ -26,8 +27,7 @@ impl Frame {
     /// Reads a frame.
     pub fn read(text: &str) -> Self {
         let json: Value = serde_json::from_str(text).unwrap();
-        let cursor = json["cursor"].as_str().unwrap();
-        let position = cursor.split('.').next().unwrap().parse().unwrap();
+        let position = crate::position(json["cursor"].as_str().unwrap());
         Self { json, position }
     }
 
@@ -36,28 +36,26 @@ impl Frame {
         self.json["type"].as_str().unwrap()
     }
 
-    /// Its cursor.
     pub fn cursor(&self) -> &str {
         self.json["cursor"].as_str().unwrap()
     }
 }
 
-/// What a listener hears.
+/// What comes over a WebSocket.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    /// A frame.
     Frame(Frame),
-    /// The server says goodbye: code and reason.
+    /// The server closes it, with code and reason.
     Closed(u16, String),
     /// The connection broke off.
     Gone,
 }
 
-/// A listener.
+/// A listener over a WebSocket.
+#[derive(Debug)]
 pub struct Listener {
-    /// The socket.
-    pub socket: WebSocketStream<BufReader<TcpStream>>,
-    /// What the server answered.
+    pub socket: WebSocketStream<TcpStream>,
+    /// What the upgrade was answered with.
     pub answer: Answer,
 }
 
@@ -69,50 +67,41 @@ pub fn upgrade(more: &str) -> String {
     )
 }
 
-/// The header of a token.
-pub fn bearer(token: &str) -> String {
-    format!("authorization: Bearer {token}\r\n")
-}
-
-/// Asks for an upgrade with these headers over a socket whose receive buffer has `buffer` bytes.
+/// Asks for a feed with these headers over a socket whose receive buffer has `buffer` bytes.
 pub async fn ask(
-    forum: &Forum,
+    address: SocketAddr,
     query: &str,
     headers: &str,
     buffer: Option<u32>,
-) -> (Answer, BufReader<TcpStream>) {
+) -> (Answer, Connection) {
     let socket = TcpSocket::new_v4().unwrap();
     if let Some(bytes) = buffer {
         socket.set_recv_buffer_size(bytes).unwrap();
     }
-    let stream = socket.connect(forum.address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
-    let mut stream = BufReader::with_capacity(4_096, stream);
-    let host = if headers.contains("host:") {
-        String::new()
-    } else {
-        format!("host: {}\r\n", forum.address)
-    };
-    let request = format!("GET /v1/feed{query} HTTP/1.1\r\n{host}{headers}\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let answer = answer(&mut stream).await;
-    (answer, stream)
+    let mut connection = Connection::by(socket, address).await.unwrap();
+    let request = request(address, "", &format!("GET /v1/feed{query}"), headers, "");
+    let answer = connection.ask(&request).await.unwrap();
+    (answer, connection)
 }
 
 impl Listener {
     /// Listens with a token.
-    pub async fn connect(forum: &Forum, token: &str, query: &str) -> Self {
-        Self::with(forum, query, &upgrade(&bearer(token)), None).await
+    pub async fn connect(address: SocketAddr, token: &str, query: &str) -> Self {
+        Self::with(address, query, &upgrade(&bearer(token)), None).await
     }
 
     /// Listens with these headers over a socket whose receive buffer has `buffer` bytes.
-    pub async fn with(forum: &Forum, query: &str, headers: &str, buffer: Option<u32>) -> Self {
-        let (answer, stream) = ask(forum, query, headers, buffer).await;
-        let text = String::from_utf8_lossy(&answer.bytes);
-        assert_eq!(answer.status, 101, "{query}: {text}");
-        let accept = answer.headers.get("sec-websocket-accept");
-        assert_eq!(accept.map(String::as_str), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-        let socket = WebSocketStream::from_raw_socket(stream, Role::Client, None).await;
+    pub async fn with(
+        address: SocketAddr,
+        query: &str,
+        headers: &str,
+        buffer: Option<u32>,
+    ) -> Self {
+        let (answer, Connection { socket, unread }) = ask(address, query, headers, buffer).await;
+        assert_eq!(answer.status, 101, "{query}: {}", answer.text());
+        assert_eq!(answer.header("sec-websocket-accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+        let (client, socket) = (Role::Client, socket);
+        let socket = WebSocketStream::from_partially_read(socket, unread, client, None).await;
         Self { socket, answer }
     }
 
@@ -160,12 +149,12 @@ impl Listener {
         }
     }
 
-    /// Says something.
+    /// Sends a message.
     pub async fn say(&mut self, message: impl Into<Message>) {
         self.socket.send(message.into()).await.unwrap();
     }
 
-    /// How the server says goodbye, frames before it passed over.
+    /// Code and reason with which the server closes, frames before it passed over.
     pub async fn closed(&mut self) -> (u16, String) {
         loop {
             match self.hear().await {
@@ -173,6 +162,48 @@ impl Listener {
                 Heard::Closed(code, reason) => return (code, reason),
                 Heard::Gone => return (0, String::new()),
             }
+        }
+    }
+}
+
+/// A listener to an event stream.
+#[derive(Debug)]
+pub struct Events {
+    pub answer: Answer,
+    connection: Connection,
+    /// What has come of events that were not taken yet.
+    pub text: String,
+}
+
+impl Events {
+    /// Listens with a token and more headers.
+    pub async fn open(address: SocketAddr, token: &str, query: &str, more: &str) -> Self {
+        let headers = format!("accept: text/event-stream\r\n{}{more}", bearer(token));
+        let (answer, connection) = ask(address, query, &headers, None).await;
+        assert_eq!(answer.status, 200, "{query} {more}");
+        Self { answer, connection, text: String::new() }
+    }
+
+    /// Reads on; false once the stream has ended as it should.
+    pub async fn read(&mut self) -> bool {
+        let chunk = self.connection.chunk().await.expect("a stream ends with an empty chunk");
+        self.text.push_str(&String::from_utf8(chunk.clone()).expect("events of text"));
+        !chunk.is_empty()
+    }
+
+    /// The next event as a frame, with whose type and cursor it must agree.
+    pub async fn next(&mut self) -> Frame {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.text = rest;
+                let Some(data) = field(&event, "data") else { continue };
+                let frame = Frame::read(data);
+                let named = (field(&event, "event"), field(&event, "id"));
+                assert_eq!(named, (Some(frame.kind()), Some(frame.cursor())));
+                return frame;
+            }
+            assert!(self.read().await, "the stream ended");
         }
     }
 }

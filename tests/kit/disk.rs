@@ -8,6 +8,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use parley::journal::disk::Disk;
 use redb::StorageBackend;
 
+use crate::rng::Rng;
+
 /// What a page of the machine's cache holds: synced and forgotten as a whole.
 const PAGE: usize = 4_096;
 /// What reaches a real disk whole or not at all.
@@ -32,6 +34,20 @@ pub struct Faults {
     pub free_bytes: Option<u64>,
     /// Syncs do nothing and say that all is well: a planted fault.
     pub sync_lies: bool,
+}
+
+impl Faults {
+    /// All is well.
+    pub const NONE: Self = Self {
+        write: 0,
+        torn: false,
+        sync: 0,
+        sync_reached: false,
+        lasting: false,
+        bytes_max: None,
+        free_bytes: None,
+        sync_lies: false,
+    };
 }
 
 /// Which of the writes that were not synced a cut leaves behind.
@@ -125,14 +141,14 @@ impl FaultyDisk {
         let mut state = self.state();
         state.life += 1;
         state.faults = Faults::default();
-        let mut rng = match cut {
+        let rng = match cut {
             Cut::Kill => return,
-            Cut::KeepSome(seed) => seed,
-            Cut::ForgetAll => 0,
+            Cut::KeepSome(seed) => Some(Rng::new(seed)),
+            Cut::ForgetAll => None,
         };
         for file in &mut state.files {
-            if matches!(cut, Cut::KeepSome(_)) {
-                file.sync_some(&mut rng);
+            if let Some(rng) = &rng {
+                file.sync_some(rng);
             }
             file.seen = file.stable.clone();
             file.dirty.clear();
@@ -167,15 +183,6 @@ impl FaultyDisk {
     }
 }
 
-/// The next number of a small generator: xorshift.
-fn roll(rng: &mut u64) -> u64 {
-    *rng = rng.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *rng;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
 impl File {
     fn sync(&mut self) {
         self.stable.resize(self.seen.len(), 0);
@@ -188,15 +195,15 @@ impl File {
     }
 
     /// The length may have got there or not, and of each page some sectors.
-    fn sync_some(&mut self, rng: &mut u64) {
-        if self.seen.len() > self.stable.len() || roll(rng) & 1 == 0 {
+    fn sync_some(&mut self, rng: &Rng) {
+        if self.seen.len() > self.stable.len() || rng.number() & 1 == 0 {
             self.stable.resize(self.seen.len(), 0);
         }
         for page in std::mem::take(&mut self.dirty) {
             for sector in 0..PAGE / SECTOR {
                 let start = page * PAGE + sector * SECTOR;
                 let end = (start + SECTOR).min(self.seen.len()).min(self.stable.len());
-                if start < end && roll(rng) & 1 == 0 {
+                if start < end && rng.number() & 1 == 0 {
                     self.stable[start..end].copy_from_slice(&self.seen[start..end]);
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use parley::journal::disk::Disk;
 use redb::StorageBackend;
 
-use super::disk::FaultyDisk;
+use crate::disk::FaultyDisk;
 
 /// One thing done to a disk. Files are named by the handle that they were opened as.
 #[derive(Clone, Debug)]
@@ -42,12 +42,12 @@ struct Taken {
 
 /// A disk that takes down what is done to it; a clone is the same one.
 #[derive(Clone, Debug, Default)]
-pub struct TapedDisk {
+pub struct RecordedDisk {
     inner: FaultyDisk,
     taken: Arc<Mutex<Taken>>,
 }
 
-impl TapedDisk {
+impl RecordedDisk {
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap()
     }
@@ -79,11 +79,11 @@ impl TapedDisk {
         taken.deeds.push(Deed::Open(name.to_owned(), makes));
         let handle = taken.handles;
         taken.handles += 1;
-        Ok(Box::new(TapedFile { disk: self.clone(), file, handle }))
+        Ok(Box::new(RecordedFile { disk: self.clone(), file, handle }))
     }
 }
 
-impl Disk for TapedDisk {
+impl Disk for RecordedDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         self.opened(name, false)
     }
@@ -121,13 +121,13 @@ impl Disk for TapedDisk {
 }
 
 #[derive(Debug)]
-struct TapedFile {
-    disk: TapedDisk,
+struct RecordedFile {
+    disk: RecordedDisk,
     file: Box<dyn StorageBackend>,
     handle: usize,
 }
 
-impl StorageBackend for TapedFile {
+impl StorageBackend for RecordedFile {
     fn len(&self) -> io::Result<u64> {
         self.file.len()
     }
