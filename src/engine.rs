@@ -1,5 +1,5 @@
-//! The parts behind the gateway, wired: journal, folder, actors, inboxes, hub. All comes from
-//! the caller: the disk, the clock, and what tests put in the way.
+//! Wires the parts behind the gateway: journal, archiver, actors, inboxes, hub. Its caller gives the
+//! disk, the clock and, in a test, the hook of the yield points.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -11,22 +11,21 @@ use crate::clock::Clock;
 use crate::feed::encode::Encoder;
 use crate::feed::hub::{FeedCaps, Hub};
 use crate::feed::inbox::Inboxes;
+use crate::feed::publish::{HUB_BATCHES_MAX, publish_batches};
 use crate::feed::replay::FeedDeps;
 use crate::feed::replay_cache::{ReadMode, ReplayCache};
 use crate::forum::{Forum, Manifests, PassivationOptions};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::archiver::Archiver;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
-use crate::journal::{BatchStream, Journal, OpenedJournal, Publisher, Writer};
-use crate::threads::actor::{Deps, Interference};
+use crate::journal::{Journal, OpenedJournal, Publisher, Writer};
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 use crate::threads::admission::AdmissionBounds;
+use crate::threads::deps::Deps;
+use crate::yield_points::Hook;
 
-/// Batches that may wait for the hub; above, the journal waits with them.
-const HUB_BATCHES_MAX: usize = 64;
-
-/// How the parts are to work.
+/// The options of an engine.
 pub struct EngineOptions {
     /// The journal.
     pub journal: JournalOptions,
@@ -38,11 +37,11 @@ pub struct EngineOptions {
     pub residence: PassivationOptions,
     /// Caps on listeners.
     pub caps: FeedCaps,
-    /// Tests only.
-    pub interference: Option<Arc<dyn Interference>>,
+    /// A test's yield points; the default in the server.
+    pub hook: Hook,
 }
 
-/// Why the parts do not start.
+/// Why an engine does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The store cannot be opened.
@@ -56,42 +55,42 @@ pub enum EngineError {
     Thread(std::io::Error),
 }
 
-/// The parts at work.
+/// The running parts.
 pub struct Engine {
-    /// The way to the forum.
+    /// Performs calls.
     pub forum: Forum,
-    /// The journal.
+    /// Stores, and shows what is committed.
     pub journal: Arc<Journal>,
-    /// What feeds are made of.
+    /// The dependencies of feeds.
     pub feed_deps: Arc<FeedDeps>,
-    /// What never changes while it runs.
+    /// What the archive records of the instance.
     pub meta: ArchiveMeta,
     inboxes: Inboxes,
     publishing: TaskHandle<()>,
-    /// `None` where somebody else drives the journal.
+    /// `None` where the caller of [`Engine::assemble`] drives the journal.
     journal_tasks: Option<RunningJournal>,
 }
 
-/// The parts of the journal that somebody must run for an engine to work.
+/// The parts of the journal that must run for an engine to work.
 pub struct JournalTasks {
     /// Commits.
     pub writer: Writer,
     /// Sends the answers of what is committed.
     pub publisher: Publisher,
-    /// Folds what is committed into the archive.
+    /// Moves what is committed into the archive.
     pub archiver: Archiver,
 }
 
-/// The parts of the journal at work.
+/// The same, running.
 struct RunningJournal {
     writer: JoinHandle<()>,
     publisher: TaskHandle<()>,
-    folder: JoinHandle<()>,
+    archiver: JoinHandle<()>,
 }
 
 impl Engine {
-    /// Opens the store on `disk` and starts the parts. `manifest` is given what the store knows of
-    /// the instance.
+    /// Opens the store on `disk` and starts the parts. `manifest` makes the manifests from what the
+    /// archive records of the instance.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -102,15 +101,15 @@ impl Engine {
         manifest: impl FnOnce(&ArchiveMeta) -> Manifests,
     ) -> Result<Self, EngineError> {
         let assembled = Self::assemble(options, disk, clock, manifest, ReadMode::Aside).await?;
-        let (engine, JournalTasks { writer, publisher, archiver: folder }) = assembled;
+        let (engine, JournalTasks { writer, publisher, archiver }) = assembled;
         let publisher = tokio::spawn(publisher.run());
         let writer = spawn("journal", move || writer.run())?;
-        let folder = spawn("folder", move || folder.run())?;
-        Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, folder }), ..engine })
+        let archiver = spawn("archiver", move || archiver.run())?;
+        Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, archiver }), ..engine })
     }
 
-    /// The same, but for the parts that drive the journal: whoever takes them decides when
-    /// something is committed, answered and folded. `reading` says where feeds read the log.
+    /// The same, without the parts that drive the journal: the caller decides when entries are
+    /// committed, answered and archived. `reading` says where feeds read the log.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -121,64 +120,49 @@ impl Engine {
         manifest: impl FnOnce(&ArchiveMeta) -> Manifests,
         reading: ReadMode,
     ) -> Result<(Self, JournalTasks), EngineError> {
-        let EngineOptions { journal, limits, bounds, residence, caps, interference } = options;
+        let EngineOptions { journal, limits, bounds, residence, caps, hook } = options;
         let replay_max = journal.replay_max;
-        let opened = Journal::open_with(journal, disk, Arc::clone(&clock), interference.clone());
-        let OpenedJournal { journal: door, writer, publisher, archiver: folder, meta } =
+        let opened = Journal::open(journal, disk, Arc::clone(&clock));
+        let OpenedJournal { journal, writer, publisher, archiver, meta } =
             opened.map_err(EngineError::Store)?;
-        let inboxes = Inboxes::start().await.map_err(EngineError::Actor)?;
-        let inboxes = inboxes.with_interference(interference.clone());
-        let listening = door.listen(HUB_BATCHES_MAX);
-        let hub = Hub::new(inboxes.clone(), caps, listening.after);
-        let hub = Arc::new(hub.with_interference(interference.clone()));
-        let sources = Arc::new(FeedDeps {
-            journal: Arc::clone(&door),
+        let inboxes = Inboxes::start(hook.clone()).await.map_err(EngineError::Actor)?;
+        let stream = journal.listen(HUB_BATCHES_MAX);
+        let hub = Arc::new(Hub::new(inboxes.clone(), caps, stream.after));
+        let feed_deps = Arc::new(FeedDeps {
+            journal: Arc::clone(&journal),
             hub: Arc::clone(&hub),
-            replay_cache: ReplayCache::new(Arc::clone(&door)).read_at(reading),
-            encoder: Encoder::new(Arc::clone(&door)),
+            replay_cache: ReplayCache::new(Arc::clone(&journal)).read_at(reading),
+            encoder: Encoder::new(Arc::clone(&journal)),
             clock: Arc::clone(&clock),
             replay_max,
-            interference: interference.clone(),
         });
-        let deps = Arc::new(Deps { journal: Arc::clone(&door), limits, clock, interference });
-        let telling = tokio::spawn(publish_batches(listening, hub, Arc::clone(&deps)));
+        let publishing = publish_batches(stream, hub, Arc::clone(&clock), hook.clone());
+        let publishing = tokio::spawn(publishing);
+        let deps = Arc::new(Deps { journal: Arc::clone(&journal), limits, clock, hook });
         let forum = Forum::start(deps, bounds, residence, manifest(&meta), inboxes.clone());
         let forum = forum.await.map_err(EngineError::Actor)?;
-        let engine = Self {
-            forum,
-            journal: door,
-            feed_deps: sources,
-            meta,
-            inboxes,
-            publishing: telling,
-            journal_tasks: None,
-        };
-        Ok((engine, JournalTasks { writer, publisher, archiver: folder }))
+        let engine =
+            Self { forum, journal, feed_deps, meta, inboxes, publishing, journal_tasks: None };
+        Ok((engine, JournalTasks { writer, publisher, archiver }))
     }
 
     /// Stops the parts in the order in which data flows, so that everything accepted is answered,
-    /// told and folded. Whoever drives the journal goes on doing so meanwhile.
+    /// published and archived. A caller that drives the journal goes on doing so meanwhile.
     pub async fn stop(self) {
         self.forum.stop().await;
         self.journal.close();
-        let (writer, publisher, folder) = match self.journal_tasks {
-            Some(RunningJournal { writer, publisher, folder }) => {
-                (Some(writer), Some(publisher), Some(folder))
-            }
-            None => (None, None, None),
-        };
-        if let Some(writer) = writer {
-            let _ = tokio::task::spawn_blocking(move || writer.join()).await;
-        }
-        if let Some(publisher) = publisher {
-            let _ = publisher.await;
+        let mut archiver = None;
+        if let Some(running) = self.journal_tasks {
+            join(running.writer).await;
+            let _ = running.publisher.await;
+            archiver = Some(running.archiver);
         }
         let _ = self.publishing.await;
         self.feed_deps.hub.stop();
         self.inboxes.stop();
-        // The writer has told the folder that no more will come.
-        if let Some(folder) = folder {
-            let _ = tokio::task::spawn_blocking(move || folder.join()).await;
+        // The writer has told the archiver that no more will come.
+        if let Some(archiver) = archiver {
+            join(archiver).await;
         }
     }
 }
@@ -187,9 +171,7 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
 }
 
-async fn publish_batches(mut listening: BatchStream, hub: Arc<Hub>, deps: Arc<Deps>) {
-    while let Some(batch) = listening.batches.recv().await {
-        deps.give_way().await;
-        hub.deliver(&batch.committed, deps.clock.now());
-    }
+/// Waits for a thread to end, off the runtime's threads.
+async fn join(thread: JoinHandle<()>) {
+    let _ = tokio::task::spawn_blocking(move || thread.join()).await;
 }

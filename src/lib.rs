@@ -6,11 +6,17 @@ pub mod config;
 pub mod engine;
 pub mod feed;
 pub mod forum;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod gateway;
-pub mod interference;
 pub mod journal;
 pub mod lifecycle;
+pub mod maintenance;
+pub mod metric;
 pub mod server;
+pub mod storage;
 pub mod telemetry;
 pub mod threads;
 pub mod tokens;
+pub mod yield_points;

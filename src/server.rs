@@ -18,12 +18,14 @@ use crate::feed::replay::FeedDeps;
 use crate::forum::{Manifests, PassivationOptions};
 use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime};
 use crate::journal::archive::ArchiveMeta;
-use crate::journal::disk::{Disk, FolderDisk};
-use crate::journal::error::StoreError;
 use crate::journal::options::JournalOptions;
+use crate::metric;
+use crate::storage::disk::{Disk, FolderDisk};
+use crate::storage::error::StoreError;
 use crate::telemetry;
 use crate::threads::admission::AdmissionBounds;
 use crate::tokens::{FirstStart, Tokens};
+use crate::yield_points::Hook;
 
 /// How long answers under way are waited for when the server stops (operations.md §4).
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -151,16 +153,7 @@ fn options(config: &Config) -> EngineOptions {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let Config { store, overload, runtime, feed, .. } = config;
     EngineOptions {
-        journal: JournalOptions {
-            batch_entries_max: store.batch_entries_max,
-            batch_delay_us: store.batch_delay_us,
-            cache_bytes: store.cache_bytes,
-            free_bytes_min: store.free_bytes_min,
-            segment_bytes: store.segment_bytes,
-            tail_entries_max: store.tail_entries_max,
-            queue_max: store.queue_max,
-            replay_max: feed.replay_max,
-        },
+        journal: JournalOptions { replay_max: feed.replay_max, ..store.clone() },
         limits: Arc::new(config.limits.clone()),
         bounds: AdmissionBounds {
             writes_max: size(overload.writes_max),
@@ -177,7 +170,7 @@ fn options(config: &Config) -> EngineOptions {
             per_identity_max: size(feed.per_identity_max),
             buffer: size(feed.buffer),
         },
-        interference: None,
+        hook: Hook::default(),
     }
 }
 
@@ -214,8 +207,8 @@ async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<FeedDep
                         metrics::gauge!(name).set(bytes as f64);
                     }
                 };
-                gauge("parley_store_bytes", bytes);
-                gauge("parley_store_free_bytes", free);
+                gauge(metric::STORE_BYTES, bytes);
+                gauge(metric::STORE_FREE_BYTES, free);
             }
         }
     }

@@ -16,6 +16,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{LogConfig, LogFormat};
+use crate::metric::{self, METRICS, MetricKind, MetricSpec};
 
 /// Seconds, from a cached read to a held inbox.
 const SECONDS: &[f64] =
@@ -23,81 +24,34 @@ const SECONDS: &[f64] =
 /// Entries of one commit.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
 
-/// The kind of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetricKind {
-    /// Rises only.
-    Counter,
-    /// Goes up and down.
-    Gauge,
-    /// Counts values in buckets.
-    Histogram,
-}
-
-/// Every metric: its name, its kind, its labels, what it tells.
-pub const METRICS: &[(&str, MetricKind, &[&str], &str)] = &[
-    (
-        "parley_operations_total",
-        MetricKind::Counter,
-        &["operation", "outcome"],
-        "Requests answered, by operation and reason, or ok",
-    ),
-    (
-        "parley_operation_seconds",
-        MetricKind::Histogram,
-        &["operation", "outcome"],
-        "Time from a request's header to its answer",
-    ),
-    ("parley_threads_resident", MetricKind::Gauge, &[], "Threads whose actor is in memory"),
-    ("parley_inboxes_resident", MetricKind::Gauge, &[], "Inboxes whose actor is in memory"),
-    ("parley_feed_connections", MetricKind::Gauge, &[], "Feeds open"),
-    ("parley_feed_frames_total", MetricKind::Counter, &["type"], "Frames sent, by type"),
-    ("parley_feed_dropped_total", MetricKind::Counter, &["cause"], "Feeds cut off, by cause"),
-    ("parley_journal_batch_size", MetricKind::Histogram, &[], "Entries of one commit"),
-    (
-        "parley_journal_commit_seconds",
-        MetricKind::Histogram,
-        &[],
-        "Time of one commit with its sync",
-    ),
-    ("parley_journal_queue", MetricKind::Gauge, &[], "Items that wait for the journal's writer"),
-    (
-        "parley_actor_restarts_total",
-        MetricKind::Counter,
-        &["actor"],
-        "Actors started anew after a fault",
-    ),
-    ("parley_store_bytes", MetricKind::Gauge, &[], "Bytes that the store takes up"),
-    ("parley_store_free_bytes", MetricKind::Gauge, &[], "Bytes free on the store's file system"),
-];
-
 /// The metrics of this process, recorded from the first call on.
 pub fn metrics() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE.get_or_init(|| {
         let exact = |name: &str| Matcher::Full(name.to_owned());
         let recorder = PrometheusBuilder::new()
-            .set_buckets_for_metric(exact("parley_operation_seconds"), SECONDS)
-            .and_then(|b| b.set_buckets_for_metric(exact("parley_journal_commit_seconds"), SECONDS))
-            .and_then(|b| b.set_buckets_for_metric(exact("parley_journal_batch_size"), ENTRIES))
+            .set_buckets_for_metric(exact(metric::OPERATION_SECONDS), SECONDS)
+            .and_then(|b| b.set_buckets_for_metric(exact(metric::JOURNAL_COMMIT_SECONDS), SECONDS))
+            .and_then(|b| b.set_buckets_for_metric(exact(metric::JOURNAL_BATCH_SIZE), ENTRIES))
             .expect("the lists of buckets are not empty")
             .build_recorder();
         let handle = recorder.handle();
         // Another recorder can only be there in a program that embeds this one; its metrics are
         // where it wants them then.
         if metrics::set_global_recorder(recorder).is_ok() {
-            for (name, kind, labels, about) in METRICS {
+            for MetricSpec { name, kind, labels, about } in METRICS {
                 match kind {
-                    MetricKind::Counter => metrics::describe_counter!(*name, *about),
-                    MetricKind::Gauge => metrics::describe_gauge!(*name, *about),
-                    MetricKind::Histogram => metrics::describe_histogram!(*name, *about),
-                }
-                match kind {
-                    MetricKind::Gauge => metrics::gauge!(*name).set(0.0),
-                    MetricKind::Counter if labels.is_empty() => {
-                        metrics::counter!(*name).absolute(0)
+                    MetricKind::Counter => {
+                        metrics::describe_counter!(*name, *about);
+                        if labels.is_empty() {
+                            metrics::counter!(*name).absolute(0);
+                        }
                     }
-                    _ => {}
+                    MetricKind::Gauge => {
+                        metrics::describe_gauge!(*name, *about);
+                        metrics::gauge!(*name).set(0.0);
+                    }
+                    MetricKind::Histogram => metrics::describe_histogram!(*name, *about),
                 }
             }
         }
@@ -173,8 +127,8 @@ impl RequestMetrics {
             let outcome = reason.map_or("ok", Reason::as_str);
             let labels = [("operation", label.as_str()), ("outcome", outcome)];
             (
-                metrics::counter!("parley_operations_total", &labels),
-                metrics::histogram!("parley_operation_seconds", &labels),
+                metrics::counter!(metric::OPERATIONS, &labels),
+                metrics::histogram!(metric::OPERATION_SECONDS, &labels),
             )
         });
         counter.increment(1);

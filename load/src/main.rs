@@ -8,6 +8,7 @@ mod ceiling_actors;
 mod ceiling_feed;
 mod chorus;
 mod clock;
+mod compare;
 mod conversation;
 mod course;
 mod fan;
@@ -26,6 +27,7 @@ mod script;
 mod server;
 mod site;
 mod socket;
+mod statistics;
 mod swarm;
 mod verdict;
 mod verify;
@@ -45,30 +47,48 @@ fn main() -> ExitCode {
     if let Some(played) = ceiling::play(&arguments) {
         return played.map_or_else(|error| failed(&error, 1), |()| ExitCode::SUCCESS);
     }
-    let options = match options::Cli::parse().resolve() {
-        Ok(options) => options,
-        Err(error) => return failed(&error, EXIT_USAGE),
-    };
-    match run(&options) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => failed(&error, 1),
+    if arguments.get(1).is_some_and(|name| name == compare::NAME) {
+        return compare_builds(&arguments[1..]);
+    }
+    match options::Cli::parse().resolve() {
+        Ok(options) => ended(run(&options)),
+        Err(error) => failed(&error, EXIT_USAGE),
+    }
+}
+
+fn compare_builds(arguments: &[String]) -> ExitCode {
+    match compare::Arguments::parse_from(arguments).resolve() {
+        Ok(plan) => ended(on_runtime(plan.options.workers, compare::run(&plan))),
+        Err(error) => failed(&error, EXIT_USAGE),
     }
 }
 
 fn run(options: &options::Options) -> anyhow::Result<bool> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(options.workers)
-        .enable_all()
-        .build()?;
-    let report = runtime.block_on(async {
+    on_runtime(options.workers, modes::run(options))?.publish()
+}
+
+fn on_runtime<T>(
+    workers: usize,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<T> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    runtime.block_on(async {
         tokio::select! {
-            report = modes::run(options) => report,
+            result = work => result,
             // What runs is dropped, and a server of our own ends with it.
             _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
         }
-    })?;
-    report.publish()
+    })
+}
+
+/// The exit code of a run that ended well, or not, or that could not be brought to its end.
+fn ended(result: anyhow::Result<bool>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => failed(&error, 1),
+    }
 }
 
 fn failed(error: &anyhow::Error, code: u8) -> ExitCode {

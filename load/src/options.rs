@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 ///   parley-load post --connections 256 --threads 10000
 ///   parley-load fanout --listeners 1000 --rate 100 --duration 30s
 ///   parley-load --scenario config/load/burst.toml
+///
+/// Two builds of the server beside each other (see parley-load compare --help):
+///
+///   parley-load compare --base OLD --new NEW -- post --connections 256
 #[derive(Debug, Parser)]
 #[command(name = "parley-load", version, verbatim_doc_comment)]
 pub struct Cli {
@@ -79,6 +83,9 @@ struct Flags {
     /// How long each round loads: 30s, 5m, 1h.
     #[arg(long)]
     duration: Option<String>,
+    /// How long to load before the first round, not counted (post, hot, swarm, fanout, soak).
+    #[arg(long)]
+    warm_up: Option<String>,
     /// Participants that speak, or are known (inbox).
     #[arg(long)]
     agents: Option<usize>,
@@ -171,6 +178,8 @@ pub struct Options {
     pub token: Option<String>,
     /// How long each round loads.
     pub duration: Duration,
+    /// How long to load before the first round, not counted.
+    pub warm_up: Duration,
     /// Participants that speak.
     pub agents: usize,
     /// Connections that write.
@@ -298,6 +307,7 @@ impl Flags {
             url: self.url.or(file.url),
             token: self.token.or(file.token),
             duration: self.duration.or(file.duration),
+            warm_up: self.warm_up.or(file.warm_up),
             agents: self.agents.or(file.agents),
             connections: self.connections.or(file.connections),
             threads: self.threads.or(file.threads),
@@ -349,6 +359,11 @@ impl Flags {
             None => Duration::from_secs(defaults.seconds),
             Some(text) => parse_duration(&text)?,
         };
+        let warm_up = self.warm_up.map_or(Ok(Duration::ZERO), |text| parse_duration(&text))?;
+        ensure!(
+            self.url.is_none() || warm_up.is_zero(),
+            "--warm-up goes with a server of its own, which rests before the first round"
+        );
         // Where each agent has a connection of its own, the ceiling gets as many.
         let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
         let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);
@@ -360,6 +375,7 @@ impl Flags {
             url: self.url,
             token: self.token,
             duration,
+            warm_up,
             agents: self.agents.unwrap_or(defaults.agents).max(least(3)),
             connections: connections.max(1),
             threads: self.threads.unwrap_or(defaults.threads).max(least(1)),
@@ -385,7 +401,8 @@ impl Flags {
     }
 }
 
-fn parse_duration(text: &str) -> anyhow::Result<Duration> {
+/// Reads a duration with its unit: 250ms, 30s, 5m, 1h; without one, seconds.
+pub fn parse_duration(text: &str) -> anyhow::Result<Duration> {
     let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
     let value: f64 = digits.parse().with_context(|| format!("no duration: {text}"))?;
     let factor = match &text[digits.len()..] {

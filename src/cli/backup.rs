@@ -20,11 +20,11 @@ use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, speech};
 use crate::clock::{Clock, SystemClock, entropy};
 use crate::journal::Journal;
-use crate::journal::backup::{BackupCopy, verify};
-use crate::journal::disk::{Disk, FolderDisk};
-use crate::journal::error::StoreError;
 use crate::journal::options;
-use crate::journal::read_only::ReadOnlyDisk;
+use crate::maintenance::backup::{BackupCopy, verify};
+use crate::maintenance::open_read_only;
+use crate::storage::disk::{Disk, FolderDisk};
+use crate::storage::error::StoreError;
 use crate::tokens::Tokens;
 
 /// Only its owner may read a copy: it holds everything, hashed tokens too.
@@ -101,7 +101,7 @@ async fn fetch(client: &Client, draft: &mut UnfinishedFile) -> CliResult {
 /// Copies the store in a folder that no server holds, in which nothing changes.
 fn copy(folder: Arc<FolderDisk>, draft: &mut UnfinishedFile) -> Result<(), StoreError> {
     let path = folder.path().to_owned();
-    let disk: Arc<dyn Disk> = Arc::new(ReadOnlyDisk::over(folder, &path)?);
+    let disk: Arc<dyn Disk> = Arc::new(open_read_only(folder, &path)?);
     let clock = SystemClock;
     let opened =
         Journal::open(options::JournalOptions::default(), Arc::clone(&disk), Arc::new(clock))?;

@@ -12,7 +12,7 @@ use crate::cli::output;
 use crate::cli::target::DataFolder;
 use crate::cli::text::in_one_line;
 use crate::clock::SystemClock;
-use crate::journal::check::{CheckReport, check};
+use crate::maintenance::check::{CheckReport, check};
 
 const EXAMPLES: &str = "Examples:
   parley check

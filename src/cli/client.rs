@@ -1,6 +1,7 @@
-//! A small HTTP client: one request a connection, JSON in and out, no TLS. Problem details become
-//! [`CliError::Refused`].
+//! The HTTP client of the commands: one connection per request, JSON in and out, no TLS. Problem
+//! details become [`CliError::Refused`].
 
+use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -9,32 +10,30 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::cli::error::{CliError, CliResult, Problem};
 
-/// How long a connection may take to come about.
+/// Time to connect.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// How long an answer may take to begin, held inbox reads (25 s by default) included.
+/// Time until the answer begins; covers held inbox reads (25 s by default).
 const ANSWER_MAX: Duration = Duration::from_secs(90);
 /// The largest answer that is read into memory, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
-/// The port of a URL that names none.
-const PORT_DEFAULT: u16 = 80;
+/// What RFC 3986 §2.3 reserves: everything but letters, digits, `-`, `.`, `_` and `~`.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where a server is and who speaks to it.
+/// The address of a server and the token to use there.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// Host without brackets, for the connection.
-    host: String,
-    port: u16,
-    /// `Host`, as the URL has it.
-    authority: String,
-    /// The path that every route follows; without a final slash.
-    prefix: String,
+    http: legacy::Client<HttpConnector, Full<Bytes>>,
+    /// `http://HOST:PORT` and the path before every route, without a final slash.
+    url: String,
     /// The token; never shown.
     token: Option<HeaderValue>,
 }
@@ -77,15 +76,14 @@ impl Client {
         if uri.query().is_some() || authority.as_str().contains('@') {
             return Err(wrong("has a query or a user; give http://HOST:PORT"));
         }
-        let host = authority.host();
-        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        Ok(Self {
-            host: host.to_owned(),
-            port: authority.port_u16().unwrap_or(PORT_DEFAULT),
-            authority: authority.as_str().to_owned(),
-            prefix: uri.path().trim_end_matches('/').to_owned(),
-            token: token.map(bearer).transpose()?,
-        })
+        let url = format!("http://{authority}{}", uri.path().trim_end_matches('/'));
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(CONNECT_MAX));
+        connector.set_nodelay(true);
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
+            .build(connector);
+        Ok(Self { http, url, token: token.map(bearer).transpose()? })
     }
 
     /// The same server under another token.
@@ -94,8 +92,8 @@ impl Client {
     }
 
     /// `http://HOST:PORT`, as given.
-    pub fn url(&self) -> String {
-        format!("http://{}{}", self.authority, self.prefix)
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Reads `path`, which may have a query.
@@ -150,20 +148,10 @@ impl Client {
         body: Bytes,
     ) -> CliResult<Response<Incoming>> {
         let request = self.request(method, path, extra, body)?;
-        let stream = timeout(CONNECT_MAX, TcpStream::connect((self.host.as_str(), self.port)));
-        let stream = stream.await.map_err(|_| self.unreachable("it does not answer"))?;
-        let stream = stream.map_err(|error| self.unreachable(&error.to_string()))?;
-        // Nagle would only delay requests; a socket that refuses the option works all the same.
-        let _ = stream.set_nodelay(true);
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| self.broken(&error))?;
-        // Ends by itself with the answer or the upgraded connection; its error shows there too.
-        tokio::spawn(connection.with_upgrades());
-        let response = timeout(ANSWER_MAX, sender.send_request(request))
+        let response = timeout(ANSWER_MAX, self.http.request(request))
             .await
             .map_err(|_| self.unreachable("it takes too long to answer"))?
-            .map_err(|error| self.broken(&error))?;
+            .map_err(|error| self.failure(&error))?;
         let status = response.status();
         if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
             return Ok(response);
@@ -181,8 +169,7 @@ impl Client {
     ) -> CliResult<Request<Full<Bytes>>> {
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("{}{path}", self.prefix))
-            .header(header::HOST, &self.authority)
+            .uri(format!("{}{path}", self.url))
             .header(header::USER_AGENT, concat!("parley/", env!("CARGO_PKG_VERSION")));
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, token);
@@ -204,10 +191,10 @@ impl Client {
     async fn read_body(&self, response: Response<Incoming>) -> CliResult<String> {
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect();
         let body = body.await.map_err(|error| {
-            CliError::failed(format!("the answer of {} broke off: {error}", self.url()))
+            CliError::failed(format!("the answer of {} broke off: {error}", self.url))
         })?;
         String::from_utf8(body.to_bytes().into()).map_err(|_| {
-            CliError::failed(format!("{} answered with what is no UTF-8 text", self.url()))
+            CliError::failed(format!("{} answered with what is no UTF-8 text", self.url))
         })
     }
 
@@ -217,7 +204,7 @@ impl Client {
         let Some(reason) = member("reason") else {
             return CliError::failed(format!(
                 "{} answered {status} without a reason; is it a Parley server?",
-                self.url()
+                self.url
             ));
         };
         let mut detail = member("detail").unwrap_or_default();
@@ -228,14 +215,27 @@ impl Client {
     }
 
     fn unreachable(&self, why: &str) -> CliError {
-        let url = self.url();
+        let url = &self.url;
         CliError::failed(format!(
             "cannot reach {url}: {why}; start it with `parley serve`, or name another with --url"
         ))
     }
 
-    fn broken(&self, error: &hyper::Error) -> CliError {
-        CliError::failed(format!("{} broke off: {error}; try again", self.url()))
+    /// A failure of the connection, told by the error that caused it.
+    fn failure(&self, error: &legacy::Error) -> CliError {
+        let mut cause: &dyn Error = error;
+        while let Some(source) = cause.source().filter(|_| !cause.is::<hyper::Error>()) {
+            cause = source;
+        }
+        if !error.is_connect() {
+            return CliError::failed(format!("{} broke off: {cause}; try again", self.url));
+        }
+        match cause.downcast_ref::<std::io::Error>() {
+            Some(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+                self.unreachable("it does not answer")
+            }
+            _ => self.unreachable(&cause.to_string()),
+        }
     }
 }
 
@@ -248,18 +248,7 @@ fn bearer(token: &str) -> CliResult<HeaderValue> {
 
 /// `text` as one segment of a path or one value of a query.
 pub fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            other => {
-                let _ = write!(encoded, "%{other:02X}");
-            }
-        }
-    }
-    encoded
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// `path` with the parameters that have a value.

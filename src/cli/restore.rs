@@ -11,7 +11,7 @@ use crate::cli::output;
 use crate::cli::target::DataFolder;
 use crate::cli::text::in_one_line;
 use crate::clock::{Clock, SystemClock};
-use crate::journal::backup::restore;
+use crate::maintenance::backup::restore;
 use crate::tokens::ADMIN_TOKEN_NAME;
 
 const EXAMPLES: &str = "Example:

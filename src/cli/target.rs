@@ -10,8 +10,8 @@ use clap::Args;
 use crate::cli::client::Client;
 use crate::cli::error::{CliError, CliResult};
 use crate::config::{Config, ConfigSources};
-use crate::journal::disk::{FolderDisk, LOCK_NAME};
-use crate::journal::error::StoreError;
+use crate::storage::disk::{FolderDisk, LOCK_NAME};
+use crate::storage::error::StoreError;
 use crate::tokens::ADMIN_TOKEN_NAME;
 
 /// The options of a command that can go both ways.

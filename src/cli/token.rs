@@ -16,7 +16,7 @@ use crate::cli::text::in_one_line;
 use crate::cli::{block_on, output, render, speech};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
-use crate::journal::disk::FolderDisk;
+use crate::storage::disk::FolderDisk;
 use crate::tokens::{NewToken, Tokens};
 
 const EXAMPLES: &str = "Examples:

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 /// A host without its port: in lower case, IPv6 without brackets and in one form.
@@ -150,10 +151,7 @@ impl PublicUrl {
 /// An address or a block of addresses: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Network {
-    address: IpAddr,
-    prefix: u8,
-}
+pub struct Network(IpNet);
 
 impl Network {
     /// Reads an address or a block; `None` if it is neither.
@@ -163,27 +161,16 @@ impl Network {
             None => (text, None),
         };
         let address: IpAddr = address.parse().ok()?;
-        let bits = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = match prefix {
-            Some(prefix) => prefix.parse().ok().filter(|prefix| *prefix <= bits)?,
-            None => bits,
-        };
-        Some(Self { address, prefix })
+        // The library's own reader refuses prefixes such as `+8` and `008`, which are taken here.
+        match prefix {
+            Some(prefix) => IpNet::new(address, prefix.parse().ok()?).ok().map(Self),
+            None => Some(Self(address.into())),
+        }
     }
 
     /// Whether `address` lies in the block; one mapped into IPv6 counts as the IPv4 that it is.
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                let shift = 32 - u32::from(self.prefix);
-                (own.to_bits() ^ other.to_bits()).checked_shr(shift).unwrap_or(0) == 0
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                let shift = 128 - u32::from(self.prefix);
-                (own.to_bits() ^ other.to_bits()).checked_shr(shift).unwrap_or(0) == 0
-            }
-            _ => false,
-        }
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -230,9 +217,7 @@ text_form! {
         (scheme, port) => write!(f, "{scheme}://{}:{port}", value.host),
     };
     PublicUrl "an http or https URL" |value, f| f.write_str(&value.text);
-    Network "an address, or a block such as 10.0.0.0/8" |value, f| {
-        write!(f, "{}/{}", value.address, value.prefix)
-    };
+    Network "an address, or a block such as 10.0.0.0/8" |value, f| write!(f, "{}", value.0);
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use parley_protocol::limits::Limits;
 use serde::{Deserialize, Serialize};
 
+use crate::journal::options::JournalOptions;
+
 pub use address::{Host, HostPort, Network, PublicUrl, WebOrigin};
 pub use load::{ConfigError, ConfigSources};
 
@@ -43,8 +45,8 @@ pub struct Config {
     pub profiles: Vec<String>,
     /// The limits of the language.
     pub limits: Limits,
-    /// The journal.
-    pub store: StoreConfig,
+    /// `store.*`; `replay_max` is not set here.
+    pub store: JournalOptions,
     /// The actors.
     pub runtime: RuntimeConfig,
     /// The gateway.
@@ -55,26 +57,6 @@ pub struct Config {
     pub overload: OverloadConfig,
     /// The log.
     pub log: LogConfig,
-}
-
-/// `store.*`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StoreConfig {
-    /// Entries that one commit takes at most.
-    pub batch_entries_max: u64,
-    /// Microseconds that a commit waits for more entries.
-    pub batch_delay_us: u64,
-    /// Bytes of the page cache, all files together.
-    pub cache_bytes: u64,
-    /// Free bytes on the file system below which no write is taken.
-    pub free_bytes_min: u64,
-    /// Bytes after which a new segment of the log begins.
-    pub segment_bytes: u64,
-    /// Entries that may be committed and not yet folded.
-    pub tail_entries_max: u64,
-    /// Items that may stand in the journal's queue.
-    pub queue_max: u64,
 }
 
 /// `runtime.*`.
@@ -164,26 +146,12 @@ impl Default for Config {
             trusted_proxies: Vec::new(),
             profiles: PROFILES.map(String::from).into(),
             limits: Limits::default(),
-            store: StoreConfig::default(),
+            store: JournalOptions::default(),
             runtime: RuntimeConfig::default(),
             gateway: GatewayConfig::default(),
             feed: FeedConfig::default(),
             overload: OverloadConfig::default(),
             log: LogConfig::default(),
-        }
-    }
-}
-
-impl Default for StoreConfig {
-    fn default() -> Self {
-        Self {
-            batch_entries_max: 1_024,
-            batch_delay_us: 3_000,
-            cache_bytes: 128 << 20,
-            free_bytes_min: 16 << 20,
-            segment_bytes: 64 << 20,
-            tail_entries_max: 200_000,
-            queue_max: 16_384,
         }
     }
 }
@@ -213,7 +181,7 @@ impl Default for FeedConfig {
             per_identity_max: 1_000,
             heartbeat_seconds: 20,
             buffer: 256,
-            replay_max: 1_000_000,
+            replay_max: JournalOptions::default().replay_max,
         }
     }
 }

@@ -1,23 +1,23 @@
-//! What a client may say on its feed (bindings.md §6): which threads to follow.
+//! Parses the frames of a client (bindings.md §6), which change the threads that its feed follows.
 
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 /// A frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientFrame {
-    /// Follow these too.
+    /// Follow these threads too.
     Subscribe(Vec<ThreadId>),
-    /// Follow these no longer.
+    /// Follow these threads no longer.
     Unsubscribe(Vec<ThreadId>),
 }
 
 const FORM: &str = "Send `{\"type\":\"subscribe\",\"threads\":[\"th_1\"]}` or \
                     `{\"type\":\"unsubscribe\",\"threads\":[\"th_1\"]}`, as text.";
 
-/// Reads a frame, each thread in it once, sorted.
+/// Parses a frame; gives its threads sorted, each once.
 ///
 /// # Errors
 /// 400 `invalid_body`, naming the member at fault.
@@ -67,23 +67,24 @@ pub fn binary() -> Refusal {
     Refusal::body(None, FORM)
 }
 
-/// The refusal of a frame in a scope that follows no threads of its own.
+/// The refusal of a frame in a scope other than `threads`.
 pub fn only_in_threads() -> Refusal {
     let detail = "Only a feed with `scope=threads` follows threads that can be changed.";
-    Refusal::new(Reason::InvalidBody, detail).at("type")
+    Refusal::body("type".to_owned(), detail)
 }
 
-/// The refusal of more threads than one feed follows.
+/// The refusal of more than `max` threads.
 pub fn too_many(max: usize) -> Refusal {
     let detail = format!("One feed follows at most {max} threads. Follow them with `scope=all`.");
-    Refusal::new(Reason::InvalidBody, detail).at("threads")
+    Refusal::body("threads".to_owned(), detail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parley_protocol::refusal::Reason;
 
-    /// Goal: only the two frames of the page are understood, in the three forms of identifiers.
+    /// Goal: only the two frames of the page are accepted, in the three forms of identifiers.
     /// Method: a row a text, with the threads or the member at fault.
     #[test]
     fn frames() {

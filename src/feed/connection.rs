@@ -1,7 +1,7 @@
-//! A feed over a WebSocket (RFC 6455): one task a connection, small buffers.
+//! Carries a feed over a WebSocket (RFC 6455): one task for each connection, small buffers.
 //!
-//! The task never waits for its peer alone: while a write waits it still hears, counts the time,
-//! and learns that the feed is to end.
+//! The task never waits for its peer alone: while a write waits, it still reads the socket, checks
+//! its timers and sees that the feed is to end.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
-use parley_protocol::feed::Scope;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::WebSocketStream;
@@ -24,62 +23,63 @@ use tokio_util::sync::CancellationToken;
 use super::client;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
-use crate::feed::subscriber::CloseReason;
+use super::subscriber::CloseReason;
+use crate::metric;
 
-/// How long a listener that is behind may leave what is written to it untaken: then it is slow.
+/// How long a listener that is behind may leave the bytes written to it unread; then it is slow.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
-/// How long a peer is given to take the close.
+/// How long the closing handshake may take.
 pub const CLOSE_WAIT: Duration = Duration::from_secs(10);
-/// Bytes that are read at a time: clients say little. An idle connection holds as many, and they
-/// are cleared before each look at the socket.
+/// Bytes read at a time: clients send little. An idle connection holds as many, and they are cleared
+/// before each read.
 const READ_BYTES: usize = 1 << 10;
-/// Bytes that are gathered before they are written.
+/// Bytes collected before they are written.
 const WRITE_BYTES: usize = 32 << 10;
-/// Bytes that may wait to be written: far above the largest frame, of which one at a time waits.
+/// Bytes that may wait to be written: far more than the largest frame, of which one at a time waits.
 const WRITE_BYTES_MAX: usize = 64 << 20;
-/// Answers to client frames that may wait to be written; nothing more is heard meanwhile.
+/// Answers to client frames that may wait to be written; beyond, the socket is not read.
 const ANSWERS_MAX: usize = 8;
 
-/// How feeds are carried.
+/// The options of connections that carry feeds.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionOptions {
-    /// Between two pings, or two comments.
+    /// The time between two pings, or two comments.
     pub heartbeat: Duration,
-    /// Bytes of a client's message.
+    /// Bytes of a client's message, at most.
     pub message_bytes_max: usize,
 }
 
-/// Why a connection is over.
+/// The reason for which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionEnd {
     /// The feed ends.
     Ended(CloseReason),
-    /// The peer broke the rules of the protocol: closed with this code.
+    /// The peer violated the protocol: closed with this code.
     Broken(u16),
-    /// The peer said goodbye.
+    /// The peer closed.
     Left,
-    /// The peer is gone.
+    /// The connection broke.
     Gone,
-    /// Nothing came from it for twice the heartbeat.
+    /// No byte came from the peer for twice the heartbeat.
     Silent,
-    /// It took nothing for as long.
+    /// The peer read no byte for as long.
     Stuck,
 }
 
-/// Carries `feed` over `socket`, of which `read` was read already, until one of both ends, or
-/// `end` is cancelled; `place` is held until then.
+/// Carries `feed` over `socket`, of which `read` was read already, until one of them ends or `end` is
+/// cancelled; `permit` is held until then.
 pub async fn serve_feed<S, P>(
     socket: S,
     read: Bytes,
     feed: Feed,
     options: ConnectionOptions,
     end: CancellationToken,
-    place: P,
+    permit: P,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let read = {
-        // Not the buffer that it was read into, which is large and would stay.
+        // Its buffer is large, and would be kept.
         let read = read;
         read.to_vec()
     };
@@ -91,37 +91,37 @@ pub async fn serve_feed<S, P>(
         .max_frame_size(Some(options.message_bytes_max));
     let socket =
         WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await;
-    let mut talk = FeedConnection::new(socket, feed, options);
-    // Whatever is under way: a server that must go now waits for nobody.
-    if let Some(over) = end.run_until_cancelled(talk.run()).await {
-        // Most of the time this is not under way, and takes no room.
-        Box::pin(end.run_until_cancelled(talk.finish(over))).await;
+    let mut connection = FeedConnection::new(socket, feed, options);
+    // A server that must exit now waits for no peer.
+    if let Some(over) = end.run_until_cancelled(connection.run()).await {
+        // On the heap: a connection is not closing for most of its life.
+        Box::pin(end.run_until_cancelled(connection.finish(over))).await;
     }
-    drop(place);
+    drop(permit);
 }
 
 struct FeedConnection<S> {
     socket: WebSocketStream<S>,
     feed: Feed,
     options: ConnectionOptions,
-    /// When anything came last.
+    /// The time at which the peer sent last.
     last_received: Instant,
-    /// When a ping was sent last.
+    /// The time of the last ping.
     last_ping: Instant,
-    /// Whether something was written and not flushed yet.
+    /// Whether bytes were written and not flushed yet.
     unflushed: bool,
-    /// Since when that waits for the peer.
+    /// The time since which they wait for the peer.
     blocked_since: Option<Instant>,
-    /// Answers to client frames since nothing waited.
+    /// Answers to client frames since the last flush.
     answers: usize,
 }
 
-/// What a socket has to say.
+/// An event of a socket.
 enum SocketEvent {
-    Heard(Option<Result<Message, Error>>),
+    Received(Option<Result<Message, Error>>),
     Flushed(Result<(), Error>),
-    /// The peer does not take what was written, for the moment.
-    Waits,
+    /// The peer does not read the bytes written, for the moment.
+    Blocked,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
@@ -147,13 +147,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         let mut alarm = std::pin::pin!(tokio::time::sleep_until(self.next_check()));
         loop {
             let Self { socket, feed, .. } = self;
-            let (hears, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
-            let waits = self.blocked_since.is_some();
+            let (reads, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
+            let is_blocked = self.blocked_since.is_some();
             let subscriber = Arc::clone(feed.subscriber());
             let done = tokio::select! {
                 biased;
-                happened = poll_fn(|context| poll(socket, hears, writes, waits, context)) => {
-                    self.on_socket_event(happened)
+                event = poll_fn(|context| poll(socket, reads, writes, is_blocked, context)) => {
+                    self.on_socket_event(event)
                 }
                 close = subscriber.closed(), if writes => Err(ConnectionEnd::Ended(close)),
                 frames = feed.next(), if !writes => match frames {
@@ -169,7 +169,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         }
     }
 
-    /// Sets the alarm, if it is to ring earlier than it would, or has rung.
+    /// Sets the alarm, if it must ring earlier, or has rung.
     fn set(&self, alarm: Pin<&mut Sleep>) {
         let next = self.next_check();
         if next < alarm.deadline() || alarm.is_elapsed() {
@@ -177,24 +177,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         }
     }
 
-    /// When time has to be looked at next.
+    /// The time at which timers must be checked next.
     fn next_check(&self) -> Instant {
         let silent = self.last_received + self.options.heartbeat * 2;
         let next = match self.blocked_since {
-            // A listener may fall behind at any time while a write waits.
+            // A listener may fall behind at any time while a write is blocked.
             Some(since) => Instant::now().max(since) + SLOW_AFTER,
             None => self.last_ping + self.options.heartbeat,
         };
         next.min(silent)
     }
 
-    /// Looks what time it is for.
+    /// Ends a connection whose peer is too slow or silent; sends a ping if one is due.
     fn check_timers(&mut self) -> Result<(), ConnectionEnd> {
         let now = Instant::now();
         let patience = self.options.heartbeat * 2;
         if let Some(since) = self.blocked_since {
-            let is_behind = self.feed.subscriber().is_behind() && !self.feed.is_replaying();
-            if is_behind && now >= since + SLOW_AFTER {
+            if self.feed.is_behind() && now >= since + SLOW_AFTER {
                 self.feed.subscriber().close(CloseReason::SlowConsumer);
                 return Err(ConnectionEnd::Ended(CloseReason::SlowConsumer));
             }
@@ -212,19 +211,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         Ok(())
     }
 
-    fn on_socket_event(&mut self, happened: SocketEvent) -> Result<(), ConnectionEnd> {
-        match happened {
-            SocketEvent::Waits => self.blocked_since = Some(Instant::now()),
+    fn on_socket_event(&mut self, event: SocketEvent) -> Result<(), ConnectionEnd> {
+        match event {
+            SocketEvent::Blocked => self.blocked_since = Some(Instant::now()),
             SocketEvent::Flushed(Ok(())) => {
                 self.unflushed = false;
                 self.blocked_since = None;
                 self.answers = 0;
             }
-            SocketEvent::Flushed(Err(_)) | SocketEvent::Heard(None) => {
+            SocketEvent::Flushed(Err(_)) | SocketEvent::Received(None) => {
                 return Err(ConnectionEnd::Gone);
             }
-            SocketEvent::Heard(Some(Err(error))) => return Err(broken(&error)),
-            SocketEvent::Heard(Some(Ok(message))) => {
+            SocketEvent::Received(Some(Err(error))) => return Err(broken(&error)),
+            SocketEvent::Received(Some(Ok(message))) => {
                 self.last_received = Instant::now();
                 let answer = match message {
                     Message::Text(text) => self.feed.receive(&text),
@@ -253,15 +252,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         frames.into_iter().try_for_each(|sent| self.put(Message::Text(sent.text)))
     }
 
-    /// Says goodbye, as far as the peer listens.
+    /// Closes, with a handshake if the peer can take part in one.
     async fn finish(&mut self, over: ConnectionEnd) {
         count(over);
-        tell(&self.feed, over);
-        // The seat is free from here on.
+        log(&self.feed, over);
+        // Its place under the caps is free from here on.
         self.feed.leave();
         let cursor = self.feed.cursor();
         let socket = &mut self.socket;
-        let goodbye = async {
+        let handshake = async {
             if let Some(frame) = close_frame(over, &cursor) {
                 if SinkExt::<Message>::send(socket, Message::Close(Some(frame))).await.is_err() {
                     return;
@@ -271,37 +270,37 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
                     return;
                 }
             }
-            // Until the peer has answered, or, if it spoke first, our answer has left.
+            // Until the peer has answered, or, if it closed first, our answer is sent.
             while let Some(Ok(_)) = socket.next().await {}
         };
         if !matches!(over, ConnectionEnd::Gone | ConnectionEnd::Silent | ConnectionEnd::Stuck) {
-            let _ = tokio::time::timeout(CLOSE_WAIT, goodbye).await;
+            let _ = tokio::time::timeout(CLOSE_WAIT, handshake).await;
         }
     }
 }
 
 fn poll<S: AsyncRead + AsyncWrite + Unpin>(
     socket: &mut WebSocketStream<S>,
-    hears: bool,
+    reads: bool,
     writes: bool,
-    waits: bool,
+    is_blocked: bool,
     context: &mut Context<'_>,
 ) -> Poll<SocketEvent> {
-    // What was just put is written first; with nothing to write, the socket is heard first.
+    // Bytes written are flushed first.
     if writes {
         match socket.poll_flush_unpin(context) {
             Poll::Ready(flushed) => return Poll::Ready(SocketEvent::Flushed(flushed)),
-            Poll::Pending if !waits => return Poll::Ready(SocketEvent::Waits),
+            Poll::Pending if !is_blocked => return Poll::Ready(SocketEvent::Blocked),
             Poll::Pending => {}
         }
     }
-    if hears && let Poll::Ready(heard) = socket.poll_next_unpin(context) {
-        return Poll::Ready(SocketEvent::Heard(heard));
+    if reads && let Poll::Ready(received) = socket.poll_next_unpin(context) {
+        return Poll::Ready(SocketEvent::Received(received));
     }
     Poll::Pending
 }
 
-/// Ends our side and reads what the peer still sends, so that it comes to read our last words
+/// Ends our side and reads the bytes that the peer still sends, so that it can read the close frame
 /// instead of a reset.
 async fn drain<S: AsyncRead + AsyncWrite + Unpin>(socket: &mut S) {
     if socket.shutdown().await.is_ok() {
@@ -338,33 +337,32 @@ fn close_frame(over: ConnectionEnd, cursor: &str) -> Option<CloseFrame> {
     Some(CloseFrame { code: CloseCode::from(code), reason })
 }
 
-/// Counts what was cut off.
+/// Counts a connection that the server ended.
 fn count(over: ConnectionEnd) {
-    let cause = match over {
-        ConnectionEnd::Ended(close) => match cause(close) {
-            Some(cause) => cause,
-            None => return,
-        },
-        ConnectionEnd::Silent => "silent",
-        ConnectionEnd::Stuck => "send_timeout",
-        ConnectionEnd::Broken(_) | ConnectionEnd::Left | ConnectionEnd::Gone => return,
-    };
-    metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
-}
-
-/// What a feed that ends so is counted under (operations.md §4).
-pub(super) fn cause(close: CloseReason) -> Option<&'static str> {
-    match close {
-        CloseReason::SlowConsumer => Some("slow_consumer"),
-        CloseReason::Revoked => Some("revoked"),
-        CloseReason::ShuttingDown => Some("shutdown"),
-        CloseReason::Failed => None,
+    match over {
+        ConnectionEnd::Ended(close) => count_closed(close),
+        ConnectionEnd::Silent => count_dropped("silent"),
+        ConnectionEnd::Stuck => count_dropped("send_timeout"),
+        ConnectionEnd::Broken(_) | ConnectionEnd::Left | ConnectionEnd::Gone => {}
     }
 }
 
-fn tell(feed: &Feed, over: ConnectionEnd) {
-    let scope = feed.subscriber().subscription.scope;
-    let scope = Scope::as_str(scope);
+/// Counts a feed that the server closed (operations.md §4).
+pub(super) fn count_closed(close: CloseReason) {
+    match close {
+        CloseReason::SlowConsumer => count_dropped("slow_consumer"),
+        CloseReason::Revoked => count_dropped("revoked"),
+        CloseReason::ShuttingDown => count_dropped("shutdown"),
+        CloseReason::Failed => {}
+    }
+}
+
+fn count_dropped(cause: &'static str) {
+    metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
+}
+
+fn log(feed: &Feed, over: ConnectionEnd) {
+    let scope = feed.subscriber().subscription.scope.as_str();
     match over {
         ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
         _ => tracing::debug!(scope, ?over, "a feed is over"),
@@ -375,8 +373,8 @@ fn tell(feed: &Feed, over: ConnectionEnd) {
 mod tests {
     use super::*;
 
-    /// Goal: an idle connection stays small. Method: the size of what carries one, beside its
-    /// buffers.
+    /// Goal: an idle connection stays small. Method: the size of the future that carries one,
+    /// without its buffers.
     #[test]
     fn small() {
         fn size<F>(_: impl FnOnce(tokio::net::TcpStream, Feed) -> F) -> usize {
@@ -391,7 +389,7 @@ mod tests {
             serve_feed(socket, Bytes::new(), feed, options, CancellationToken::new(), Arc::new(()))
         });
         println!(
-            "{carried} bytes: feed {}, next {}, socket {}, outlet {}",
+            "{carried} bytes: feed {}, next {}, socket {}, subscriber {}",
             size_of::<Feed>(),
             next(Feed::next),
             size_of::<WebSocketStream<tokio::net::TcpStream>>(),

@@ -1,4 +1,4 @@
-//! Frames as JSON text (bindings.md §6).
+//! Encodes frames as JSON text (bindings.md §6).
 
 use std::sync::Arc;
 
@@ -13,28 +13,27 @@ use parley_protocol::time::Millis;
 use parley_protocol::wire::{self, JsonBuffer, frame};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::publication::Publication;
 use crate::journal::{Committed, Journal};
 
 /// Bytes that a frame usually needs.
 const FRAME_BYTES: usize = 1_536;
 
-/// When a frame is made.
+/// The moment at which a frame is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameMoment {
-    /// At the moment of the act: nothing can have happened to its message since.
+    /// That of the act: its message cannot have been retracted yet.
     Live,
-    /// In a replay: the message may have been retracted since.
+    /// A later one, in a replay: its message may have been retracted.
     Later,
 }
 
-/// Makes frames of committed acts.
+/// Encodes frames with the cursors of one journal. Cheap to clone.
 #[derive(Clone)]
 pub struct Encoder {
     journal: Arc<Journal>,
 }
 
-/// What a frame is made of.
+/// The act of a frame, and the objects that the frame shows.
 struct FrameSource<'a> {
     number: u64,
     act: &'a Act,
@@ -45,18 +44,18 @@ struct FrameSource<'a> {
 }
 
 impl Encoder {
-    /// An encoder with the journal's cursors.
+    /// An encoder of the acts of `journal`.
     pub fn new(journal: Arc<Journal>) -> Self {
         Self { journal }
     }
 
-    /// The text of a position.
+    /// The cursor of a position.
     pub fn cursor(&self, position: Position) -> String {
         self.journal.cursors().text(position)
     }
 
-    /// The frame of a committed act; claims show at `now` whether they have expired. A message
-    /// shows with `when` whether it was retracted since.
+    /// The frame of a committed act, its thread and claims as the act left them. At `now` claims
+    /// may have expired; with [`FrameMoment::Later`] the message may have been retracted.
     pub fn frame(
         &self,
         committed: &Committed,
@@ -64,48 +63,37 @@ impl Encoder {
         now: Millis,
         when: FrameMoment,
     ) -> Utf8Bytes {
-        let Some((act, head)) = committed.entry.act().zip(committed.summary.as_deref()) else {
+        let Some((act, summary)) = committed.entry.act().zip(committed.summary.as_deref()) else {
             return Utf8Bytes::default();
         };
         let (number, claims) = (committed.number, &*committed.claims);
-        self.put(which, &FrameSource { number, act, summary: head, claims, now, when })
+        self.put(which, &FrameSource { number, act, summary, claims, now, when })
     }
 
-    /// The frame of an act of the past, its objects as they stand now.
+    /// The frame of an act of the past, its thread and claims as they are now.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub fn replayed(&self, number: u64, act: &Act, which: Frame, now: Millis) -> Result<Utf8Bytes> {
         let view = self.journal.view();
-        let head = view.summary(act.thread)?.ok_or_else(Refusal::internal)?;
+        let summary = view.summary(act.thread)?.ok_or_else(Refusal::internal)?;
         let mut claims = Vec::new();
         if matches!(which, Frame::Claim(_)) {
             for id in act.claims() {
                 claims.push(view.claim(id)?.ok_or_else(Refusal::internal)?);
             }
         }
-        let (head, claims) = (&*head, &*claims);
-        Ok(self.put(
-            which,
-            &FrameSource { number, act, summary: head, claims, now, when: FrameMoment::Later },
-        ))
+        let (summary, claims, when) = (&*summary, &*claims, FrameMoment::Later);
+        Ok(self.put(which, &FrameSource { number, act, summary, claims, now, when }))
     }
 
-    /// The same of an act that was told lately, whose frame may be there already: where nothing
-    /// has happened in its thread since, it is what a live feed got.
+    /// Whether nothing has happened in a thread since it was as `then` shows it.
     ///
     /// # Errors
-    /// As [`Encoder::replayed`].
-    pub fn retold(&self, told: &Publication, which: Frame, now: Millis) -> Result<Utf8Bytes> {
-        let timeless = !matches!(which, Frame::Claim(_));
-        if timeless {
-            let then = told.committed().summary.as_ref().map(|head| head.position);
-            let head = self.journal.view().summary(told.act().thread)?;
-            if head.is_some_and(|head| Some(head.position) == then) {
-                return Ok(told.text(which, self));
-            }
-        }
-        self.replayed(told.number(), told.act(), which, now)
+    /// 503 if the store cannot be read.
+    pub fn is_present(&self, then: &ThreadSummary) -> Result<bool> {
+        let now = self.journal.view().summary(then.id)?;
+        Ok(now.is_some_and(|now| now.position == then.position))
     }
 
     fn put(&self, which: Frame, shown: &FrameSource<'_>) -> Utf8Bytes {
@@ -138,10 +126,10 @@ impl Encoder {
         text(out)
     }
 
-    /// The Thread as it stands in `head`.
-    pub fn thread(&self, head: &ThreadSummary) -> JsonBuffer {
+    /// The Thread object of `summary`.
+    fn thread(&self, summary: &ThreadSummary) -> JsonBuffer {
         let mut out = JsonBuffer::with_capacity(FRAME_BYTES / 2);
-        wire::thread(&mut out, head, &self.cursor(head.position));
+        wire::thread(&mut out, summary, &self.cursor(summary.position));
         out
     }
 
@@ -157,51 +145,51 @@ impl Encoder {
         out
     }
 
-    /// The message that waits: the act's own, or an earlier one that waits again.
+    /// The message that awaits a reply: that of the act, or an earlier one whose turn is back.
     fn awaited(&self, act: &Act, when: FrameMoment) -> JsonBuffer {
         if act.awaited_entry == 0 {
             return self.message(act, when);
         }
         match self.journal.view().act_at(act.thread, act.awaited_entry) {
             Ok(Some(placed)) => self.message(placed.act(), FrameMoment::Later),
-            // The archive cannot be read just now: the thread in the frame still says what waits.
+            // The archive cannot be read now; the thread in the frame still names the message.
             _ => b"null".to_vec(),
         }
     }
 
-    /// `hello`.
+    /// The `hello` frame of a feed that begins at `watermark`.
     pub fn hello(
         &self,
-        looked: Position,
+        watermark: Position,
         participant: &Participant,
         scope: &str,
         heartbeat_seconds: u64,
         resumed: bool,
     ) -> Utf8Bytes {
         let mut out = JsonBuffer::new();
-        let cursor = self.cursor(looked);
+        let cursor = self.cursor(watermark);
         frame::hello(&mut out, &cursor, participant, scope, heartbeat_seconds, resumed);
         text(out)
     }
 
-    /// `caught_up`.
-    pub fn caught_up(&self, looked: Position) -> Utf8Bytes {
+    /// The `caught_up` frame.
+    pub fn caught_up(&self, watermark: Position) -> Utf8Bytes {
         let mut out = JsonBuffer::new();
-        frame::caught_up(&mut out, &self.cursor(looked));
+        frame::caught_up(&mut out, &self.cursor(watermark));
         text(out)
     }
 
-    /// `subscribed`.
-    pub fn subscribed(&self, looked: Position, threads: &[ThreadId]) -> Utf8Bytes {
+    /// The `subscribed` frame, with the threads followed.
+    pub fn subscribed(&self, watermark: Position, threads: &[ThreadId]) -> Utf8Bytes {
         let mut out = JsonBuffer::new();
-        frame::subscribed(&mut out, &self.cursor(looked), threads.iter().copied());
+        frame::subscribed(&mut out, &self.cursor(watermark), threads.iter().copied());
         text(out)
     }
 
-    /// `notice`.
-    pub fn notice(&self, looked: Position, refusal: &Refusal) -> Utf8Bytes {
+    /// The `notice` frame of a client's frame that is refused.
+    pub fn notice(&self, watermark: Position, refusal: &Refusal) -> Utf8Bytes {
         let mut out = JsonBuffer::new();
-        frame::notice(&mut out, &self.cursor(looked), refusal.reason, &refusal.detail);
+        frame::notice(&mut out, &self.cursor(watermark), refusal.reason, &refusal.detail);
         text(out)
     }
 }

@@ -1,9 +1,8 @@
-//! From committed entries, in their one order, to listeners.
+//! Publishes committed entries, in their one order, to the queues of listeners.
 //!
-//! Scopes `threads` and `all` are served here; the turns of scope `inbox` go through the inbox
-//! actor of their participant. A listener that is behind is not told anything: it catches up at
-//! its own pace, at last out of the ring of recent acts, and under the lock that also guards the
-//! deliveries it is made live where it has come to.
+//! Listeners of the scopes `threads` and `all` are served here; the turns of scope `inbox` go through
+//! the inbox actor of their participant. A listener that is behind gets no items: it replays the log
+//! at its pace, then the ring of recent acts, and goes live under the lock that orders deliveries.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,41 +11,42 @@ use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::{Frame, Scope, act_frames, turn_frame};
 use parley_protocol::identity::Identity;
 use parley_protocol::ids::{ThreadId, TokenId};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 
 use crate::feed::inbox::Inboxes;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription};
-use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Committed;
+use crate::metric;
 
-/// Acts that are kept for listeners who come near the head.
+/// Acts kept in the ring.
 pub const RING_ACTS_MAX: usize = 4_096;
-/// Acts that a listener is given from the ring at a time, and so lacks at most when it goes live:
-/// they are put in its queue whatever its bound.
+/// Acts given from the ring at a time, and so the most that a listener lacks when it goes live: they
+/// are queued whatever the bound of its queue.
 pub const CATCH_UP_ACTS_MAX: usize = 64;
-/// Entries without anything to tell after which a feed is told how far the hub has looked.
+/// Entries without an item for a feed after which it gets a watermark.
 pub const WATERMARK_ENTRIES: u64 = 100_000;
-/// Entries between two looks at which feeds had nothing to tell for so long.
+/// Entries between two searches for such feeds.
 const WATERMARK_CHECK_ENTRIES: u64 = 4_096;
 
-/// What a listener that comes near the head is given.
+/// The outcome of [`Hub::catch_up`].
 pub enum CatchUp {
-    /// The ring does not reach back so far: the log does.
+    /// The ring does not reach back to the place; the log must be read.
     Far,
-    /// The next acts, in order; there are more.
+    /// The next acts, in order; the ring holds more.
     Near(Vec<Arc<Publication>>),
-    /// The listener is live: in its queue is what it lacked up to the entry of this number.
+    /// The listener is live; its queue holds the frames that it lacked up to the entry of this
+    /// number.
     Live(u64),
 }
 
-/// How far a listener has come.
+/// The place that a replay has reached.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedPlace {
-    /// It was given its frames up to here.
+    /// The cursor from which it began: frames up to it were given before.
     pub since: Position,
-    /// Entries up to this one have been looked at wholly.
+    /// The last entry of which every frame was given.
     pub after: u64,
 }
 
@@ -58,12 +58,12 @@ impl FeedPlace {
         Self { since, after }
     }
 
-    /// Whether a frame of the entry `number` lies beyond.
+    /// Whether a frame of the entry `number` was not given before it began.
     pub fn lacks(self, frame: Frame, number: u64) -> bool {
         frame.position(number) > self.since
     }
 
-    /// The position up to which it has looked.
+    /// The position up to which every frame was given.
     pub fn watermark(self) -> Position {
         Position::after(self.after).max(self.since)
     }
@@ -72,22 +72,27 @@ impl FeedPlace {
 /// Caps on listeners.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedCaps {
-    /// In all: 503 `overloaded`.
+    /// Listeners in all; beyond, 503 `overloaded`.
     pub connections_max: usize,
-    /// Of one identity: 429 `rate_limited`.
+    /// Listeners of one identity; beyond, 429 `rate_limited`.
     pub per_identity_max: usize,
-    /// Live frames that a listener's queue holds.
+    /// Live items that a listener's queue holds.
     pub buffer: usize,
 }
 
-/// The hub. One lock, held for one batch or one joining at a time.
+/// The registry of listeners and the ring of recent acts, under one lock that is held for one batch
+/// or one listener at a time.
+///
+/// [`Hub::deliver`] is called with every batch in order, and only by the publishing hop; the number
+/// of the last entry delivered only rises. A listener is registered, then goes live once, by
+/// [`Hub::join`] or by [`Hub::catch_up`], and leaves once. From the moment at which it is live its
+/// queue gets every entry after the number given, without a gap, until it is full; then `catch_up`
+/// again. A registered listener counts against the caps until it leaves.
 pub struct Hub {
     index: Mutex<HubIndex>,
     inboxes: Inboxes,
     /// The caps in force.
     pub caps: FeedCaps,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 #[derive(Default)]
@@ -95,28 +100,23 @@ struct HubIndex {
     /// The number of the last entry delivered.
     delivered: u64,
     ring: VecDeque<Arc<Publication>>,
-    /// The number of the last entry that the ring has lost, or began after.
+    /// The number of the entry after which the ring begins.
     ring_after: u64,
     all: Vec<Arc<Subscriber>>,
     threads: HashMap<ThreadId, Vec<Arc<Subscriber>>>,
-    /// Everyone seated, in the order in which they came.
+    /// All registered, in the order of registration.
     registrations: BTreeMap<u64, Arc<Subscriber>>,
-    /// The last number given to a seat.
-    register: u64,
+    /// The number of the last registration.
+    registered: u64,
     per_identity: HashMap<Identity, usize>,
     stopping: bool,
 }
 
 impl Hub {
-    /// A hub whose first entry will be the one after `delivered`.
+    /// A hub without listeners, whose first entry is the one after `delivered`.
     pub fn new(inboxes: Inboxes, caps: FeedCaps, delivered: u64) -> Self {
         let index = HubIndex { delivered, ring_after: delivered, ..HubIndex::default() };
-        Self { index: Mutex::new(index), inboxes, caps, interference: None }
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
+        Self { index: Mutex::new(index), inboxes, caps }
     }
 
     fn index(&self) -> MutexGuard<'_, HubIndex> {
@@ -133,17 +133,16 @@ impl Hub {
         self.index().delivered
     }
 
-    /// Tells everyone concerned of a batch of committed entries. Never waits for a listener.
+    /// Queues the frames of a batch of committed entries for every live listener that they concern.
+    /// It waits for no listener.
     pub fn deliver(&self, batch: &[Arc<Committed>], now: Millis) {
         let mut index = self.index();
         let before = index.delivered;
         for committed in batch {
-            if let Some(told) = Publication::of(committed, now) {
-                if !plants(self.interference.as_ref(), Flaw::DropNotification) {
-                    index.publish(&told);
-                    self.inboxes.publish(&told);
-                }
-                index.keep(told);
+            if let Some(publication) = Publication::of(committed, now) {
+                index.publish(&publication);
+                self.inboxes.publish(&publication);
+                index.keep(publication);
             }
             index.delivered = committed.number;
         }
@@ -152,51 +151,46 @@ impl Hub {
         }
     }
 
-    /// Tells feeds that had nothing to tell for long how far the hub has looked, behind all that
-    /// was told before.
+    /// Queues a watermark for feeds without an item for long, behind their earlier items.
     fn advance_watermarks(&self, index: &HubIndex) {
-        let looked = index.delivered;
+        let delivered = index.delivered;
         let quiet = |subscriber: &&Arc<Subscriber>| {
-            looked.saturating_sub(subscriber.published_upto()) >= WATERMARK_ENTRIES
+            delivered.saturating_sub(subscriber.published_upto()) >= WATERMARK_ENTRIES
         };
         for subscriber in index.registrations.values().filter(quiet) {
             match subscriber.subscription.scope {
-                Scope::Inbox => self.inboxes.mark(subscriber, looked),
-                Scope::All | Scope::Threads => subscriber.watermark(looked),
+                Scope::Inbox => self.inboxes.watermark(subscriber, delivered),
+                Scope::All | Scope::Threads => subscriber.watermark(delivered),
             }
         }
     }
 
-    /// A seat for a listener, within the caps; it hears nothing until it goes live.
+    /// Registers a listener, within the caps; its queue gets no items until it goes live.
     ///
     /// # Errors
     /// 503 `overloaded`, 429 `rate_limited`, 503 `shutting_down`.
     pub fn register(&self, subscriber: &Arc<Subscriber>) -> Result<()> {
         let mut index = self.index();
         if index.stopping {
-            let detail = "The server is shutting down. Connect again in a moment.";
-            return Err(Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000));
+            return Err(Refusal::feed_stopping());
         }
         let identity = &subscriber.subscription.participant.identity;
         let count = index.per_identity.get(identity).copied().unwrap_or_default();
         if count >= self.caps.per_identity_max {
-            let detail = "This identity has as many feeds open as it may. Close one, or follow \
-                          more with one feed.";
-            return Err(Refusal::new(Reason::RateLimited, detail).retry_after(1_000));
+            return Err(Refusal::feeds_of_identity());
         }
         if index.registrations.len() >= self.caps.connections_max {
-            let detail = "The server has as many listeners as it takes. Try again later.";
-            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
+            return Err(Refusal::feeds_full());
         }
         index.per_identity.insert(Arc::clone(identity), count + 1);
-        index.register += 1;
-        let number = subscriber.register(index.register);
+        index.registered += 1;
+        let number = subscriber.register(index.registered);
         index.registrations.insert(number, Arc::clone(subscriber));
         index.gauge();
         Ok(())
     }
 
-    /// Makes a seated listener live now; gives the number of the entry after which it begins.
+    /// Makes a registered listener live now; gives the number of the entry after which it begins.
     pub fn join(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) -> u64 {
         let mut index = self.index();
         subscriber.catch_up([], index.delivered);
@@ -204,9 +198,9 @@ impl Hub {
         index.delivered
     }
 
-    /// What a listener that has looked up to `place` lacks, as far as the ring holds it. Where
-    /// that is little it is put in the listener's queue, and the listener goes live, as if it had
-    /// been since: again, if it was before, or for the first time, at the end of its replay.
+    /// Gives the acts after `place`, as far as the ring holds them. If they are few, their frames are
+    /// queued instead, and the listener is live from then on: again if it `was_live`, else for the
+    /// first time, at the end of its replay.
     pub fn catch_up(
         &self,
         subscriber: &Arc<Subscriber>,
@@ -218,17 +212,17 @@ impl Hub {
         if place.after < index.ring_after {
             return CatchUp::Far;
         }
-        let begun = index.ring.partition_point(|told| told.number() <= place.after);
+        let begun = index.ring.partition_point(|publication| publication.number() <= place.after);
         let end = index.ring.len().min(begun + CATCH_UP_ACTS_MAX);
         let acts = index.ring.range(begun..end);
         if end < index.ring.len() {
             return CatchUp::Near(acts.cloned().collect());
         }
         let mut missed = Vec::new();
-        for told in acts {
-            let frames = frames_for(&subscriber.subscription, told.act(), threads);
-            let frames = frames.filter(|frame| place.lacks(*frame, told.number()));
-            missed.extend(frames.map(|frame| FeedItem::Frame(frame, Arc::clone(told))));
+        for publication in acts {
+            let frames = frames_for(&subscriber.subscription, publication.act(), threads);
+            let frames = frames.filter(|frame| place.lacks(*frame, publication.number()));
+            missed.extend(frames.map(|frame| FeedItem::Frame(frame, Arc::clone(publication))));
         }
         let delivered = index.delivered;
         missed.extend((!was_live).then_some(FeedItem::CaughtUp(delivered)));
@@ -243,32 +237,30 @@ impl Hub {
         match subscriber.subscription.scope {
             Scope::All => index.all.push(Arc::clone(subscriber)),
             Scope::Threads => index.follow(subscriber, threads),
-            // Under the lock: whatever is delivered next comes after this in the actor's mailbox.
+            // Under the lock: the next delivery comes after this in the actor's mailbox.
             Scope::Inbox => self.inboxes.join(subscriber),
         }
     }
 
-    /// Follows further threads from now on, and queues the answer.
+    /// Follows further threads from now on, and queues the answer, for a live listener.
     pub fn follow(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
         index.follow(subscriber, threads);
         subscriber.following(index.delivered);
     }
 
-    /// Follows these threads no longer, and queues the answer.
+    /// Follows these threads no longer, and queues the answer, for a live listener.
     pub fn unfollow(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
         index.unfollow(subscriber, threads);
         subscriber.following(index.delivered);
     }
 
-    /// Gives the seat back.
+    /// Removes a listener, which may have left already.
     pub fn leave(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
         let mut index = self.index();
-        if subscriber
-            .registration()
-            .is_some_and(|register| index.registrations.remove(&register).is_some())
-        {
+        let number = subscriber.registration();
+        if number.is_some_and(|number| index.registrations.remove(&number).is_some()) {
             let identity = &subscriber.subscription.participant.identity;
             if let Some(count) = index.per_identity.get_mut(identity) {
                 *count -= 1;
@@ -279,64 +271,62 @@ impl Hub {
         }
         index.gauge();
         match subscriber.subscription.scope {
-            Scope::All => index.all.retain(|register| !Arc::ptr_eq(register, subscriber)),
+            Scope::All => index.all.retain(|other| !Arc::ptr_eq(other, subscriber)),
             Scope::Threads => index.unfollow(subscriber, threads),
             Scope::Inbox => self.inboxes.leave(subscriber),
         }
     }
 
-    /// Cuts the feeds of a token that was revoked.
+    /// Closes the feeds of a revoked token.
     pub fn revoke(&self, token: TokenId) {
-        for register in self.index().registrations.values() {
-            if register.subscription.token == token {
-                register.close(CloseReason::Revoked);
-            }
-        }
+        self.index().close(CloseReason::Revoked, |it| it.token == token);
     }
 
-    /// Cuts the feeds whose token has expired.
+    /// Closes the feeds whose token has expired.
     pub fn expire(&self, now: Millis) {
-        for register in self.index().registrations.values() {
-            if register.subscription.expires_at.is_some_and(|at| at <= now) {
-                register.close(CloseReason::Revoked);
-            }
-        }
+        let is_expired = |it: &Subscription| it.expires_at.is_some_and(|at| at <= now);
+        self.index().close(CloseReason::Revoked, is_expired);
     }
 
-    /// Ends all feeds; none is seated any more.
+    /// Closes all feeds; none registers from then on.
     pub fn stop(&self) {
         let mut index = self.index();
         index.stopping = true;
-        for register in index.registrations.values() {
-            register.close(CloseReason::ShuttingDown);
-        }
+        index.close(CloseReason::ShuttingDown, |_| true);
     }
 }
 
 impl HubIndex {
-    fn publish(&self, told: &Arc<Publication>) {
-        let followers = self.threads.get(&told.act().thread);
-        if self.all.is_empty() && followers.is_none() {
-            return;
-        }
-        let frames: Vec<Frame> = act_frames(told.act()).collect();
-        for subscriber in &self.all {
-            let Subscription { participant, anyone, .. } = &subscriber.subscription;
-            let turn = turn_frame(told.act(), participant, *anyone);
-            subscriber.publish(told, frames.iter().copied().chain(turn));
-        }
-        for subscriber in followers.into_iter().flatten() {
-            subscriber.publish(told, frames.iter().copied());
+    fn close(&self, why: CloseReason, is_concerned: impl Fn(&Subscription) -> bool) {
+        let all = self.registrations.values();
+        for subscriber in all.filter(|subscriber| is_concerned(&subscriber.subscription)) {
+            subscriber.close(why);
         }
     }
 
-    fn keep(&mut self, told: Arc<Publication>) {
+    fn publish(&self, publication: &Arc<Publication>) {
+        let followers = self.threads.get(&publication.act().thread);
+        if self.all.is_empty() && followers.is_none() {
+            return;
+        }
+        let frames: Vec<Frame> = act_frames(publication.act()).collect();
+        for subscriber in &self.all {
+            let Subscription { participant, anyone, .. } = &subscriber.subscription;
+            let turn = turn_frame(publication.act(), participant, *anyone);
+            subscriber.publish(publication, frames.iter().copied().chain(turn));
+        }
+        for subscriber in followers.into_iter().flatten() {
+            subscriber.publish(publication, frames.iter().copied());
+        }
+    }
+
+    fn keep(&mut self, publication: Arc<Publication>) {
         if self.ring.len() >= RING_ACTS_MAX
             && let Some(lost) = self.ring.pop_front()
         {
             self.ring_after = lost.number();
         }
-        self.ring.push_back(told);
+        self.ring.push_back(publication);
     }
 
     fn follow(&mut self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
@@ -360,11 +350,11 @@ impl HubIndex {
     }
 
     fn gauge(&self) {
-        metrics::gauge!("parley_feed_connections").set(self.registrations.len() as f64);
+        metrics::gauge!(metric::FEED_CONNECTIONS).set(self.registrations.len() as f64);
     }
 }
 
-/// The frames that a listener which follows `threads`, sorted, is told of one act, in order.
+/// The frames of one act for a listener that follows `threads`, which are sorted, in order.
 pub fn frames_for<'a>(
     subscription: &'a Subscription,
     act: &'a Act,

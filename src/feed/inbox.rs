@@ -1,7 +1,8 @@
-//! The actor per participant: awake only while someone listens to its inbox or waits for it.
+//! Inbox actors: one for each participant whose inbox has a listener, feed or held read.
 //!
-//! The hub casts to it what may concern it, in order; it tells its listeners. A question to anyone
-//! is told to the inboxes that listen for such, not to every participant known.
+//! The hub sends an actor the acts that may concern its participant, in order, and it passes their
+//! turns on to the listeners. A question to anyone goes to the inboxes that listen for such, not to
+//! every participant.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,21 +16,22 @@ use tokio::sync::Notify;
 
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, Subscriber};
-use crate::interference::{Interference, give_way};
+use crate::metric;
+use crate::yield_points::{Hook, Point};
 
-/// Messages that may wait in one inbox actor's mailbox; beyond, its listeners are cut off as slow.
+/// Messages in the mailbox of one inbox actor; beyond, its listeners are closed as slow.
 pub const MAILBOX_MAX: usize = 16_384;
 
-/// Someone who listens to an inbox.
+/// A listener of an inbox.
 #[derive(Clone)]
 pub enum InboxListener {
     /// A feed.
     Feed(Arc<Subscriber>),
-    /// A held `read_inbox`, woken when something new waits.
+    /// A held `read_inbox`, woken when a turn comes.
     Held {
-        /// Woken.
+        /// Wakes it.
         notify: Arc<Notify>,
-        /// Whether a question to anyone is something new for it.
+        /// Whether a question to anyone wakes it.
         anyone: bool,
     },
 }
@@ -52,18 +54,18 @@ impl InboxListener {
         }
     }
 
-    fn publish(&self, participant: &Participant, told: &Arc<Publication>) {
-        let Some(frame) = turn_frame(told.act(), participant, self.anyone()) else {
+    fn publish(&self, participant: &Participant, publication: &Arc<Publication>) {
+        let Some(frame) = turn_frame(publication.act(), participant, self.anyone()) else {
             return;
         };
         match self {
-            Self::Feed(subscriber) => subscriber.publish(told, [frame]),
+            Self::Feed(subscriber) => subscriber.publish(publication, [frame]),
             Self::Held { notify, .. } if frame == Frame::Awaiting => notify.notify_one(),
             Self::Held { .. } => {}
         }
     }
 
-    fn cut(&self, why: CloseReason) {
+    fn close(&self, why: CloseReason) {
         match self {
             Self::Feed(subscriber) => subscriber.close(why),
             Self::Held { notify, .. } => notify.notify_one(),
@@ -71,24 +73,24 @@ impl InboxListener {
     }
 }
 
-/// What an inbox actor is sent.
+/// A message to an inbox actor.
 pub enum InboxMessage {
-    /// A listener joins.
+    /// A listener comes.
     Join(InboxListener),
-    /// A listener leaves.
+    /// A listener goes.
     Leave(InboxListener),
     /// An act that may concern the participant.
-    Tell(Arc<Publication>),
-    /// How far the hub has looked, for one feed, behind all that was told before.
-    Mark(Arc<Subscriber>, u64),
+    Publish(Arc<Publication>),
+    /// A watermark for one feed, behind all earlier acts.
+    Watermark(Arc<Subscriber>, u64),
 }
 
 /// The actor of one participant's inbox.
 struct InboxActor {
     participant: Participant,
+    /// Messages in the mailbox.
     waiting: Arc<AtomicUsize>,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
+    hook: Hook,
 }
 
 impl Actor for InboxActor {
@@ -111,37 +113,33 @@ impl Actor for InboxActor {
         listeners: &mut Vec<InboxListener>,
     ) -> Result<(), ActorProcessingErr> {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        if let Some(interference) = &self.interference {
-            interference.before_telling();
-            give_way(self.interference.as_ref()).await;
-        }
+        self.hook.reach(Point::InboxReceived).await;
         match message {
             InboxMessage::Join(listener) => listeners.push(listener),
             InboxMessage::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
-            InboxMessage::Tell(told) => {
+            InboxMessage::Publish(publication) => {
                 for listener in listeners.iter() {
-                    listener.publish(&self.participant, &told);
+                    listener.publish(&self.participant, &publication);
                 }
             }
-            InboxMessage::Mark(subscriber, looked) => subscriber.watermark(looked),
+            InboxMessage::Watermark(subscriber, number) => subscriber.watermark(number),
         }
         Ok(())
     }
 }
 
-/// The inboxes that are awake. Cheap to clone.
+/// The active inboxes, with their actors under one supervisor. Cheap to clone.
 #[derive(Clone)]
 pub struct Inboxes {
     registry: Arc<Mutex<InboxRegistry>>,
     supervisor: ActorCell,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
+    hook: Hook,
 }
 
 #[derive(Default)]
 struct InboxRegistry {
-    /// In order: it decides who is told first of a question to anyone.
-    awake: BTreeMap<Participant, ActiveInbox>,
+    /// Ordered: a question to anyone reaches inboxes in this order.
+    active: BTreeMap<Participant, ActiveInbox>,
     participants: HashMap<ActorId, Participant>,
 }
 
@@ -149,15 +147,15 @@ struct ActiveInbox {
     actor: ActorRef<InboxMessage>,
     waiting: Arc<AtomicUsize>,
     listeners: Vec<InboxListener>,
-    /// How many of them listen for questions to anyone.
-    board: usize,
+    /// How many of the listeners listen for questions to anyone.
+    anyone: usize,
 }
 
 impl ActiveInbox {
-    /// Sends.
+    /// Sends to the actor.
     ///
     /// # Errors
-    /// Why its listeners are to be cut: the mailbox is full, or the actor is no more.
+    /// The reason for which to close its listeners: the mailbox is full, or the actor has ended.
     fn send(&self, message: InboxMessage) -> Result<(), CloseReason> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= MAILBOX_MAX {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -166,154 +164,150 @@ impl ActiveInbox {
         self.actor.send_message(message).map_err(|_| CloseReason::Failed)
     }
 
-    fn cut(&self, why: CloseReason) {
+    fn close(&self, why: CloseReason) {
         for listener in &self.listeners {
-            listener.cut(why);
+            listener.close(why);
         }
     }
 }
 
 impl Inboxes {
-    /// No inbox awake, under a supervisor of their own.
+    /// No active inbox, and a supervisor.
     ///
     /// # Errors
     /// If the supervisor does not start.
-    pub async fn start() -> Result<Self, ractor::SpawnErr> {
+    pub async fn start(hook: Hook) -> Result<Self, ractor::SpawnErr> {
         let registry = Arc::<Mutex<InboxRegistry>>::default();
         let (supervisor, _) = Actor::spawn(None, InboxSupervisor, Arc::clone(&registry)).await?;
-        Ok(Self { registry, supervisor: supervisor.get_cell(), interference: None })
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
+        Ok(Self { registry, supervisor: supervisor.get_cell(), hook })
     }
 
     fn registry(&self) -> MutexGuard<'_, InboxRegistry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A feed joins the inbox of its participant, waking it if need be.
+    /// Adds a feed to the inbox of its participant, activating that if need be.
     pub fn join(&self, subscriber: &Arc<Subscriber>) {
         let participant = &subscriber.subscription.participant;
         self.listen(participant, InboxListener::Feed(Arc::clone(subscriber)));
     }
 
-    /// A feed leaves; the last one lets the inbox sleep.
+    /// Removes a feed; the last listener passivates the inbox.
     pub fn leave(&self, subscriber: &Arc<Subscriber>) {
         let participant = &subscriber.subscription.participant;
         self.forget(participant, &InboxListener::Feed(Arc::clone(subscriber)));
     }
 
-    /// Someone listens to the inbox of `participant`.
+    /// Adds a listener to the inbox of `participant`, activating that if need be.
     pub fn listen(&self, participant: &Participant, listener: InboxListener) {
         let mut registry = self.registry();
-        if !registry.awake.contains_key(participant) && !self.wake(&mut registry, participant) {
-            return listener.cut(CloseReason::Failed);
+        if !registry.active.contains_key(participant) && !self.activate(&mut registry, participant)
+        {
+            return listener.close(CloseReason::Failed);
         }
-        if let Some(awake) = registry.awake.get_mut(participant) {
-            awake.board += usize::from(listener.anyone());
-            awake.listeners.push(listener.clone());
-            if let Err(why) = awake.send(InboxMessage::Join(listener.clone())) {
-                listener.cut(why);
+        if let Some(inbox) = registry.active.get_mut(participant) {
+            inbox.anyone += usize::from(listener.anyone());
+            inbox.listeners.push(listener.clone());
+            if let Err(why) = inbox.send(InboxMessage::Join(listener.clone())) {
+                listener.close(why);
             }
         }
     }
 
-    /// A listener that has gone.
+    /// Removes a listener; the last one passivates the inbox.
     pub fn forget(&self, participant: &Participant, listener: &InboxListener) {
         let mut registry = self.registry();
-        let Some(awake) = registry.awake.get_mut(participant) else {
+        let Some(inbox) = registry.active.get_mut(participant) else {
             return;
         };
-        let before = awake.listeners.len();
-        awake.listeners.retain(|other| !other.is(listener));
-        if awake.listeners.len() == before {
+        let before = inbox.listeners.len();
+        inbox.listeners.retain(|other| !other.is(listener));
+        if inbox.listeners.len() == before {
             return;
         }
-        awake.board -= usize::from(listener.anyone());
-        if awake.listeners.is_empty() {
-            registry.sleep(participant);
+        inbox.anyone -= usize::from(listener.anyone());
+        if inbox.listeners.is_empty() {
+            registry.passivate(participant);
         } else {
-            // If it takes nothing any more its listeners are on their way out too.
-            let _ = awake.send(InboxMessage::Leave(listener.clone()));
+            // An actor that takes no message has its listeners closed already.
+            let _ = inbox.send(InboxMessage::Leave(listener.clone()));
         }
     }
 
-    /// Listens again, where the inbox was put to sleep meanwhile because it failed.
+    /// Adds a listener again whose inbox was passivated meanwhile because it failed.
     pub fn renew(&self, participant: &Participant, listener: &InboxListener) {
         let is_there = self
             .registry()
-            .awake
+            .active
             .get(participant)
-            .is_some_and(|awake| awake.listeners.iter().any(|other| other.is(listener)));
+            .is_some_and(|inbox| inbox.listeners.iter().any(|other| other.is(listener)));
         if !is_there {
             self.listen(participant, listener.clone());
         }
     }
 
-    fn wake(&self, registry: &mut InboxRegistry, participant: &Participant) -> bool {
+    fn activate(&self, registry: &mut InboxRegistry, participant: &Participant) -> bool {
         let waiting = Arc::new(AtomicUsize::new(0));
-        let inbox = InboxActor {
+        let actor = InboxActor {
             participant: participant.clone(),
             waiting: Arc::clone(&waiting),
-            interference: self.interference.clone(),
+            hook: self.hook.clone(),
         };
         let spawned =
-            ractor::ActorRuntime::spawn_linked_instant(None, inbox, (), self.supervisor.clone());
+            ractor::ActorRuntime::spawn_linked_instant(None, actor, (), self.supervisor.clone());
         let Ok((actor, _)) = spawned else {
             return false;
         };
         registry.participants.insert(actor.get_id(), participant.clone());
-        let awake = ActiveInbox { actor, waiting, listeners: Vec::new(), board: 0 };
-        registry.awake.insert(participant.clone(), awake);
-        metrics::gauge!("parley_inboxes_resident").set(registry.awake.len() as f64);
+        let inbox = ActiveInbox { actor, waiting, listeners: Vec::new(), anyone: 0 };
+        registry.active.insert(participant.clone(), inbox);
+        metrics::gauge!(metric::INBOXES_RESIDENT).set(registry.active.len() as f64);
         true
     }
 
-    /// Casts an act to the inboxes that it may concern.
-    pub fn publish(&self, told: &Arc<Publication>) {
+    /// Sends an act to the active inboxes that it may concern.
+    pub fn publish(&self, publication: &Arc<Publication>) {
         let mut registry = self.registry();
-        if registry.awake.is_empty() {
+        if registry.active.is_empty() {
             return;
         }
-        let anyone = concerns_anyone(told);
-        let mut cut = Vec::new();
-        let mut send = |participant: &Participant, awake: &ActiveInbox| {
-            if let Err(why) = awake.send(InboxMessage::Tell(Arc::clone(told))) {
-                awake.cut(why);
-                cut.push(participant.clone());
+        let anyone = concerns_anyone(publication);
+        let mut closed = Vec::new();
+        let mut send = |participant: &Participant, inbox: &ActiveInbox| {
+            if let Err(why) = inbox.send(InboxMessage::Publish(Arc::clone(publication))) {
+                inbox.close(why);
+                closed.push(participant.clone());
             }
         };
         if anyone {
-            for (participant, awake) in registry.awake.iter().filter(|(_, one)| one.board > 0) {
-                send(participant, awake);
+            for (participant, inbox) in registry.active.iter().filter(|(_, one)| one.anyone > 0) {
+                send(participant, inbox);
             }
         }
-        for participant in directed(told) {
-            // Those at the board have it already.
-            let awake = registry.awake.get(&participant).filter(|one| !anyone || one.board == 0);
-            if let Some(awake) = awake {
-                send(&participant, awake);
+        for participant in directed(publication) {
+            // Those that listen for questions to anyone have it already.
+            let inbox = registry.active.get(&participant).filter(|one| !anyone || one.anyone == 0);
+            if let Some(inbox) = inbox {
+                send(&participant, inbox);
             }
         }
-        for participant in cut {
-            registry.sleep(&participant);
+        for participant in closed {
+            registry.passivate(&participant);
         }
     }
 
-    /// Tells this feed how far the hub has looked, behind all that it was told before.
-    pub fn mark(&self, subscriber: &Arc<Subscriber>, looked: u64) {
+    /// Sends a feed a watermark, behind all earlier acts.
+    pub fn watermark(&self, subscriber: &Arc<Subscriber>, number: u64) {
         let registry = self.registry();
-        if let Some(awake) = registry.awake.get(&subscriber.subscription.participant) {
-            // It is no loss: a feed that is told much needs no mark.
-            let _ = awake.send(InboxMessage::Mark(Arc::clone(subscriber), looked));
+        if let Some(inbox) = registry.active.get(&subscriber.subscription.participant) {
+            // A full mailbox loses no more than this watermark.
+            let _ = inbox.send(InboxMessage::Watermark(Arc::clone(subscriber), number));
         }
     }
 
-    /// How many inboxes are awake.
+    /// How many inboxes are active.
     pub fn count(&self) -> usize {
-        self.registry().awake.len()
+        self.registry().active.len()
     }
 
     /// Stops the supervisor and with it the actors.
@@ -323,16 +317,16 @@ impl Inboxes {
 }
 
 impl InboxRegistry {
-    fn sleep(&mut self, participant: &Participant) {
-        if let Some(awake) = self.awake.remove(participant) {
-            let _ = awake.actor.drain();
+    fn passivate(&mut self, participant: &Participant) {
+        if let Some(inbox) = self.active.remove(participant) {
+            let _ = inbox.actor.drain();
         }
-        metrics::gauge!("parley_inboxes_resident").set(self.awake.len() as f64);
+        metrics::gauge!(metric::INBOXES_RESIDENT).set(self.active.len() as f64);
     }
 }
 
-/// Supervises the inbox actors: one that fails is forgotten and its listeners are cut; they resume
-/// from their cursors and miss nothing.
+/// Supervises the inbox actors: one that fails is removed and its listeners are closed; they resume
+/// from their cursors without a loss.
 struct InboxSupervisor;
 
 impl Actor for InboxSupervisor {
@@ -364,23 +358,23 @@ impl Actor for InboxSupervisor {
             return Ok(());
         };
         if failed {
-            metrics::counter!("parley_actor_restarts_total", "actor" => "inbox").increment(1);
-            let same = registry.awake.get(&participant).is_some_and(|it| it.actor.get_id() == id);
+            metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "inbox").increment(1);
+            let same = registry.active.get(&participant).is_some_and(|it| it.actor.get_id() == id);
             if same {
-                if let Some(awake) = registry.awake.get(&participant) {
-                    awake.cut(CloseReason::Failed);
+                if let Some(inbox) = registry.active.get(&participant) {
+                    inbox.close(CloseReason::Failed);
                 }
-                registry.sleep(&participant);
+                registry.passivate(&participant);
             }
         }
         Ok(())
     }
 }
 
-/// The participants whose directed turn an act may change, as inboxes are found: each due one,
-/// and the bare line of it.
-fn directed(told: &Publication) -> impl Iterator<Item = Participant> {
-    let act = told.act();
+/// The participants whose turn an act may change by name: each one due, and its identity without an
+/// extension.
+fn directed(publication: &Publication) -> impl Iterator<Item = Participant> {
+    let act = publication.act();
     let now = act.awaiting.as_ref().filter(|_| act.awaiting_set);
     let both = [now, act.awaiting_was.as_ref()];
     let mut found: Vec<Participant> = Vec::new();
@@ -396,9 +390,9 @@ fn directed(told: &Publication) -> impl Iterator<Item = Participant> {
     found.into_iter()
 }
 
-/// Whether an act puts a question to anyone, or settles one.
-fn concerns_anyone(told: &Publication) -> bool {
-    let act = told.act();
+/// Whether an act asks anyone, or settles a question to anyone.
+fn concerns_anyone(publication: &Publication) -> bool {
+    let act = publication.act();
     let set = act.awaiting_set.then_some(act.awaiting.as_ref()).flatten();
     let both = [set, act.awaiting_was.as_ref()];
     both.into_iter().flatten().any(|awaiting| awaiting.due == Due::Anyone)

@@ -1,4 +1,5 @@
-//! One feed, whatever carries it: what its listener is sent next, and how it ends.
+//! One feed, over a WebSocket or as server-sent events: the frames that its listener gets next, and
+//! how it ends.
 
 use std::sync::Arc;
 
@@ -10,64 +11,61 @@ use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::wire::frame::FrameType;
 
 use super::client::{self, ClientFrame};
+use super::publication::Publication;
 use super::replay::{FeedDeps, OutgoingFrame, Replay, ReplayStep};
-use super::replay_cache::too_old;
-use crate::feed::publication::Publication;
-use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
-use crate::interference::Flaw;
+use super::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
+use crate::metric;
 
-/// Frames that are given at a time: so many are written before the socket is flushed.
+/// Live frames given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;
-/// Threads that one feed follows at most.
+/// Threads that one feed may follow.
 pub const FOLLOWED_MAX: usize = 1_000;
 
-/// A feed. It gives its seat back when it is dropped.
+/// A feed: registered in the hub from [`Feed::open`] until [`Feed::leave`] or its drop.
+///
+/// Its carrier sends `hello` first, then what `next` and `receive` give, in that order, until `next`
+/// fails. The cursors of the frames given never fall, and no frame of an act comes twice. `next` may
+/// be dropped at any wait and called again.
 pub struct Feed {
     deps: Arc<FeedDeps>,
     subscriber: Arc<Subscriber>,
     /// The threads followed, sorted.
     threads: Vec<ThreadId>,
-    /// The position up to which the feed has looked.
+    /// The position up to which every frame was given.
     watermark: Position,
     /// The cursor of the last frame given.
     last: Position,
-    /// Live items up to this entry were put there by a replay: they show the present.
+    /// Live items up to this entry were queued by a replay, and so show the present.
     retold_upto: u64,
-    /// How far it is behind, if it is.
+    /// The replay under way, if it is not live.
     replay: Option<Box<Replay>>,
-    /// Whether `caught_up` is still to come.
+    /// Whether its `caught_up` is still to come.
     replaying: bool,
-    /// Changes of the threads followed whose answer lies in the queue.
+    /// Changes of the threads followed whose answer is queued.
     owed: usize,
 }
 
 impl Feed {
-    /// A feed of everything after `since`, or from now on. Refuses in the order of parley.md §6:
-    /// the cursor's age, the caps, then threads that are not there.
+    /// A feed of the acts after `since`, or from now on. Refuses in the order of parley.md §6: the
+    /// cursor's age, the caps, then unknown threads.
     ///
     /// # Errors
     /// 400 `invalid_cursor`, 429 `rate_limited`, 503, 404 `thread_not_found`.
     pub fn open(
-        sources: Arc<FeedDeps>,
+        deps: Arc<FeedDeps>,
         subscription: Subscription,
         threads: Vec<ThreadId>,
         since: Option<Position>,
     ) -> Result<Self> {
-        let head = sources.journal.committed();
-        let age = since.map_or(0, |since| head.saturating_sub(since.entry()));
-        if age > sources.replay_max {
-            return Err(too_old());
+        let committed = deps.journal.committed();
+        let age = since.map_or(0, |since| committed.saturating_sub(since.entry()));
+        if age > deps.replay_max {
+            return Err(Refusal::cursor_too_old());
         }
-        let since = match since {
-            Some(since) if sources.plants(Flaw::SkipCursor) => {
-                Some(Position::after(since.entry() + 1))
-            }
-            since => since,
-        };
-        let subscriber = Subscriber::new(subscription, sources.hub.caps.buffer);
-        sources.hub.register(&subscriber)?;
+        let subscriber = Subscriber::new(subscription, deps.hub.caps.buffer);
+        deps.hub.register(&subscriber)?;
         let mut feed = Self {
-            deps: sources,
+            deps,
             subscriber,
             threads,
             watermark: since.unwrap_or_default(),
@@ -88,7 +86,7 @@ impl Feed {
         Ok(feed)
     }
 
-    /// Refuses threads that are not there.
+    /// Refuses unknown threads.
     fn find(&self, threads: &[ThreadId]) -> Result<()> {
         if threads.is_empty() {
             return Ok(());
@@ -105,9 +103,14 @@ impl Feed {
         &self.subscriber
     }
 
-    /// Whether the listener is still on its way to the present: it goes at its own pace then.
+    /// Whether the feed has not been live yet: its listener sets the pace then.
     pub fn is_replaying(&self) -> bool {
         self.replaying
+    }
+
+    /// Whether a live listener has not taken its frames in time.
+    pub(super) fn is_behind(&self) -> bool {
+        self.subscriber.is_behind() && !self.replaying
     }
 
     /// The cursor of the last frame given.
@@ -126,10 +129,10 @@ impl Feed {
         OutgoingFrame { kind: FrameType::Hello, cursor: self.watermark, text }
     }
 
-    /// The next frames, at least one. Loses nothing if it is dropped.
+    /// The next frames, at least one. Loses no frame if it is dropped.
     ///
     /// # Errors
-    /// Why the feed ends.
+    /// The reason for which the feed ends.
     pub async fn next(&mut self) -> Result<Vec<OutgoingFrame>, CloseReason> {
         loop {
             let frames = match &mut self.replay {
@@ -137,7 +140,7 @@ impl Feed {
                     if let Some(close) = self.subscriber.closing() {
                         return Err(close);
                     }
-                    // A long way without anything to tell is gone without holding up others.
+                    // Many steps without a frame must not hold up other tasks.
                     tokio::task::coop::consume_budget().await;
                     let step = replay.step(&self.deps, &self.subscriber, &self.threads).await;
                     match step.map_err(|refusal| lost(&refusal))? {
@@ -156,7 +159,7 @@ impl Feed {
                     Taken::Items(items) => self.live(items)?,
                     Taken::Behind => {
                         self.replay = Some(Box::new(Replay::new(self.watermark, true)));
-                        // Their answers found no room. What they changed holds from here on.
+                        // Their answers found no room; the changes hold from here on.
                         let owed = std::mem::take(&mut self.owed);
                         (0..owed).map(|_| self.subscribed()).collect()
                     }
@@ -176,7 +179,9 @@ impl Feed {
         let mut frames = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                FeedItem::Frame(which, told) => frames.extend(self.frame(which, &told)?),
+                FeedItem::Frame(which, publication) => {
+                    frames.extend(self.frame(which, &publication)?)
+                }
                 FeedItem::Watermark(number) => {
                     if Position::after(number) > self.watermark {
                         frames.push(self.caught_up(number));
@@ -196,25 +201,25 @@ impl Feed {
         Ok(frames)
     }
 
-    /// A frame that was not given yet.
+    /// A frame of an act; `None` if it was given before.
     fn frame(
         &mut self,
         which: Frame,
-        told: &Publication,
+        publication: &Publication,
     ) -> Result<Option<OutgoingFrame>, CloseReason> {
-        let cursor = which.position(told.number());
-        // An inbox actor may still tell what the listener has caught up with meanwhile.
+        let cursor = which.position(publication.number());
+        // An inbox actor may publish acts that a replay has given meanwhile.
         if cursor <= self.watermark {
             return Ok(None);
         }
         let FeedDeps { encoder, clock, .. } = &*self.deps;
-        let text = if told.number() > self.retold_upto {
-            told.text(which, encoder)
+        let text = if publication.number() > self.retold_upto {
+            publication.text(which, encoder)
         } else {
-            encoder.retold(told, which, clock.now()).map_err(|refusal| lost(&refusal))?
+            publication.retold(which, encoder, clock.now()).map_err(|refusal| lost(&refusal))?
         };
         self.watermark = cursor;
-        Ok(Some(OutgoingFrame::of(which, told.number(), text)))
+        Ok(Some(OutgoingFrame::of(which, publication.number(), text)))
     }
 
     fn caught_up(&mut self, number: u64) -> OutgoingFrame {
@@ -228,10 +233,10 @@ impl Feed {
         OutgoingFrame { kind: FrameType::Subscribed, cursor: self.watermark, text }
     }
 
-    /// Does what a client's frame asks; gives the frame that answers at once, if one does.
+    /// Handles a client's frame; gives the frame that answers it, unless that is queued.
     pub fn receive(&mut self, text: &str) -> Option<OutgoingFrame> {
-        let heard = client::read(text).and_then(|frame| self.apply(frame));
-        let answer = match heard {
+        let read = client::read(text).and_then(|frame| self.apply(frame));
+        let answer = match read {
             Ok(None) => return None,
             Ok(Some(answer)) => answer,
             Err(refusal) => return Some(self.notice(&refusal)),
@@ -241,7 +246,7 @@ impl Feed {
         Some(answer)
     }
 
-    /// Tells the client what is wrong with its frame.
+    /// The frame that tells the client why its frame is refused.
     pub fn notice(&mut self, refusal: &Refusal) -> OutgoingFrame {
         let text = self.deps.encoder.notice(self.watermark, refusal);
         self.last = self.watermark;
@@ -250,8 +255,9 @@ impl Feed {
     }
 
     fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
-        if self.subscriber.subscription.scope != Scope::Threads {
-            return Err(client::only_in_threads());
+        match self.subscriber.subscription.scope {
+            Scope::Threads => {}
+            Scope::Inbox | Scope::All => return Err(client::only_in_threads()),
         }
         let is_followed = |thread: &ThreadId| self.threads.binary_search(thread).is_ok();
         let (follow, changed) = match frame {
@@ -277,17 +283,15 @@ impl Feed {
                 hub.unfollow(&self.subscriber, &changed);
             }
         }
-        // On the way to the present, what follows is told from the place reached on.
+        // In a replay the change holds from the place reached on, and is answered at once.
         if self.replay.is_some() {
             return Ok(Some(self.subscribed()));
         }
         self.owed += 1;
         Ok(None)
     }
-}
 
-impl Feed {
-    /// Gives the seat back; nothing more is told.
+    /// Leaves the hub; no frame is queued from then on.
     pub fn leave(&mut self) {
         self.deps.hub.leave(&self.subscriber, &self.threads);
     }
@@ -299,10 +303,10 @@ impl Drop for Feed {
     }
 }
 
-/// How a feed ends that cannot read on.
+/// The end of a feed whose replay is refused.
 fn lost(refusal: &Refusal) -> CloseReason {
     match refusal.reason {
-        // It took so long that the log does not reach back to it any more.
+        // The listener took so long that the log no longer reaches back to its place.
         Reason::InvalidCursor => CloseReason::SlowConsumer,
         _ => CloseReason::Failed,
     }
@@ -313,8 +317,7 @@ fn count(kind: FrameType) {
     static COUNTERS: std::sync::OnceLock<[Counter; FrameType::ALL.len()]> =
         std::sync::OnceLock::new();
     let counters = COUNTERS.get_or_init(|| {
-        FrameType::ALL
-            .map(|kind| metrics::counter!("parley_feed_frames_total", "type" => kind.as_str()))
+        FrameType::ALL.map(|kind| metrics::counter!(metric::FEED_FRAMES, "type" => kind.as_str()))
     });
     counters[kind as usize].increment(1);
 }

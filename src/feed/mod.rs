@@ -7,6 +7,7 @@ pub mod hub;
 pub mod inbox;
 pub mod listener;
 pub mod publication;
+pub mod publish;
 pub mod replay;
 pub mod replay_cache;
 pub mod sse;

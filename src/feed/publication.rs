@@ -1,9 +1,11 @@
-//! A committed act as it is told: each frame encoded once, by whoever needs it first, and shared.
+//! A committed act on its way to listeners, with the frames made of it so far: the first listener
+//! that needs a frame encodes it, the others share it.
 
 use std::sync::{Arc, OnceLock};
 
 use parley_protocol::entry::Act;
 use parley_protocol::feed::Frame;
+use parley_protocol::refusal::Result;
 use parley_protocol::time::Millis;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -13,16 +15,16 @@ use crate::journal::Committed;
 /// Frames of one act: message, event, up to nine claims, awaiting, settled.
 const FRAMES: usize = 13;
 
-/// An act that is on disk and the frames made of it so far.
+/// An act that is on disk.
 pub struct Publication {
     committed: Arc<Committed>,
-    /// When it was told, for `expired` of claims.
+    /// The time of publishing, which decides whether claims show as expired.
     at: Millis,
     frames: [OnceLock<Utf8Bytes>; FRAMES],
 }
 
 impl Publication {
-    /// Of a committed act; `None` of anything else, of which no feed tells.
+    /// The publication of a committed act; `None` for other entries, which no feed shows.
     pub fn of(committed: &Arc<Committed>, at: Millis) -> Option<Arc<Self>> {
         committed.entry.act()?;
         Some(Arc::new(Self { committed: Arc::clone(committed), at, frames: Default::default() }))
@@ -41,16 +43,25 @@ impl Publication {
         self.committed.entry.act().expect("only acts are told")
     }
 
-    /// What was committed.
-    pub fn committed(&self) -> &Committed {
-        &self.committed
-    }
-
     /// The frame's JSON text as a live feed shows it, made once.
     pub fn text(&self, frame: Frame, encoder: &Encoder) -> Utf8Bytes {
         let slot = usize::try_from(frame.position(0).0).unwrap_or_default();
         self.frames[slot]
             .get_or_init(|| encoder.frame(&self.committed, frame, self.at, FrameMoment::Live))
             .clone()
+    }
+
+    /// The frame's JSON text as a replay shows it at `now`. Where nothing has happened in the
+    /// thread since, and time changes nothing, it is the text of live feeds.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub fn retold(&self, frame: Frame, encoder: &Encoder, now: Millis) -> Result<Utf8Bytes> {
+        let is_timeless = !matches!(frame, Frame::Claim(_));
+        let summary = self.committed.summary.as_deref();
+        if is_timeless && summary.map_or(Ok(false), |then| encoder.is_present(then))? {
+            return Ok(self.text(frame, encoder));
+        }
+        encoder.replayed(self.number(), self.act(), frame, now)
     }
 }

@@ -1,55 +1,44 @@
-//! From a place in the order to the present, at the reader's pace: out of the log until the ring
-//! reaches back, out of the ring until the head is near, then live, with nothing left out and
-//! nothing twice at the seam.
+//! Replays the acts after a cursor to one listener, at its pace: from the log as far as the hub's
+//! ring does not reach back, then from the ring, until the listener is live. No act is left out at
+//! these seams, and none comes twice.
 //!
-//! No view and no chunk outlives a step: nothing is held while a client takes its time.
+//! No view and no chunk outlives a step: a slow listener pins nothing.
 
 use std::sync::Arc;
 
-use parley_protocol::entry::Position;
+use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Result;
-use parley_protocol::time::Millis;
 use parley_protocol::wire::frame::FrameType;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
+use super::encode::Encoder;
 use super::hub::{CatchUp, FeedPlace, Hub, frames_for};
 use super::replay_cache::ReplayCache;
+use super::subscriber::Subscriber;
 use crate::clock::Clock;
-use crate::feed::encode::Encoder;
-use crate::feed::subscriber::Subscriber;
-use crate::interference::{Flaw, Interference, plants};
 use crate::journal::Journal;
 
 /// Frames that one step gives at most.
 const STEP_FRAMES: usize = 32;
-/// Bytes of them above which a step ends: with the frame that reaches it, what a slow reader holds.
+/// Bytes of frames above which a step ends: these and one frame more are held for a slow listener.
 const STEP_BYTES: usize = 32 << 10;
 
-/// What feeds are made of, shared by all.
+/// The dependencies of feeds, shared by all of one engine.
 pub struct FeedDeps {
-    /// The journal.
+    /// Stores, and shows what is committed.
     pub journal: Arc<Journal>,
-    /// The hub.
+    /// Publishes committed acts.
     pub hub: Arc<Hub>,
     /// The decoded log.
     pub replay_cache: ReplayCache,
-    /// Makes frames.
+    /// Encodes frames.
     pub encoder: Encoder,
-    /// The clock.
+    /// Tells the time at which claims have expired.
     pub clock: Arc<dyn Clock>,
     /// Entries that a replay reaches back (`feed.replay_max`).
     pub replay_max: u64,
-    /// Tests only.
-    pub interference: Option<Arc<dyn Interference>>,
-}
-
-impl FeedDeps {
-    /// Whether a test's fault happens now.
-    pub(super) fn plants(&self, flaw: Flaw) -> bool {
-        plants(self.interference.as_ref(), flaw)
-    }
 }
 
 /// A frame on its way to a listener.
@@ -57,9 +46,9 @@ impl FeedDeps {
 pub struct OutgoingFrame {
     /// Its type.
     pub kind: FrameType,
-    /// Its cursor's position.
+    /// The position of its cursor.
     pub cursor: Position,
-    /// Its JSON.
+    /// Its JSON text.
     pub text: Utf8Bytes,
 }
 
@@ -77,123 +66,101 @@ impl OutgoingFrame {
     }
 }
 
-/// What a step brought.
+/// The outcome of a step.
 pub enum ReplayStep {
-    /// Frames, perhaps none; there is more to come.
+    /// Frames, perhaps none; another step must follow.
     Given(Vec<OutgoingFrame>),
-    /// The listener is live; what it still lacked, up to the entry of this number, lies in its
+    /// The listener is live; the frames that it lacked up to the entry of this number are in its
     /// queue.
     Live(u64),
 }
 
-/// One listener's way to the present.
+/// The replay of one feed, from its cursor, or from the place where it fell behind, until it is
+/// live. [`Replay::step`] is called until it gives [`ReplayStep::Live`], and never after; `place`
+/// only rises. A step that is dropped before its end has changed nothing.
 #[derive(Debug)]
 pub struct Replay {
     /// How far it has come.
     pub place: FeedPlace,
-    /// Whether it was live before.
+    /// Whether the feed was live before.
     pub was_live: bool,
 }
 
 impl Replay {
-    /// Goes on from `since`.
+    /// A replay of the acts after `since`.
     pub fn new(since: Position, was_live: bool) -> Self {
         Self { place: FeedPlace::at(since), was_live }
     }
 
-    /// The next frames of what concerns `subscriber`, which follows `threads`. Loses nothing if it is
-    /// dropped.
+    /// The next frames for `subscriber`, which follows `threads`, or that it is live.
     ///
     /// # Errors
-    /// 400 `invalid_cursor` if the log holds what is missing no more, 503 if it cannot be read.
+    /// 400 `invalid_cursor` if the log no longer reaches back to the place, 503 if it cannot be
+    /// read.
     pub async fn step(
         &mut self,
-        sources: &FeedDeps,
+        deps: &FeedDeps,
         subscriber: &Arc<Subscriber>,
         threads: &[ThreadId],
     ) -> Result<ReplayStep> {
-        let place = self.place;
-        let step = self.go_on(sources, subscriber, threads).await?;
-        if matches!(step, ReplayStep::Given(_)) && sources.plants(Flaw::ReplayTwice) {
-            self.place = place;
-        }
-        Ok(step)
-    }
-
-    async fn go_on(
-        &mut self,
-        sources: &FeedDeps,
-        subscriber: &Arc<Subscriber>,
-        threads: &[ThreadId],
-    ) -> Result<ReplayStep> {
-        let now = sources.clock.now();
-        match sources.hub.catch_up(subscriber, threads, self.place, self.was_live) {
-            CatchUp::Live(looked) => {
-                self.place.after = looked.max(self.place.after);
-                Ok(ReplayStep::Live(looked))
+        let now = deps.clock.now();
+        let encoder = &deps.encoder;
+        let mut given = ReplayedFrames { subscriber, threads, frames: Vec::new(), bytes: 0 };
+        match deps.hub.catch_up(subscriber, threads, self.place, self.was_live) {
+            CatchUp::Live(upto) => {
+                self.place.after = upto.max(self.place.after);
+                return Ok(ReplayStep::Live(upto));
             }
             CatchUp::Near(acts) => {
-                let mut given = ReplayedFrames::default();
-                for told in acts {
-                    for which in frames_for(&subscriber.subscription, told.act(), threads) {
-                        if self.place.lacks(which, told.number()) {
-                            let text = sources.encoder.retold(&told, which, now)?;
-                            given.add(OutgoingFrame::of(which, told.number(), text));
-                        }
-                    }
-                    self.place.after = told.number();
-                    if given.is_full() {
+                for publication in acts {
+                    let text = |which| publication.retold(which, encoder, now);
+                    if given.add(&mut self.place, publication.number(), publication.act(), text)? {
                         break;
                     }
                 }
-                Ok(ReplayStep::Given(given.frames))
             }
             CatchUp::Far => {
-                self.read(sources, subscriber, threads, now).await.map(ReplayStep::Given)
-            }
-        }
-    }
-
-    async fn read(
-        &mut self,
-        sources: &FeedDeps,
-        subscriber: &Arc<Subscriber>,
-        threads: &[ThreadId],
-        now: Millis,
-    ) -> Result<Vec<OutgoingFrame>> {
-        let chunk = sources.replay_cache.at(self.place.after).await?;
-        let mut given = ReplayedFrames::default();
-        for (number, act) in chunk.concerning(&subscriber.subscription, threads, self.place.after) {
-            for which in frames_for(&subscriber.subscription, act, threads) {
-                if self.place.lacks(which, number) {
-                    let text = sources.encoder.replayed(number, act, which, now)?;
-                    given.add(OutgoingFrame::of(which, number, text));
+                let chunk = deps.replay_cache.at(self.place.after).await?;
+                let after = self.place.after;
+                for (number, act) in chunk.concerning(&subscriber.subscription, threads, after) {
+                    let text = |which| encoder.replayed(number, act, which, now);
+                    if given.add(&mut self.place, number, act, text)? {
+                        return Ok(ReplayStep::Given(given.frames));
+                    }
                 }
-            }
-            self.place.after = number;
-            if given.is_full() {
-                return Ok(given.frames);
+                self.place.after = chunk.upto.max(self.place.after);
             }
         }
-        self.place.after = chunk.upto.max(self.place.after);
-        Ok(given.frames)
+        Ok(ReplayStep::Given(given.frames))
     }
 }
 
-/// What one step gives.
-#[derive(Default)]
-struct ReplayedFrames {
+/// The frames of one step.
+struct ReplayedFrames<'a> {
+    subscriber: &'a Subscriber,
+    threads: &'a [ThreadId],
     frames: Vec<OutgoingFrame>,
     bytes: usize,
 }
 
-impl ReplayedFrames {
-    fn add(&mut self, sent: OutgoingFrame) {
-        self.bytes += sent.text.len();
-        self.frames.push(sent);
-    }
-
-    fn is_full(&self) -> bool {
-        self.frames.len() >= STEP_FRAMES || self.bytes >= STEP_BYTES
+impl ReplayedFrames<'_> {
+    /// Adds the frames of one act that lie beyond `place`, and moves `place` behind it; `true` if
+    /// the step is to end.
+    fn add(
+        &mut self,
+        place: &mut FeedPlace,
+        number: u64,
+        act: &Act,
+        text: impl Fn(Frame) -> Result<Utf8Bytes>,
+    ) -> Result<bool> {
+        for which in frames_for(&self.subscriber.subscription, act, self.threads) {
+            if place.lacks(which, number) {
+                let text = text(which)?;
+                self.bytes += text.len();
+                self.frames.push(OutgoingFrame::of(which, number, text));
+            }
+        }
+        place.after = number;
+        Ok(self.frames.len() >= STEP_FRAMES || self.bytes >= STEP_BYTES)
     }
 }

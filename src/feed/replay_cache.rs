@@ -1,5 +1,5 @@
-//! The log, decoded in chunks that listeners share: ten thousand that come back at once cost one
-//! reading of what they all missed, and each looks up only what concerns it.
+//! Decodes the log in chunks that replays share: ten thousand listeners that come back at once cost
+//! one reading of the entries that they missed, and each looks up only the acts that concern it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::size_of;
@@ -9,25 +9,25 @@ use parley_protocol::entry::{Act, Due, Entry};
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Identity;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 use crate::feed::subscriber::Subscription;
 use crate::journal::Journal;
 
-/// Entries of a chunk at most.
+/// Entries of a chunk, at most.
 pub const CHUNK_ENTRIES: u64 = 512;
-/// Bytes of the log that one chunk takes, about, but for its first entry.
+/// Bytes of the log read for one chunk, about; its first entry may be larger.
 const CHUNK_BYTES_MAX: usize = 2 << 20;
-/// Bytes of memory that the chunks kept take, about.
+/// Bytes of memory that the kept chunks take, about.
 pub const KEPT_BYTES_MAX: usize = 96 << 20;
-/// Bytes that an act takes beside its body, its indexes and its provenance, about.
+/// Bytes of memory that an act takes beside its body, about.
 const ACT_BYTES: usize = size_of::<(u64, Act)>() + 256;
 
-/// Some entries of the log, and who is concerned by which.
+/// The acts of some consecutive entries of the log, indexed by the listeners that they concern.
 pub struct ReplayChunk {
-    /// They come after this one.
+    /// The entry before its first.
     after: u64,
-    /// Everything up to this one has been looked at.
+    /// Its last entry.
     pub upto: u64,
     acts: Vec<(u64, Act)>,
     by_identity: HashMap<Identity, Vec<u32>>,
@@ -80,36 +80,36 @@ impl ReplayChunk {
         threads: &[ThreadId],
         after: u64,
     ) -> Vec<(u64, &'a Act)> {
-        let all = |(number, act): &'a (u64, Act)| (*number, act);
+        let pair = |(number, act): &'a (u64, Act)| (*number, act);
         let begun = self.acts.partition_point(|(number, _)| *number <= after);
-        if subscription.scope == Scope::All {
-            return self.acts[begun..].iter().map(all).collect();
-        }
         let mut rows: Vec<u32> = Vec::new();
-        if subscription.scope == Scope::Threads {
-            rows.extend(threads.iter().filter_map(|thread| self.by_thread.get(thread)).flatten());
-        } else {
-            let identity = &subscription.participant.identity;
-            rows.extend(self.by_identity.get(identity).into_iter().flatten());
-            if subscription.anyone {
-                rows.extend(&self.anyone);
+        match subscription.scope {
+            Scope::All => return self.acts[begun..].iter().map(pair).collect(),
+            Scope::Threads => {
+                let known = threads.iter().filter_map(|thread| self.by_thread.get(thread));
+                rows.extend(known.flatten());
+            }
+            Scope::Inbox => {
+                let identity = &subscription.participant.identity;
+                rows.extend(self.by_identity.get(identity).into_iter().flatten());
+                rows.extend(self.anyone.iter().filter(|_| subscription.anyone));
             }
         }
         rows.sort_unstable();
         rows.dedup();
         let rows = rows.into_iter().map(|row| row as usize).filter(|row| *row >= begun);
-        rows.map(|row| all(&self.acts[row])).collect()
+        rows.map(|row| pair(&self.acts[row])).collect()
     }
 }
 
-/// The chunks kept, those used longest ago given up first.
+/// The kept chunks; the one used longest ago is dropped first.
 #[derive(Default)]
 struct CachedChunks {
     /// By the entry after which they begin, each with the moment of its last use.
     chunks: BTreeMap<u64, (Arc<ReplayChunk>, u64)>,
     uses: u64,
     bytes: usize,
-    /// How many were read.
+    /// How many chunks were read.
     reads: u64,
 }
 
@@ -145,17 +145,17 @@ struct ReplayCacheInner {
     cached: Mutex<CachedChunks>,
 }
 
-/// Where the log is read.
+/// The thread on which the log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
-    /// On a thread where waiting for the disk holds up nobody.
+    /// One for blocking work: the disk holds up no task.
     Aside,
-    /// Where the listener stands: for a disk that nobody waits for, and a run that is to be the
-    /// same again.
+    /// That of the listener's task: for a disk in memory, and a run that must repeat exactly.
     Here,
 }
 
-/// The decoded log. One chunk is read at a time; whoever waits for the same finds it here.
+/// The cache of decoded chunks. One chunk is read at a time; listeners that wait for the same one find
+/// it in the cache.
 pub struct ReplayCache {
     inner: Arc<ReplayCacheInner>,
     reading: Arc<tokio::sync::Mutex<()>>,
@@ -163,21 +163,21 @@ pub struct ReplayCache {
 }
 
 impl ReplayCache {
-    /// No chunk yet.
+    /// An empty cache of the log of `journal`.
     pub fn new(journal: Arc<Journal>) -> Self {
         let inner = Arc::new(ReplayCacheInner { journal, cached: Mutex::default() });
         Self { inner, reading: Arc::default(), place: ReadMode::Aside }
     }
 
-    /// The same, read there.
+    /// The same, with the log read in this mode.
     pub fn read_at(self, place: ReadMode) -> Self {
         Self { place, ..self }
     }
 
-    /// A chunk that holds the entry after `after`; there must be one.
+    /// The chunk of the entry after `after`, which must be committed.
     ///
     /// # Errors
-    /// 400 `invalid_cursor` if the log holds it no more, 503 if it cannot be read.
+    /// 400 `invalid_cursor` if the log no longer holds the entry, 503 if it cannot be read.
     pub async fn at(&self, after: u64) -> Result<Arc<ReplayChunk>> {
         if let Some(chunk) = self.inner.cached().find(after) {
             return Ok(chunk);
@@ -187,7 +187,7 @@ impl ReplayCache {
             return Ok(chunk);
         }
         let inner = Arc::clone(&self.inner);
-        // What was begun is kept for the next one, even if this listener goes away meanwhile.
+        // A chunk whose reading has begun is kept even if this listener goes away meanwhile.
         let read = move || {
             let chunk = inner.read(after)?;
             inner.cached().keep(&chunk);
@@ -214,8 +214,8 @@ impl ReplayCacheInner {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the chunk that holds the entry after `after`: chunks begin at fixed places where the
-    /// log lets them, so that listeners who come from different places share them.
+    /// Reads the chunk of the entry after `after`. Chunks begin at multiples of [`CHUNK_ENTRIES`]
+    /// where the log has them, so that replays from different places share them.
     fn read(&self, after: u64) -> Result<Arc<ReplayChunk>> {
         let fixed = after / CHUNK_ENTRIES * CHUNK_ENTRIES;
         let mut from = fixed;
@@ -226,7 +226,7 @@ impl ReplayCacheInner {
             let Some(mut stretch) = log.entries(from, entries, CHUNK_BYTES_MAX)? else {
                 // The log may begin within the chunk.
                 if from == after {
-                    return Err(too_old());
+                    return Err(Refusal::cursor_too_old());
                 }
                 from = after;
                 continue;
@@ -246,19 +246,12 @@ impl ReplayCacheInner {
     }
 }
 
-/// Bytes that an entry takes on the heap for what its author wrote, about.
+/// Bytes that the texts of an entry take on the heap, about.
 fn weight(entry: &Entry) -> usize {
     let Entry::Act(act) = entry else { return 0 };
     match act.message() {
         Some(message) => message.body.len(),
-        // Claims: their evidence is what weighs, and the encoded form tells it best.
+        // Of a claim the evidence weighs most; the encoded size is near it.
         None => entry.encode(Vec::new()).len(),
     }
-}
-
-/// 400 `invalid_cursor` of a cursor that lies too far back to be replayed.
-pub fn too_old() -> Refusal {
-    let detail = "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without \
-                  `since`) and begin the feed from the cursor that it gives.";
-    Refusal::new(Reason::InvalidCursor, detail)
 }

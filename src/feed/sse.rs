@@ -1,4 +1,5 @@
-//! A feed as server-sent events: `event` is the type, `id` the cursor, `data` the whole frame.
+//! Carries a feed as server-sent events (bindings.md §6): `event` is the type of a frame, `id` its
+//! cursor, `data` the whole frame.
 
 use std::io::Write;
 
@@ -6,24 +7,24 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::{ConnectionOptions, SLOW_AFTER, cause};
+use super::connection::{ConnectionOptions, SLOW_AFTER, count_closed};
+use super::encode::Encoder;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
-use crate::feed::encode::Encoder;
-use crate::feed::subscriber::CloseReason;
+use super::subscriber::CloseReason;
 
-/// What keeps a connection alive, and tells that it is.
+/// The comment that keeps an idle connection open.
 const COMMENT: &[u8] = b":\n\n";
 
-/// A stream and what it is made of.
+/// The state of a stream of events.
 struct EventStream {
     feed: Feed,
     encoder: Encoder,
     options: ConnectionOptions,
     hello: Option<OutgoingFrame>,
-    /// When the last piece was given away.
+    /// The time at which the last piece was given.
     given: Instant,
-    /// When the next comment is due.
+    /// The time at which the next comment is due.
     comment: Instant,
 }
 
@@ -45,21 +46,20 @@ pub fn events(
 }
 
 impl EventStream {
-    /// The next piece; `None` at the end.
+    /// The next piece; `None` at the end of the feed.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(hello) = self.hello.take() {
             return Some(self.write(&[hello]));
         }
-        // Nobody asks for the next piece while the last one waits to be taken.
-        let is_behind = self.feed.subscriber().is_behind() && !self.feed.is_replaying();
-        if is_behind && self.given.elapsed() >= SLOW_AFTER {
-            return Self::over(CloseReason::SlowConsumer);
+        // The next piece is asked for once the peer has taken the last one.
+        if self.feed.is_behind() && self.given.elapsed() >= SLOW_AFTER {
+            return Self::end(CloseReason::SlowConsumer);
         }
         tokio::select! {
             biased;
             frames = self.feed.next() => match frames {
                 Ok(frames) => Some(self.write(&frames)),
-                Err(close) => Self::over(close),
+                Err(close) => Self::end(close),
             },
             () = sleep_until(self.comment) => {
                 self.comment = Instant::now() + self.options.heartbeat;
@@ -68,10 +68,8 @@ impl EventStream {
         }
     }
 
-    fn over(close: CloseReason) -> Option<Bytes> {
-        if let Some(cause) = cause(close) {
-            metrics::counter!("parley_feed_dropped_total", "cause" => cause).increment(1);
-        }
+    fn end(close: CloseReason) -> Option<Bytes> {
+        count_closed(close);
         None
     }
 

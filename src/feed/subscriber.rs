@@ -1,8 +1,8 @@
 //! One listener's bounded queue: filled by the hub or an inbox actor, emptied by its connection.
 //!
-//! Whoever fills it never waits. A queue that is full takes no more and is *behind*: its listener
-//! takes what is in it, then catches up from what is kept of the order anyway. Whether a listener
-//! is too slow is judged by its connection, which knows if the peer takes what is written.
+//! Filling never waits. A full queue takes no more and is *behind*: its listener empties it, then
+//! catches up from the hub's ring or the log. Its connection judges whether the listener is too
+//! slow, because it alone knows whether the peer takes the bytes written.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,44 +16,44 @@ use tokio::sync::Notify;
 
 use super::publication::Publication;
 
-/// Items above which an empty queue gives its memory back.
+/// Items above which an emptied queue frees its memory.
 const KEPT_ITEMS: usize = 16;
 
-/// What a listener asked to follow.
+/// The request of a listener.
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    /// Who listens.
+    /// The listener; its turns are shown.
     pub participant: Participant,
-    /// What.
+    /// The scope followed.
     pub scope: Scope,
     /// Whether turns include questions to anyone.
     pub anyone: bool,
-    /// The token that listens.
+    /// The token under which the feed was opened: it ends when that is revoked.
     pub token: TokenId,
-    /// When the token expires.
+    /// The time at which the token expires, and the feed ends.
     pub expires_at: Option<Millis>,
 }
 
 /// Why a feed ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// The listener does not take what is sent: 4008.
+    /// The listener does not take the frames sent: 4008.
     SlowConsumer,
     /// The token is revoked or has expired: 4001.
     Revoked,
     /// The server stops: 1001.
     ShuttingDown,
-    /// The inbox actor failed, or the log cannot be read; the listener resumes from its cursor:
+    /// The inbox actor failed, or the log cannot be read; the listener may resume from its cursor:
     /// 1011.
     Failed,
 }
 
-/// What comes out of a queue.
+/// An item of a queue.
 #[derive(Clone)]
 pub enum FeedItem {
     /// A frame of an act.
     Frame(Frame, Arc<Publication>),
-    /// The hub has looked up to the entry with this number; nothing before it is still to come.
+    /// The hub has passed the entry with this number: no frame up to it is still to come.
     Watermark(u64),
     /// The threads followed have changed, after the entry with this number.
     Following(u64),
@@ -61,11 +61,11 @@ pub enum FeedItem {
     CaughtUp(u64),
 }
 
-/// What a listener takes from its queue.
+/// The outcome of [`Subscriber::take`].
 pub enum Taken {
-    /// What was queued, in order.
+    /// Items, in the order in which they were queued; at least one.
     Items(Vec<FeedItem>),
-    /// All that was queued is taken, and what came after it found no room.
+    /// The queue is empty, and items after the last found no room.
     Behind,
 }
 
@@ -73,13 +73,18 @@ pub enum Taken {
 struct SubscriberQueue {
     items: VecDeque<FeedItem>,
     close: Option<CloseReason>,
-    /// Something found no room: nothing is taken in until [`Subscriber::catch_up`].
+    /// An item found no room: none is queued until [`Subscriber::catch_up`].
     behind: bool,
 }
 
 /// A listener's queue.
+///
+/// The hub registers it once, then calls `catch_up`: from then on publishing queues items, until the
+/// queue is full and so behind, or closed. Behind ends with the next `catch_up`, closed never.
+/// Entries are queued in the order of their numbers; the queue holds `bound` items at most, and
+/// beyond them the few of one `catch_up`. One task calls `take` and `closed`, not both at once.
 pub struct Subscriber {
-    /// What it follows.
+    /// The request of its listener.
     pub subscription: Subscription,
     queue: Mutex<SubscriberQueue>,
     filled: Notify,
@@ -92,18 +97,18 @@ impl Subscriber {
     /// An empty queue of at most `bound` live frames.
     pub fn new(subscription: Subscription, bound: usize) -> Arc<Self> {
         let (queue, filled) = (Mutex::default(), Notify::new());
-        // Until it joins there is nothing that it could lack.
-        let told = AtomicU64::new(u64::MAX);
+        // Before it joins it lacks no watermark.
+        let published_upto = AtomicU64::new(u64::MAX);
         let register = OnceLock::new();
-        Arc::new(Self { subscription, queue, filled, bound, published_upto: told, register })
+        Arc::new(Self { subscription, queue, filled, bound, published_upto, register })
     }
 
-    /// The number of its seat in the hub, which gave it `number` if it had none.
+    /// Registers it in the hub under `number`, unless it has a number; gives its number.
     pub(super) fn register(&self, number: u64) -> u64 {
         *self.register.get_or_init(|| number)
     }
 
-    /// The number of its seat, if it was ever seated.
+    /// The number under which it was registered, if it was.
     pub(super) fn registration(&self) -> Option<u64> {
         self.register.get().copied()
     }
@@ -112,23 +117,24 @@ impl Subscriber {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues the frames of an act that the listener is told.
-    pub fn publish(&self, told: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
-        let frames = frames.into_iter().map(|frame| FeedItem::Frame(frame, Arc::clone(told)));
-        self.push(told.number(), frames);
+    /// Queues frames of an act.
+    pub fn publish(&self, publication: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
+        let frames =
+            frames.into_iter().map(|frame| FeedItem::Frame(frame, Arc::clone(publication)));
+        self.push(publication.number(), frames);
     }
 
-    /// Queues that the hub has looked up to the entry `number`.
+    /// Queues that the hub has passed the entry `number`.
     pub fn watermark(&self, number: u64) {
         self.push(number, [FeedItem::Watermark(number)]);
     }
 
-    /// Queues an answer to a change of the threads followed.
+    /// Queues the answer to a change of the threads followed.
     pub fn following(&self, number: u64) {
         self.push(number, [FeedItem::Following(number)]);
     }
 
-    /// Queues items of one entry; from the first that finds no room on, the listener is behind.
+    /// Queues items of one entry; the first that finds no room puts the listener behind.
     fn push(&self, number: u64, items: impl IntoIterator<Item = FeedItem>) {
         let mut items = items.into_iter().peekable();
         if items.peek().is_none() {
@@ -151,13 +157,13 @@ impl Subscriber {
         self.filled.notify_one();
     }
 
-    /// The number of the last entry of which something was queued.
+    /// The number of the last entry of which an item was queued.
     pub fn published_upto(&self) -> u64 {
         self.published_upto.load(Ordering::Relaxed)
     }
 
-    /// Ends the feed, for the first reason given. What stands in the queue is given up, unless
-    /// the server stops.
+    /// Ends the feed, for the first reason given. The items queued are dropped, unless the server
+    /// stops.
     pub fn close(&self, why: CloseReason) {
         {
             let mut queue = self.queue();
@@ -169,12 +175,12 @@ impl Subscriber {
         self.filled.notify_one();
     }
 
-    /// Why the feed is to end, if it is.
+    /// The reason for which the feed is to end, if it is.
     pub fn closing(&self) -> Option<CloseReason> {
         self.queue().close
     }
 
-    /// Waits until the feed is to end. One wait at a time, and not beside [`Subscriber::take`].
+    /// Waits until the feed is to end.
     pub async fn closed(&self) -> CloseReason {
         loop {
             if let Some(close) = self.closing() {
@@ -184,13 +190,13 @@ impl Subscriber {
         }
     }
 
-    /// Whether the queue has taken nothing in for want of room.
+    /// Whether an item found no room since the last [`Subscriber::catch_up`].
     pub fn is_behind(&self) -> bool {
         self.queue().behind
     }
 
-    /// Takes things in from the entry after `number` on, for the first time or again, behind the
-    /// little that was `missed`. For the hub, which knows under its lock what that is.
+    /// Queues the items `missed`, whatever its bound, and from then on the entries after `number`.
+    /// The hub calls it, under the lock that orders entries.
     pub(super) fn catch_up(&self, missed: impl IntoIterator<Item = FeedItem>, number: u64) {
         {
             let mut queue = self.queue();
@@ -203,10 +209,10 @@ impl Subscriber {
         self.filled.notify_one();
     }
 
-    /// Takes up to `max` items, waiting for the first. Loses nothing if it is dropped.
+    /// Takes up to `max` items, waiting for the first. Loses no item if it is dropped.
     ///
     /// # Errors
-    /// Why the feed ends, after what was queued before.
+    /// The reason for which the feed ends, once the queue is empty.
     pub async fn take(&self, max: usize) -> Result<Taken, CloseReason> {
         loop {
             {
@@ -256,7 +262,7 @@ mod tests {
 
     fn number(item: &FeedItem) -> u64 {
         match item {
-            FeedItem::Frame(_, told) => told.number(),
+            FeedItem::Frame(_, publication) => publication.number(),
             FeedItem::Watermark(number)
             | FeedItem::Following(number)
             | FeedItem::CaughtUp(number) => *number,

@@ -1,5 +1,5 @@
-//! Tickets (bindings.md §6): a secret good for one upgrade, for browsers, which cannot send a
-//! token with one. Hashed, in memory only, and few.
+//! Issues and redeems tickets (bindings.md §6): secrets valid for one upgrade each, for browsers,
+//! which cannot send a token with it. Held hashed, in memory, and bounded.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::TokenId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use sha2::{Digest, Sha256};
 
 use crate::clock::entropy;
 
-/// Milliseconds that a ticket is good for.
+/// Milliseconds for which a ticket is valid.
 pub const TICKET_MS: u64 = 30_000;
-/// Tickets at a time: 503 `overloaded`.
+/// Tickets in all; beyond, 503 `overloaded`.
 pub const TICKETS_MAX: usize = 16_384;
-/// Tickets of one identity at a time: 429 `rate_limited`.
+/// Tickets of one identity; beyond, 429 `rate_limited`.
 pub const TICKETS_PER_IDENTITY_MAX: usize = 256;
 
 type TicketHash = [u8; 32];
@@ -33,7 +33,7 @@ struct TicketTable {
     per_identity: HashMap<Identity, usize>,
 }
 
-/// The tickets that are good.
+/// The valid tickets.
 #[derive(Default)]
 pub struct Tickets(Mutex<TicketTable>);
 
@@ -42,7 +42,7 @@ impl Tickets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a ticket for `principal`; gives it and when it ends.
+    /// Makes a ticket for `principal`; gives its secret and the time at which it expires.
     ///
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
@@ -54,13 +54,10 @@ impl Tickets {
         }
         let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if count >= TICKETS_PER_IDENTITY_MAX {
-            let detail = "This identity holds as many unused tickets as it may. Use one, or wait \
-                          until they have ended.";
-            return Err(Refusal::new(Reason::RateLimited, detail).retry_after(TICKET_MS));
+            return Err(Refusal::tickets_of_identity(TICKET_MS));
         }
         if held.by_hash.len() >= TICKETS_MAX {
-            let detail = "There are as many unused tickets as the server holds. Try again later.";
-            return Err(Refusal::new(Reason::Overloaded, detail).retry_after(1_000));
+            return Err(Refusal::tickets_full());
         }
         let mut secret = String::with_capacity(64);
         for byte in entropy::<32>() {
@@ -73,7 +70,7 @@ impl Tickets {
         Ok((secret, expires_at))
     }
 
-    /// Uses a ticket up; gives who may listen with it, if it was good.
+    /// Removes a ticket; gives its principal, if it was valid.
     pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let mut held = self.table();
         let ticket = held.by_hash.remove(&hash(secret))?;
@@ -89,11 +86,9 @@ impl Tickets {
 
 impl TicketTable {
     fn drop_if(&mut self, is_over: impl Fn(&Ticket) -> bool) {
-        let over = self.by_hash.extract_if(|_, ticket| is_over(ticket));
-        let over: Vec<Identity> =
-            over.map(|(_, ticket)| ticket.principal.identity.clone()).collect();
-        for identity in over {
-            self.forget(&identity);
+        let over: Vec<_> = self.by_hash.extract_if(|_, ticket| is_over(ticket)).collect();
+        for (_, ticket) in over {
+            self.forget(&ticket.principal.identity);
         }
     }
 
@@ -114,6 +109,7 @@ fn hash(secret: &str) -> TicketHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parley_protocol::refusal::Reason;
 
     use parley_protocol::identity::{AuthorKind, Rights};
 
@@ -127,8 +123,8 @@ mod tests {
         })
     }
 
-    /// Goal: a ticket is good once, for 30 s, and not after its token was revoked. Method: one for
-    /// each case.
+    /// Goal: a ticket is valid once, for 30 s, and not after its token was revoked. Method: one
+    /// for each case.
     #[test]
     fn once() {
         let tickets = Tickets::default();

@@ -14,15 +14,15 @@ use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::JsonValue;
-use parley_protocol::refusal::{Reason, Refusal, Result, StoredRefusal};
+use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Forum;
 use super::answer::Answer;
-use crate::journal::error::StoreError;
 use crate::journal::view::View;
+use crate::storage::error::StoreError;
 
 /// References of a stored `FAILURE` to what the refusal names.
 const NAMED_MAX: usize = 255;
@@ -141,28 +141,20 @@ impl Forum {
             let artifact = self.published(&failure, bytes, references, None);
             self.store(Entry::Artifact(Box::new(artifact)), None).await?;
         }
-        let detail = "The closure of this decision or termination does not verify. Read `report`: \
-                      publish what is missing, name every blocking objection, then publish it \
-                      anew.";
-        let mut more = serde_json::Map::new();
-        more.insert(
-            "report".into(),
-            serde_json::to_value(report).map_err(|_| Refusal::internal())?,
-        );
-        more.insert("failure_artifact".into(), id.to_string().into());
-        Ok(Refusal { more: Some(Box::new(more)), ..Refusal::new(Reason::ClosureRefused, detail) })
+        let report = serde_json::to_value(report).map_err(|_| Refusal::internal())?;
+        Ok(Refusal::closure_refused(report, id.to_string()))
     }
 
     pub(super) async fn read_artifacts(&self, view: &View, call: Call) -> Result<Answer> {
         match call {
             Call::ReadArtifact(id) => {
-                let found = view.artifact(&id)?.ok_or_else(artifact_not_found)?;
+                let found = view.artifact(&id)?.ok_or_else(Refusal::artifact_not_found)?;
                 Ok(Answer::ok(found.published().bytes.to_vec()))
             }
             Call::ListArtifacts(query) => self.list_artifacts(view, &query),
             Call::ExportThread(thread, page) => self.export_page(view, thread, &page).await,
             Call::VerifyClosure(id, strict) => {
-                view.artifact_entry(&id)?.ok_or_else(artifact_not_found)?;
+                view.artifact_entry(&id)?.ok_or_else(Refusal::artifact_not_found)?;
                 let id = Identifier::from_digest(id);
                 let options = VerifyOptions { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
                 let store = PublishedArtifacts(view.clone());
@@ -295,17 +287,7 @@ fn failure_of(view: &View, subject: Identifier, report: &ClosureReport) -> Resul
 }
 
 fn invalid(violations: &[parley_protocol::artifact::Violation]) -> Refusal {
-    let mut more = serde_json::Map::new();
-    let detail = violations.first().map_or("", |first| first.detail);
-    if let Some(first) = violations.first() {
-        more.insert("class".into(), first.class.as_str().into());
-        more.insert("pointer".into(), first.pointer.clone().into());
-    }
-    let detail = format!("{detail} Mend it, name it anew and publish it again.");
-    Refusal { more: Some(Box::new(more)), ..Refusal::new(Reason::ArtifactInvalid, detail) }
-}
-
-fn artifact_not_found() -> Refusal {
-    let detail = "There is no such artifact here. List the artifacts and name one of them.";
-    Refusal::new(Reason::ArtifactNotFound, detail)
+    violations.first().map_or_else(Refusal::internal, |first| {
+        Refusal::artifact_invalid(first.class.as_str(), &first.pointer, first.detail)
+    })
 }

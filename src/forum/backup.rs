@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 use super::Forum;
-use crate::journal::backup::BackupCopy;
-use crate::journal::error::StoreError;
+use crate::maintenance::backup::BackupCopy;
+use crate::storage::error::StoreError;
 use crate::tokens::Tokens;
 
 /// Copies at a time: each pins pages of the archive and keeps the log from being dropped.
 pub(super) const BACKUPS_MAX: usize = 1;
-/// When to ask again, in milliseconds, while another copy is being taken.
-const RETRY_AFTER_MS: u64 = 10_000;
-
 /// A copy on its way.
 pub struct BackupStream<S> {
     /// The text of its cursor.
@@ -37,10 +34,7 @@ impl Forum {
         BackupStream<impl Stream<Item = std::result::Result<Bytes, StoreError>> + Send + use<>>,
     > {
         let permit = Arc::clone(&self.inner.backups).try_acquire_owned();
-        let permit = permit.map_err(|_| {
-            let detail = "Another copy is being taken. Wait until it is complete.";
-            Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
-        })?;
+        let permit = permit.map_err(|_| Refusal::backup_running())?;
         let copying = BackupCopy::begin(&self.inner.deps.journal, tokens, self.now());
         let cursor = copying.cursor().to_owned();
         let pieces = stream::unfold(Some((copying, permit)), |state| async move {

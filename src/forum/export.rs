@@ -15,8 +15,8 @@ use parley_protocol::wire::{JsonBuffer, ListWriter};
 
 use super::Forum;
 use super::answer::Answer;
-use crate::journal::error::StoreError;
 use crate::journal::view::View;
+use crate::storage::error::StoreError;
 use crate::threads::admission::PermitClass;
 
 /// Acts read at once.

@@ -18,16 +18,17 @@ use std::time::Duration;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use ractor::{Actor, ActorRef};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::feed::inbox::Inboxes;
+use crate::metric;
 use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
-use crate::threads::actor::Deps;
 use crate::threads::admission::{Admission, AdmissionBounds};
+use crate::threads::deps::Deps;
 use crate::threads::in_flight_keys::InFlightKeys;
 use crate::threads::router::{Route, Router};
 
@@ -154,7 +155,7 @@ impl Forum {
     /// Why not.
     pub fn ready(&self) -> Result<()> {
         if self.inner.stopping.is_cancelled() {
-            return Err(shutting_down());
+            return Err(Refusal::shutting_down());
         }
         self.inner.deps.journal.refuses().map_or(Ok(()), Err)
     }
@@ -203,17 +204,11 @@ impl Forum {
                 // to the successor.
                 let _ = actor.drain();
             }
-            metrics::gauge!("parley_threads_resident").set(active_threads.count() as f64);
+            metrics::gauge!(metric::THREADS_RESIDENT).set(active_threads.count() as f64);
         }
     }
 
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
         &self.inner.routers[shard_of(thread)]
     }
-}
-
-/// 503 `shutting_down`.
-pub fn shutting_down() -> Refusal {
-    let detail = "The server is shutting down. Send it again to its successor in a moment.";
-    Refusal::new(Reason::ShuttingDown, detail).retry_after(1_000)
 }

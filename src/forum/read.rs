@@ -6,7 +6,7 @@ use parley_protocol::command::{Call, Language, PageQuery, ThreadQuery};
 use parley_protocol::entry::{Position, slot};
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::{ClaimId, ThreadId};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter, ShownMessage};
@@ -129,9 +129,7 @@ impl Forum {
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
         let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
         if head.message_count > self.inner.deps.limits.tree_max {
-            let detail = "The thread has too many messages to be read as a tree. Read it with \
-                          `format=flat`, page by page.";
-            return Err(Refusal::parameter("format", detail));
+            return Err(Refusal::tree_too_large());
         }
         let acts = view.acts(thread, 0, usize::MAX)?;
         let retractions = view.retractions(thread)?;
@@ -204,10 +202,7 @@ impl Forum {
     }
 
     fn read_claim(&self, view: &View, claim: ClaimId) -> Result<Answer> {
-        let found = view.claim(claim)?.ok_or_else(|| {
-            let detail = format!("There is no claim {claim}. List a thread's claims and name one.");
-            Refusal::new(Reason::ClaimNotFound, detail)
-        })?;
+        let found = view.claim(claim)?.ok_or_else(|| Refusal::claim_not_found(claim))?;
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES);
         wire::claim(&mut body, &found, self.now());
         Ok(Answer::ok(body))

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 /// Refuses a body of another type than `allowed`; none at all is taken for the first.
 ///
@@ -20,13 +20,11 @@ pub fn check_content_type(headers: &HeaderMap, allowed: &[&str]) -> Result<()> {
         (Some(_), Some(_)) => false,
     };
     if !good {
-        let detail = format!("Send the body as {}.", allowed.join(" or "));
-        return Err(Refusal::new(Reason::UnsupportedMediaType, detail));
+        return Err(Refusal::unsupported_media_type(allowed));
     }
     let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
-        let detail = "Send the body as it is, without Content-Encoding: nothing is decompressed.";
-        return Err(Refusal::new(Reason::UnsupportedMediaType, detail));
+        return Err(Refusal::unsupported_encoding());
     }
     Ok(())
 }
@@ -53,11 +51,7 @@ pub fn negotiate<'o>(headers: &HeaderMap, offered: &[&'o str]) -> Result<&'o str
             best = Some((quality, one));
         }
     }
-    best.map(|(_, one)| one).ok_or_else(|| {
-        let detail =
-            format!("What `Accept` names cannot be given here. Accept {}.", offered.join(" or "));
-        Refusal::new(Reason::NotAcceptable, detail)
-    })
+    best.map(|(_, one)| one).ok_or_else(|| Refusal::not_acceptable(offered))
 }
 
 /// In thousandths, that of the most specific range that fits; 0 if none does.

@@ -196,10 +196,3 @@ pub fn tagged(mut reply: HttpResponse, tag: &HeaderValue, asked: &HeaderMap) -> 
     reply.headers_mut().insert(ETAG, tag.clone());
     reply
 }
-
-/// 404 `not_found`.
-pub fn not_found() -> Refusal {
-    let detail = "Nothing stands at this path. GET /v1/manifest and /openapi.json tell what there \
-                  is.";
-    Refusal::new(Reason::NotFound, detail)
-}

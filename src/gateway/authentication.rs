@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use tokio::time::Instant;
 
 use crate::clock::entropy;
@@ -37,19 +37,6 @@ pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
         return Bearer::None;
     }
     Bearer::Token(token)
-}
-
-/// 401 `token_missing`.
-pub fn token_missing() -> Refusal {
-    let detail = "Send your token as `Authorization: Bearer <token>`. An administrator of this \
-                  forum makes tokens.";
-    Refusal::new(Reason::TokenMissing, detail)
-}
-
-/// 401 `token_unknown`.
-pub fn token_unknown() -> Refusal {
-    let detail = "This token is unknown, revoked or expired. Ask an administrator for a new one.";
-    Refusal::new(Reason::TokenUnknown, detail)
 }
 
 /// Places to count in: a power of two. Two addresses that share one share only their failures,
@@ -91,12 +78,10 @@ impl WrongTokens {
             (next - now <= bound).then_some(next)
         });
         match counted {
-            Ok(_) => token_unknown(),
+            Ok(_) => Refusal::token_unknown(),
             Err(forgiven_at) => {
                 let wait = (forgiven_at + self.interval_ms).saturating_sub(now + bound).max(1);
-                let detail = "Too many wrong tokens came from this address. Wait as long as \
-                              `retry_after_ms` says; a right token is not affected.";
-                Refusal::new(Reason::RateLimited, detail).retry_after(wait)
+                Refusal::wrong_tokens(wait)
             }
         }
     }
@@ -138,6 +123,7 @@ pub fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parley_protocol::refusal::Reason;
     use std::time::Duration;
 
     use axum::http::HeaderValue;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 
 use super::request_id::RequestIds;
 
@@ -32,16 +32,8 @@ impl BareErrors {
             return None;
         }
         let refusal = match bytes.get(9..12)? {
-            b"414" | b"431" => {
-                let detail = "The target and the headers of the request have more bytes, or the \
-                              headers are more, than is read. Send fewer and shorter ones.";
-                Refusal::new(Reason::RequestTooLarge, detail)
-            }
-            _ => {
-                let detail = "This is no HTTP/1.1 request: its first line or one of its headers \
-                              cannot be read.";
-                Refusal::new(Reason::InvalidParameter, detail)
-            }
+            b"414" | b"431" => Refusal::head_too_large(),
+            _ => Refusal::not_http(),
         };
         Some(self.answer(&refusal))
     }

@@ -10,7 +10,7 @@ use axum::http::header::EXPECT;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 /// Bytes read and dropped at most after a request was refused, so that its sender, who still
 /// writes, comes to read the answer instead of a reset.
@@ -24,7 +24,7 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 /// 413 `request_too_large`; 400 `invalid_body` if it breaks off or comes too slowly.
 pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Result<Bytes> {
     if body.size_hint().lower() > bytes_max {
-        return Err(too_large(bytes_max));
+        return Err(Refusal::body_too_large(bytes_max));
     }
     let mut collected = pin!(collect(body, bytes_max));
     // Most bodies came with their header, and are there when they are asked for again: a timer is
@@ -63,7 +63,7 @@ async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
         };
         let Ok(data) = frame.into_data() else { continue };
         if (first.len() + all.len() + data.len()) as u64 > bytes_max {
-            return Err(too_large(bytes_max));
+            return Err(Refusal::body_too_large(bytes_max));
         }
         // Most bodies come in one piece, which need not be copied.
         if first.is_empty() && all.is_empty() {
@@ -92,10 +92,4 @@ pub async fn drain(body: &mut Incoming, headers: &HeaderMap) {
         }
     };
     let _ = tokio::time::timeout(DRAIN_TIME_MAX, drained).await;
-}
-
-/// 413 `request_too_large`.
-pub fn too_large(bytes_max: u64) -> Refusal {
-    let detail = format!("The body has more than {bytes_max} bytes. Send less at a time.");
-    Refusal::new(Reason::RequestTooLarge, detail)
 }

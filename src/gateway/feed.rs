@@ -19,7 +19,7 @@ use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -27,7 +27,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
 use super::http::no_idempotency_key;
-use super::{Connection, Gateway, RequestContext, accept, authentication};
+use super::{Connection, Gateway, RequestContext, accept};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
@@ -121,7 +121,7 @@ impl<'h> Upgrade<'h> {
 }
 
 /// What the query asks to follow.
-struct FeedQuery {
+pub(crate) struct FeedQuery {
     scope: Scope,
     extension: Option<Arc<str>>,
     threads: Vec<ThreadId>,
@@ -129,13 +129,12 @@ struct FeedQuery {
     since: Option<String>,
 }
 
-/// Refuses a query that asks for no feed there could be.
-pub(super) fn check_query(query: &str) -> Result<()> {
-    FeedQuery::read(query).map(drop)
-}
-
 impl FeedQuery {
-    fn read(query: &str) -> Result<Self> {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// 400 `invalid_parameter`.
+    pub(crate) fn read(query: &str) -> Result<Self> {
         let mut query = Query::parse(query)?;
         let scope = query.take("scope");
         let extension = query.take("extension");
@@ -256,7 +255,7 @@ impl Gateway {
         match redeemed.filter(|principal| self.is_good(principal)) {
             Some(principal) => Ok(principal),
             None if named => Err(self.wrong_token(asked)),
-            None => Err(authentication::token_missing()),
+            None => Err(Refusal::token_missing()),
         }
     }
 
@@ -303,7 +302,7 @@ impl Gateway {
         let feed = Feed::open(sources, subscription, wish.threads, since)?;
         // A token that was revoked before the feed had its seat cuts nothing.
         if !self.is_good(principal) {
-            return Err(authentication::token_unknown());
+            return Err(Refusal::token_unknown());
         }
         Ok(feed)
     }
@@ -371,9 +370,7 @@ fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     if named && accept::negotiate(headers, &[EVENT_STREAM]).is_ok() {
         return Ok(());
     }
-    let detail =
-        "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
-    Err(Refusal::new(Reason::NotAcceptable, detail))
+    Err(Refusal::feed_not_acceptable())
 }
 
 /// Carries the feed once the connection is a WebSocket.

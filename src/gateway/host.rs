@@ -8,7 +8,7 @@ use axum::http::header::{
     HeaderMap, HeaderValue, ORIGIN,
 };
 use axum::http::{StatusCode, Uri};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 
 use super::answer::{self, HttpResponse};
 use crate::config::{Config, Host, HostPort, WebOrigin};
@@ -49,19 +49,13 @@ impl HostRules {
     /// 403 `origin_forbidden`.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>> {
         if !self.host_is_good(uri, headers) {
-            let detail = "This server does not answer to that `Host`. Use the address it listens \
-                          on, or add the name to `allowed_hosts`.";
-            return Err(Refusal::new(Reason::OriginForbidden, detail));
+            return Err(Refusal::host_forbidden());
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(None),
             (Some(origin), None) if self.origin_is_good(origin) => Ok(Some(origin.clone())),
-            _ => {
-                let detail = "Pages of that `Origin` may not call this server. Add it to \
-                              `allowed_origins` if they should.";
-                Err(Refusal::new(Reason::OriginForbidden, detail))
-            }
+            _ => Err(Refusal::origin_forbidden()),
         }
     }
 

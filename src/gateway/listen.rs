@@ -16,6 +16,7 @@ use hyper::body::{Body as _, Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use parley_protocol::refusal::Refusal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -144,7 +145,8 @@ where
             Err(_) => None,
         };
         if let Some(permit) = place {
-            let watch = newcomers.add(&bounds);
+            let watch = ConnectionDeadline::new(bounds.header, bounds.idle);
+            newcomers.add(&watch);
             let peer = peer.ip().to_canonical();
             let permit = Arc::new(permit);
             let connection = Arc::new(Connection { peer, permit, lifetime: life.clone() });
@@ -157,7 +159,7 @@ where
                 serve.clone(),
             ));
         } else if let Ok(permit) = Arc::clone(&rejected).try_acquire_owned() {
-            let answer = unread.answer(&crate::threads::admission::overloaded());
+            let answer = unread.answer(&Refusal::overloaded());
             life.tasks.spawn(reject(socket, peer, permit, answer, life.end.clone()));
         }
     }

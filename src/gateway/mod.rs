@@ -4,22 +4,20 @@
 //! route and method, token, right, size, type, `Accept`, parameters, envelope. What an operation
 //! is stands in the protocol's table; nothing here describes one a second time.
 
-mod accept;
+pub(crate) mod accept;
 mod answer;
-mod authentication;
+pub(crate) mod authentication;
 mod bare_errors;
 mod body;
 mod deadline;
-mod feed;
-#[doc(hidden)]
-pub mod fuzzing;
-mod host;
+pub(crate) mod feed;
+pub(crate) mod host;
 mod http;
 mod listen;
-mod mcp;
+pub(crate) mod mcp;
 mod pending_connections;
 mod poll_budget;
-mod request_id;
+pub(crate) mod request_id;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -223,17 +221,16 @@ impl Gateway {
         if head.method == Method::OPTIONS && asked.origin.is_some() {
             let methods = methods();
             if methods.is_empty() {
-                return Err(answer::not_found());
+                return Err(Refusal::not_found());
             }
             return Ok(NextStep::Reply(host::preflight(&methods)));
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(asked, endpoint).await,
-            None if methods().is_empty() => Err(answer::not_found()),
+            None if methods().is_empty() => Err(Refusal::not_found()),
             None => {
                 let allowed = methods().join(", ");
-                let detail = format!("Only {allowed} can be used here.");
-                Err(Refusal::new(Reason::MethodNotAllowed, detail))
+                Err(Refusal::method_not_allowed(&allowed))
             }
         }
     }
@@ -264,7 +261,7 @@ impl Gateway {
 
     /// Who calls, holding all of `rights`.
     fn caller_with(&self, asked: &RequestContext<'_>, rights: &[Right]) -> Result<Arc<Principal>> {
-        let principal = self.principal(asked)?.ok_or_else(authentication::token_missing)?;
+        let principal = self.principal(asked)?.ok_or_else(Refusal::token_missing)?;
         match principal.lacks(rights) {
             Some(right) => Err(Refusal::lacks(right)),
             None => Ok(principal),

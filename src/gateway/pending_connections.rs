@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::deadline::ConnectionDeadline;
-use super::listen::ConnectionBounds;
 
 /// Those that have said nothing, the longest silent first.
 pub struct PendingConnections {
@@ -21,8 +20,8 @@ impl PendingConnections {
         Self { waiting: VecDeque::new(), max: connections_max.saturating_mul(2).max(16) }
     }
 
-    /// The watch of one that has just come.
-    pub fn add(&mut self, bounds: &ConnectionBounds) -> Arc<ConnectionDeadline> {
+    /// Adds a connection that was just accepted.
+    pub fn add(&mut self, deadline: &Arc<ConnectionDeadline>) {
         while self.waiting.front().is_some_and(|watch| !is_new(watch)) {
             self.waiting.pop_front();
         }
@@ -30,9 +29,7 @@ impl PendingConnections {
             // Each that stays holds a place, so at least half of them go.
             self.waiting.retain(is_new);
         }
-        let watch = ConnectionDeadline::new(bounds.header, bounds.idle);
-        self.waiting.push_back(Arc::clone(&watch));
-        watch
+        self.waiting.push_back(Arc::clone(deadline));
     }
 
     /// Ends the connection that has let us wait longest; `false` if none has.

@@ -13,9 +13,9 @@ use std::time::Duration;
 use parley_protocol::thread::Thread;
 
 use super::archive::{Archive, SyncMode, damaged};
-use super::error::StoreError;
 use super::view::Views;
 use crate::clock::{Clock, Stopwatch};
+use crate::storage::error::StoreError;
 
 /// Entries of one slice, at least and at most.
 ///
@@ -180,10 +180,10 @@ impl Archiver {
         let now = self.deps.clock.now();
         let work = self.deps.clock.stopwatch();
         let archive = self.archive.as_ref().expect("opened above");
-        let folded = archive.append(&slice, &snapshots, now, sync);
-        let folded = folded.and_then(|progress| Ok((progress, archive.read()?)));
-        let (progress, read) = match folded {
-            Ok(folded) => folded,
+        let appended = archive.append(&slice, &snapshots, now, sync);
+        let appended = appended.and_then(|progress| Ok((progress, archive.read()?)));
+        let (progress, read) = match appended {
+            Ok(appended) => appended,
             Err(error) => {
                 if let Err(again) = self.reopen() {
                     tracing::debug!(error = %again, "the archive cannot be opened");

@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use parley_protocol::entry::Position;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use siphasher::sip::SipHasher24;
 
 use super::archive::ArchiveMeta;
@@ -23,32 +23,32 @@ const CURSOR: u8 = 0;
 const LIST: u8 = 1;
 
 /// The texts of cursors, without a word on whether they are still good.
-pub(super) struct CursorTags {
+pub(crate) struct CursorTags {
     key: [u8; 16],
 }
 
 impl CursorTags {
-    pub(super) fn new(key: [u8; 16]) -> Self {
+    pub(crate) fn new(key: [u8; 16]) -> Self {
         Self { key }
     }
 
     /// The text of a position and its era.
-    pub(super) fn write(&self, numbers: [u64; 2]) -> String {
+    pub(crate) fn write(&self, numbers: [u64; 2]) -> String {
         joined(&numbers, self.tag(CURSOR, &[], &numbers))
     }
 
     /// The numbers of such a text, if it is written as we write it and its tag is right.
-    pub(super) fn read(&self, text: &str) -> Option<[u64; 2]> {
+    pub(crate) fn read(&self, text: &str) -> Option<[u64; 2]> {
         self.verified(CURSOR, &[], text)
     }
 
     /// The text of a place in the list `kind`, a position and its era.
-    pub(super) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
+    pub(crate) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
         joined(&numbers, self.tag(LIST, kind.as_bytes(), &numbers))
     }
 
     /// The numbers of such a text, likewise.
-    pub(super) fn read_list(&self, kind: &str, text: &str) -> Option<[u64; 3]> {
+    pub(crate) fn read_list(&self, kind: &str, text: &str) -> Option<[u64; 3]> {
         self.verified(LIST, kind.as_bytes(), text)
     }
 
@@ -128,13 +128,8 @@ impl Cursors {
             Some([position, era]) if self.is_good(era, Position(position), now) => {
                 Ok(Position(position))
             }
-            Some([_, era]) if era < self.era => Err(taken_back()),
-            _ => {
-                let detail = "This is no cursor of this instance, or no longer one. Leave it out \
-                              to begin at the beginning, or read the inbox without `since`: it \
-                              gives a cursor to go on from.";
-                Err(Refusal::new(Reason::InvalidCursor, detail))
-            }
+            Some([_, era]) if era < self.era => Err(Refusal::cursor_before_restore()),
+            _ => Err(Refusal::invalid_cursor()),
         }
     }
 
@@ -152,29 +147,19 @@ impl Cursors {
     pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
         let now = self.views.view().position();
         match self.tags.read_list(kind, text) {
-            Some([place, given, era]) if self.is_good(era, Position(given), now) => Ok(place),
-            Some([.., era]) if era < self.era => Err(taken_back()),
-            _ => {
-                let detail = "This is no cursor of this list with these filters and this order, \
-                              or no longer one. Leave it out to begin the list anew.";
-                Err(Refusal::new(Reason::InvalidCursor, detail))
+            Some([place, issued_at, era]) if self.is_good(era, Position(issued_at), now) => {
+                Ok(place)
             }
+            Some([.., era]) if era < self.era => Err(Refusal::cursor_before_restore()),
+            _ => Err(Refusal::invalid_list_cursor()),
         }
     }
 
-    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
+    fn is_good(&self, era: u64, issued_at: Position, now: Position) -> bool {
         let past = || self.past.iter().find(|(past, _)| *past == era);
         let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
-        last.is_some_and(|last| given <= last.min(now))
+        last.is_some_and(|last| issued_at <= last.min(now))
     }
-}
-
-/// 400 `invalid_cursor` for one that was given after the copy which was restored from.
-fn taken_back() -> Refusal {
-    let detail = "This forum was restored from a backup that was taken before this cursor was \
-                  given; what came after the backup is gone. Read again what you rely on: read \
-                  the inbox without `since`, and go on from the cursor that it gives.";
-    Refusal::new(Reason::InvalidCursor, detail)
 }
 
 /// A decimal number in the one way of writing it.

@@ -6,23 +6,13 @@
 
 pub mod archive;
 pub mod archiver;
-pub mod backup;
-pub mod check;
 pub mod cursor;
-pub mod disk;
-pub mod error;
-mod free_space;
-#[doc(hidden)]
-pub mod fuzzing;
 mod lease;
 pub mod log;
-pub mod migration;
 mod numbers;
 pub mod options;
-pub(crate) mod panic_guard;
 mod publisher;
 mod queue;
-pub mod read_only;
 pub mod recovery;
 mod tail;
 pub mod view;
@@ -38,8 +28,6 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::interference::{Flaw, Interference, plants};
-
 pub use numbers::JournalNumbers;
 pub use publisher::{BatchStream, CommittedBatch, Publisher};
 pub use queue::AppendRefused;
@@ -53,7 +41,7 @@ pub struct Committed {
     pub number: u64,
     /// What happened.
     pub entry: Entry,
-    /// The head of the thread after it, stamped; `None` if the entry is no act.
+    /// The summary of the thread after it, stamped; `None` if the entry is no act.
     pub summary: Option<Arc<ThreadSummary>>,
     /// The claims that it changed, as they stand after it, in the order of `Act::claims`.
     pub claims: Vec<Arc<Claim>>,
@@ -64,7 +52,7 @@ pub struct Committed {
 pub enum WriteOutcome {
     /// The entry of this very call.
     Committed(Arc<Committed>),
-    /// Nothing had to change: the head that the answer shows.
+    /// Nothing had to change: the summary that the answer shows.
     Unchanged(Arc<ThreadSummary>),
 }
 
@@ -96,7 +84,7 @@ pub struct Append {
     pub lease: Option<Lease>,
     /// What happened.
     pub entry: Entry,
-    /// The head after it, stamped with the number that the append was given.
+    /// The summary after it, stamped with the number that the append was given.
     pub summary: Option<Arc<ThreadSummary>>,
     /// The claims changed, as they stand after it.
     pub claims: Vec<Arc<Claim>>,
@@ -140,8 +128,6 @@ pub struct Journal {
     log: Arc<log::Log>,
     listeners: Arc<publisher::BatchListeners>,
     cursors: cursor::Cursors,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Journal {
@@ -212,9 +198,6 @@ impl Journal {
 
     /// Where new messages, events and claims take their numbers from.
     pub fn numbers(&self) -> JournalNumbers<'_> {
-        if plants(self.interference.as_ref(), Flaw::ReuseId) {
-            self.counters.repeat_message();
-        }
         JournalNumbers(&self.counters)
     }
 

@@ -18,11 +18,6 @@ impl Counters {
     pub fn new(message: u64, event: u64, claim: u64) -> Self {
         Self { message: message.into(), event: event.into(), claim: claim.into() }
     }
-
-    /// Lets the number of the last message be given again: a fault that a test plants.
-    pub(super) fn repeat_message(&self) {
-        self.message.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// Where an act takes its numbers from. Cheap to make, one for each act.

@@ -1,25 +1,28 @@
-//! What configuration may change about the journal (operations.md §2: `store.*` and
-//! `feed.replay_max`). The ranges are checked where configuration is read.
+//! The numbers of the journal: those that configuration sets (operations.md §2: `store.*` and
+//! `feed.replay_max`), each with its default, and the fixed ones.
 
-/// How the journal works.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+/// What configuration sets. The ranges are checked where configuration is read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct JournalOptions {
-    /// Entries that one commit takes at most.
+    /// Entries of one commit, at most.
     pub batch_entries_max: u64,
-    /// Microseconds that a commit waits at most for more entries, and only while others are under
-    /// way.
+    /// Microseconds that a commit waits for more entries, at most, and only while there is load.
     pub batch_delay_us: u64,
     /// Bytes of the page cache, all files together.
     pub cache_bytes: u64,
-    /// Free bytes on the file system below which no write is taken.
+    /// Free bytes on the file system below which no write is accepted.
     pub free_bytes_min: u64,
     /// Bytes after which a new segment of the log begins.
     pub segment_bytes: u64,
-    /// Entries that may be committed and not yet folded; above, commits wait for the fold.
+    /// Entries that are committed and not archived, at most; above, commits wait for the archiver.
     pub tail_entries_max: u64,
-    /// Items that may stand in the queue; above: 503 `overloaded`.
+    /// Items in the queue, at most; above: 503 `overloaded`.
     pub queue_max: u64,
-    /// Entries that a replay reaches back: segments within are kept.
+    /// Entries that a replay reaches back: segments within are kept (`feed.replay_max`).
+    #[serde(skip)]
     pub replay_max: u64,
 }
 
@@ -38,15 +41,13 @@ impl Default for JournalOptions {
     }
 }
 
-/// Milliseconds between attempts to write again after the disk refused: well under the 5 s within
-/// which writing resumes once the disk does (operations.md §3).
+/// Milliseconds between attempts to write again after a failure: well under the 5 s within which
+/// writing resumes once the disk does (operations.md §3).
 pub const RETRY_MS: u64 = 500;
-/// Milliseconds for which a look at the free space counts.
-pub const FREE_LOOK_MS: u64 = 100;
-/// Milliseconds that a commit may take before the store counts as taking no writes.
+/// Milliseconds that a commit may take before the store counts as refusing writes.
 pub const STALL_MS: u64 = 5_000;
-/// Bytes of encoded entries that one row of the log holds, about: one insert serves many entries,
-/// and a reader decodes no more than this in vain.
+/// Bytes of encoded entries in one row of the log, about: one insert serves many entries, and a
+/// reader decodes no more than this in vain.
 pub const CHUNK_BYTES: usize = 32 << 10;
 /// Bytes of page cache for the segment that is written.
 pub const ACTIVE_CACHE_BYTES: usize = 16 << 20;
@@ -56,5 +57,7 @@ pub const SEALED_CACHE_BYTES: usize = 2 << 20;
 pub const SEALED_OPEN_MAX: usize = 4;
 /// Batches that may wait for the publisher; above, the writer waits.
 pub const PUBLISH_QUEUE: usize = 64;
+/// Bytes of the tail in memory, roughly; above, commits wait for the archiver.
+pub const TAIL_BYTES_MAX: u64 = 256 << 20;
 
-const _: () = assert!(RETRY_MS < 5_000 && FREE_LOOK_MS < RETRY_MS);
+const _: () = assert!(RETRY_MS < STALL_MS);

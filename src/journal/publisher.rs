@@ -78,32 +78,32 @@ impl BatchListeners {
         Self(Mutex::new(BatchListenersState { published, senders: Vec::new(), has_ended: false }))
     }
 
-    fn inner(&self) -> MutexGuard<'_, BatchListenersState> {
+    fn state(&self) -> MutexGuard<'_, BatchListenersState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn listen(&self, batches_max: usize) -> BatchStream {
         let (sender, batches) = mpsc::channel(batches_max);
-        let mut inner = self.inner();
-        if !inner.has_ended {
-            inner.senders.push(sender);
+        let mut state = self.state();
+        if !state.has_ended {
+            state.senders.push(sender);
         }
-        BatchStream { after: inner.published, batches }
+        BatchStream { after: state.published, batches }
     }
 
     /// Ends the listening of all: nothing will come any more.
     fn end(&self) {
-        let mut inner = self.inner();
-        inner.has_ended = true;
-        inner.senders.clear();
+        let mut state = self.state();
+        state.has_ended = true;
+        state.senders.clear();
     }
 
     /// Whoever must be told of the batch that ends with `upto`.
-    fn of(&self, upto: u64) -> Vec<mpsc::Sender<Arc<CommittedBatch>>> {
-        let mut inner = self.inner();
-        inner.published = upto;
-        inner.senders.retain(|sender| !sender.is_closed());
-        inner.senders.clone()
+    fn senders_after(&self, upto: u64) -> Vec<mpsc::Sender<Arc<CommittedBatch>>> {
+        let mut state = self.state();
+        state.published = upto;
+        state.senders.retain(|sender| !sender.is_closed());
+        state.senders.clone()
     }
 }
 
@@ -142,7 +142,7 @@ impl Publisher {
             answer.send(&self.queue);
         }
         let Some(batch) = outgoing.batch else { return };
-        for sender in self.listeners.of(batch.upto()) {
+        for sender in self.listeners.senders_after(batch.upto()) {
             // One that has gone is left out the next time.
             drop(sender.send(Arc::clone(&batch)).await);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 
 use super::options::STALL_MS;
 use super::{Append, QueueItem, ReplyPort};
@@ -16,35 +16,6 @@ use crate::clock::Clock;
 /// runs ahead of the journal: that state must be dropped and read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendRefused;
-
-/// Milliseconds after which a refused caller may try again.
-const RETRY_AFTER_MS: u64 = 1_000;
-
-/// 503 `storage_unavailable` of what may have been stored.
-pub fn uncertain() -> Refusal {
-    let detail = "The store failed while it took this in: it is not known to be stored. Try again \
-                  with the same idempotency key, which tells.";
-    Refusal::new(Reason::StorageUnavailable, detail).retry_after(RETRY_AFTER_MS)
-}
-
-/// 503 `storage_unavailable` of what is certainly not stored.
-pub fn unavailable() -> Refusal {
-    let detail = "The store takes no writes at the moment, nothing was stored. Reading works; try \
-                  again in a while.";
-    Refusal::new(Reason::StorageUnavailable, detail).retry_after(RETRY_AFTER_MS)
-}
-
-/// 503 `overloaded`.
-fn overloaded() -> Refusal {
-    let detail = "More is waiting to be stored than the server takes. Try again in a while.";
-    Refusal::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
-}
-
-/// 503 `shutting_down`.
-pub fn shutting_down() -> Refusal {
-    let detail = "The server is shutting down. Try again once it is back.";
-    Refusal::new(Reason::ShuttingDown, detail).retry_after(RETRY_AFTER_MS)
-}
 
 /// Where the numbers of the next entry and thread stand at the start.
 #[derive(Clone, Copy, Debug)]
@@ -65,15 +36,15 @@ struct QueueState {
     /// No writer any more.
     ended: bool,
     /// The writer sleeps until so many items are there; 0 while it works.
-    wanted: usize,
+    wait_count: usize,
     /// Something beside the queue has moved that the writer waits for.
-    nudged: bool,
+    notified: bool,
 }
 
 /// What the journal's door and its writer share.
 pub struct JournalQueue {
     state: Mutex<QueueState>,
-    moved: Condvar,
+    changed: Condvar,
     max: usize,
     /// Rises with every failure; written under the lock only.
     generation: AtomicU64,
@@ -94,12 +65,12 @@ impl JournalQueue {
             writable: true,
             closing: false,
             ended: false,
-            wanted: 0,
-            nudged: false,
+            wait_count: 0,
+            notified: false,
         };
         Self {
             state: Mutex::new(state),
-            moved: Condvar::new(),
+            changed: Condvar::new(),
             max,
             generation: AtomicU64::new(1),
             writable: AtomicBool::new(true),
@@ -131,20 +102,20 @@ impl JournalQueue {
     }
 
     /// Says that a commit begins or has ended.
-    pub fn committing(&self, under_way: bool) {
+    pub fn set_committing(&self, under_way: bool) {
         let since = if under_way { self.clock.now().0.max(1) } else { 0 };
         self.commit_since.store(since, Ordering::Release);
     }
 
     /// Says whether the fold is so far behind that nothing more is to be queued.
-    pub fn fill(&self, full: bool) {
+    pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::Release);
     }
 
     /// Wakes the writer.
-    fn nudge(&self) {
-        self.state().nudged = true;
-        self.moved.notify_all();
+    fn notify(&self) {
+        self.state().notified = true;
+        self.changed.notify_all();
     }
 
     /// Items waiting.
@@ -159,20 +130,20 @@ impl JournalQueue {
 
     fn refuses_in(&self, state: &QueueState) -> Option<Refusal> {
         if state.closing || state.ended {
-            return Some(shutting_down());
+            return Some(Refusal::store_stopping());
         }
         if !state.writable || self.is_stalled() {
-            return Some(unavailable());
+            return Some(Refusal::store_unavailable());
         }
         let full = state.items.len() >= self.max || self.full.load(Ordering::Acquire);
-        full.then(overloaded)
+        full.then(Refusal::queue_full)
     }
 
     fn push(&self, state: &mut QueueState, item: QueueItem) {
         state.items.push_back(item);
-        if state.wanted > 0 && state.items.len() >= state.wanted {
-            state.wanted = 0;
-            self.moved.notify_one();
+        if state.wait_count > 0 && state.items.len() >= state.wait_count {
+            state.wait_count = 0;
+            self.changed.notify_one();
         }
     }
 
@@ -214,11 +185,11 @@ impl JournalQueue {
     pub fn submit(&self, item: QueueItem) {
         let mut state = self.state();
         let refusal = if state.ended {
-            Some(shutting_down())
+            Some(Refusal::store_stopping())
         } else if self.is_stalled() {
-            Some(unavailable())
+            Some(Refusal::store_unavailable())
         } else {
-            (state.items.len() >= self.max).then(overloaded)
+            (state.items.len() >= self.max).then(Refusal::queue_full)
         };
         match (refusal, item) {
             (None, item) | (Some(_), item @ QueueItem::Release(_)) => self.push(&mut state, item),
@@ -256,7 +227,7 @@ impl JournalQueue {
     /// Lets no append in any more; what is queued is still committed.
     pub fn close(&self) {
         self.state().closing = true;
-        self.nudge();
+        self.notify();
     }
 
     /// Whether no append comes any more and nothing is queued.
@@ -275,11 +246,11 @@ impl JournalQueue {
             std::mem::take(&mut state.items)
         };
         for item in items {
-            refuse(item, uncertain());
+            refuse(item, Refusal::store_uncertain());
         }
     }
 
-    /// Waits until something is queued, the queue is closed or nudged, or `timeout` is over.
+    /// Waits until something is queued, the queue is closed or notified, or `timeout` is over.
     pub fn wait(&self, timeout: Option<Duration>) {
         self.wait_for(1, timeout);
     }
@@ -287,31 +258,31 @@ impl JournalQueue {
     /// The same until `count` items are queued.
     pub fn wait_for(&self, count: usize, timeout: Option<Duration>) {
         let mut state = self.state();
-        state.wanted = count;
+        state.wait_count = count;
         let pending =
-            |state: &mut QueueState| state.items.len() < count && !state.closing && !state.nudged;
+            |state: &mut QueueState| state.items.len() < count && !state.closing && !state.notified;
         state = match timeout {
             Some(timeout) => {
-                let woken = self.moved.wait_timeout_while(state, timeout, pending);
+                let woken = self.changed.wait_timeout_while(state, timeout, pending);
                 woken.unwrap_or_else(PoisonError::into_inner).0
             }
             None => {
-                let woken = self.moved.wait_while(state, pending);
+                let woken = self.changed.wait_while(state, pending);
                 woken.unwrap_or_else(PoisonError::into_inner)
             }
         };
-        state.wanted = 0;
-        state.nudged = false;
+        state.wait_count = 0;
+        state.notified = false;
     }
 
-    /// Waits for a nudge, whatever is queued, or until `timeout` is over.
-    pub fn wait_for_nudge(&self, timeout: Duration) {
+    /// Waits for a notify, whatever is queued, or until `timeout` is over.
+    pub fn wait_for_notification(&self, timeout: Duration) {
         let mut state = self.state();
-        if !state.nudged {
-            let woken = self.moved.wait_timeout(state, timeout);
+        if !state.notified {
+            let woken = self.changed.wait_timeout(state, timeout);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.nudged = false;
+        state.notified = false;
     }
 }
 

@@ -14,23 +14,20 @@ use tokio::sync::mpsc;
 use super::archive::{Archive, ArchiveMeta, HighestNumbers};
 use super::archiver::{Archiver, ArchiverDeps};
 use super::cursor::Cursors;
-use super::disk::{self, Disk};
-use super::error::StoreError;
-use super::free_space::FreeSpace;
-use super::log::backend::Overlay;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
-use super::panic_guard::panic_guard;
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
 use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, log, migration};
+use super::{Committed, Journal, archive, log};
 use crate::clock::Clock;
-use crate::interference::Interference;
-
-/// The file of the archive.
-pub const ARCHIVE_NAME: &str = "archive.redb";
+use crate::storage::disk::{self, Disk};
+use crate::storage::error::StoreError;
+use crate::storage::free_space::FreeSpace;
+use crate::storage::migration::migrate;
+use crate::storage::overlay::Overlay;
+use crate::storage::panic_guard::panic_guard;
 
 /// A journal, and what must run for it to work.
 pub struct OpenedJournal {
@@ -56,22 +53,9 @@ impl Journal {
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
     ) -> Result<OpenedJournal, StoreError> {
-        Self::open_with(options, disk, clock, None)
-    }
-
-    /// The same, with what a test puts in its way.
-    ///
-    /// # Errors
-    /// As [`Journal::open`].
-    pub fn open_with(
-        options: JournalOptions,
-        disk: Arc<dyn Disk>,
-        clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
-    ) -> Result<OpenedJournal, StoreError> {
-        panic_guard(ARCHIVE_NAME, || {
-            migration::migrate(&*disk, &migration::SHIPPED)?;
-            Self::open_current(options, disk, clock, interference)
+        panic_guard(archive::FILE_NAME, || {
+            migrate(&*disk, &[archive::FILE_FORMAT, log::FILE_FORMAT])?;
+            Self::open_current(options, disk, clock)
         })
     }
 
@@ -80,11 +64,10 @@ impl Journal {
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-        interference: Option<Arc<dyn Interference>>,
     ) -> Result<OpenedJournal, StoreError> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
-        disk::make(&*disk, ARCHIVE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
+        disk::make(&*disk, archive::FILE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
         let archive = open_archive(&*disk, cache_bytes)?;
         let read = archive.read()?;
         let (archived_upto, maxima) = (read.upto(), read.progress().maxima);
@@ -110,24 +93,23 @@ impl Journal {
             log: Arc::clone(log.log()),
             listeners: Arc::clone(&listeners),
             cursors: Cursors::new(&meta, Arc::clone(&views)),
-            interference: interference.clone(),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
-        let room = FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
-        let mut folder_room = room.clone();
-        let rescued = Arc::clone(&disk);
+        let free_space =
+            FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let mut archiver_free_space = free_space.clone();
+        let rescue_disk = Arc::clone(&disk);
         let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock),
             reopen: Box::new(move || open_archive(&*disk, cache_bytes)),
-            rescue: Box::new(move || read_archive(&*rescued, cache_bytes)),
-            free_space: Box::new(move || folder_room.look()),
+            rescue: Box::new(move || read_archive(&*rescue_disk, cache_bytes)),
+            free_space: Box::new(move || archiver_free_space.check()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
-        let folder = Archiver::new(deps, archive);
-        let mut writer = Writer::new(queue, log, views, room, clock, options, outbox);
-        writer.interference = interference;
-        Ok(OpenedJournal { journal, writer, publisher, archiver: folder, meta })
+        let archiver = Archiver::new(deps, archive);
+        let writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
+        Ok(OpenedJournal { journal, writer, publisher, archiver, meta })
     }
 }
 
@@ -138,13 +120,13 @@ fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
-    Archive::open(disk::open_made(disk, ARCHIVE_NAME)?, cache_bytes)
+    Archive::open(disk::open_made(disk, archive::FILE_NAME)?, cache_bytes)
 }
 
 /// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
 fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
-    let error = |error| StoreError::io(ARCHIVE_NAME, error);
-    let file = Overlay::new(disk.open(ARCHIVE_NAME).map_err(error)?).map_err(error)?;
+    let error = |error| StoreError::io(archive::FILE_NAME, error);
+    let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
 }
 
@@ -160,15 +142,15 @@ fn replay(
     let mut maxima = maxima;
     let mut replayed = Vec::with_capacity(entries.len());
     for (number, entry) in entries {
-        let (head, claims) = match &entry {
+        let (summary, claims) = match &entry {
             Entry::Act(act) => {
                 let stored = || base.thread(act.thread);
-                let (head, claims) = replay_act(&mut threads, stored, number, act)?;
-                (Some(head), claims)
+                let (summary, claims) = replay_act(&mut threads, stored, number, act)?;
+                (Some(summary), claims)
             }
             Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
         };
-        let committed = Arc::new(Committed { number, entry, summary: head, claims });
+        let committed = Arc::new(Committed { number, entry, summary, claims });
         maxima = maxima.max(HighestNumbers::of(number, &committed.entry));
         replayed.push(committed);
     }

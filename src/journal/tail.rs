@@ -70,17 +70,17 @@ impl Tail {
     }
 
     fn push_act(&mut self, committed: &Arc<Committed>, act: &Act) {
-        let head = committed.summary.as_ref().expect("an act is committed with its head");
+        let summary = committed.summary.as_ref().expect("an act is committed with its head");
         let old = match self.threads.get_mut(&act.thread) {
             Some(thread) => {
                 let thread = Arc::make_mut(thread);
-                let old = std::mem::replace(&mut thread.summary, Arc::clone(head));
+                let old = std::mem::replace(&mut thread.summary, Arc::clone(summary));
                 thread.take(committed, act);
                 Some(old)
             }
             None => {
                 let mut thread = TailThread {
-                    summary: Arc::clone(head),
+                    summary: Arc::clone(summary),
                     acts: Vector::new(),
                     claims: OrdMap::new(),
                     retracted: OrdMap::new(),
@@ -96,36 +96,36 @@ impl Tail {
         if let Some(old) = &old {
             self.updated.remove(&old.position.entry());
         }
-        self.updated.insert(head.position.entry(), act.thread);
-        if old.as_deref().and_then(standing) != standing(head) {
+        self.updated.insert(summary.position.entry(), act.thread);
+        if old.as_deref().and_then(standing) != standing(summary) {
             if let Some(old) = &old {
                 self.unlist(old);
             }
-            self.list(head);
+            self.list(summary);
         }
     }
 
-    /// Lists the question of `head` that stands, if any.
-    fn list(&mut self, head: &ThreadSummary) {
-        match head.awaiting.as_ref().map(|awaiting| &awaiting.due) {
+    /// Lists the question of `summary` that stands, if any.
+    fn list(&mut self, summary: &ThreadSummary) {
+        match summary.awaiting.as_ref().map(|awaiting| &awaiting.due) {
             Some(Due::Anyone) => {
-                self.board.insert(head.awaiting_entry, head.id);
+                self.board.insert(summary.awaiting_entry, summary.id);
             }
             Some(Due::Participant(due)) => {
-                let key = (Arc::clone(&due.identity), head.awaiting_entry);
-                self.directed.insert(key, head.id);
+                let key = (Arc::clone(&due.identity), summary.awaiting_entry);
+                self.directed.insert(key, summary.id);
             }
             None => {}
         }
     }
 
-    fn unlist(&mut self, head: &ThreadSummary) {
-        match head.awaiting.as_ref().map(|awaiting| &awaiting.due) {
+    fn unlist(&mut self, summary: &ThreadSummary) {
+        match summary.awaiting.as_ref().map(|awaiting| &awaiting.due) {
             Some(Due::Anyone) => {
-                self.board.remove(&head.awaiting_entry);
+                self.board.remove(&summary.awaiting_entry);
             }
             Some(Due::Participant(due)) => {
-                self.directed.remove(&(Arc::clone(&due.identity), head.awaiting_entry));
+                self.directed.remove(&(Arc::clone(&due.identity), summary.awaiting_entry));
             }
             None => {}
         }
@@ -164,13 +164,13 @@ impl TailThread {
 }
 
 /// The entry that set the question which stands, if one does.
-fn standing(head: &ThreadSummary) -> Option<u64> {
-    head.awaiting.as_ref().map(|_| head.awaiting_entry)
+fn standing(summary: &ThreadSummary) -> Option<u64> {
+    summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
 }
 
 /// What an entry weighs in memory, in bytes, roughly: enough to bound the tail by.
 pub(super) fn weight(committed: &Committed) -> u64 {
-    /// An act, its head, and their places in the maps.
+    /// An act, its summary, and their places in the maps.
     const ACT: usize = 1_200;
     /// A claim with its evidence, as a rule.
     const CLAIM: usize = 1_000;

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::refusal::Result;
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::error::StoreError;
-use super::free_space::FreeSpace;
 use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
 use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
-use super::queue::{JournalQueue, unavailable, uncertain};
+use super::queue::JournalQueue;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
-use crate::interference::{Flaw, Interference, plants};
+use crate::metric;
+use crate::storage::error::StoreError;
+use crate::storage::free_space::FreeSpace;
 
 /// How long the writer rests when the fold is behind.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
@@ -56,8 +56,6 @@ pub struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) options: JournalOptions,
     pub(super) outbox: mpsc::Sender<OutgoingBatch>,
-    /// Tests only.
-    pub(super) interference: Option<Arc<dyn Interference>>,
     state: WriterState,
 }
 
@@ -65,7 +63,7 @@ pub struct Writer {
 struct WriterState {
     leases: Leases,
     /// What the publisher had no room for.
-    pending: Option<OutgoingBatch>,
+    unsent: Option<OutgoingBatch>,
     /// When writing failed or was tried again last; `None` while the disk takes writes.
     down_since: Option<Millis>,
     /// Since when the fold has been behind; `None` while it is not.
@@ -73,7 +71,7 @@ struct WriterState {
     items: Vec<QueueItem>,
     /// Items that the last batch had.
     last_batch: usize,
-    gauges: WriterMetrics,
+    metrics: WriterMetrics,
 }
 
 impl Drop for Writer {
@@ -85,7 +83,7 @@ impl Drop for Writer {
 
 /// A batch that is being put together.
 #[derive(Default)]
-struct BatchDraft {
+struct PendingBatch {
     committed: Vec<Arc<Committed>>,
     answers: Vec<ReadyReply>,
 }
@@ -95,36 +93,26 @@ impl Writer {
         queue: Arc<JournalQueue>,
         log: LogWriter,
         views: Arc<Views>,
-        room: FreeSpace,
+        free_space: FreeSpace,
         clock: Arc<dyn Clock>,
         options: JournalOptions,
         outbox: mpsc::Sender<OutgoingBatch>,
     ) -> Self {
-        let gauges = WriterMetrics {
-            batch_size: metrics::histogram!("parley_journal_batch_size"),
-            commit_seconds: metrics::histogram!("parley_journal_commit_seconds"),
-            queue: metrics::gauge!("parley_journal_queue"),
+        let metrics = WriterMetrics {
+            batch_size: metrics::histogram!(metric::JOURNAL_BATCH_SIZE),
+            commit_seconds: metrics::histogram!(metric::JOURNAL_COMMIT_SECONDS),
+            queue: metrics::gauge!(metric::JOURNAL_QUEUE),
         };
         let state = WriterState {
             leases: Leases::default(),
-            pending: None,
+            unsent: None,
             down_since: None,
             full_since: None,
             items: Vec::new(),
             last_batch: 0,
-            gauges,
+            metrics,
         };
-        Self {
-            queue,
-            log,
-            views,
-            free_space: room,
-            clock,
-            options,
-            outbox,
-            interference: None,
-            state,
-        }
+        Self { queue, log, views, free_space, clock, options, outbox, state }
     }
 
     /// Works until the journal is closed and everything queued is answered; then closes the log
@@ -137,11 +125,11 @@ impl Writer {
                 WriterStep::Worked => self.linger(delay),
                 WriterStep::Idle => self.queue.wait(None),
                 WriterStep::Down => self.queue.wait(Some(retry)),
-                WriterStep::Full => self.queue.wait_for_nudge(FULL_PAUSE),
+                WriterStep::Full => self.queue.wait_for_notification(FULL_PAUSE),
                 WriterStep::Behind => {
-                    let pending = self.state.pending.take();
-                    if let Some(pending) = pending
-                        && self.outbox.blocking_send(pending).is_err()
+                    let unsent = self.state.unsent.take();
+                    if let Some(unsent) = unsent
+                        && self.outbox.blocking_send(unsent).is_err()
                     {
                         break;
                     }
@@ -181,15 +169,15 @@ impl Writer {
 
     /// The same, committing `entries_max` of what is queued at most.
     pub fn step_of(&mut self, entries_max: usize) -> WriterStep {
-        if let Some(pending) = self.state.pending.take()
-            && !self.hand_on(pending)
+        if let Some(unsent) = self.state.unsent.take()
+            && !self.hand_over(unsent)
         {
             return WriterStep::Behind;
         }
         if let Some(since) = self.state.down_since
             && self.clock.now().0.abs_diff(since.0) >= RETRY_MS
         {
-            self.try_again();
+            self.retry();
             return WriterStep::Worked;
         }
         if self.is_full() {
@@ -206,12 +194,12 @@ impl Writer {
             };
         }
         self.state.last_batch = items.len();
-        let mut draft = BatchDraft::default();
+        let mut batch = PendingBatch::default();
         for item in items.drain(..) {
-            self.sort(item, &mut draft);
+            self.add_to_batch(item, &mut batch);
         }
         self.state.items = items;
-        self.commit(draft);
+        self.commit(batch);
         WriterStep::Worked
     }
 
@@ -219,7 +207,7 @@ impl Writer {
     /// writes, and then the store does not.
     fn is_full(&mut self) -> bool {
         let full = self.views.is_full();
-        self.queue.fill(full);
+        self.queue.set_full(full);
         if !full {
             self.state.full_since = None;
             return false;
@@ -238,38 +226,40 @@ impl Writer {
     }
 
     /// Puts `item` where it belongs in the batch.
-    fn sort(&mut self, item: QueueItem, draft: &mut BatchDraft) {
+    fn add_to_batch(&mut self, item: QueueItem, batch: &mut PendingBatch) {
         match item {
             QueueItem::Append(number, append) => {
                 let append = *append;
-                if self.may(&append) {
-                    let Append { entry, summary: head, claims, reply, .. } = append;
-                    let committed = Arc::new(Committed { number, entry, summary: head, claims });
-                    draft.committed.push(Arc::clone(&committed));
-                    draft
+                if self.holds_lease(&append) {
+                    let Append { entry, summary, claims, reply, .. } = append;
+                    let committed = Arc::new(Committed { number, entry, summary, claims });
+                    batch.committed.push(Arc::clone(&committed));
+                    batch
                         .answers
                         .push(ReadyReply::Reply(reply, Ok(WriteOutcome::Committed(committed))));
                 } else {
                     tracing::info!(number, "an append under a stale lease was refused");
-                    draft.answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
+                    batch
+                        .answers
+                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
             }
             QueueItem::Barrier { generation, lease, outcome, reply } => {
                 let stale = generation != self.queue.generation()
                     || lease.is_some_and(|lease| !self.state.leases.holds(lease));
-                let outcome = if stale { Err(unavailable()) } else { outcome };
-                draft.answers.push(ReadyReply::Reply(reply, outcome));
+                let outcome = if stale { Err(Refusal::store_unavailable()) } else { outcome };
+                batch.answers.push(ReadyReply::Reply(reply, outcome));
             }
             QueueItem::Acquire { thread, reply } => {
                 let lease = self.state.leases.acquire(thread);
-                draft.answers.push(ReadyReply::Lease(reply, lease));
+                batch.answers.push(ReadyReply::Lease(reply, lease));
             }
             QueueItem::Release(lease) => self.state.leases.release(lease),
         }
     }
 
     /// Whether the lease of `append` still holds.
-    fn may(&mut self, append: &Append) -> bool {
+    fn holds_lease(&mut self, append: &Append) -> bool {
         match (append.lease, append.entry.act()) {
             (None, _) => true,
             (Some(lease), Some(act)) => {
@@ -279,11 +269,8 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, draft: BatchDraft) {
-        let BatchDraft { committed, mut answers } = draft;
-        if plants(self.interference.as_ref(), Flaw::AcknowledgeBeforeSync) {
-            self.hand_on(OutgoingBatch { batch: None, answers: std::mem::take(&mut answers) });
-        }
+    fn commit(&mut self, batch: PendingBatch) {
+        let PendingBatch { committed, answers } = batch;
         let mut batch = None;
         if !committed.is_empty() {
             if let Err(error) = self.write(&committed) {
@@ -295,20 +282,20 @@ impl Writer {
             self.log.log().show(self.log.last());
             batch = Some(Arc::new(CommittedBatch { committed }));
         }
-        self.hand_on(OutgoingBatch { batch, answers });
+        self.hand_over(OutgoingBatch { batch, answers });
         self.drop_segments();
     }
 
     fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
-        self.free_space.look()?;
-        let watch = Stopwatch::start();
-        self.queue.committing(true);
+        self.free_space.check()?;
+        let stopwatch = Stopwatch::start();
+        self.queue.set_committing(true);
         let written = self.log.append(committed);
-        self.queue.committing(false);
-        let gauges = &self.state.gauges;
-        gauges.commit_seconds.record(watch.seconds());
-        gauges.batch_size.record(committed.len() as f64);
-        gauges.queue.set(self.queue.len() as f64);
+        self.queue.set_committing(false);
+        let metrics = &self.state.metrics;
+        metrics.commit_seconds.record(stopwatch.seconds());
+        metrics.batch_size.record(committed.len() as f64);
+        metrics.queue.set(self.queue.len() as f64);
         written
     }
 
@@ -322,7 +309,9 @@ impl Writer {
         let mut answers: Vec<_> = failed
             .into_iter()
             .map(|answer| match answer {
-                ReadyReply::Reply(reply, _) => ReadyReply::Reply(reply, Err(uncertain())),
+                ReadyReply::Reply(reply, _) => {
+                    ReadyReply::Reply(reply, Err(Refusal::store_uncertain()))
+                }
                 ReadyReply::Lease(sender, lease) => {
                     ReadyReply::Lease(sender, self.state.leases.acquire(lease.thread))
                 }
@@ -331,10 +320,11 @@ impl Writer {
         for item in items.drain(..) {
             match item {
                 QueueItem::Append(_, append) => {
-                    answers.push(ReadyReply::Reply(append.reply, Err(unavailable())));
+                    answers
+                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
                 }
                 QueueItem::Barrier { reply, .. } => {
-                    answers.push(ReadyReply::Reply(reply, Err(unavailable())));
+                    answers.push(ReadyReply::Reply(reply, Err(Refusal::store_unavailable())));
                 }
                 QueueItem::Acquire { thread, reply } => {
                     answers.push(ReadyReply::Lease(reply, self.state.leases.acquire(thread)));
@@ -343,19 +333,19 @@ impl Writer {
             }
         }
         self.state.items = items;
-        self.hand_on(OutgoingBatch { batch: None, answers });
+        self.hand_over(OutgoingBatch { batch: None, answers });
     }
 
     /// Tries whether the disk takes writes again.
-    fn try_again(&mut self) {
+    fn retry(&mut self) {
         if self.views.is_full() {
             self.state.down_since = Some(self.clock.now());
             return;
         }
-        let tried = self.free_space.look().and_then(|()| {
-            self.queue.committing(true);
+        let tried = self.free_space.check().and_then(|()| {
+            self.queue.set_committing(true);
             let ready = self.log.make_ready(self.views.durable_upto());
-            self.queue.committing(false);
+            self.queue.set_committing(false);
             ready
         });
         match tried {
@@ -377,18 +367,18 @@ impl Writer {
             return;
         }
         let durable_upto = self.views.durable_upto();
-        let dropped = self.log.log().drop_folded(durable_upto, self.options.replay_max);
+        let dropped = self.log.log().drop_archived(durable_upto, self.options.replay_max);
         if let Err(error) = dropped {
             tracing::warn!(%error, "an old segment could not be dropped");
         }
     }
 
     /// Gives `outgoing` to the publisher; `false` if that has no room for it now.
-    fn hand_on(&mut self, outgoing: OutgoingBatch) -> bool {
+    fn hand_over(&mut self, outgoing: OutgoingBatch) -> bool {
         match self.outbox.try_send(outgoing) {
             Ok(()) | Err(TrySendError::Closed(_)) => true,
             Err(TrySendError::Full(outgoing)) => {
-                self.state.pending = Some(outgoing);
+                self.state.unsent = Some(outgoing);
                 false
             }
         }

@@ -1,8 +1,8 @@
-//! The actor around [`parley_protocol::thread::Thread`]: owns a thread's state, turn and lock.
+//! The actor of one thread: owns its state ([`parley_protocol::thread::Thread`]), turn and lock.
 //!
-//! It admits ahead of the disk: an act is judged on the state that the acts before it made, also
-//! those that are still on their way to the disk, and handed to the journal without waiting. What
-//! depends on such acts, refusals too, rides the journal's queue behind them.
+//! It admits ahead of the disk: an act is judged on the state after all earlier acts, committed or
+//! not, and appended to the journal without a wait. An answer that depends on acts not committed yet,
+//! a refusal too, goes through the journal's queue behind them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,65 +11,43 @@ use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::clock::Clock;
-use crate::interference::{Flaw, give_way, plants};
-use crate::journal::{Append, AppendRefused, Journal, Lease, ReplyPort, WriteOutcome};
+use super::deps::Deps;
+use crate::journal::{Append, AppendRefused, Lease, ReplyPort, WriteOutcome};
+use crate::yield_points::Point;
 
-pub use crate::interference::Interference;
-
-/// Acts since the last snapshot from which on a sleeping thread leaves one behind: fewer are
-/// replayed faster than a snapshot is read.
+/// Acts since loading from which on a passivated thread stores a snapshot: fewer are replayed faster
+/// than a snapshot is read.
 pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 
-/// What a thread's actor is asked.
+/// A request to a thread's actor.
 #[derive(Debug)]
 pub struct ThreadRequest {
-    /// Who asks.
+    /// The author of the act.
     pub principal: Principal,
-    /// What.
+    /// The act asked for.
     pub command: Command,
-    /// The idempotency key that it came under.
+    /// The idempotency key of the call.
     pub key: Option<KeyUse>,
-    /// Where the answer goes.
+    /// Takes the answer.
     pub reply: ReplyPort,
 }
 
-/// What every thread's actor works with.
-pub struct Deps {
-    /// Where acts go.
-    pub journal: Arc<Journal>,
-    /// The limits in force.
-    pub limits: Arc<Limits>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// Tests only.
-    pub interference: Option<Arc<dyn Interference>>,
-}
-
-impl Deps {
-    /// Lets others go first, where a test asks for it.
-    pub async fn give_way(&self) {
-        give_way(self.interference.as_ref()).await;
-    }
-
-    /// Whether a test's fault happens now.
-    pub fn plants(&self, flaw: Flaw) -> bool {
-        plants(self.interference.as_ref(), flaw)
-    }
-}
-
 /// The actor of one thread.
+///
+/// Each request goes through load, admit, apply, append, in this order and without an await from
+/// admit to append; its reply port gets one answer. Its state belongs to one generation of the
+/// journal and is never behind the last append under its lease: a lost lease, a failed append or
+/// another generation discards it, and the next request loads it again.
 pub struct ThreadActor {
     thread: ThreadId,
     deps: Arc<Deps>,
 }
 
-/// The state of one thread's actor: nothing until the first request loads it.
+/// The state of a thread's actor, loaded by the first request.
 #[derive(Default)]
 pub struct ThreadState {
     loaded: Option<LoadedThread>,
@@ -80,10 +58,10 @@ struct LoadedThread {
     lease: Lease,
     /// The journal's generation that the state belongs to.
     generation: u64,
-    /// The number of the last append; up to the journal's committed number nothing is in flight.
+    /// The number of the last append. It is in flight until the journal has committed that number.
     appended: u64,
-    /// The acts that were there when the state was loaded.
-    seq_at_start: u64,
+    /// The thread's acts when the state was loaded.
+    seq_at_load: u64,
 }
 
 impl ThreadActor {
@@ -92,7 +70,7 @@ impl ThreadActor {
         Self { thread, deps }
     }
 
-    /// Takes the lease and reads the state, unless what is there belongs to the journal's present
+    /// Takes the lease and reads the state, unless the state belongs to the journal's present
     /// generation.
     async fn load(&self, state: &mut ThreadState) -> Result<(), Refusal> {
         let journal = &self.deps.journal;
@@ -111,24 +89,20 @@ impl ThreadActor {
                 journal.release(lease);
                 return Err(Refusal::no_thread(self.thread));
             };
-            let seq_at_start = thread.summary().seq;
+            let seq_at_load = thread.summary().seq;
             state.loaded =
-                Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_start });
+                Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_load });
         }
     }
 
-    /// Judges, applies, appends. There is no await in here: a kill lands at an await, and state
-    /// must not stand between admitted and appended then.
+    /// Judges, applies, appends. It has no await: an actor is killed at one, and its state must not
+    /// be left between admitted and appended.
     fn act(&self, state: &mut ThreadState, request: ThreadRequest) {
         let Some(loaded) = &mut state.loaded else { return };
-        let ThreadRequest { mut principal, command, key, reply } = request;
-        let now = self.deps.clock.now();
-        if let Some(interference) = &self.deps.interference {
-            interference.before_judging(&mut loaded.thread, &mut principal, &command, now);
-        }
+        let ThreadRequest { principal, command, key, reply } = request;
         let mut numbers = self.deps.journal.numbers();
         let mut ctx = Context {
-            now,
+            now: self.deps.clock.now(),
             principal: &principal,
             limits: &self.deps.limits,
             numbers: &mut numbers,
@@ -138,13 +112,13 @@ impl ThreadActor {
         match judged {
             Ok(Ok(Some(act))) => {
                 if self.append(loaded, act, reply).is_err() {
-                    // Applied, but in no queue: what stands here is ahead of the journal.
+                    // Applied, but in no queue: the state is ahead of the journal.
                     state.loaded = None;
                 }
             }
             Ok(Ok(None)) => {
-                let head = Arc::new(loaded.thread.summary().clone());
-                self.answer(loaded, Ok(WriteOutcome::Unchanged(head)), reply);
+                let summary = Arc::new(loaded.thread.summary().clone());
+                self.answer(loaded, Ok(WriteOutcome::Unchanged(summary)), reply);
             }
             Ok(Err(refusal)) => self.answer(loaded, Err(refusal), reply),
             Err(_) => {
@@ -176,7 +150,7 @@ impl ThreadActor {
         Ok(())
     }
 
-    /// Answers at once if nothing is in flight, else behind what is.
+    /// Answers at once if no append is in flight, else behind the last one.
     fn answer(
         &self,
         loaded: &LoadedThread,
@@ -184,12 +158,11 @@ impl ThreadActor {
         reply: ReplyPort,
     ) {
         let journal = &self.deps.journal;
-        let skips = self.deps.interference.as_ref().is_some_and(|it| it.skips_barrier());
-        // In this order: were the last append lost, the generation would be another one by the time
-        // at which anything after it is shown.
+        // In this order: had the last append been lost, the generation would have changed before any
+        // later entry is shown.
         let settled =
             loaded.appended <= journal.committed() && loaded.generation == journal.generation();
-        if settled || skips {
+        if settled {
             reply.send(outcome);
         } else {
             journal.barrier(Some(loaded.lease), loaded.generation, outcome, reply);
@@ -216,23 +189,19 @@ impl Actor for ThreadActor {
         request: ThreadRequest,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
-        if let Some(interference) = &self.deps.interference {
-            interference.before_act(self.thread, &request.command);
-        }
-        self.deps.give_way().await;
+        let hook = &self.deps.hook;
+        hook.reach(Point::Received(self.thread)).await;
         if let Err(refusal) = self.load(state).await {
             request.reply.send(Err(refusal));
             return Ok(());
         }
-        self.deps.give_way().await;
+        hook.reach(Point::BeforeAdmit(self.thread)).await;
         if let Some(refusal) = self.deps.journal.refuses() {
             request.reply.send(Err(refusal));
             return Ok(());
         }
         self.act(state, request);
-        if let Some(interference) = &self.deps.interference {
-            interference.after_act(self.thread);
-        }
+        hook.reach(Point::AfterAdmit(self.thread)).await;
         Ok(())
     }
 
@@ -241,14 +210,14 @@ impl Actor for ThreadActor {
         _myself: ActorRef<ThreadRequest>,
         state: &mut ThreadState,
     ) -> Result<(), ActorProcessingErr> {
-        self.deps.give_way().await;
+        self.deps.hook.reach(Point::OnStop(self.thread)).await;
         let Some(loaded) = state.loaded.take() else {
             return Ok(());
         };
         let journal = &self.deps.journal;
         let settled =
             loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
-        let grown = loaded.thread.summary().seq - loaded.seq_at_start;
+        let grown = loaded.thread.summary().seq - loaded.seq_at_load;
         if settled && grown >= SNAPSHOT_ACTS_MIN {
             journal.offer_snapshot(loaded.thread);
         }

@@ -1,5 +1,5 @@
-//! The door: how fast an identity may write, and how much work may wait (parley.md §9,
-//! operations.md §2). What is turned away here has changed nothing.
+//! Admission: bounds the rate of each identity's writes, and the calls under way (parley.md §9,
+//! operations.md §2). A call that is refused here has changed nothing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,44 +8,47 @@ use std::time::Duration;
 use parley_protocol::identity::Identity;
 use parley_protocol::limits::Limits;
 use parley_protocol::rate::RateBucket;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const SHARDS: usize = 16;
 
-/// How much work may wait.
+/// The bounds on calls under way.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionBounds {
     /// Writes under way or waiting for their commit.
     pub writes_max: usize,
     /// Reads under way.
     pub reads_max: usize,
-    /// Milliseconds that a call waits for a permit before 503 `overloaded`.
+    /// Milliseconds for which a call waits for a permit before 503 `overloaded`.
     pub wait_ms: u64,
 }
 
-/// What is asked for a permit.
+/// The class of a call, each with permits of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermitClass {
-    /// Answered from a view.
+    /// A call answered from a view.
     Read,
-    /// Goes through the journal.
+    /// A call that appends to the journal.
     Write,
 }
 
-/// Permits and rates.
+/// The permits, and the rate of each identity.
+///
+/// A write is counted first, by [`Admission::count_write`], then takes its permit; a permit is free
+/// again when it is dropped, and there are never more than the bounds say.
 pub struct Admission {
     writes: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     wait: Duration,
     limits: Arc<Limits>,
-    /// One bucket for each identity that wrote lately: as many as there are tokens at most.
+    /// A bucket for each identity that has written: at most as many as there are tokens.
     buckets: [Mutex<HashMap<Identity, RateBucket>>; SHARDS],
 }
 
 impl Admission {
-    /// A door with these bounds.
+    /// All permits free, all buckets full.
     pub fn new(bounds: AdmissionBounds, limits: Arc<Limits>) -> Self {
         Self {
             writes: Arc::new(Semaphore::new(bounds.writes_max)),
@@ -66,11 +69,7 @@ impl Admission {
         let limits = &self.limits;
         let bucket =
             shard.entry(Arc::clone(identity)).or_insert_with(|| RateBucket::full(limits, now.0));
-        bucket.take(limits, now.0).map_err(|retry_after_ms| {
-            let detail = "This identity writes faster than the instance allows. Wait as long as \
-                          `retry_after_ms` says; read meanwhile.";
-            Refusal::new(Reason::RateLimited, detail).retry_after(retry_after_ms)
-        })
+        bucket.take(limits, now.0).map_err(|retry_after_ms| Refusal::write_rate(retry_after_ms))
     }
 
     fn semaphore(&self, class: PermitClass) -> &Arc<Semaphore> {
@@ -80,33 +79,22 @@ impl Admission {
         }
     }
 
-    /// How many permits nobody holds.
+    /// How many permits are free.
     pub fn free(&self, class: PermitClass) -> usize {
         self.semaphore(class).available_permits()
     }
 
-    /// Takes a permit out of use for good: a fault that a test plants.
-    pub(crate) fn lose(&self, class: PermitClass) {
-        self.semaphore(class).forget_permits(1);
-    }
-
-    /// A permit, or 503 `overloaded` if none comes free in time.
+    /// A permit, or 503 `overloaded` if none becomes free in time.
     pub async fn permit(&self, class: PermitClass) -> Result<OwnedSemaphorePermit> {
         let semaphore = self.semaphore(class);
         if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
             return Ok(permit);
         }
-        // Apart: each call would carry the room for it.
+        // On the heap: few calls wait, and the future of each would be larger.
         let waited = tokio::time::timeout(self.wait, Arc::clone(semaphore).acquire_owned());
         match Box::pin(waited).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(overloaded()),
+            _ => Err(Refusal::overloaded()),
         }
     }
-}
-
-/// 503 `overloaded`, to be tried again in a second.
-pub fn overloaded() -> Refusal {
-    let detail = "The server has as much work as it can take. Wait a second and send it again.";
-    Refusal::new(Reason::Overloaded, detail).retry_after(1_000)
 }

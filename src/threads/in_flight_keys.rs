@@ -1,4 +1,4 @@
-//! Idempotency keys under way (bindings.md §1): while the first call is, later ones wait for it.
+//! In-flight idempotency keys (bindings.md §1): a call waits for an earlier one under its key.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,13 +10,13 @@ const SHARDS: usize = 16;
 
 type KeyShard = HashMap<[u8; 16], Arc<Notify>>;
 
-/// The keys of calls that have no outcome yet. Each holds a permit of the door, which bounds them.
+/// The keys of calls that have no outcome yet. Each call holds a permit, which bounds them.
 #[derive(Default)]
 pub struct InFlightKeys {
     shards: [Mutex<KeyShard>; SHARDS],
 }
 
-/// A key that is under way; free again, and its waiters woken, when this is dropped.
+/// A key in flight; when this is dropped, it is free again and its waiters are woken.
 pub struct InFlightKey {
     keys: Arc<InFlightKeys>,
     key: [u8; 16],
@@ -28,7 +28,7 @@ impl InFlightKeys {
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no other call is under way with `key`, then holds it.
+    /// Waits until no other call holds `key`, then holds it.
     pub async fn acquire(self: &Arc<Self>, key: [u8; 16]) -> InFlightKey {
         loop {
             let first = match self.shard(&key).entry(key) {
@@ -39,7 +39,7 @@ impl InFlightKeys {
                 Entry::Occupied(occupied) => Arc::clone(occupied.get()),
             };
             let done = first.notified();
-            // Only if the first is still there will it wake the future made just now.
+            // Only if the first call still holds the key will it wake the future made just now.
             let waits = self.shard(&key).get(&key).is_some_and(|now| Arc::ptr_eq(now, &first));
             if waits {
                 done.await;

@@ -1,8 +1,9 @@
-//! Awake threads: one supervised actor per thread, the router that finds or wakes it, and the
-//! bounds on the work that may wait for it.
+//! Active threads: an actor for each, the routers that find, start and supervise actors, and the
+//! bounds on calls under way.
 
 pub mod active_threads;
 pub mod actor;
 pub mod admission;
+pub mod deps;
 pub mod in_flight_keys;
 pub mod router;

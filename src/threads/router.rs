@@ -1,8 +1,7 @@
-//! The router actor: finds, spawns, supervises and passivates the threads of one shard.
+//! The router actor: starts and supervises the thread actors of one shard, and routes to them.
 //!
-//! Calls reach a thread's actor through the published map; only misses come here. A supervisor
-//! that dies takes its children along, so this one has no code apart from routing, and a fault in
-//! that ends nothing but the request at hand.
+//! A call finds an active actor in [`ActiveThreads`]; only misses come here. A supervisor that ends
+//! takes its children with it, so a panic while routing is caught and ends one request alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -10,51 +9,55 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use ractor::{
     Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent,
 };
 
 use super::active_threads::ActiveThreads;
-use crate::interference::Flaw;
-use crate::threads::actor::{Deps, ThreadActor, ThreadRequest};
+use super::actor::{ThreadActor, ThreadRequest};
+use super::deps::Deps;
+use crate::metric;
+use crate::yield_points::Point;
 
-/// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; then it refuses.
+/// Restarts of one thread's actor within [`RESTART_WINDOW_TICKS`]; at so many, its requests are
+/// refused.
 pub const RESTARTS_MAX: usize = 5;
-/// Seconds that a restart counts.
+/// Ticks, in the server seconds, for which a restart counts.
 pub const RESTART_WINDOW_TICKS: u64 = 60;
-/// Threads of a shard whose restarts are remembered; beyond, the oldest are forgotten.
+/// Threads of a shard whose restarts are counted; beyond, the oldest are dropped.
 pub const RESTARTING_MAX: usize = 4_096;
 
-/// A request that found its thread asleep.
+/// A request that found no active actor of its thread.
 pub struct Route(pub ThreadId, pub ThreadRequest);
 
 /// The router of one shard.
+///
+/// It starts at most one actor of a thread at a time: the next one only once the last has ended, with
+/// the requests parked meanwhile. Every request that it takes is passed on or answered.
 pub struct Router;
 
-/// What a router works with.
+/// The state of a router.
 pub struct RouterState {
     active_threads: Arc<ActiveThreads>,
     deps: Arc<Deps>,
     children: HashMap<ActorId, ThreadId>,
-    /// Requests for a thread whose actor is on its way to sleep; the permits they hold bound them.
+    /// Requests for a thread whose actor is stopping; their permits bound them.
     parked: HashMap<ThreadId, VecDeque<ThreadRequest>>,
-    /// The ticks of the last restarts.
+    /// The ticks of the last [`RESTARTS_MAX`] restarts.
     restarts: HashMap<ThreadId, VecDeque<u64>>,
 }
 
 impl RouterState {
     async fn route(&mut self, myself: &ActorRef<Route>, thread: ThreadId, request: ThreadRequest) {
         if self.is_exhausted(thread) {
-            return request.reply.send(Err(exhausted(thread)));
+            return request
+                .reply
+                .send(Err(Refusal::restarts_spent(thread, RESTART_WINDOW_TICKS * 1_000)));
         }
-        let awake = self
-            .active_threads
-            .with(thread, Clone::clone)
-            .filter(|_| !self.deps.plants(Flaw::TwoActors));
-        let actor = match awake {
+        let actor = match self.active_threads.with(thread, Clone::clone) {
             Some(actor) => actor,
-            None => match self.wake(myself, thread).await {
+            None => match self.start(myself, thread).await {
                 Ok(actor) => actor,
                 Err(error) => {
                     tracing::error!(%thread, %error, "a thread's actor did not start");
@@ -62,24 +65,24 @@ impl RouterState {
                 }
             },
         };
-        self.deps.give_way().await;
+        self.deps.hook.reach(Point::BeforeForward(thread)).await;
         match actor.send_message(request) {
             Ok(()) => {}
             Err(MessagingErr::SendErr(request)) => {
-                // It is going to sleep: its successor may only start once it has ended.
+                // It is stopping: its successor may only start once it has ended.
                 self.parked.entry(thread).or_default().push_back(request);
             }
             Err(error) => tracing::error!(%thread, %error, "a request reached no actor"),
         }
     }
 
-    async fn wake(
+    async fn start(
         &mut self,
         myself: &ActorRef<Route>,
         thread: ThreadId,
     ) -> Result<ActorRef<ThreadRequest>, ractor::SpawnErr> {
         let actor = ThreadActor::new(thread, Arc::clone(&self.deps));
-        // Starting loads nothing, so this does not wait for the disk.
+        // An actor loads its state with its first request: this does not wait for the disk.
         let (actor, _) = Actor::spawn_linked(None, actor, (), myself.get_cell()).await?;
         self.children.insert(actor.get_id(), thread);
         self.active_threads.insert(thread, actor.clone());
@@ -92,7 +95,7 @@ impl RouterState {
         };
         self.active_threads.remove(thread, cell.get_id());
         if failed {
-            metrics::counter!("parley_actor_restarts_total", "actor" => "thread").increment(1);
+            metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "thread").increment(1);
             self.count_restart(thread);
         }
         for request in self.parked.remove(&thread).unwrap_or_default() {
@@ -159,7 +162,7 @@ impl Actor for Router {
     ) -> Result<(), ActorProcessingErr> {
         let routed = AssertUnwindSafe(state.route(&myself, thread, request)).catch_unwind();
         if routed.await.is_err() {
-            faulted();
+            panicked();
         }
         Ok(())
     }
@@ -177,22 +180,15 @@ impl Actor for Router {
         };
         let ended = AssertUnwindSafe(state.ended(&myself, &cell, failed)).catch_unwind();
         if ended.await.is_err() {
-            faulted();
+            panicked();
         }
         Ok(())
     }
 }
 
-/// A router has panicked and goes on: its maps are whole after each step, and whoever waited for
-/// what it held is answered 500 `internal`.
-fn faulted() {
-    metrics::counter!("parley_actor_restarts_total", "actor" => "router").increment(1);
+/// Counts a panic of a router, which goes on: its maps are whole after each step, and the caller of
+/// the request is answered 500 `internal`.
+fn panicked() {
+    metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "router").increment(1);
     tracing::error!("routing a request panicked");
-}
-
-/// 503 `overloaded` of a thread whose actor has spent its restarts.
-fn exhausted(thread: ThreadId) -> Refusal {
-    let detail = "The server failed on this thread too often and lets it rest. Other threads are \
-                  served; try this one again later.";
-    Refusal::new(Reason::Overloaded, detail).of(thread).retry_after(RESTART_WINDOW_TICKS * 1_000)
 }

@@ -9,8 +9,7 @@ use parley_protocol::identity::{Right, Rights};
 use parley_protocol::refusal::Refusal;
 
 use super::{NewToken, TokenName, Tokens, secret};
-use crate::journal::archive::SKIPPED_BY_RESTORE;
-use crate::journal::error::StoreError;
+use crate::storage::error::StoreError;
 
 /// The file in the data folder that holds the human's admin secret, mode 0600.
 pub const ADMIN_TOKEN_NAME: &str = "admin.token";
@@ -36,15 +35,16 @@ pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreEr
     Ok(FirstStart { admin, agent })
 }
 
-pub(super) fn renew_admin(tokens: &Tokens, folder: &Path) -> Result<(), StoreError> {
-    make_admin(tokens, folder, SKIPPED_BY_RESTORE).map(drop)
-}
-
-/// Makes a token of `human:admin` and leaves its secret in `folder`.
-fn make_admin(tokens: &Tokens, folder: &Path, skipped: u64) -> Result<String, StoreError> {
+/// Makes a token of `human:admin`, passing over `skipped` numbers, and writes its secret to
+/// `folder`.
+pub(super) fn make_admin(
+    tokens: &Tokens,
+    folder: &Path,
+    skipped: u64,
+) -> Result<String, StoreError> {
     let admin = secret::draw();
     // Before its hash: a secret that is in force must not exist nowhere.
-    leave(folder, &admin).map_err(|error| {
+    write_secret(folder, &admin).map_err(|error| {
         StoreError::io(folder.join(ADMIN_TOKEN_NAME).display().to_string(), error)
     })?;
     let human = NewToken {
@@ -58,11 +58,11 @@ fn make_admin(tokens: &Tokens, folder: &Path, skipped: u64) -> Result<String, St
 }
 
 fn refused(refusal: Refusal) -> StoreError {
-    StoreError::damaged(super::store::TOKENS_NAME, refusal.to_string())
+    StoreError::damaged(super::FILE_NAME, refusal.to_string())
 }
 
 /// Writes the secret into `folder`, whole or not at all, and syncs it.
-fn leave(folder: &Path, secret: &str) -> io::Result<()> {
+fn write_secret(folder: &Path, secret: &str) -> io::Result<()> {
     let (path, draft) = (folder.join(ADMIN_TOKEN_NAME), folder.join("admin.token.draft"));
     let mut file =
         OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&draft)?;

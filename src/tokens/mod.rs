@@ -16,24 +16,23 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parley_protocol::identity::{HUMAN_REALM, Principal, Right};
 use parley_protocol::ids::{ID_END, TokenId};
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::interference::{Flaw, Interference, plants};
-use crate::journal::archive::NextRow;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
-use crate::journal::migration;
-use crate::journal::panic_guard::panic_guard;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
+use crate::storage::migration::migrate;
+use crate::storage::panic_guard::panic_guard;
+use crate::storage::rows::NextRow;
 
 pub use first::{ADMIN_TOKEN_NAME, FirstStart};
 pub use new::{NewToken, TokenName};
 pub use record::TokenRecord;
 use store::TokenStore;
-pub(super) use store::{FORMAT, META, TOKENS_NAME};
+pub use store::{FILE_FORMAT, FILE_NAME};
 
 /// What is in force at one moment.
 #[derive(Clone, Default)]
@@ -57,8 +56,6 @@ pub struct Tokens {
     /// Held while a change is written, so that they come one after another.
     store: Mutex<TokenStore>,
     revoked: watch::Sender<u64>,
-    /// Tests only.
-    interference: Option<Arc<dyn Interference>>,
 }
 
 impl Tokens {
@@ -71,8 +68,8 @@ impl Tokens {
         realm: &str,
         clock: Arc<dyn Clock>,
     ) -> std::result::Result<Self, StoreError> {
-        let (store, records) = panic_guard(store::TOKENS_NAME, || {
-            migration::migrate(&*disk, &migration::SHIPPED)?;
+        let (store, records) = panic_guard(FILE_NAME, || {
+            migrate(&*disk, &[FILE_FORMAT])?;
             let store = TokenStore::open(disk)?;
             let records = store.all()?;
             Ok((store, records))
@@ -87,13 +84,7 @@ impl Tokens {
             snapshot: ArcSwap::from_pointee(snapshot),
             store: Mutex::new(store),
             revoked: watch::Sender::new(0),
-            interference: None,
         })
-    }
-
-    /// The same, with what a test puts in its way.
-    pub fn with_interference(self, interference: Option<Arc<dyn Interference>>) -> Self {
-        Self { interference, ..self }
     }
 
     fn store(&self) -> MutexGuard<'_, TokenStore> {
@@ -116,12 +107,16 @@ impl Tokens {
     }
 
     /// Makes the administrator's token of a restored folder, whose secret lies there; its number
-    /// skips ahead, so that none which the source gives is given again (operations.md §1).
+    /// skips `skipped`, so that none which the source gives is given again (operations.md §1).
     ///
     /// # Errors
     /// [`StoreError`], of the file in the folder too.
-    pub fn renew_admin(&self, folder: &Path) -> std::result::Result<(), StoreError> {
-        first::renew_admin(self, folder)
+    pub(crate) fn renew_admin(
+        &self,
+        folder: &Path,
+        skipped: u64,
+    ) -> std::result::Result<(), StoreError> {
+        first::make_admin(self, folder, skipped).map(drop)
     }
 
     /// All tokens as they are stored, of one moment, by number.
@@ -129,7 +124,7 @@ impl Tokens {
         &self,
     ) -> impl Iterator<Item = std::result::Result<(u64, Vec<u8>), StoreError>> + Send + use<> {
         let by_id = self.snapshot.load().by_id.clone();
-        by_id.into_iter().map(|(id, held)| Ok((id.0, store::encode(&held.record)?)))
+        by_id.into_iter().map(|(id, token)| Ok((id.0, store::encode(&token.record)?)))
     }
 
     /// Makes the file of the tokens out of the rows of a copy.
@@ -155,15 +150,15 @@ impl Tokens {
     pub fn find(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let hash = secret::hash(secret);
         let snapshot = self.snapshot.load();
-        let held = snapshot.by_hash.get(&hash)?;
+        let token = snapshot.by_hash.get(&hash)?;
         // The lookup is by a digest that nobody can steer; the last comparison takes one time.
-        let same: bool = held.record.secret.ct_eq(&hash).into();
-        (same && held.record.is_good(now)).then(|| Arc::clone(&held.principal))
+        let same: bool = token.record.secret.ct_eq(&hash).into();
+        (same && token.record.is_good(now)).then(|| Arc::clone(&token.principal))
     }
 
     /// The token `id`, as it stands.
     pub fn get(&self, id: TokenId) -> Option<TokenRecord> {
-        self.snapshot.load().by_id.get(&id).map(|held| held.record.clone())
+        self.snapshot.load().by_id.get(&id).map(|token| token.record.clone())
     }
 
     /// Makes a token; the secret is shown this once.
@@ -192,9 +187,7 @@ impl Tokens {
         if let Some(used) = snapshot.names.get(&(human, name.to_ascii_lowercase()))
             && **used != **name
         {
-            let detail =
-                format!("The name is spelt `{used}` here. Use that spelling or another name.");
-            return Err(Refusal::new(Reason::HandleConflict, detail));
+            return Err(Refusal::handle_conflict(used));
         }
         let realm: &str = if human { HUMAN_REALM } else { &self.realm };
         let last = snapshot.by_id.get_max().map_or(0, |(id, _)| id.0);
@@ -219,7 +212,7 @@ impl Tokens {
     pub fn list(&self, after: TokenId, limit: usize) -> Vec<TokenRecord> {
         let snapshot = self.snapshot.load();
         let after = snapshot.by_id.range(TokenId(after.0 + 1)..);
-        after.take(limit).map(|(_, held)| held.record.clone()).collect()
+        after.take(limit).map(|(_, token)| token.record.clone()).collect()
     }
 
     /// Revokes the token `id`, in force at once.
@@ -230,21 +223,17 @@ impl Tokens {
     pub fn revoke(&self, id: TokenId, now: Millis) -> Result<()> {
         let mut store = self.store();
         let mut snapshot = TokenSnapshot::clone(&self.snapshot.load());
-        let held = snapshot.by_id.get(&id).filter(|held| held.record.revoked_at.is_none());
-        let mut record = held.map(|held| held.record.clone()).ok_or_else(|| {
-            Refusal::new(Reason::NotFound, format!("There is no token {id} to revoke."))
-        })?;
+        let token = snapshot.by_id.get(&id).filter(|token| token.record.revoked_at.is_none());
+        let record = token.map(|token| token.record.clone());
+        let mut record = record.ok_or_else(|| Refusal::token_not_revocable(id))?;
         let administers =
             |record: &TokenRecord| record.is_good(now) && record.rights.has(Right::Admin);
-        let others = snapshot.by_id.values().filter(|held| held.record.id != id);
-        if administers(&record) && !others.into_iter().any(|held| administers(&held.record)) {
-            let detail = "This is the last token that can manage tokens. Make another one first.";
-            return Err(Refusal::new(Reason::LastAdmin, detail));
+        let others = snapshot.by_id.values().filter(|token| token.record.id != id);
+        if administers(&record) && !others.into_iter().any(|token| administers(&token.record)) {
+            return Err(Refusal::last_admin());
         }
         record.revoked_at = Some(now);
-        if !plants(self.interference.as_ref(), Flaw::ForgetRevocation) {
-            store.put(&record)?;
-        }
+        store.put(&record)?;
         snapshot.put(record);
         self.snapshot.store(Arc::new(snapshot));
         self.revoked.send_modify(|count| *count += 1);
@@ -275,8 +264,8 @@ impl TokenSnapshot {
         let name = record.identity.split_once(':').map_or("", |(_, name)| name);
         let key = (record.human, name.to_ascii_lowercase());
         self.names.entry(key).or_insert_with(|| name.into());
-        let held = Arc::new(KnownToken { principal: Arc::new(record.principal()), record });
-        self.by_hash.insert(held.record.secret, Arc::clone(&held));
-        self.by_id.insert(held.record.id, held);
+        let token = Arc::new(KnownToken { principal: Arc::new(record.principal()), record });
+        self.by_hash.insert(token.record.secret, Arc::clone(&token));
+        self.by_id.insert(token.record.id, token);
     }
 }

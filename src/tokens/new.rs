@@ -54,14 +54,14 @@ impl NewToken {
         let label = string(&object, "label")?;
         let expires_at = string(&object, "expires_at")?
             .map(|text| Millis::parse(text).ok_or_else(|| bad(Some("expires_at"), EXPIRES)));
-        Self::judge(handle, human, rights, label, expires_at.transpose()?, now)
+        Self::validate(handle, human, rights, label, expires_at.transpose()?, now)
     }
 
     /// The same rules for what came in another way (the command line).
     ///
     /// # Errors
     /// 400 `invalid_body`, naming the member.
-    pub fn judge(
+    pub fn validate(
         handle: Option<&str>,
         human: Option<&str>,
         rights: Option<Rights>,

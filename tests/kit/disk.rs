@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use parley::journal::disk::Disk;
+use parley::storage::disk::Disk;
 use redb::StorageBackend;
 
 use crate::rng::Rng;

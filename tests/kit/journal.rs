@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use parley::clock::Clock;
 use parley::journal::archiver::Archiver;
-use parley::journal::disk::Disk;
-use parley::journal::error::StoreError;
 use parley::journal::options::JournalOptions;
 use parley::journal::{
     Append, AppendRefused, Committed, Journal, Lease, Publisher, ReplyPort, WriteOutcome, Writer,
     WriterStep,
 };
+use parley::storage::disk::Disk;
+use parley::storage::error::StoreError;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Entry;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use parley::journal::disk::Disk;
+use parley::storage::disk::Disk;
 use redb::StorageBackend;
 
 use crate::disk::FaultyDisk;

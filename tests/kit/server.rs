@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parley::clock::SystemClock;
 use parley::config::{Config, ConfigSources};
 use parley::journal::Journal;
-use parley::journal::disk::{Disk, MemoryDisk};
+use parley::storage::disk::{Disk, MemoryDisk};
 use parley::journal::options::JournalOptions;
 use parley::server::{self, Running};
 use parley_protocol::entry::Entry;

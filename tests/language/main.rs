@@ -1,17 +1,21 @@
-//! The language against its page: tables written from the page alone, and a second, simpler
-//! model that must agree with the core on whatever chance brings.
+//! The language against its pages: tables written from the pages alone, second implementations
+//! written along them, and seeded random input to which both must say the same.
 
-mod dialectic;
-mod model;
-mod parts;
-mod properties;
-mod sheet;
-mod table;
-mod verdict;
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::float_cmp,
+    clippy::format_push_string,
+    clippy::needless_for_each,
+    clippy::unused_async,
+    clippy::struct_field_names,
+    reason = "a test that cannot go on panics, and says what it did"
+)]
 
-#[path = "../support/generator.rs"]
+mod arguments;
+mod artifacts;
 mod generator;
-#[path = "../support/scenario.rs"]
+mod language;
 mod scenario;
-#[path = "../support/stage.rs"]
 mod stage;

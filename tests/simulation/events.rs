@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use parley_protocol::command::Call;
+use parley::threads::admission::PermitClass;
+use parley_protocol::command::{Call, Command};
+use parley_protocol::identity::Right;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::acts::wish;
 use crate::cast::Held as Token;
 use crate::clock::elapse;
 use crate::disk::{Cut, Faults};
 use crate::life::Life;
+use crate::meddler::Fault;
 use crate::world::World;
 
 /// What may happen.
@@ -172,10 +176,19 @@ impl World {
         known.trace.note("call", &[attempt as u64, intent as u64]);
         let intent = &known.ledger.intents[intent];
         let call = Call::Write(intent.thread, intent.command.clone());
-        let (principal, key) = (intent.principal.clone(), intent.key.clone());
+        let (mut principal, mut key) = (intent.principal.clone(), intent.key.clone());
+        let confirms = matches!(intent.command, Command::Confirm(_));
         drop(known);
+        if confirms && meddler.plants(Fault::ConfirmWithoutLock) {
+            principal.rights = principal.rights.with(Right::Lock);
+        }
+        key = key.filter(|_| !meddler.plants(Fault::ForgetKey));
         let task = tokio::spawn(async move {
             meddler.dawdle().await;
+            if meddler.plants(Fault::LosePermit) {
+                let lost = door.engine.forum.admission().permit(PermitClass::Write).await;
+                lost.into_iter().for_each(OwnedSemaphorePermit::forget);
+            }
             let outcome = door.perform(&principal, call, key.as_deref()).await;
             let panics = |thread: Option<ThreadId>| {
                 thread.map_or_else(|| meddler.panicked(), |thread| meddler.panicked_at(thread))
@@ -251,6 +264,7 @@ impl World {
         let (tokens, now) = (&life.door.tokens, life.door.now());
         let member = &mut self.cast[place];
         member.token = None;
+        self.ground.meddler.forget_tokens();
         match tokens.revoke(token.id, now) {
             Ok(()) => {
                 self.revoked_ids.lock().unwrap().insert(token.id);

@@ -8,21 +8,22 @@ use parley::engine::{Engine, EngineOptions, JournalTasks};
 use parley::feed::hub::FeedCaps;
 use parley::feed::replay_cache::ReadMode;
 use parley::forum::{Answer, Manifests, PassivationOptions};
-use parley::interference::Interference;
 use parley::journal::archiver::Archiver;
 use parley::journal::options::JournalOptions;
 use parley::journal::{Writer, WriterStep};
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
+use parley::yield_points::Hook;
 use parley_protocol::command::Call;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
 use crate::clock::{HandClock, elapse};
 use crate::disk::FaultyDisk;
+use crate::lies::LyingDisk;
 use crate::meddler::Meddler;
 
 /// What every life of one world has in common.
@@ -58,19 +59,18 @@ impl Life {
     /// # Errors
     /// If it does not start: whatever happened to the disk, it must.
     pub async fn begin(ground: &Ground) -> Result<Self, String> {
-        let interference: Arc<dyn Interference> = Arc::clone(&ground.meddler) as _;
+        ground.meddler.begin_life();
         let clock: Arc<dyn Clock> = Arc::clone(&ground.clock) as _;
-        let disk = Arc::new(ground.disk.clone());
+        let disk = Arc::new(LyingDisk::new(ground.disk.clone(), Arc::clone(&ground.meddler)));
         let tokens = Tokens::open(Arc::clone(&disk) as _, "local", Arc::clone(&clock));
         let tokens = tokens.map_err(|error| format!("the tokens cannot be opened: {error}"))?;
-        let tokens = tokens.with_interference(Some(Arc::clone(&interference)));
         let options = EngineOptions {
             journal: ground.journal.clone(),
             limits: Arc::new(ground.limits.clone()),
             bounds: ground.bounds,
             residence: ground.residence,
             caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: ground.buffer },
-            interference: Some(interference),
+            hook: Hook::of(Arc::clone(&ground.meddler) as _),
         };
         let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
         let assembled = Engine::assemble(options, disk, clock, none, ReadMode::Here).await;
@@ -133,7 +133,7 @@ impl Door {
     /// 401 `token_unknown`, 403 `token_right_missing`.
     pub fn principal(&self, secret: &str, call: &Call) -> Result<Arc<Principal>, Refusal> {
         let principal = self.tokens.find(secret, self.clock.now());
-        let principal = principal.ok_or_else(|| Refusal::new(Reason::TokenUnknown, "Unknown."))?;
+        let principal = principal.ok_or_else(Refusal::token_unknown)?;
         let rights = Operation::of(call).rights().iter().copied();
         let rights: Vec<Right> = rights.filter(|right| *right != Right::Lock).collect();
         match principal.lacks(&rights) {

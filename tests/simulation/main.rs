@@ -16,6 +16,7 @@ mod clock;
 mod ear;
 mod events;
 mod ledger;
+mod lies;
 mod life;
 mod meddler;
 mod planted;

@@ -1,35 +1,51 @@
 //! What is put in the way of the shipped parts: delays at every send, panics, and in the tests of
-//! the simulation itself the fault that it must find.
+//! the simulation itself the fault that it must find. Such a fault sits at a seam that the
+//! simulation owns: the disk, the listener, the caller.
 
 use std::collections::BTreeMap;
 use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
-use std::time::Duration;
 
-use parley::interference::{Flaw, Interference};
-use parley_protocol::command::Command;
-use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parley::yield_points::{Point, YieldPoints};
 use parley_protocol::ids::ThreadId;
-use parley_protocol::limits::Limits;
-use parley_protocol::thread::{Context, Thread};
-use parley_protocol::time::Millis;
 
 use crate::chance::Chance;
 use crate::clock::elapse;
-use crate::numbers::Nowhere;
 
-/// A fault that is planted in the shipped code.
+/// A fault that is planted at a seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// One of those that have a place of their own in it.
-    Flaw(Flaw),
-    /// What somebody asks for is applied to the thread before it is judged.
-    ApplyBeforeAdmit,
-    /// Whoever confirms is taken for a lock holder.
+    /// The disk says that the log is synced, and has not synced it.
+    AcknowledgeBeforeSync,
+    /// The disk syncs no more of the tokens from a revocation on, and says that it does.
+    ForgetRevocation,
+    /// A listener does not get one frame.
+    DropNotification,
+    /// A feed that resumes begins one entry late.
+    SkipCursor,
+    /// A listener that catches up gets some frames twice.
+    ReplayTwice,
+    /// A permit does not come back.
+    LosePermit,
+    /// A call under a key comes without it.
+    ForgetKey,
+    /// The author of a confirmation is taken for a lock holder.
     ConfirmWithoutLock,
-    /// A refusal leaves without waiting for what it depends on.
-    SkipBarrier,
+}
+
+impl Fault {
+    /// One opportunity in so many is taken.
+    fn rarity(self) -> u64 {
+        match self {
+            Self::ConfirmWithoutLock => 1,
+            // It shows only where a key is used again, or the power goes.
+            Self::AcknowledgeBeforeSync | Self::ForgetRevocation | Self::ForgetKey => 2,
+            Self::DropNotification | Self::SkipCursor | Self::ReplayTwice | Self::LosePermit => 16,
+        }
+    }
 }
 
 /// Whoever interferes.
@@ -43,6 +59,7 @@ pub struct Meddler {
     calm: AtomicBool,
     fault: Option<Fault>,
     planted: AtomicU64,
+    forgets_tokens: AtomicBool,
     panicked: Mutex<BTreeMap<ThreadId, u64>>,
     inboxes_panicked: AtomicU64,
 }
@@ -61,6 +78,7 @@ impl Meddler {
             calm: AtomicBool::new(false),
             fault,
             planted: AtomicU64::new(0),
+            forgets_tokens: AtomicBool::new(false),
             panicked: Mutex::default(),
             inboxes_panicked: AtomicU64::new(0),
         }
@@ -74,6 +92,23 @@ impl Meddler {
     /// How often the fault has happened.
     pub fn planted(&self) -> u64 {
         self.planted.load(Ordering::Relaxed)
+    }
+
+    /// A revocation comes, from which on the disk may forget what becomes of the tokens.
+    pub fn forget_tokens(&self) {
+        if self.plants(Fault::ForgetRevocation) {
+            self.forgets_tokens.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the disk does so; until the next life.
+    pub fn forgets_tokens(&self) -> bool {
+        self.forgets_tokens.load(Ordering::Relaxed)
+    }
+
+    /// Another life begins.
+    pub fn begin_life(&self) {
+        self.forgets_tokens.store(false, Ordering::Relaxed);
     }
 
     /// How often actors have panicked.
@@ -93,7 +128,7 @@ impl Meddler {
 
     /// Lets some time pass, as at every send.
     pub async fn dawdle(&self) {
-        for _ in 0..self.yields() {
+        for _ in 0..self.chance.below(3) {
             tokio::task::yield_now().await;
         }
         let millis = self.delay_ms();
@@ -122,80 +157,37 @@ impl Meddler {
         }
     }
 
-    /// Whether this fault happens now: one time in so many.
-    fn happens(&self, fault: Fault, rarity: u64) -> bool {
+    /// Whether this fault happens now.
+    pub fn plants(&self, fault: Fault) -> bool {
         let happens = self.fault == Some(fault)
             && !self.calm.load(Ordering::Relaxed)
-            && self.chance.below(rarity) == 0;
+            && self.chance.below(fault.rarity()) == 0;
         self.planted.fetch_add(happens.into(), Ordering::Relaxed);
         happens
     }
 }
 
-impl Interference for Meddler {
-    fn before_act(&self, thread: ThreadId, _command: &Command) {
-        self.maybe_panic(thread);
-    }
-
-    fn before_judging(
-        &self,
-        thread: &mut Thread,
-        principal: &mut Principal,
-        command: &Command,
-        now: Millis,
-    ) {
-        if self.happens(Fault::ApplyBeforeAdmit, 8) {
-            let anybody = Principal {
-                author_kind: AuthorKind::Human,
-                rights: Rights::HUMAN,
-                ..principal.clone()
-            };
-            let mut ctx = Context {
-                now,
-                principal: &anybody,
-                limits: &Limits::default(),
-                numbers: &mut Nowhere,
-                key: None,
-            };
-            if let Ok(Some(act)) = thread.admit(&mut ctx, command) {
-                thread.apply(&act);
+impl YieldPoints for Meddler {
+    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
+        async move {
+            match point {
+                Point::AfterAdmit(thread) => return self.maybe_panic(thread),
+                Point::Received(thread) => self.maybe_panic(thread),
+                Point::InboxReceived => {
+                    if self.is_to_panic() {
+                        self.inboxes_panicked.fetch_add(1, Ordering::Relaxed);
+                        panic!("{ASKED}");
+                    }
+                }
+                Point::BeforeSend(_)
+                | Point::BeforeForward(_)
+                | Point::BeforeAdmit(_)
+                | Point::OnStop(_)
+                | Point::BeforePublish => {}
             }
+            self.dawdle().await;
         }
-        if matches!(command, Command::Confirm(_)) && self.happens(Fault::ConfirmWithoutLock, 1) {
-            principal.rights = principal.rights.with(Right::Lock);
-        }
-    }
-
-    fn after_act(&self, thread: ThreadId) {
-        self.maybe_panic(thread);
-    }
-
-    fn before_telling(&self) {
-        if self.is_to_panic() {
-            self.inboxes_panicked.fetch_add(1, Ordering::Relaxed);
-            panic!("{ASKED}");
-        }
-    }
-
-    fn yields(&self) -> u32 {
-        self.chance.below(3) as u32
-    }
-
-    fn delay(&self) -> Duration {
-        Duration::from_millis(self.delay_ms())
-    }
-
-    fn skips_barrier(&self) -> bool {
-        self.happens(Fault::SkipBarrier, 2)
-    }
-
-    fn plants(&self, flaw: Flaw) -> bool {
-        let rarity = match flaw {
-            // It shows only where a key is used again, or a commit fails.
-            Flaw::ForgetKey | Flaw::AcknowledgeBeforeSync | Flaw::ForgetRevocation => 2,
-            _ => 16,
-        };
-        self.happens(Fault::Flaw(flaw), rarity)
+        .boxed()
     }
 }
 

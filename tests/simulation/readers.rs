@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parley::feed::listener::Feed;
+use parley::feed::replay::OutgoingFrame;
 use parley::feed::subscriber::Subscription;
 use parley_protocol::command::{Call, InboxQuery, PageQuery};
+use parley_protocol::entry::Position;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
@@ -16,6 +18,7 @@ use crate::cast::Held as Token;
 use crate::clock::elapse;
 use crate::ear::Ear;
 use crate::life::{Door, Life};
+use crate::meddler::{Fault, Meddler};
 use crate::record::Held;
 use crate::sessions::{Session, position};
 use crate::world::{Listener, World};
@@ -134,7 +137,10 @@ impl World {
         };
         let threads = ear.threads.iter().copied().collect();
         let sources = Arc::clone(&door.engine.feed_deps);
-        let feed = Feed::open(sources, subscription, threads, since);
+        let skips = since.is_some() && self.ground.meddler.plants(Fault::SkipCursor);
+        let from =
+            since.map(|since| if skips { Position::after(since.entry() + 1) } else { since });
+        let feed = Feed::open(sources, subscription, threads, from);
         let feed = feed.map_err(|refusal| format!("no feed for {ear:?}: {refusal}"))?;
         let mut hello = feed.hello(20);
         if let Some(since) = since {
@@ -172,7 +178,7 @@ impl World {
                 let mut record = record.lock().unwrap();
                 match frames {
                     Ok(frames) => {
-                        for sent in &frames {
+                        for sent in &garble(frames, feed.is_replaying(), &meddler) {
                             record.heard(session, sent, &door.engine.journal);
                         }
                     }
@@ -204,4 +210,17 @@ impl World {
             self.listeners[place].stalled.fetch_xor(true, Ordering::Relaxed);
         }
     }
+}
+
+/// The frames as the listener gets them, some of them planted away or twice.
+fn garble(
+    mut frames: Vec<OutgoingFrame>,
+    replaying: bool,
+    meddler: &Meddler,
+) -> Vec<OutgoingFrame> {
+    frames.retain(|_| !meddler.plants(Fault::DropNotification));
+    if replaying && meddler.plants(Fault::ReplayTwice) {
+        frames.extend_from_within(..);
+    }
+    frames
 }

@@ -1,137 +1,224 @@
-//! Who may know whom: the table of docs/ARCHITECTURE.md.
+//! The import table of docs/ARCHITECTURE.md, parsed and held against the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Source, none, sources};
+use super::{Source, document, none, sources};
 
-/// Words that code under a folder must not use, and what keeps it from them.
-const FORBIDDEN: &[(&str, &[&str], &str)] = &[
-    (
-        "src/protocol/",
-        &[
-            "tokio",
-            "ractor",
-            "axum",
-            "redb",
-            "hyper",
-            "getrandom",
-            "std::fs",
-            "std::net",
-            "std::env",
-            "std::thread",
-            "std::process",
-            "SystemTime",
-            "Instant",
-        ],
-        "the language does no I/O, reads no clock, draws no randomness, knows no runtime",
-    ),
-    (
-        "src/gateway/",
-        &["ractor", "redb", "crate::threads::actor", "crate::feed::inbox", "crate::cli"],
-        "the gateway reaches actors and store by way of the router alone",
-    ),
-    (
-        "src/journal/",
-        &["axum", "crate::gateway", "crate::forum", "crate::threads::actor", "crate::cli"],
-        "the journal knows nobody upstream",
-    ),
-    (
-        "src/feed/",
-        &["crate::gateway", "crate::forum", "crate::threads::actor", "crate::cli"],
-        "the feed is told, and calls nobody upstream",
-    ),
-    ("src/router/", &["axum", "redb", "crate::gateway", "crate::cli"], "the router is no gateway"),
-    ("src/thread/", &["axum", "redb", "crate::gateway", "crate::cli"], "actors know no wire"),
-    ("src/inbox/", &["axum", "redb", "crate::gateway", "crate::cli"], "actors know no wire"),
-    (
-        "src/cli/",
-        &["ractor", "redb", "axum", "crate::forum", "crate::threads::actor", "crate::gateway"],
-        "the command line is a client, or opens a stopped folder by way of the journal",
-    ),
-    ("load/src/", &["parley::"], "the harness knows the wire and the protocol, not the server"),
-];
+/// The heading above the import table.
+const HEADING: &str = "## Which part may use which";
 
-/// Parts of the journal that the gateway may know: tokens, and what a read is answered from.
-const GATEWAY_KNOWS_OF_JOURNAL: [&str; 2] = ["tokens", "view"];
-
-/// Goal: the walls between the parts stand. Method: the words that would go through one, in all
-/// code of each part but its tests and examples.
-#[test]
-fn walls() {
-    let mut broken = Vec::new();
-    for source in sources(&["src", "load/src"]) {
-        let code = without_tests(&source);
-        for (folder, words, why) in FORBIDDEN {
-            if !source.path.starts_with(folder) {
-                continue;
-            }
-            for word in words.iter().filter(|word| uses(code, word)) {
-                broken.push(format!("{}: {word} ({why})", source.path));
-            }
-        }
-    }
-    none(&broken, "a part uses only what it may know");
+/// One row of the table.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    /// The other parts that the part may name as `crate::part`.
+    uses: BTreeSet<String>,
+    /// Words that must not stand in its code: crates, or paths within one.
+    without: BTreeSet<String>,
 }
 
-/// Goal: the gateway touches nothing of the journal that writes. Method: every mention.
-#[test]
-fn gateway_and_journal() {
-    let mut broken = Vec::new();
-    for source in sources(&["src"]).iter().filter(|source| source.path.starts_with("src/gateway/"))
-    {
-        let code = without_tests(source);
-        for (at, word) in code.match_indices("crate::journal::") {
-            let rest = &code[at + word.len()..];
-            if !GATEWAY_KNOWS_OF_JOURNAL.iter().any(|part| rest.starts_with(part)) {
-                let line = code[..at].matches('\n').count() + 1;
-                broken.push(format!("{}:{line}", source.path));
-            }
+/// The rows of the table, by part. A part is a folder or file of `src`, `protocol` or `load`.
+fn table(text: &str) -> BTreeMap<String, Row> {
+    let section = text.split(HEADING).nth(1).unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let words = |cell: &str| {
+        let ticked = cell.split('`').skip(1).step_by(2);
+        ticked.map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let mut rows = BTreeMap::new();
+    for line in section.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        let [parts, uses, without] = cells[..] else { panic!("three columns: {line}") };
+        for part in words(parts) {
+            rows.insert(part, Row { uses: words(uses), without: words(without) });
         }
     }
-    none(&broken, "the gateway knows of the journal only tokens and views");
+    rows
 }
 
-/// Goal: no part depends on itself by way of others. Method: the graph of `crate::` paths between
-/// the parts of the root crate, searched for a cycle.
-#[test]
-fn no_cycle() {
-    let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for source in sources(&["src"]).iter().filter(|it| !it.path.starts_with("src/protocol/")) {
+/// Every use in `sources` that the table does not allow, and every part that it does not list.
+fn violations(table: &BTreeMap<String, Row>, sources: &[Source]) -> Vec<String> {
+    let mut broken = Vec::new();
+    for source in sources {
         let part = part(&source.path);
-        // The root names its parts and wires none.
         if part == "lib" || part == "main" {
             continue;
         }
+        let Some(row) = table.get(part) else {
+            broken.push(format!("{}: the table has no row for `{part}`", source.path));
+            continue;
+        };
         let code = without_tests(source);
-        for (at, word) in code.match_indices("crate::") {
-            let name: String =
-                code[at + word.len()..].chars().take_while(|it| is_name(*it)).collect();
-            if !name.is_empty() && name != part {
-                graph.entry(part.to_owned()).or_default().insert(name);
-            }
+        if !matches!(part, "protocol" | "load") {
+            let named = paths(code).filter(|name| *name != part && table.contains_key(*name));
+            let alien = named.filter(|name| !row.uses.contains(*name));
+            broken.extend(alien.map(|name| format!("{}: crate::{name}", source.path)));
         }
+        let words = row.without.iter().filter(|word| uses(code, word));
+        broken.extend(words.map(|word| format!("{}: {word}", source.path)));
     }
-    let mut left = graph.clone();
-    // Parts that depend on nothing left are fine; what stays stands in, or behind, a cycle.
-    loop {
-        let free: Vec<_> = left
-            .iter()
-            .filter(|(_, on)| on.iter().all(|on| !left.contains_key(on)))
-            .map(|(part, _)| part.clone())
-            .collect();
-        if free.is_empty() {
-            break;
-        }
-        for part in free {
-            left.remove(&part);
-        }
-    }
-    let broken: Vec<_> = left.iter().map(|(part, on)| format!("{part} -> {on:?}")).collect();
-    none(&broken, "no cycle between the parts");
+    broken
 }
 
-/// The part of the root crate that a file belongs to.
+/// The parts on a cycle of the table, or behind one.
+fn cycle(table: &BTreeMap<String, Row>) -> BTreeSet<&str> {
+    let mut left: BTreeSet<&str> = table.keys().map(String::as_str).collect();
+    loop {
+        let on_left = |name: &String| left.contains(name.as_str());
+        let is_free = |part: &&str| !table[*part].uses.iter().any(on_left);
+        let free: Vec<&str> = left.iter().copied().filter(is_free).collect();
+        if free.is_empty() {
+            return left;
+        }
+        for part in free {
+            left.remove(part);
+        }
+    }
+}
+
+/// Goal: the walls between the parts stand. Method: every import of every part against the table.
+#[test]
+fn walls() {
+    let table = table(&document("docs/ARCHITECTURE.md"));
+    none(&violations(&table, &sources(&["src", "load/src"])), "a part uses what the table allows");
+}
+
+/// Goal: the table allows no circle, and lists no use that nothing makes. Method: its own graph,
+/// and the imports of the sources.
+#[test]
+fn the_table_is_tight() {
+    let table = table(&document("docs/ARCHITECTURE.md"));
+    assert_eq!(cycle(&table), BTreeSet::new());
+    let sources = sources(&["src"]);
+    let mut broken = Vec::new();
+    for (part, row) in &table {
+        let of_part = sources.iter().filter(|source| self::part(&source.path) == part);
+        let made: BTreeSet<_> = of_part.flat_map(|source| paths(without_tests(source))).collect();
+        let vain = row.uses.iter().filter(|name| *name != "protocol" && !made.contains(&name[..]));
+        broken.extend(vain.map(|name| format!("{part}: {name}")));
+    }
+    none(&broken, "the table lists the imports that there are");
+}
+
+/// Goal: a file imports no file that imports it. Method: the graph of `crate::` and `super::`
+/// paths between the files of each crate; a file may name its own ancestors.
+#[test]
+fn no_circle_of_files() {
+    for folder in ["src/protocol", "src", "load/src"] {
+        let sources = sources(&[folder]);
+        let of_crate = sources
+            .iter()
+            .filter(|source| folder != "src" || !source.path.starts_with("src/protocol/"));
+        let files: Vec<&Source> = of_crate.collect();
+        none(&circles(folder, &files), "no circle between files");
+    }
+}
+
+/// The files of `folder` that stand on a circle of imports, or behind one.
+fn circles(folder: &str, files: &[&Source]) -> Vec<String> {
+    let modules: BTreeSet<Vec<&str>> =
+        files.iter().map(|source| module(folder, &source.path)).collect();
+    let mut graph: BTreeMap<Vec<&str>, BTreeSet<Vec<&str>>> = BTreeMap::new();
+    for source in files {
+        let own = module(folder, &source.path);
+        let mut on = BTreeSet::new();
+        for path in imports(without_tests(source)) {
+            let mut target = match path.first() {
+                Some(&"crate") => path[1..].to_vec(),
+                Some(&("super" | "self")) => {
+                    let ups = path.iter().filter(|name| **name == "super").count();
+                    let names = path.iter().filter(|name| !matches!(**name, "super" | "self"));
+                    let stays = own.len().saturating_sub(ups);
+                    own[..stays].iter().chain(names).copied().collect()
+                }
+                Some(name) if modules.contains(&[&own[..], &[name]].concat()) => {
+                    [&own[..], &path[..]].concat()
+                }
+                _ => continue,
+            };
+            while !target.is_empty() && !modules.contains(&target) {
+                target.pop();
+            }
+            if !target.is_empty() && !own.starts_with(&target) {
+                on.insert(target);
+            }
+        }
+        graph.insert(own, on);
+    }
+    loop {
+        let is_free = |on: &BTreeSet<Vec<&str>>| !on.iter().any(|it| graph.contains_key(it));
+        let free: Vec<_> =
+            graph.iter().filter(|(_, on)| is_free(on)).map(|(own, _)| own.clone()).collect();
+        if free.is_empty() {
+            return graph.keys().map(|own| own.join("::")).collect();
+        }
+        for own in free {
+            graph.remove(&own);
+        }
+    }
+}
+
+/// The path of a file's module within its crate.
+fn module<'p>(folder: &str, path: &'p str) -> Vec<&'p str> {
+    let path = path.strip_prefix(folder).unwrap_or(path).trim_matches('/');
+    let mut names: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
+    if matches!(names.last(), Some(&("mod" | "lib" | "main"))) {
+        names.pop();
+    }
+    names
+}
+
+/// The paths that `use` declarations name, braces expanded.
+fn imports(code: &str) -> Vec<Vec<&str>> {
+    let mut paths = Vec::new();
+    for (at, _) in code.match_indices("use ") {
+        let before = code[..at].trim_end();
+        let begins = before.is_empty() || before.ends_with([';', '}', '{', ']', ')']);
+        let is_public = before.ends_with("pub") || before.ends_with("pub(crate)");
+        if begins || is_public {
+            let tree = code[at + 4..].split(';').next().unwrap_or_default();
+            expand(tree.trim(), &[], &mut paths);
+        }
+    }
+    paths
+}
+
+fn expand<'c>(tree: &'c str, before: &[&'c str], paths: &mut Vec<Vec<&'c str>>) {
+    let (names, rest) = tree.split_once('{').map_or((tree, None), |(one, two)| (one, Some(two)));
+    let names = names.split(" as ").next().unwrap_or_default();
+    let names = names.split("::").map(str::trim).filter(|name| !name.is_empty());
+    let path: Vec<&str> = before.iter().copied().chain(names).collect();
+    let Some(rest) = rest else { return paths.push(path) };
+    let (mut depth, mut begin) = (0_usize, 0);
+    for (at, character) in rest.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                let item = rest[begin..at].trim();
+                if !item.is_empty() {
+                    expand(item, &path, paths);
+                }
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The first names after `crate::`.
+fn paths(code: &str) -> impl Iterator<Item = &str> {
+    code.match_indices("crate::").map(|(at, word)| {
+        let rest = &code[at + word.len()..];
+        let end = rest.find(|it| !is_name(it)).unwrap_or(rest.len());
+        &rest[..end]
+    })
+}
+
+/// The part that a file belongs to.
 fn part(path: &str) -> &str {
+    if path.starts_with("load/") {
+        return "load";
+    }
     let path = path.strip_prefix("src/").unwrap_or(path);
     path.split('/').next().unwrap_or(path).trim_end_matches(".rs")
 }
@@ -159,6 +246,11 @@ fn uses(code: &str, word: &str) -> bool {
     })
 }
 
+/// A source for the tests of these rules.
+fn source(path: &str, text: &str) -> Source {
+    Source { path: path.into(), text: text.into(), bare: super::bare::bare(text) }
+}
+
 /// Goal: a word is found as a word. Method: a row a case.
 #[test]
 fn words() {
@@ -172,4 +264,33 @@ fn words() {
     ] {
         assert_eq!(uses(code, word), want, "{code}");
     }
+}
+
+/// Goal: each violation of the table is found. Method: one of each kind, planted, and a table with
+/// a circle.
+#[test]
+fn planted_violations() {
+    let text = format!(
+        "{HEADING}\n\n| part | uses | not |\n|---|---|---|\n| `a` | `b` | `redb` |\n| `b` | | |\n"
+    );
+    let allowed = table(&text);
+    let good = [source("src/a/x.rs", "use crate::b::Y;"), source("src/b.rs", "// crate::a")];
+    assert_eq!(violations(&allowed, &good), [""; 0]);
+    let bad = [
+        source("src/a.rs", "use redb::Database;"),
+        source("src/b/z.rs", "fn f() { crate::a::g(); }"),
+        source("src/c.rs", ""),
+    ];
+    let found = violations(&allowed, &bad);
+    assert_eq!(found.len(), 3, "{found:?}");
+    let round = table(&text.replace("| `b` | | |", "| `b` | `a` | |"));
+    assert_eq!(cycle(&round), BTreeSet::from(["a", "b"]));
+    let files = [
+        source("src/a/mod.rs", "mod x; mod y; pub use x::X;"),
+        source("src/a/x.rs", "use super::y::{Y, Z};"),
+        source("src/a/y.rs", "use crate::{a::x::X, b};"),
+        source("src/b.rs", ""),
+    ];
+    let found = circles("src", &files.iter().collect::<Vec<_>>());
+    assert_eq!(found, ["a", "a::x", "a::y"]);
 }

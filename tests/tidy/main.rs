@@ -7,6 +7,7 @@ mod imports;
 mod registers;
 mod shape;
 mod tests_of_tests;
+mod vocabulary;
 
 use std::path::{Path, PathBuf};
 

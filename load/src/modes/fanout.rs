@@ -43,6 +43,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         Work::forum(site.address, Arc::clone(&cast), options.threads, options.body, options.seed);
     let work = Arc::new(work);
     work.fill(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
+    super::warm_up(options, &site, &work).await?;
     let playing = if options.ceiling && site.is_local() {
         Some(Playing::start(ceiling::FEEDS, &[])?)
     } else {

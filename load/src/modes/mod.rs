@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::gauge::{Gauge, settle};
 use crate::options::Options;
 use crate::report::{Report, Round};
+use crate::site::Site;
 use crate::work::{Course, Work, Yield};
 
 /// Runs one round of writers under gauges.
@@ -44,6 +45,18 @@ pub async fn measured(
         generator,
     };
     Ok((round, outcome))
+}
+
+/// Lets writers load the server before the first round, where a warm-up was asked for. What they
+/// write is verified like the rest, but its rate counts nowhere. The server rests before this ends:
+/// feeds that begin afterwards must not bring what the warm-up wrote.
+pub async fn warm_up(options: &Options, site: &Site, work: &Arc<Work>) -> anyhow::Result<()> {
+    if !options.warm_up.is_zero() {
+        let course = Course { duration: options.warm_up, ..post::course(options) };
+        work.round(course, &indicatif::ProgressBar::hidden()).await?;
+        rest(site.pid().into_iter().collect()).await?;
+    }
+    Ok(())
 }
 
 /// Bytes as MiB.

@@ -101,6 +101,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let filling = bar(total as u64, "opening threads");
     work.fill(options.connections, options.prefill, &filling).await?;
     filling.finish_and_clear();
+    super::warm_up(options, &site, &work).await?;
     let bare = prepare_ceiling(options, &site, &work).await?;
     let mut commits = Commits::default();
     for _ in 0..options.rounds {

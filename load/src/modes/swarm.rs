@@ -267,6 +267,10 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         None
     };
     let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
+    if !options.warm_up.is_zero() {
+        (_, conversations) = one_round(&scene, &site, conversations, options.warm_up).await?;
+        rest(site.pid().into_iter().collect()).await?;
+    }
     // The rounds share the duration, so that a long swarm stays one long swarm.
     let share = options.duration.div_f64(options.rounds as f64);
     let whole = site.pid().map(Gauge::start);

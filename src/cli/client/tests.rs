@@ -95,9 +95,9 @@ async fn lists() {
 #[test]
 fn urls() {
     for (url, want) in [
-        ("http://127.0.0.1:7467", Some(("127.0.0.1", 7467, "http://127.0.0.1:7467"))),
-        ("http://[::1]:80/", Some(("::1", 80, "http://[::1]:80"))),
-        ("http://host/base/", Some(("host", 80, "http://host/base"))),
+        ("http://127.0.0.1:7467", Some("http://127.0.0.1:7467")),
+        ("http://[::1]:80/", Some("http://[::1]:80")),
+        ("http://host/base/", Some("http://host/base")),
         ("https://host", None),
         ("host:80", None),
         ("http://", None),
@@ -106,9 +106,7 @@ fn urls() {
         ("", None),
     ] {
         let client = Client::new(url, None).ok();
-        let got = client.map(|client| (client.host.clone(), client.port, client.url()));
-        let want = want.map(|(host, port, url)| (host.to_owned(), port, url.to_owned()));
-        assert_eq!(got, want, "{url}");
+        assert_eq!(client.as_ref().map(Client::url), want, "{url}");
     }
 }
 

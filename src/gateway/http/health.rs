@@ -24,11 +24,8 @@ pub(super) fn metrics(headers: &HeaderMap) -> Result<HttpResponse> {
 pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
     let answered = match (request.uri().path(), request.method()) {
         ("/metrics", &Method::GET | &Method::HEAD) => metrics(request.headers()),
-        ("/metrics", _) => {
-            let detail = "Only GET, HEAD can be used here.";
-            Err(Refusal::new(Reason::MethodNotAllowed, detail))
-        }
-        _ => Err(answer::not_found()),
+        ("/metrics", _) => Err(Refusal::method_not_allowed("GET, HEAD")),
+        _ => Err(Refusal::not_found()),
     };
     answered.unwrap_or_else(|refusal| {
         let mut reply = answer::refused(&refusal);
@@ -43,7 +40,7 @@ impl Gateway {
     /// 200 while the server serves and its store takes writes.
     pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
         if asked.connection.lifetime.stop.is_cancelled() {
-            return Err(crate::forum::shutting_down());
+            return Err(Refusal::shutting_down());
         }
         self.parts.forum.ready()?;
         Ok(alive())

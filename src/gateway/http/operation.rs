@@ -14,7 +14,7 @@ use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
 
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
-use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept, authentication};
+use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
 use crate::forum::Answer;
 
 /// The types in which operations answer.
@@ -110,7 +110,7 @@ impl Gateway {
         tokio::select! {
             biased;
             answered = self.parts.forum.perform(principal, call, key) => answered,
-            () = self.parts.tokens.ended(principal.token) => Err(authentication::token_unknown()),
+            () = self.parts.tokens.ended(principal.token) => Err(Refusal::token_unknown()),
         }
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parley_protocol::arguments::Query;
 use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
-use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
 use super::super::answer::{self, HttpResponse, JSON};
@@ -76,10 +76,7 @@ impl Gateway {
         self.caller_with(asked, &[Right::Admin])?;
         no_idempotency_key(asked)?;
         end(&query(asked)?)?;
-        let detail = "There is no token of that identifier that is not revoked. GET /v1/tokens \
-                      lists all.";
-        let unknown = || Refusal::new(Reason::NotFound, detail);
-        let id = TokenId::parse(id).ok_or_else(unknown)?;
+        let id = TokenId::parse(id).ok_or_else(Refusal::token_not_found)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
         let sources = Arc::clone(&self.parts.feed_deps);
         // Even if whoever asked has gone away: in force is in force.

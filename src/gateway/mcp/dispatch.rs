@@ -2,10 +2,12 @@
 
 use serde_json::value::RawValue;
 
-use super::envelope::{self, Params, RpcBody, RpcId, RpcMessage, RpcRequest};
+use super::envelope::{self, Params, RpcBody, RpcMessage, RpcRequest};
 use super::error::RpcError;
-use super::family::{self, ProtocolFamily, Revision};
+use super::family::{self, ProtocolFamily};
 use super::headers::{self, McpHeaders};
+use super::revision::{Revision, VERSION};
+use super::rpc_id::RpcId;
 
 /// Entries of a batch at most.
 pub const BATCH_MAX: usize = 50;
@@ -155,7 +157,7 @@ fn entry_of_batch<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b
         Err((id, failure)) => return MessageStep::Fail(id, failure),
     };
     let id = request.id.clone();
-    let modern = request.params.as_ref().is_ok_and(|params| params.meta(family::VERSION).is_some());
+    let modern = request.params.as_ref().is_ok_and(|params| params.meta(VERSION).is_some());
     if modern || request.method == "initialize" {
         let message = "This cannot stand in a batch. Send it alone.";
         return MessageStep::Fail(Some(id), RpcError::no_request(message));

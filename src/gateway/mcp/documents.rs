@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::dispatch::McpMethod;
 use super::envelope::Params;
 use super::error::RpcError;
-use super::family::{Revision, SERVED};
 use super::resources::{RESOURCES, TEMPLATES};
 use super::result::{CacheHint, ResultMembers};
+use super::revision::{Revision, SERVED};
 use super::texts::{INSTRUCTIONS, PROMPTS};
 use super::tools::ManifestResults;
 

@@ -12,30 +12,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::{PARSE_ERROR, RpcError};
-
-/// The `id` of a request, as it was written: a string, or an integer within 64 bits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RpcId(Box<str>);
-
-impl RpcId {
-    /// The JSON text.
-    pub fn text(&self) -> &str {
-        &self.0
-    }
-
-    fn read(raw: &RawValue) -> Option<Self> {
-        let text = raw.get();
-        // Most are small numbers, which need no reading.
-        let is_small = (1..=18).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
-        let good = is_small
-            || match json::parse(text.as_bytes(), 1) {
-                Ok(JsonValue::String(_)) => true,
-                Ok(JsonValue::Number(number)) => number.as_i64().is_some(),
-                _ => false,
-            };
-        good.then(|| Self(text.into()))
-    }
-}
+use super::rpc_id::RpcId;
 
 /// A message that can be answered, or needs not.
 #[derive(Debug)]

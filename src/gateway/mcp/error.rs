@@ -6,8 +6,8 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::envelope::RpcId;
-use super::family::SERVED;
+use super::revision::SERVED;
+use super::rpc_id::RpcId;
 
 /// No JSON.
 pub const PARSE_ERROR: i32 = -32_700;

@@ -1,10 +1,12 @@
 //! The headers that mirror what a modern request says in its body (mcp.md §3).
 
 use axum::http::HeaderMap;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use super::envelope::{self, Params, RpcRequest};
 use super::error::RpcError;
-use super::family::{Revision, VERSION};
+use super::revision::{Revision, VERSION};
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -114,22 +116,7 @@ fn is_named(header: SingleHeader<'_>, name: &str) -> bool {
     let SingleHeader::One(value) = header else { return false };
     let encoded = value.strip_prefix(b"=?base64?").and_then(|rest| rest.strip_suffix(b"?="));
     match encoded {
-        Some(encoded) => encoded == base64(name.as_bytes()),
+        Some(encoded) => encoded == STANDARD.encode(name).as_bytes(),
         None => value == name.as_bytes(),
     }
-}
-
-/// Base64 of RFC 4648 §4, padded.
-fn base64(bytes: &[u8]) -> Vec<u8> {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let three = [chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)];
-        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-        for place in 0..4_usize {
-            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
-            out.push(if place <= chunk.len() { digit } else { b'=' });
-        }
-    }
-    out
 }

@@ -24,10 +24,11 @@ use tokio_util::sync::CancellationToken;
 use super::super::answer::HttpResponse;
 use super::super::{Gateway, RequestContext};
 use super::dispatch::McpTask;
-use super::envelope::{Params, RpcId};
+use super::envelope::Params;
 use super::error::RpcError;
 use super::resources::ResourceUri;
 use super::result::event;
+use super::rpc_id::RpcId;
 use crate::feed::hub::Hub;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 

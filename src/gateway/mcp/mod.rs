@@ -4,19 +4,19 @@
 //! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
 //! in JSON-RPC.
 
-mod dispatch;
+pub(crate) mod dispatch;
 mod documents;
 mod envelope;
-mod error;
+pub(crate) mod error;
 mod family;
-#[doc(hidden)]
-pub mod fuzzing;
-mod headers;
+pub(crate) mod headers;
 mod listen;
-mod resources;
-mod result;
+pub(crate) mod resources;
+pub(crate) mod result;
+mod revision;
+pub(crate) mod rpc_id;
 mod texts;
-mod tools;
+pub(crate) mod tools;
 
 use std::sync::Arc;
 
@@ -31,7 +31,6 @@ use parley_protocol::refusal::{Reason, Refusal, Result};
 use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
-pub(super) use result::wants_event;
 
 use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
 use error::RpcError;
@@ -39,10 +38,11 @@ use family::ProtocolFamily;
 use headers::McpHeaders;
 use resources::ResourceUri;
 use result::ResultMembers;
+use rpc_id::RpcId;
 use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
-use super::{Gateway, RequestContext, accept, authentication, body};
+use super::{Gateway, RequestContext, accept};
 use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
@@ -68,7 +68,7 @@ pub(super) fn refused(refusal: &Refusal) -> HttpResponse {
     failed(&RpcError::from(refusal.clone()), None)
 }
 
-fn failed(failure: &RpcError, id: Option<&envelope::RpcId>) -> HttpResponse {
+fn failed(failure: &RpcError, id: Option<&RpcId>) -> HttpResponse {
     let mut out = JsonBuffer::new();
     failure.put(&mut out, id);
     let mut reply = match &failure.refusal {
@@ -173,7 +173,7 @@ impl Gateway {
         let principal = match principal {
             Some(principal) => principal,
             None if is_free(task) => &self.anonymous,
-            None => return Err(authentication::token_missing().into()),
+            None => return Err(Refusal::token_missing().into()),
         };
         let done = match task.method {
             McpMethod::Initialize => match task.era {
@@ -271,7 +271,7 @@ impl Gateway {
 /// Refuses what is larger than a body over HTTP may be.
 fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let bytes_max = limits.request_bytes_max;
-    if bytes as u64 > bytes_max { Err(body::too_large(bytes_max)) } else { Ok(()) }
+    if bytes as u64 > bytes_max { Err(Refusal::body_too_large(bytes_max)) } else { Ok(()) }
 }
 
 /// The reply, counted under the reason.

@@ -1,11 +1,12 @@
 //! The core alone: headers and bytes in, a decision out. No server, no socket.
 
 use super::dispatch::{Dispatch, McpMethod, MessageStep, decide};
-use super::envelope::RpcId;
 use super::error::RpcError;
-use super::family::{ProtocolFamily, Revision};
+use super::family::ProtocolFamily;
 use super::headers::{McpHeaders, SingleHeader};
 use super::resources::ResourceUri;
+use super::revision::Revision;
+use super::rpc_id::RpcId;
 
 const META: &str = "\"io.modelcontextprotocol/protocolVersion\"";
 const CAPABILITIES: &str = "\"io.modelcontextprotocol/clientCapabilities\":{}";

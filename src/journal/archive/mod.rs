@@ -22,23 +22,19 @@ use redb::{Database, Durability, ReadableDatabase, StorageBackend};
 use serde::{Deserialize, Serialize};
 
 use super::Committed;
-use super::disk::BoxedFile;
-use super::error::StoreError;
-use super::panic_guard::open_database;
 use crate::clock::entropy;
+use crate::storage::disk::BoxedFile;
+use crate::storage::error::StoreError;
+use crate::storage::panic_guard::open_database;
 
 pub use read::ArchiveRead;
-pub(super) use read::{LazyHead, Referrer, Rows};
-pub(crate) use rows::NextRow;
-pub(super) use rows::{RawRow, RawRows, Refill};
+pub(crate) use read::{LazySummary, Referrer, Rows};
+pub(crate) use rows::Refill;
 pub use tables::Retraction;
-pub(super) use tables::meta_row::FORMAT as FORMAT_ROW;
-pub(super) use tables::{META, Waiting, damaged};
-pub(super) use walk::Lengths;
-pub(super) use write::{objections, retraction};
-
-/// The format that this version writes.
-pub const FORMAT: u32 = 1;
+pub use tables::{FILE_FORMAT, FILE_NAME};
+pub(crate) use tables::{Waiting, damaged};
+pub(crate) use walk::Lengths;
+pub(crate) use write::{objections, retraction};
 
 /// What never changes while the forum runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,7 +203,7 @@ impl Archive {
     pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(cache_bytes);
-        let database = open_database(tables::FILE, &builder, BoxedFile(backend))?;
+        let database = open_database(tables::FILE_NAME, &builder, BoxedFile(backend))?;
         if let Some(meta) = read::stored_meta(&database)? {
             return Ok(Self { database, meta });
         }

@@ -11,16 +11,16 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError};
 
-use super::super::error::StoreError;
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
 use super::write::BUCKETS_KEPT;
-use super::{ArchiveMeta, ArchiveProgress, FORMAT, RememberedOutcome};
+use super::{ArchiveMeta, ArchiveProgress, RememberedOutcome};
+use crate::storage::error::StoreError;
 
 /// Rows of a table, each with its number, in the order asked for.
-pub(in super::super) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
+pub(crate) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
 
 /// What refers to an artifact: its identifier, and whether it objects to it.
-pub(in super::super) type Referrer = ([u8; 32], bool);
+pub(crate) type Referrer = ([u8; 32], bool);
 
 /// What the archive says of itself; `None` if it was never made.
 pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, StoreError> {
@@ -33,9 +33,7 @@ pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, St
     let format = table.get(meta_row::FORMAT)?.ok_or_else(|| damaged("meta holds no format"))?;
     let found = format.value().try_into().map(u32::from_le_bytes);
     let found = found.map_err(|_| damaged("the format cannot be read"))?;
-    if found > FORMAT {
-        return Err(StoreError::NewerFormat { file: t::FILE.to_owned(), found, known: FORMAT });
-    }
+    StoreError::refuse_newer(t::FILE_NAME, found, t::FILE_FORMAT.current())?;
     let meta = table.get(meta_row::META)?.ok_or_else(|| damaged("meta is empty"))?;
     unpack("meta", meta.value()).map(Some)
 }
@@ -103,23 +101,20 @@ impl ArchiveRead {
         self.progress.archived_upto
     }
 
-    pub(in super::super) fn summary(
-        &self,
-        thread: ThreadId,
-    ) -> Result<Option<ThreadSummary>, StoreError> {
+    pub(crate) fn summary(&self, thread: ThreadId) -> Result<Option<ThreadSummary>, StoreError> {
         let row = self.heads.get(thread.0)?;
         row.map(|row| unpack("heads", row.value())).transpose()
     }
 
     /// Heads by thread, those after (descending: before) `place`, each to be read when needed.
-    pub(in super::super) fn heads(
+    pub(crate) fn heads(
         &self,
         place: u64,
         descending: bool,
-    ) -> Result<Rows<'_, LazyHead>, StoreError> {
+    ) -> Result<Rows<'_, LazySummary>, StoreError> {
         let lazy = |row: Result<(AccessGuard<'_, u64>, _), redb::StorageError>| {
             let (key, row) = row?;
-            Ok((key.value(), LazyHead(row)))
+            Ok((key.value(), LazySummary(row)))
         };
         Ok(if descending {
             Box::new(self.heads.range(..place)?.rev().map(lazy))
@@ -129,7 +124,7 @@ impl ArchiveRead {
     }
 
     /// Threads by the entry of their last change, those after (descending: before) `place`.
-    pub(in super::super) fn updated(
+    pub(crate) fn updated(
         &self,
         place: u64,
         descending: bool,
@@ -146,7 +141,7 @@ impl ArchiveRead {
     }
 
     /// Questions to anyone that stand, by the entry that set them, from `entry` on.
-    pub(in super::super) fn board(&self, entry: u64) -> Result<Rows<'_, Waiting>, StoreError> {
+    pub(crate) fn board(&self, entry: u64) -> Result<Rows<'_, Waiting>, StoreError> {
         let rows = self.board.range(entry..)?;
         Ok(Box::new(rows.map(|row| {
             let (key, row) = row?;
@@ -155,7 +150,7 @@ impl ArchiveRead {
     }
 
     /// What stands due to participants of `identity`, by the entry that set it, from `entry` on.
-    pub(in super::super) fn directed(
+    pub(crate) fn directed(
         &self,
         identity: &str,
         entry: u64,
@@ -168,17 +163,13 @@ impl ArchiveRead {
         })))
     }
 
-    pub(in super::super) fn act(
-        &self,
-        thread: ThreadId,
-        entry: u64,
-    ) -> Result<Option<Box<Act>>, StoreError> {
+    pub(crate) fn act(&self, thread: ThreadId, entry: u64) -> Result<Option<Box<Act>>, StoreError> {
         let row = self.acts.get(&pair(thread.0, entry))?;
         row.map(|row| decode_act(row.value())).transpose()
     }
 
     /// Acts of `thread` after the entry `after`, in order.
-    pub(in super::super) fn acts(
+    pub(crate) fn acts(
         &self,
         thread: ThreadId,
         after: u64,
@@ -191,7 +182,7 @@ impl ArchiveRead {
         })))
     }
 
-    pub(in super::super) fn retraction(
+    pub(crate) fn retraction(
         &self,
         thread: ThreadId,
         message: MessageId,
@@ -200,7 +191,7 @@ impl ArchiveRead {
         row.map(|row| unpack("retracted", row.value())).transpose()
     }
 
-    pub(in super::super) fn retractions(
+    pub(crate) fn retractions(
         &self,
         thread: ThreadId,
     ) -> Result<BTreeMap<MessageId, Retraction>, StoreError> {
@@ -213,22 +204,16 @@ impl ArchiveRead {
         Ok(found)
     }
 
-    pub(in super::super) fn snapshot(
-        &self,
-        thread: ThreadId,
-    ) -> Result<Option<Thread>, StoreError> {
+    pub(crate) fn snapshot(&self, thread: ThreadId) -> Result<Option<Thread>, StoreError> {
         let row = self.snapshots.get(thread.0)?;
         row.map(|row| unpack("snapshots", row.value())).transpose()
     }
 
-    pub(in super::super) fn claim_thread(
-        &self,
-        claim: ClaimId,
-    ) -> Result<Option<ThreadId>, StoreError> {
+    pub(crate) fn claim_thread(&self, claim: ClaimId) -> Result<Option<ThreadId>, StoreError> {
         Ok(self.claim_threads.get(claim.0)?.map(|row| ThreadId(row.value())))
     }
 
-    pub(in super::super) fn claim(
+    pub(crate) fn claim(
         &self,
         thread: ThreadId,
         claim: ClaimId,
@@ -238,7 +223,7 @@ impl ArchiveRead {
     }
 
     /// Claims of `thread` after `place`, in order.
-    pub(in super::super) fn claims(
+    pub(crate) fn claims(
         &self,
         thread: ThreadId,
         place: u64,
@@ -251,7 +236,7 @@ impl ArchiveRead {
         })))
     }
 
-    pub(in super::super) fn outcome(
+    pub(crate) fn outcome(
         &self,
         digest: &[u8; 16],
     ) -> Result<Option<RememberedOutcome>, StoreError> {
@@ -264,23 +249,17 @@ impl ArchiveRead {
         Ok(None)
     }
 
-    pub(in super::super) fn artifact_entry(
-        &self,
-        id: &[u8; 32],
-    ) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn artifact_entry(&self, id: &[u8; 32]) -> Result<Option<u64>, StoreError> {
         Ok(self.artifact_ids.get(id)?.map(|row| row.value()))
     }
 
-    pub(in super::super) fn artifact(&self, entry: u64) -> Result<Option<Published>, StoreError> {
+    pub(crate) fn artifact(&self, entry: u64) -> Result<Option<Published>, StoreError> {
         let row = self.artifacts.get(entry)?;
         row.map(|row| unpack("artifacts", row.value())).transpose()
     }
 
     /// Entries of artifacts after the entry `after`, in order.
-    pub(in super::super) fn artifacts(
-        &self,
-        after: u64,
-    ) -> Result<Rows<'_, Published>, StoreError> {
+    pub(crate) fn artifacts(&self, after: u64) -> Result<Rows<'_, Published>, StoreError> {
         let rows = self.artifacts.range(beyond(after)..)?;
         Ok(Box::new(rows.map(|row| {
             let (key, row) = row?;
@@ -289,7 +268,7 @@ impl ArchiveRead {
     }
 
     /// Entries of artifacts published about `thread`, after the entry `after`.
-    pub(in super::super) fn artifacts_of(
+    pub(crate) fn artifacts_of(
         &self,
         thread: ThreadId,
         after: u64,
@@ -300,7 +279,7 @@ impl ArchiveRead {
     }
 
     /// What refers to `id`, by entry, after the entry `after`.
-    pub(in super::super) fn referrers(
+    pub(crate) fn referrers(
         &self,
         id: &[u8; 32],
         after: u64,
@@ -314,11 +293,11 @@ impl ArchiveRead {
     }
 }
 
-/// A head that is read only if it is wanted.
-pub(in super::super) struct LazyHead(AccessGuard<'static, &'static [u8]>);
+/// A summary that is read only if it is wanted.
+pub(crate) struct LazySummary(AccessGuard<'static, &'static [u8]>);
 
-impl LazyHead {
-    pub(in super::super) fn read(&self) -> Result<ThreadSummary, StoreError> {
+impl LazySummary {
+    pub(crate) fn read(&self) -> Result<ThreadSummary, StoreError> {
         unpack("heads", self.0.value())
     }
 }

@@ -5,19 +5,15 @@ use redb::{
     Value, WriteTransaction,
 };
 
-use super::super::disk::BoxedFile;
-use super::super::error::StoreError;
-use super::super::panic_guard::open_database;
 use super::ArchiveRead;
 use super::tables::{self as t, damaged};
+use crate::storage::disk::BoxedFile;
+use crate::storage::error::StoreError;
+use crate::storage::panic_guard::open_database;
+use crate::storage::rows::{NextRow, RawRows};
 
 /// Bytes of rows that one transaction of a refill takes, about.
 const TRANSACTION_BYTES: usize = 16 << 20;
-
-/// A row as bytes: its key and its value.
-pub(crate) type RawRow = (Vec<u8>, Vec<u8>);
-/// Rows of one table, in the order of their keys.
-pub(crate) type RawRows = Box<dyn Iterator<Item = Result<RawRow, StoreError>> + Send>;
 
 /// What is done with each table, whatever its rows are.
 pub(super) trait TableVisitor {
@@ -97,36 +93,33 @@ impl TableVisitor for TableRows<'_> {
 
 impl ArchiveRead {
     /// The names of all tables, in the order in which they are copied.
-    pub(in super::super) fn tables() -> Vec<String> {
+    pub(crate) fn tables() -> Vec<String> {
         let mut names = TableNames(Vec::new());
         each_table(&mut names).expect("nothing is read");
         names.0
     }
 
     /// The rows of the table `name`. They stay what they are as long as this state is held.
-    pub(in super::super) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
+    pub(crate) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
         let mut rows = TableRows { transaction: &self.transaction, name, found: None };
         each_table(&mut rows)?;
         rows.found.ok_or_else(|| damaged(format!("there is no table {name}")))
     }
 }
 
-/// Gives the next row of a copy, or none.
-pub(crate) type NextRow<'a> = &'a mut dyn FnMut() -> Result<Option<RawRow>, StoreError>;
-
 /// An archive that is filled with the rows of a copy.
-pub(in super::super) struct Refill(Database);
+pub(crate) struct Refill(Database);
 
 impl Refill {
     /// Begins one in a new file.
-    pub(in super::super) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
+    pub(crate) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         builder.set_cache_size(4 * TRANSACTION_BYTES);
-        open_database(t::FILE, &builder, BoxedFile(file)).map(Self)
+        open_database(t::FILE_NAME, &builder, BoxedFile(file)).map(Self)
     }
 
     /// Puts all rows into the table `name`.
-    pub(in super::super) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
+    pub(crate) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
         loop {
             let mut transaction = self.0.begin_write()?;
             transaction.set_durability(Durability::None)?;
@@ -142,7 +135,7 @@ impl Refill {
     }
 
     /// Makes everything durable.
-    pub(in super::super) fn finish(self) -> Result<(), StoreError> {
+    pub(crate) fn finish(self) -> Result<(), StoreError> {
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
         each_table(&mut CreateTables(&transaction))?;

@@ -6,21 +6,37 @@
 pub use parley_protocol::entry::Retraction;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
-use redb::TableDefinition;
+use redb::{ReadableDatabase, TableDefinition};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::super::error::StoreError;
+use crate::storage::error::StoreError;
+use crate::storage::migration::FileFormat;
 
-/// The name of the file, for errors.
-pub(super) const FILE: &str = "archive.redb";
+/// The name of the file.
+pub const FILE_NAME: &str = "archive.redb";
+/// The format of the file.
+pub const FILE_FORMAT: FileFormat = FileFormat {
+    is_name: |name| name == FILE_NAME,
+    stated: |database| {
+        let row = database.begin_read()?.open_table(META)?.get(meta_row::FORMAT)?;
+        Ok(row.and_then(|row| row.value().try_into().ok().map(u32::from_le_bytes)))
+    },
+    state: |writing, format| {
+        let mut meta = writing.open_table(META)?;
+        meta.insert(meta_row::FORMAT, format.to_le_bytes().as_slice())?;
+        Ok(())
+    },
+    oldest: 1,
+    steps: &[],
+};
 
 /// The version of the rows, the first byte of each.
 const ROW_VERSION: u8 = 1;
 
 /// What the archive knows of itself, by [`meta_row`].
-pub(in super::super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
-/// Thread → its head.
+pub(super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
+/// Thread → its summary.
 pub(super) const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
 /// (thread, entry) → the entry as the log holds it.
 pub(super) const ACTS: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("acts");
@@ -55,7 +71,7 @@ pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 /// The rows of [`META`].
 pub(super) mod meta_row {
     /// The format version, four bytes, little-endian: readable by every version.
-    pub(in super::super::super) const FORMAT: u8 = 0;
+    pub(in super::super) const FORMAT: u8 = 0;
     /// [`super::super::ArchiveMeta`].
     pub(in super::super) const META: u8 = 1;
     /// [`super::super::ArchiveProgress`].
@@ -64,7 +80,7 @@ pub(super) mod meta_row {
 
 /// A standing question: which thread, and what decides whom it concerns beside the key.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in super::super) struct Waiting {
+pub(crate) struct Waiting {
     /// The thread.
     pub thread: ThreadId,
     /// On the board the asker, else the one who is due.
@@ -136,6 +152,6 @@ pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T
 }
 
 /// The archive holds something else than what was written.
-pub(in super::super) fn damaged(detail: impl Into<String>) -> StoreError {
-    StoreError::damaged(FILE, detail)
+pub(crate) fn damaged(detail: impl Into<String>) -> StoreError {
+    StoreError::damaged(FILE_NAME, detail)
 }

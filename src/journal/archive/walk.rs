@@ -5,13 +5,13 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 use redb::ReadableTableMetadata;
 
-use super::super::error::StoreError;
 use super::tables::{self as t, Waiting, unpack};
 use super::{ArchiveRead, RememberedOutcome, Rows};
+use crate::storage::error::StoreError;
 
 /// How many rows the tables have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Lengths {
+pub(crate) struct Lengths {
     pub heads: u64,
     pub acts: u64,
     pub retracted: u64,
@@ -27,14 +27,14 @@ pub(in super::super) struct Lengths {
 }
 
 /// An outcome as it is remembered: under which digest, in which bucket.
-pub(in super::super) struct Kept {
+pub(crate) struct OutcomeRow {
     pub bucket: u32,
     pub digest: [u8; 16],
     pub remembered: RememberedOutcome,
 }
 
 impl ArchiveRead {
-    pub(in super::super) fn lengths(&self) -> Result<Lengths, StoreError> {
+    pub(crate) fn lengths(&self) -> Result<Lengths, StoreError> {
         Ok(Lengths {
             heads: self.heads.len()?,
             acts: self.acts.len()?,
@@ -52,7 +52,7 @@ impl ArchiveRead {
     }
 
     /// The row of the act at (`thread`, `entry`) as it is stored.
-    pub(in super::super) fn act_bytes(
+    pub(crate) fn act_bytes(
         &self,
         thread: ThreadId,
         entry: u64,
@@ -62,20 +62,17 @@ impl ArchiveRead {
     }
 
     /// The thread whose last change was the entry `entry`.
-    pub(in super::super) fn updated_at(&self, entry: u64) -> Result<Option<ThreadId>, StoreError> {
+    pub(crate) fn updated_at(&self, entry: u64) -> Result<Option<ThreadId>, StoreError> {
         Ok(self.updated.get(entry)?.map(|row| ThreadId(row.value())))
     }
 
-    /// The row that stands for the question of `head`; `None` if it asks none or there is no row.
-    pub(in super::super) fn standing(
-        &self,
-        head: &ThreadSummary,
-    ) -> Result<Option<Waiting>, StoreError> {
-        let Some(awaiting) = &head.awaiting else { return Ok(None) };
+    /// The row that stands for the question of `summary`; `None` if it asks none or there is no row.
+    pub(crate) fn standing(&self, summary: &ThreadSummary) -> Result<Option<Waiting>, StoreError> {
+        let Some(awaiting) = &summary.awaiting else { return Ok(None) };
         let row = match &awaiting.due {
-            Due::Anyone => self.board.get(head.awaiting_entry)?,
+            Due::Anyone => self.board.get(summary.awaiting_entry)?,
             Due::Participant(due) => {
-                let key = t::directed(&due.identity, head.awaiting_entry);
+                let key = t::directed(&due.identity, summary.awaiting_entry);
                 self.directed.get(key.as_slice())?
             }
         };
@@ -84,7 +81,7 @@ impl ArchiveRead {
 
     /// Whether the artifact at `entry` is listed as referring to `id`; with it, whether as an
     /// objection, and under which identifier.
-    pub(in super::super) fn reference(
+    pub(crate) fn reference(
         &self,
         id: &[u8; 32],
         entry: u64,
@@ -94,25 +91,21 @@ impl ArchiveRead {
     }
 
     /// Whether the artifact at `entry` is listed with the thread that it is about.
-    pub(in super::super) fn is_about(
-        &self,
-        published: &Published,
-        entry: u64,
-    ) -> Result<bool, StoreError> {
+    pub(crate) fn is_about(&self, published: &Published, entry: u64) -> Result<bool, StoreError> {
         let Some(thread) = published.thread else { return Ok(true) };
         Ok(self.artifact_threads.get(&t::pair(thread.0, entry))?.is_some())
     }
 
     /// All outcomes remembered.
-    pub(in super::super) fn outcomes(
+    pub(crate) fn outcomes(
         &self,
-    ) -> Result<impl Iterator<Item = Result<Kept, StoreError>>, StoreError> {
+    ) -> Result<impl Iterator<Item = Result<OutcomeRow, StoreError>>, StoreError> {
         let rows = self.outcomes.range::<&[u8; 20]>(..)?;
         Ok(rows.map(|row| {
             let (key, row) = row?;
             let key = key.value();
             let (bucket, digest) = key.split_first_chunk::<4>().expect("twenty bytes");
-            Ok(Kept {
+            Ok(OutcomeRow {
                 bucket: u32::from_be_bytes(*bucket),
                 digest: digest.try_into().expect("the other sixteen"),
                 remembered: unpack("outcomes", row.value())?,
@@ -121,7 +114,7 @@ impl ArchiveRead {
     }
 
     /// All threads that a snapshot is stored of.
-    pub(in super::super) fn snapshot_threads(&self) -> Result<Rows<'_, ()>, StoreError> {
+    pub(crate) fn snapshot_threads(&self) -> Result<Rows<'_, ()>, StoreError> {
         let rows = self.snapshots.range::<u64>(..)?;
         Ok(Box::new(rows.map(|row| Ok((row?.0.value(), ())))))
     }

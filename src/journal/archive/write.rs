@@ -14,10 +14,10 @@ use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
-use super::super::error::StoreError;
 use super::rows::{CreateTables, each_table};
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
-use super::{ArchiveMeta, ArchiveProgress, FORMAT, HighestNumbers, RememberedOutcome};
+use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
+use crate::storage::error::StoreError;
 
 /// How long one bucket of outcomes takes new ones.
 const BUCKET_MS: u64 = 12 * 3_600_000;
@@ -32,8 +32,9 @@ pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), Stor
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
+        let format = t::FILE_FORMAT.current().to_le_bytes();
         let mut table = transaction.open_table(t::META)?;
-        table.insert(meta_row::FORMAT, FORMAT.to_le_bytes().as_slice())?;
+        table.insert(meta_row::FORMAT, format.as_slice())?;
         table.insert(meta_row::META, pack(meta).as_slice())?;
         table.insert(meta_row::PROGRESS, pack(&ArchiveProgress::default()).as_slice())?;
     }
@@ -95,9 +96,9 @@ impl<'a> ArchiveSlice<'a> {
 
     fn take_act(&mut self, committed: &'a Committed, act: &Act) -> Result<(), StoreError> {
         let thread = act.thread.0;
-        let head = committed.summary.as_ref();
-        let head = head.ok_or_else(|| t::damaged("an act came without its head"))?;
-        self.heads.insert(thread, head);
+        let summary = committed.summary.as_ref();
+        let summary = summary.ok_or_else(|| t::damaged("an act came without its head"))?;
+        self.heads.insert(thread, summary);
         self.acts.push((pair(thread, committed.number), committed));
         for claim in &committed.claims {
             self.claims.insert(pair(thread, claim.id.0), claim);
@@ -113,7 +114,7 @@ impl<'a> ArchiveSlice<'a> {
 }
 
 /// What a `retract` takes back, and how that is shown.
-pub(in super::super) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
+pub(crate) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
     let message = act.message().filter(|message| message.kind == Kind::Retract)?;
     let by = act.by.clone();
     Some((message.parent?, Retraction { by, at: act.at, message: message.id }))
@@ -167,25 +168,26 @@ fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Resu
     let mut directed = BTreeMap::new();
     {
         let mut heads = transaction.open_table(t::HEADS)?;
-        for (thread, head) in &slice.heads {
-            let old = heads.insert(thread, pack(&**head).as_slice())?;
+        for (thread, summary) in &slice.heads {
+            let old = heads.insert(thread, pack(&**summary).as_slice())?;
             let old: Option<ThreadSummary> =
                 old.map(|row| unpack("heads", row.value())).transpose()?;
             if let Some(old) = &old {
                 updated.insert(old.position.entry(), None);
             }
-            updated.insert(head.position.entry(), Some(*thread));
-            let stands = |head: &ThreadSummary| head.awaiting.as_ref().map(|_| head.awaiting_entry);
-            if old.as_ref().and_then(stands) == stands(head) {
+            updated.insert(summary.position.entry(), Some(*thread));
+            let stands =
+                |summary: &ThreadSummary| summary.awaiting.as_ref().map(|_| summary.awaiting_entry);
+            if old.as_ref().and_then(stands) == stands(summary) {
                 continue;
             }
-            for (head, stands) in [(old.as_ref(), false), (Some(&***head), true)] {
-                let Some((head, awaiting)) =
-                    head.and_then(|head| head.awaiting.as_ref().map(|awaiting| (head, awaiting)))
-                else {
+            for (summary, stands) in [(old.as_ref(), false), (Some(&***summary), true)] {
+                let Some((summary, awaiting)) = summary.and_then(|summary| {
+                    summary.awaiting.as_ref().map(|awaiting| (summary, awaiting))
+                }) else {
                     continue;
                 };
-                let (key, thread) = (head.awaiting_entry, head.id);
+                let (key, thread) = (summary.awaiting_entry, summary.id);
                 let row = |participant: &_| {
                     stands
                         .then(|| pack(&Waiting { thread, participant: Clone::clone(participant) }))
@@ -286,7 +288,7 @@ fn write_artifacts(
 }
 
 /// The artifacts that an artifact objects to, if it is an `OBJECTION` (artifacts.md §2).
-pub(in super::super) fn objections(published: &Published) -> Vec<[u8; 32]> {
+pub(crate) fn objections(published: &Published) -> Vec<[u8; 32]> {
     #[derive(serde::Deserialize)]
     struct ObjectionReference {
         artifact_id: String,
@@ -341,13 +343,13 @@ fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Resu
     let heads = transaction.open_table(t::HEADS)?;
     let mut table = transaction.open_table(t::SNAPSHOTS)?;
     for snapshot in snapshots {
-        let head = snapshot.summary();
-        let Some(row) = heads.get(head.id.0)? else {
+        let summary = snapshot.summary();
+        let Some(row) = heads.get(summary.id.0)? else {
             continue;
         };
         let stored: ThreadSummary = unpack("heads", row.value())?;
-        if stored == *head {
-            table.insert(head.id.0, pack(snapshot).as_slice())?;
+        if stored == *summary {
+            table.insert(summary.id.0, pack(snapshot).as_slice())?;
         }
     }
     Ok(())

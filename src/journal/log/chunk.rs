@@ -51,16 +51,10 @@ impl ChunkWriter {
         self.bytes[..8].copy_from_slice(&sum.to_le_bytes());
         (self.first, self.bytes)
     }
-
-    /// A row of any bytes under its checksum.
-    pub fn sealed(key: u64, bytes: &[u8]) -> Vec<u8> {
-        let mut row = checksum(key, bytes).to_le_bytes().to_vec();
-        row.extend_from_slice(bytes);
-        row
-    }
 }
 
-fn checksum(key: u64, bytes: &[u8]) -> u64 {
+/// The checksum of a row: of its key and of the bytes after the checksum.
+pub(crate) fn checksum(key: u64, bytes: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(key, 0);
     hasher.write(bytes);
     hasher.finish()

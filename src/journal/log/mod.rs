@@ -6,8 +6,7 @@
 //! never written again: a new segment takes over from it with a copy of what was acknowledged and
 //! is not folded yet, and by its name voids whatever else the old one may hold.
 
-pub(crate) mod backend;
-pub(super) mod chunk;
+pub(crate) mod chunk;
 mod refill;
 mod retention_guard;
 mod segment;
@@ -20,16 +19,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::entry::Entry;
 
-use super::disk::Disk;
-use super::error::StoreError;
 use super::options::SEALED_OPEN_MAX;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
 use segment::Segment;
 
 pub use chunk::RawEntry;
-pub(super) use refill::refill;
+pub(crate) use refill::refill;
 pub use retention_guard::RetentionGuard;
-pub(super) use segment::META;
-pub use segment::{LOG_FORMAT, name, parse_name};
+pub use segment::{FILE_FORMAT, name, parse_name};
 pub use writing::{LogWriter, begin, open};
 
 /// Entries read from the log.
@@ -92,27 +90,27 @@ impl Log {
         bytes_max: usize,
     ) -> Result<Option<EntryRange>, StoreError> {
         let shown = self.shown();
-        let mut stretch = EntryRange { entries: Vec::new(), upto: after };
+        let mut range = EntryRange { entries: Vec::new(), upto: after };
         if after >= shown {
-            return Ok(Some(stretch));
+            return Ok(Some(range));
         }
         let (mut bytes, mut full) = (0, false);
         let held = self.scan(after, shown, |raw| {
-            let room = bytes == 0 || bytes + raw.bytes.len() <= bytes_max;
-            if stretch.entries.len() >= entries_max || !room {
+            let fits = bytes == 0 || bytes + raw.bytes.len() <= bytes_max;
+            if range.entries.len() >= entries_max || !fits {
                 full = true;
                 return Ok(ControlFlow::Break(()));
             }
             bytes += raw.bytes.len();
             let entry = Entry::decode(raw.bytes).ok_or_else(|| undecoded(raw.number))?;
-            stretch.entries.push((raw.number, entry));
-            stretch.upto = raw.number;
+            range.entries.push((raw.number, entry));
+            range.upto = raw.number;
             Ok(ControlFlow::Continue(()))
         })?;
         if !full {
-            stretch.upto = shown;
+            range.upto = shown;
         }
-        Ok(held.then_some(stretch))
+        Ok(held.then_some(range))
     }
 
     /// Gives the entries after the number `after` and up to `upto`, as they are stored and in
@@ -183,7 +181,7 @@ impl Log {
     ///
     /// # Errors
     /// If the disk refuses; what could not be dropped is tried again at the next call.
-    pub fn drop_folded(&self, archived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
+    pub fn drop_archived(&self, archived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
         let reach = (archived_upto + 1).min((self.shown() + 1).saturating_sub(replay_max));
         let mut dropped = Vec::new();
         {
@@ -202,7 +200,9 @@ impl Log {
             if dropped.is_empty() {
                 return Ok(());
             }
-            segments.reading.retain(|open| !dropped.iter().any(|gone| Arc::ptr_eq(open, gone)));
+            segments
+                .reading
+                .retain(|open| !dropped.iter().any(|segment| Arc::ptr_eq(open, segment)));
         }
         let mut result = Ok(());
         for segment in dropped {

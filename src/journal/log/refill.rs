@@ -2,9 +2,9 @@
 
 use super::segment::Segment;
 use super::writing::ChunkInserter;
-use crate::journal::archive::NextRow;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
+use crate::storage::rows::NextRow;
 
 /// Makes the log of a folder that has none out of entries in order: under the eight bytes of its
 /// number, little-endian, each as it was encoded. What comes up to `archived_upto` is there for
@@ -12,7 +12,7 @@ use crate::journal::error::StoreError;
 ///
 /// # Errors
 /// If the disk refuses, or the entries are in no order, or those of `next`.
-pub(in super::super) fn refill(
+pub(crate) fn refill(
     disk: &dyn Disk,
     segment_bytes: u64,
     archived_upto: u64,

@@ -5,22 +5,37 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
-use super::backend::{ErrorLatch, LatchedFile, Overlay};
 use super::chunk::{ChunkReader, RawEntry};
-use crate::journal::disk::{Disk, open_made};
-use crate::journal::error::StoreError;
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
-use crate::journal::panic_guard::{open_database, panic_guard};
+use crate::storage::disk::{Disk, open_made};
+use crate::storage::error::StoreError;
+use crate::storage::latch::{ErrorLatch, LatchedFile};
+use crate::storage::migration::FileFormat;
+use crate::storage::overlay::Overlay;
+use crate::storage::panic_guard::{open_database, panic_guard};
 
-/// The version of the form of a segment.
-pub const LOG_FORMAT: u32 = 1;
 /// What a segment is called until it is complete and has its name.
 pub const NEW_NAME: &str = "log-new.redb";
 
 /// Rows under the number of their first entry.
 pub const ENTRIES: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("entries");
 /// `format`, and `first`: the number that the file is named after.
-pub const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
+const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
+
+/// The format of a segment.
+pub const FILE_FORMAT: FileFormat = FileFormat {
+    is_name: |name| parse_name(name).is_some(),
+    stated: |database| {
+        let row = database.begin_read()?.open_table(META)?.get("format")?;
+        Ok(row.and_then(|row| u32::try_from(row.value()).ok()))
+    },
+    state: |writing, format| {
+        writing.open_table(META)?.insert("format", u64::from(format))?;
+        Ok(())
+    },
+    oldest: 1,
+    steps: &[],
+};
 
 /// The name of the segment that begins with `first`.
 pub fn name(first: u64) -> String {
@@ -66,11 +81,8 @@ fn check_meta(database: &Database, first: u64) -> Result<(), StoreError> {
             .map(|value| value.value())
             .ok_or_else(|| StoreError::damaged(file(), format!("it does not say its {key}")))
     };
-    let format = of("format")?;
-    if format > u64::from(LOG_FORMAT) {
-        let found = u32::try_from(format).unwrap_or(u32::MAX);
-        return Err(StoreError::NewerFormat { file: file(), found, known: LOG_FORMAT });
-    }
+    let format = u32::try_from(of("format")?).unwrap_or(u32::MAX);
+    StoreError::refuse_newer(&file(), format, FILE_FORMAT.current())?;
     let named = of("first")?;
     if named != first {
         let detail = format!("it begins with entry {named}, its name says {first}");
@@ -111,7 +123,7 @@ impl Segment {
             let writing = database.begin_write()?;
             {
                 let mut meta = writing.open_table(META)?;
-                meta.insert("format", u64::from(LOG_FORMAT))?;
+                meta.insert("format", u64::from(FILE_FORMAT.current()))?;
                 meta.insert("first", first)?;
                 fill(&mut writing.open_table(ENTRIES)?)?;
             }

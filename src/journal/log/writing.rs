@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 
 use parley_protocol::entry::Entry;
 
-use super::backend::ErrorLatch;
 use super::chunk::{ChunkWriter, RawEntry};
 use super::segment::{ENTRIES, Segment};
 use super::{Log, SegmentSet, parse_name};
 use crate::journal::Committed;
-use crate::journal::disk::Disk;
-use crate::journal::error::StoreError;
 use crate::journal::options::CHUNK_BYTES;
+use crate::storage::disk::Disk;
+use crate::storage::error::StoreError;
+use crate::storage::latch::ErrorLatch;
 
 /// The segment that is written.
 #[derive(Debug)]

@@ -9,15 +9,15 @@ use parley_protocol::thread::Thread;
 
 use super::super::Committed;
 use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
-use super::super::error::StoreError;
 use super::View;
+use crate::storage::error::StoreError;
 
 /// An act and its place in the one order.
 #[derive(Clone, Debug)]
 pub struct PlacedAct {
     /// The number of the entry.
     pub entry: u64,
-    held: ActSource,
+    source: ActSource,
 }
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ enum ActSource {
 impl PlacedAct {
     /// The act.
     pub fn act(&self) -> &Act {
-        match &self.held {
+        match &self.source {
             ActSource::Archive(act) => act,
             ActSource::Tail(committed) => match &committed.entry {
                 Entry::Act(act) => act,
@@ -39,7 +39,7 @@ impl PlacedAct {
     }
 
     fn of(committed: &Arc<Committed>) -> Self {
-        Self { entry: committed.number, held: ActSource::Tail(Arc::clone(committed)) }
+        Self { entry: committed.number, source: ActSource::Tail(Arc::clone(committed)) }
     }
 }
 
@@ -60,7 +60,7 @@ impl View {
         if after < upto {
             for row in self.0.archive.acts(thread, after)?.take(max) {
                 let (entry, act) = row?;
-                acts.push(PlacedAct { entry, held: ActSource::Archive(act) });
+                acts.push(PlacedAct { entry, source: ActSource::Archive(act) });
             }
         }
         if let Some(found) = self.0.tail.threads.get(&thread) {
@@ -83,7 +83,7 @@ impl View {
             return Ok(Some(PlacedAct::of(&found.acts[place])));
         }
         let act = self.0.archive.act(thread, entry)?;
-        Ok(act.map(|act| PlacedAct { entry, held: ActSource::Archive(act) }))
+        Ok(act.map(|act| PlacedAct { entry, source: ActSource::Archive(act) }))
     }
 
     /// How messages of `thread` were taken back.
@@ -110,8 +110,8 @@ impl View {
         thread: ThreadId,
         message: MessageId,
     ) -> Result<Option<Retraction>, StoreError> {
-        let here = self.0.tail.threads.get(&thread);
-        match here.and_then(|found| found.retracted.get(&message)) {
+        let in_tail = self.0.tail.threads.get(&thread);
+        match in_tail.and_then(|found| found.retracted.get(&message)) {
             Some(retraction) => Ok(Some(retraction.clone())),
             None => self.0.archive.retraction(thread, message),
         }
@@ -129,12 +129,12 @@ impl View {
     /// from its opening.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if its acts do not make what the head shows, or what the disk says.
+    /// [`StoreError::Damaged`] if its acts do not make what the summary shows, or what the disk says.
     pub fn thread(&self, id: ThreadId) -> Result<Option<Thread>, StoreError> {
-        let Some(head) = self.summary(id)? else {
+        let Some(summary) = self.summary(id)? else {
             return Ok(None);
         };
-        let is_long = head.seq >= SNAPSHOT_ACTS_MIN;
+        let is_long = summary.seq >= SNAPSHOT_ACTS_MIN;
         let mut thread = if is_long { self.0.archive.snapshot(id)? } else { None };
         let mut after = thread.as_ref().map_or(0, |thread| thread.summary().position.entry());
         loop {
@@ -151,7 +151,7 @@ impl View {
             }
         }
         match thread {
-            Some(thread) if *thread.summary() == *head => Ok(Some(thread)),
+            Some(thread) if *thread.summary() == *summary => Ok(Some(thread)),
             _ => Err(damaged(format!("{id} is not what its acts make of it"))),
         }
     }
@@ -159,7 +159,7 @@ impl View {
 
 /// What the next act, which `entry` holds, makes of a thread, or of none; `None` if it is not the
 /// next one.
-pub(in super::super) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
+pub(crate) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
     let mut thread = match thread {
         None => Thread::open(act)?,
         Some(thread) if thread.summary().seq != act.seq => return None,

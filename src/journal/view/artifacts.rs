@@ -8,16 +8,16 @@ use parley_protocol::entry::{Entry, Published};
 
 use super::super::Committed;
 use super::super::archive::{Referrer, Rows, damaged};
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 /// An artifact and its place in the one order.
 #[derive(Clone, Debug)]
 pub struct PlacedArtifact {
     /// The number of the entry.
     pub entry: u64,
-    held: ArtifactSource,
+    source: ArtifactSource,
 }
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ enum ArtifactSource {
 impl PlacedArtifact {
     /// The artifact.
     pub fn published(&self) -> &Published {
-        match &self.held {
+        match &self.source {
             ArtifactSource::Archive(published) => published,
             ArtifactSource::Tail(committed) => match &committed.entry {
                 Entry::Artifact(published) => published,
@@ -39,7 +39,7 @@ impl PlacedArtifact {
     }
 
     fn of(committed: &Arc<Committed>) -> Self {
-        Self { entry: committed.number, held: ArtifactSource::Tail(Arc::clone(committed)) }
+        Self { entry: committed.number, source: ArtifactSource::Tail(Arc::clone(committed)) }
     }
 }
 
@@ -72,7 +72,7 @@ impl View {
         }
         let published = self.0.archive.artifact(entry)?;
         let published = published.ok_or_else(|| damaged(format!("no artifact at {entry}")))?;
-        Ok(PlacedArtifact { entry, held: ArtifactSource::Archive(Box::new(published)) })
+        Ok(PlacedArtifact { entry, source: ArtifactSource::Archive(Box::new(published)) })
     }
 
     /// Artifacts that `query` selects, in order of publication, those beyond the place `after`:
@@ -92,10 +92,10 @@ impl View {
             (None, Some(thread)) => {
                 let from = start.max(self.0.archive.upto());
                 let range = (thread, from.saturating_add(1))..=(thread, u64::MAX);
-                let here = self.0.tail.artifact_threads.range(range);
-                let here = here.map(|((_, entry), ())| Ok((*entry, ())));
+                let in_tail = self.0.tail.artifact_threads.range(range);
+                let in_tail = in_tail.map(|((_, entry), ())| Ok((*entry, ())));
                 let stored = self.0.archive.artifacts_of(thread, start)?;
-                Box::new(unread(Merged::new(vec![stored, Box::new(here)], false)))
+                Box::new(unread(Merged::new(vec![stored, Box::new(in_tail)], false)))
             }
             (None, None) => Box::new(self.all_artifacts(start)?),
         };
@@ -107,25 +107,30 @@ impl View {
 
     fn all_artifacts(&self, start: u64) -> Result<Merged<'_, Option<PlacedArtifact>>, StoreError> {
         let from = start.max(self.0.archive.upto());
-        let here = self.0.tail.artifacts.range(from.saturating_add(1)..);
-        let here = here.map(|(entry, committed)| Ok((*entry, Some(PlacedArtifact::of(committed)))));
+        let in_tail = self.0.tail.artifacts.range(from.saturating_add(1)..);
+        let in_tail =
+            in_tail.map(|(entry, committed)| Ok((*entry, Some(PlacedArtifact::of(committed)))));
         let stored = self.0.archive.artifacts(start)?.map(|row| {
             let (entry, published) = row?;
             Ok((
                 entry,
-                Some(PlacedArtifact { entry, held: ArtifactSource::Archive(Box::new(published)) }),
+                Some(PlacedArtifact {
+                    entry,
+                    source: ArtifactSource::Archive(Box::new(published)),
+                }),
             ))
         });
-        Ok(Merged::new(vec![Box::new(stored), Box::new(here)], false))
+        Ok(Merged::new(vec![Box::new(stored), Box::new(in_tail)], false))
     }
 
     /// What refers to `id`, in order of publication, after the entry `after`.
     fn referrers(&self, id: &[u8; 32], after: u64) -> Result<Merged<'_, Referrer>, StoreError> {
         let from = after.max(self.0.archive.upto());
-        let here = self.0.tail.artifact_refs.range((*id, from.saturating_add(1))..=(*id, u64::MAX));
-        let here: Rows<'_, _> =
-            Box::new(here.map(|((_, entry), referrer)| Ok((*entry, *referrer))));
-        Ok(Merged::new(vec![self.0.archive.referrers(id, after)?, here], false))
+        let in_tail =
+            self.0.tail.artifact_refs.range((*id, from.saturating_add(1))..=(*id, u64::MAX));
+        let in_tail: Rows<'_, _> =
+            Box::new(in_tail.map(|((_, entry), referrer)| Ok((*entry, *referrer))));
+        Ok(Merged::new(vec![self.0.archive.referrers(id, after)?, in_tail], false))
     }
 
     /// Which of `ids` are not published, in their order.

@@ -6,9 +6,9 @@ use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::ids::{ClaimId, ThreadId};
 
 use super::super::archive::Rows;
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 impl View {
     /// The claim `id` as it stands.
@@ -42,16 +42,16 @@ impl View {
     ) -> Result<Scan<Arc<Claim>>, StoreError> {
         let start = after.unwrap_or(0);
         let mut sources: Vec<Rows<'_, Option<Arc<Claim>>>> = Vec::new();
-        let here = self.0.tail.threads.get(&thread);
-        if let Some(found) = here {
+        let in_tail = self.0.tail.threads.get(&thread);
+        if let Some(found) = in_tail {
             let rows = found.claims.range(ClaimId(start.saturating_add(1))..);
             sources.push(Box::new(rows.map(|(id, (_, claim))| Ok((id.0, Some(claim.clone()))))));
         }
         let rows = self.0.archive.claims(thread, start)?;
         sources.push(Box::new(rows.map(move |row| {
             let (id, claim) = row?;
-            let moved = here.is_some_and(|found| found.claims.contains_key(&ClaimId(id)));
-            Ok((id, (!moved).then_some(claim)))
+            let superseded = in_tail.is_some_and(|found| found.claims.contains_key(&ClaimId(id)));
+            Ok((id, (!superseded).then_some(claim)))
         })));
         scan(Merged::new(sources, false), start, page, |_, claim| {
             Ok(claim.filter(|claim| status.is_none_or(|status| status == claim.status)))

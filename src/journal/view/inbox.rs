@@ -8,18 +8,18 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{Rows, Waiting, damaged};
-use super::super::error::StoreError;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
 /// A question that stands.
 enum OpenQuestion {
     /// In a thread of the tail.
-    Here(Arc<ThreadSummary>),
+    Tail(Arc<ThreadSummary>),
     /// In the archive.
-    Stored(Waiting, QuestionIndex),
+    Archive(Waiting, QuestionIndex),
     /// The archive's row is out of date: the tail holds the thread.
-    Moved,
+    Superseded,
 }
 
 /// Which index the row is from, and so whom it names.
@@ -85,27 +85,29 @@ impl View {
         entry: u64,
         standing: OpenQuestion,
     ) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
-        let head = match standing {
-            OpenQuestion::Moved => return Ok(None),
-            OpenQuestion::Here(head) => head,
-            OpenQuestion::Stored(waiting, asked) => {
+        let summary = match standing {
+            OpenQuestion::Superseded => return Ok(None),
+            OpenQuestion::Tail(summary) => summary,
+            OpenQuestion::Archive(waiting, asked) => {
                 if !may_concern(participant, &waiting, asked) {
                     return Ok(None);
                 }
-                let head = self.0.archive.summary(waiting.thread)?;
-                let head = head.filter(|head| head.awaiting_entry == entry);
+                let summary = self.0.archive.summary(waiting.thread)?;
+                let summary = summary.filter(|summary| summary.awaiting_entry == entry);
                 let odd = || damaged(format!("{} does not wait as listed", waiting.thread));
-                Arc::new(head.ok_or_else(odd)?)
+                Arc::new(summary.ok_or_else(odd)?)
             }
         };
         let concerns = |awaiting: &Awaiting| awaiting.concerns(participant, anyone);
-        Ok(head.awaiting.as_ref().is_some_and(concerns).then_some(head))
+        Ok(summary.awaiting.as_ref().is_some_and(concerns).then_some(summary))
     }
 
     fn archive_board(&self, first: u64) -> Result<Rows<'_, OpenQuestion>, StoreError> {
         let rows = self.0.archive.board(first)?;
         Ok(Box::new(
-            rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, QuestionIndex::Anyone))),
+            rows.map(|row| {
+                row.map(|(entry, row)| self.of_archive(entry, row, QuestionIndex::Anyone))
+            }),
         ))
     }
 
@@ -116,33 +118,38 @@ impl View {
     ) -> Result<Rows<'_, OpenQuestion>, StoreError> {
         let rows = self.0.archive.directed(&participant.identity, first)?;
         Ok(Box::new(
-            rows.map(|row| row.map(|(entry, row)| self.stored(entry, row, QuestionIndex::One))),
+            rows.map(|row| row.map(|(entry, row)| self.of_archive(entry, row, QuestionIndex::One))),
         ))
     }
 
-    fn stored(&self, entry: u64, row: Waiting, asked: QuestionIndex) -> (u64, OpenQuestion) {
-        let moved = self.0.tail.holds(row.thread);
-        (entry, if moved { OpenQuestion::Moved } else { OpenQuestion::Stored(row, asked) })
+    fn of_archive(&self, entry: u64, row: Waiting, asked: QuestionIndex) -> (u64, OpenQuestion) {
+        let superseded = self.0.tail.holds(row.thread);
+        (
+            entry,
+            if superseded { OpenQuestion::Superseded } else { OpenQuestion::Archive(row, asked) },
+        )
     }
 
     fn tail_board(&self, first: u64) -> Rows<'_, OpenQuestion> {
         let rows = self.0.tail.board.range(first..);
-        Box::new(rows.map(|(entry, thread)| Ok((*entry, self.here(*thread)))))
+        Box::new(rows.map(|(entry, thread)| Ok((*entry, self.of_tail(*thread)))))
     }
 
     fn tail_directed(&self, participant: &Participant, first: u64) -> Rows<'_, OpenQuestion> {
         let key = |entry| (Arc::clone(&participant.identity), entry);
         let rows = self.0.tail.directed.range(key(first)..=key(u64::MAX));
-        Box::new(rows.map(|((_, entry), thread)| Ok((*entry, self.here(*thread)))))
+        Box::new(rows.map(|((_, entry), thread)| Ok((*entry, self.of_tail(*thread)))))
     }
 
-    fn here(&self, thread: ThreadId) -> OpenQuestion {
+    fn of_tail(&self, thread: ThreadId) -> OpenQuestion {
         let found = self.0.tail.threads.get(&thread);
-        found.map_or(OpenQuestion::Moved, |found| OpenQuestion::Here(Arc::clone(&found.summary)))
+        found.map_or(OpenQuestion::Superseded, |found| {
+            OpenQuestion::Tail(Arc::clone(&found.summary))
+        })
     }
 }
 
-/// Whether a row of the archive may concern `participant`, judged without the head.
+/// Whether a row of the archive may concern `participant`, judged without the summary.
 fn may_concern(participant: &Participant, waiting: &Waiting, asked: QuestionIndex) -> bool {
     match asked {
         QuestionIndex::Anyone => waiting.participant != *participant,

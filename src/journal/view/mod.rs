@@ -23,11 +23,12 @@ use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome};
-use super::error::StoreError;
+use super::options::{JournalOptions, TAIL_BYTES_MAX};
 use super::tail::{Tail, weight};
+use crate::storage::error::StoreError;
 
 pub use acts::PlacedAct;
-pub(super) use acts::next;
+pub(crate) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::InboxScan;
 pub use scan::{Scan, ScanLimits};
@@ -63,7 +64,7 @@ pub struct TailMax {
 
 impl Default for TailMax {
     fn default() -> Self {
-        Self { entries: 200_000, bytes: 256 << 20 }
+        Self { entries: JournalOptions::default().tail_entries_max, bytes: TAIL_BYTES_MAX }
     }
 }
 
@@ -87,7 +88,7 @@ struct ViewsState {
     /// Entries that the archive does not hold durably, in order.
     queue: VecDeque<Arc<Committed>>,
     /// How many of them, from the front, the archive holds.
-    folded: usize,
+    archived: usize,
     /// Threads that went to sleep, to be stored by the folder.
     snapshots: Vec<Thread>,
     closing: bool,
@@ -96,8 +97,8 @@ struct ViewsState {
 /// Where the present view is kept, and what is still to be folded.
 pub struct Views {
     state: Mutex<ViewsState>,
-    shown: ArcSwap<ViewState>,
-    grown: Condvar,
+    current: ArcSwap<ViewState>,
+    changed: Condvar,
     max: TailMax,
     entries: AtomicU64,
     bytes: AtomicU64,
@@ -109,20 +110,20 @@ impl Views {
     pub fn new(archive: ArchiveRead, max: TailMax) -> Self {
         let archive = Arc::new(archive);
         let (tail, last) = (Tail::default(), archive.upto());
-        let shown = ViewState { tail: tail.clone(), archive: Arc::clone(&archive), last };
+        let current = ViewState { tail: tail.clone(), archive: Arc::clone(&archive), last };
         let state = ViewsState {
             tail,
             archive,
             last,
             queue: VecDeque::new(),
-            folded: 0,
+            archived: 0,
             snapshots: Vec::new(),
             closing: false,
         };
         Self {
             state: Mutex::new(state),
-            shown: ArcSwap::from_pointee(shown),
-            grown: Condvar::new(),
+            current: ArcSwap::from_pointee(current),
+            changed: Condvar::new(),
             max,
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -132,7 +133,7 @@ impl Views {
 
     /// The present view.
     pub fn view(&self) -> View {
-        View(self.shown.load_full())
+        View(self.current.load_full())
     }
 
     /// Moves the view over a batch that is on disk, in order; entries that are shown already are
@@ -149,7 +150,7 @@ impl Views {
         }
         self.publish(&state);
         drop(state);
-        self.grown.notify_one();
+        self.changed.notify_one();
     }
 
     /// Entries that the archive does not hold durably.
@@ -184,7 +185,7 @@ impl Views {
             bytes += weight(committed);
             begun
         };
-        let waiting = state.queue.iter().skip(state.folded);
+        let waiting = state.queue.iter().skip(state.archived);
         waiting.take(entries_max).take_while(fits).cloned().collect()
     }
 
@@ -215,7 +216,7 @@ impl Views {
         };
         let old = std::mem::replace(&mut state.tail, tail);
         state.archive = Arc::new(archive);
-        state.folded = state.queue.partition_point(|committed| committed.number <= upto);
+        state.archived = state.queue.partition_point(|committed| committed.number <= upto);
         self.publish(&state);
         drop(state);
         drop(old);
@@ -225,13 +226,13 @@ impl Views {
     pub fn synced(&self, upto: u64) {
         let mut state = self.lock();
         let durable = state.queue.partition_point(|committed| committed.number <= upto);
-        let durable = durable.min(state.folded);
-        let gone: Vec<_> = state.queue.drain(..durable).collect();
-        state.folded -= durable;
+        let durable = durable.min(state.archived);
+        let drained: Vec<_> = state.queue.drain(..durable).collect();
+        state.archived -= durable;
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
         drop(state);
         // Freeing them takes long, and the writer waits for the lock.
-        let bytes = gone.iter().map(|committed| weight(committed)).sum();
+        let bytes = drained.iter().map(|committed| weight(committed)).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.durable_upto.fetch_max(upto, Ordering::AcqRel);
     }
@@ -240,8 +241,8 @@ impl Views {
     pub fn backlog(&self) -> Backlog {
         let state = self.lock();
         Backlog {
-            waiting: state.queue.len() - state.folded,
-            unsynced: state.folded,
+            waiting: state.queue.len() - state.archived,
+            unsynced: state.archived,
             archived_upto: state.archive.upto(),
             last: state.last,
         }
@@ -260,7 +261,7 @@ impl Views {
         if state.snapshots.len() < SNAPSHOTS_MAX {
             state.snapshots.push(thread);
             drop(state);
-            self.grown.notify_all();
+            self.changed.notify_all();
         }
     }
 
@@ -272,13 +273,13 @@ impl Views {
     /// Waits until anything is to be folded, or a snapshot was offered, or [`Views::close`] was
     /// called, or `timeout` is over (`None`: however long it takes); returns whether it was closed.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        self.wait_while(timeout, |state| state.queue.len() == state.folded)
+        self.wait_while(timeout, |state| state.queue.len() == state.archived)
     }
 
     /// The same until `entries` or so many `bytes` of the tail are there, or it is full.
     pub fn linger(&self, entries: usize, bytes: u64, timeout: Duration) -> bool {
         self.wait_while(Some(timeout), |state| {
-            let waiting = state.queue.len() - state.folded;
+            let waiting = state.queue.len() - state.archived;
             let enough = waiting >= entries || self.tail_bytes() >= bytes || self.is_full();
             waiting == 0 || !enough
         })
@@ -294,9 +295,9 @@ impl Views {
         };
         let state = self.lock();
         let state = match timeout {
-            None => self.grown.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner),
+            None => self.changed.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner),
             Some(timeout) => {
-                let waited = self.grown.wait_timeout_while(state, timeout, pending);
+                let waited = self.changed.wait_timeout_while(state, timeout, pending);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };
@@ -308,13 +309,13 @@ impl Views {
         let state = self.lock();
         let closed = state.closing;
         let pending = |state: &mut ViewsState| state.closing == closed;
-        drop(self.grown.wait_timeout_while(state, time, pending));
+        drop(self.changed.wait_timeout_while(state, time, pending));
     }
 
     /// Tells whoever waits that no more will come.
     pub fn close(&self) {
         self.lock().closing = true;
-        self.grown.notify_all();
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, ViewsState> {
@@ -325,7 +326,7 @@ impl Views {
 
     fn publish(&self, state: &ViewsState) {
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
-        self.shown.store(Arc::new(ViewState {
+        self.current.store(Arc::new(ViewState {
             tail: state.tail.clone(),
             archive: Arc::clone(&state.archive),
             last: state.last,
@@ -340,11 +341,11 @@ impl View {
     }
 
     /// The archive's part of it.
-    pub(super) fn archive(&self) -> Arc<ArchiveRead> {
+    pub(crate) fn archive(&self) -> Arc<ArchiveRead> {
         Arc::clone(&self.0.archive)
     }
 
-    /// The head of `thread`, or `None` if there is no such thread.
+    /// The summary of `thread`, or `None` if there is no such thread.
     ///
     /// # Errors
     /// What the disk says.

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use super::super::archive::Rows;
-use super::super::error::StoreError;
+use crate::storage::error::StoreError;
 
 /// What one request may take.
 #[derive(Clone, Copy, Debug)]

@@ -6,21 +6,21 @@ use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 
-use super::super::archive::{LazyHead, Rows, damaged};
-use super::super::error::StoreError;
+use super::super::archive::{LazySummary, Rows, damaged};
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
+use crate::storage::error::StoreError;
 
-/// Where the head of a listed thread is.
+/// Where the summary of a listed thread is.
 enum SummarySource {
     /// In the tail.
-    Here(Arc<ThreadSummary>),
+    Tail(Arc<ThreadSummary>),
     /// In the archive, found.
-    Lazy(LazyHead),
+    Row(LazySummary),
     /// In the archive, to be found.
-    Stored(ThreadId),
+    Thread(ThreadId),
     /// The archive's row is out of date: the tail holds the thread.
-    Moved,
+    Superseded,
 }
 
 impl View {
@@ -48,16 +48,16 @@ impl View {
             vec![self.tail_created(start, descending), self.archive_created(start, descending)?]
         };
         scan(Merged::new(sources, descending), start, page, |_, listed| {
-            let head = match listed {
-                SummarySource::Here(head) => head,
-                SummarySource::Lazy(head) => Arc::new(head.read()?),
-                SummarySource::Stored(thread) => {
-                    let head = self.0.archive.summary(thread)?;
-                    Arc::new(head.ok_or_else(|| damaged(format!("{thread} has no head")))?)
+            let summary = match listed {
+                SummarySource::Tail(summary) => summary,
+                SummarySource::Row(summary) => Arc::new(summary.read()?),
+                SummarySource::Thread(thread) => {
+                    let summary = self.0.archive.summary(thread)?;
+                    Arc::new(summary.ok_or_else(|| damaged(format!("{thread} has no head")))?)
                 }
-                SummarySource::Moved => return Ok(None),
+                SummarySource::Superseded => return Ok(None),
             };
-            Ok(selects(query, &head).then_some(head))
+            Ok(selects(query, &summary).then_some(summary))
         })
     }
 
@@ -68,9 +68,12 @@ impl View {
     ) -> Result<Rows<'_, SummarySource>, StoreError> {
         let rows = self.0.archive.heads(start, descending)?;
         Ok(Box::new(rows.map(|row| {
-            let (thread, head) = row?;
-            let moved = self.0.tail.holds(ThreadId(thread));
-            Ok((thread, if moved { SummarySource::Moved } else { SummarySource::Lazy(head) }))
+            let (thread, summary) = row?;
+            let superseded = self.0.tail.holds(ThreadId(thread));
+            Ok((
+                thread,
+                if superseded { SummarySource::Superseded } else { SummarySource::Row(summary) },
+            ))
         })))
     }
 
@@ -82,15 +85,18 @@ impl View {
         let rows = self.0.archive.updated(start, descending)?;
         Ok(Box::new(rows.map(|row| {
             let (entry, thread) = row?;
-            let moved = self.0.tail.holds(thread);
-            Ok((entry, if moved { SummarySource::Moved } else { SummarySource::Stored(thread) }))
+            let superseded = self.0.tail.holds(thread);
+            Ok((
+                entry,
+                if superseded { SummarySource::Superseded } else { SummarySource::Thread(thread) },
+            ))
         })))
     }
 
     fn tail_created(&self, start: u64, descending: bool) -> Rows<'_, SummarySource> {
         let threads = &self.0.tail.threads;
         let row = |(thread, found): (&ThreadId, &Arc<super::super::tail::TailThread>)| {
-            Ok((thread.0, SummarySource::Here(Arc::clone(&found.summary))))
+            Ok((thread.0, SummarySource::Tail(Arc::clone(&found.summary))))
         };
         if descending {
             Box::new(threads.range(..ThreadId(start)).rev().map(row))
@@ -105,8 +111,8 @@ impl View {
             let found = self.0.tail.threads.get(thread);
             Ok((
                 *entry,
-                found.map_or(SummarySource::Moved, |found| {
-                    SummarySource::Here(Arc::clone(&found.summary))
+                found.map_or(SummarySource::Superseded, |found| {
+                    SummarySource::Tail(Arc::clone(&found.summary))
                 }),
             ))
         };
@@ -118,9 +124,9 @@ impl View {
     }
 }
 
-fn selects(query: &ThreadQuery, head: &ThreadSummary) -> bool {
-    query.state.is_none_or(|state| state == head.state)
-        && query.creator.as_ref().is_none_or(|creator| **creator == *head.creator.identity)
-        && query.awaiting.is_none_or(|awaiting| awaiting == head.awaiting.is_some())
-        && query.locked.is_none_or(|locked| locked == head.locked())
+fn selects(query: &ThreadQuery, summary: &ThreadSummary) -> bool {
+    query.state.is_none_or(|state| state == summary.state)
+        && query.creator.as_ref().is_none_or(|creator| **creator == *summary.creator.identity)
+        && query.awaiting.is_none_or(|awaiting| awaiting == summary.awaiting.is_some())
+        && query.locked.is_none_or(|locked| locked == summary.locked())
 }

@@ -12,7 +12,7 @@ use crate::command::{
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
 use crate::operation::Operation;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 use crate::state::State;
 use crate::time::Millis;
 
@@ -163,9 +163,7 @@ fn mark(given: &mut ParsedArguments) -> Mark {
 fn proof(given: &mut ParsedArguments) -> Result<ClaimProof> {
     let evidence = given.evidence("evidence").unwrap_or_default();
     if !proves(&evidence) {
-        let detail = "Proof is needed: at least one piece of evidence whose kind is neither `note` \
-                      nor `other`. Without proof, `post_message` with kind `object` or `agree`.";
-        return Err(Refusal::new(Reason::ProofMissing, detail).at("evidence"));
+        return Err(Refusal::proof_missing());
     }
     Ok(ClaimProof {
         claim: given.path_claim(),
@@ -197,7 +195,7 @@ fn envelope(given: &mut ParsedArguments) -> Result<Envelope> {
     let (thread, parent) = (given.thread("thread"), given.message("parent"));
     let kind = kind.ok_or_else(|| Refusal::body("kind".to_owned(), "`kind` is required."))?;
     let missing = |field: &str, detail: &'static str| Err(Refusal::body(field.to_owned(), detail));
-    if thread.is_none() && kind != Kind::Ask {
+    if thread.is_none() && !kind.opens() {
         return missing("thread", "Only an `ask` may leave out `thread`: it opens a new one.");
     }
     if thread.is_none() && parent.is_some() {

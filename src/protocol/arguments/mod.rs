@@ -205,7 +205,7 @@ fn missing_thing(shape: FieldType, detail: Cow<'static, str>) -> Refusal {
         FieldType::ArtifactId => Reason::ArtifactNotFound,
         _ => Reason::NotFound,
     };
-    Refusal::new(reason, detail)
+    Refusal::malformed_identifier(reason, detail)
 }
 
 /// Where an argument belongs that the table does not know.
@@ -218,10 +218,9 @@ fn default_place(operation: Operation) -> FieldPlace {
 fn at_fault(place: FieldPlace, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
     match place {
         FieldPlace::Body => Refusal::body(field, detail),
-        FieldPlace::Path | FieldPlace::Query => Refusal {
-            field: field.map(String::into_boxed_str),
-            ..Refusal::new(Reason::InvalidParameter, detail)
-        },
+        FieldPlace::Path | FieldPlace::Query => {
+            Refusal { field: field.map(String::into_boxed_str), ..Refusal::parameters(detail) }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 
 /// The parameters of one query, decoded. Take those that are known, then [`Query::finish`].
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl<'q> Query<'q> {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
             let Some(name) = percent_decode(name, true) else {
                 let detail = "The name of a parameter is not percent-encoded UTF-8.";
-                return Err(Refusal::new(Reason::InvalidParameter, detail));
+                return Err(Refusal::parameters(detail));
             };
             if parameters.iter().any(|(known, _)| *known == name) {
                 return Err(Refusal::parameter(&name, "A parameter is given twice. Give it once."));

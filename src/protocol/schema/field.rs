@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::strings;
 use super::{members, with};
-use crate::act::Kind;
+use crate::act::{Kind, ParentRule};
 use crate::claim::EvidenceKind;
 use crate::limits::{BODY_MAX, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
@@ -83,11 +83,16 @@ fn envelope(limits: &Limits) -> Value {
         });
         closed(members(properties.collect::<Vec<_>>()), required)
     };
-    let spoken = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Retract);
+    let words = |fits: fn(Kind) -> bool| {
+        let kinds = Kind::ALL.into_iter().filter(|kind| fits(*kind));
+        kinds.map(Kind::as_str).collect()
+    };
+    let spoken = |kind: Kind| kind.parent_rule() != ParentRule::Required;
+    let retraction = |kind: Kind| kind.parent_rule() == ParentRule::Required;
     json!({ "oneOf": [
-        form(vec![Kind::Ask.as_str()], &["thread", "parent"], &["kind", "body"]),
-        form(spoken.map(Kind::as_str).collect(), &[], &["kind", "body", "thread"]),
-        form(vec![Kind::Retract.as_str()], &[], &["kind", "body", "thread", "parent"]),
+        form(words(Kind::opens), &["thread", "parent"], &["kind", "body"]),
+        form(words(spoken), &[], &["kind", "body", "thread"]),
+        form(words(retraction), &[], &["kind", "body", "thread", "parent"]),
     ] })
 }
 

@@ -2,7 +2,7 @@
 //! them, as types.
 
 use super::output_value::{OutputObject, OutputValue, always, list, maybe, sometimes};
-use crate::act::Kind;
+use crate::act::{Kind, ParentRule};
 use crate::claim::{ClaimStatus, EvidenceKind};
 use crate::identity::{AuthorKind, Right};
 use crate::operation::{OutputType, WordSet};
@@ -307,7 +307,10 @@ fn manifest() -> OutputValue {
             row(vec![
                 always("kind", OutputValue::Text),
                 always("purpose", OutputValue::Text),
-                always("parent", OutputValue::Words(vec!["optional", "reply", "required"])),
+                always(
+                    "parent",
+                    OutputValue::Words(ParentRule::ALL.map(ParentRule::as_str).into()),
+                ),
                 always("expects_reply", OutputValue::Truth),
                 always("mark", maybe(state())),
             ]),

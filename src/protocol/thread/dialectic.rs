@@ -5,7 +5,7 @@ use crate::claim::{Attestation, Claim, ClaimStatus, Refutation};
 use crate::command::{Assertion, ClaimProof};
 use crate::entry::{Act, Change};
 use crate::ids::ClaimId;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 
 use super::{Context, Thread};
 
@@ -22,13 +22,10 @@ impl Thread {
             self.require_authority(ctx.principal, "supersede another's claim")?;
         }
         if self.summary.claim_count >= ctx.limits.claims_per_thread_max {
-            let detail = "The thread holds as many claims as it may, superseded ones too. Claim \
-                          in a new thread.";
-            return Err(Refusal::new(Reason::ThreadFull, detail));
+            return Err(Refusal::claims_full());
         }
         if let Some(old) = older.iter().find(|old| old.status == ClaimStatus::Superseded) {
-            let detail = format!("{} was superseded already; supersede the newest claim.", old.id);
-            return Err(Refusal::new(Reason::ClaimSettled, detail));
+            return Err(Refusal::claim_superseded(old.id));
         }
         let by = ctx.principal.participant(assertion.extension.as_ref());
         let mut act = self.act(ctx, by.clone(), Change::Mark);
@@ -56,13 +53,10 @@ impl Thread {
         let me = &ctx.principal.identity;
         let plain = claim.attestations.iter().filter(|one| !one.seal).count() as u64;
         if !proof.seal && plain >= ctx.limits.attestations_per_claim_max {
-            let detail = "The claim has as many attestations as it may. It needs no more support.";
-            return Err(Refusal::new(Reason::ThreadFull, detail));
+            return Err(Refusal::attestations_full());
         }
         if claim.author.identity == *me {
-            let detail = "A claim's own identity cannot attest it, nor can its extensions. \
-                          Another identity must.";
-            return Err(Refusal::new(Reason::SelfAttest, detail));
+            return Err(Refusal::self_attest());
         }
         let expired = claim.expired(self.time(ctx.now));
         if claim.is_settled() || expired {
@@ -70,9 +64,7 @@ impl Thread {
         }
         let mut mine = claim.attestations.iter().filter(|one| one.by.identity == *me);
         if mine.any(|one| !proof.seal || one.seal) {
-            let detail = "This identity has attested the claim already; its extensions do not \
-                          count again.";
-            return Err(Refusal::new(Reason::AlreadyAttested, detail));
+            return Err(Refusal::already_attested());
         }
         if proof.seal {
             refuse_unsupported(claim, me)?;
@@ -99,17 +91,13 @@ impl Thread {
     }
 
     fn known(&self, id: ClaimId) -> Result<&Claim> {
-        self.claims.get(&id).map(AsRef::as_ref).ok_or_else(|| {
-            let detail = format!("The thread holds no claim {id}. List its claims and name one.");
-            Refusal::new(Reason::ClaimNotFound, detail)
-        })
+        self.claims.get(&id).map(AsRef::as_ref).ok_or_else(|| Refusal::claim_not_in_thread(id))
     }
 }
 
 fn settled(claim: &Claim, expired: bool) -> Refusal {
     let how = if expired { "has expired" } else { claim.status.as_str() };
-    let detail = format!("{} is settled: {how}. Assert a new claim instead.", claim.id);
-    Refusal::new(Reason::ClaimSettled, detail)
+    Refusal::claim_settled(claim.id, how)
 }
 
 /// A seal needs a claim that is supported, by at least one identity other than the verifier.
@@ -118,7 +106,5 @@ fn refuse_unsupported(claim: &Claim, verifier: &str) -> Result<()> {
     if supported && claim.attestations.iter().any(|one| *one.by.identity != *verifier) {
         return Ok(());
     }
-    let detail = "The seal needs a claim that at least one identity other than the verifier has \
-                  attested with proof. Have it attested first.";
-    Err(Refusal::new(Reason::ClaimNotSupported, detail))
+    Err(Refusal::claim_not_supported())
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::act::Kind;
 use crate::identity::AuthorKind;
 use crate::limits::Limits;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 
 /// The last messages of a thread: the row of one participant, and those of the same two models
 /// since the last change or confirmation of state and since anyone else spoke.
@@ -48,24 +48,18 @@ impl LoopWindow {
             return Ok(());
         };
         let long = self.count >= limits.exchange_max && kind.expects_reply();
-        let too_long = self.count >= limits.exchange_max.saturating_mul(2)
-            && kind != Kind::Decide
-            && kind != Kind::Retract;
-        if (author != last && author != other) || !(long || too_long) {
+        let too_long = self.count >= limits.exchange_max.saturating_mul(2);
+        if (author != last && author != other) || !(long || too_long && kind.spec().loop_limited) {
             return Ok(());
         }
-        let detail = format!(
-            "The last {} messages come from the same two models and the state has not moved. \
-             Ways out: `decide`, a mark, a third participant, a human.",
-            self.count
-        );
-        Err(Refusal::new(Reason::LoopLimit, detail))
+        Err(Refusal::loop_limit(self.count))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Reason;
 
     /// The exchange after `speakers`: a letter a message, capitals being humans.
     fn exchange(speakers: &str) -> LoopWindow {

@@ -3,7 +3,7 @@
 use crate::command::Mark;
 use crate::entry::{Act, Change};
 use crate::identity::Right;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 use crate::state::State;
 
 use super::{Context, Thread, empty_awaiting, event};
@@ -17,7 +17,7 @@ impl Thread {
             return Ok(self.confirming(ctx, mark));
         }
         if !ctx.principal.is_human() && !from.model_may_move(to) {
-            return Err(invalid_transition(from, to));
+            return Err(Refusal::invalid_transition(from, to));
         }
         Ok(Some(self.moving(ctx, mark, to)))
     }
@@ -29,13 +29,7 @@ impl Thread {
         self.refuse_locked()?;
         let (state, named) = (self.summary.state, mark.state);
         if state != named {
-            let detail = format!(
-                "The thread is {}, not {}. Read it again, then confirm the state it is in.",
-                state.as_str(),
-                named.as_str()
-            );
-            let refusal = Refusal::new(Reason::StateMoved, detail);
-            return Err(Refusal { state: Some(state), attempted: Some(named), ..refusal });
+            return Err(Refusal::state_moved(state, named));
         }
         Ok(self.confirming(ctx, mark))
     }
@@ -43,13 +37,11 @@ impl Thread {
     pub(super) fn reopen(&self, ctx: &mut Context<'_>, mark: &Mark) -> Result<Act> {
         let from = self.summary.state;
         if from.is_side() && !ctx.principal.moderates() {
-            let detail = "Only a lock holder or a human may reopen a thread from a side state. \
-                          Ask one, or ask in a new thread.";
-            return Err(Refusal::new(Reason::ThreadAuthorityMissing, detail));
+            return Err(Refusal::side_state_authority_missing());
         }
         self.require_authority(ctx.principal, "reopen it")?;
         if from != State::Closed && !from.is_side() {
-            return Err(invalid_transition(from, State::Open));
+            return Err(Refusal::invalid_transition(from, State::Open));
         }
         Ok(self.moving(ctx, mark, State::Open))
     }
@@ -69,16 +61,4 @@ impl Thread {
         }
         act
     }
-}
-
-/// 409 `invalid_transition`, naming both states.
-pub(super) fn invalid_transition(from: State, to: State) -> Refusal {
-    let detail = format!(
-        "A thread cannot go from {} to {} so. The manifest's `states` say where it may go; from \
-         `closed` and the side states only reopening leads.",
-        from.as_str(),
-        to.as_str()
-    );
-    let refusal = Refusal::new(Reason::InvalidTransition, detail);
-    Refusal { state: Some(from), attempted: Some(to), ..refusal }
 }

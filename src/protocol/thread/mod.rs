@@ -15,14 +15,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::act::Kind;
 use crate::claim::{Claim, ClaimStatus};
 use crate::command::Command;
 use crate::entry::{Act, Change, Event, KeyUse, Message};
 use crate::identity::{AuthorKind, Participant, Principal};
 use crate::ids::{ClaimId, MessageId, Numbers};
 use crate::limits::Limits;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 use crate::state::{Origin, State};
 use crate::thread_summary::ThreadSummary;
 use crate::time::Millis;
@@ -137,7 +136,7 @@ impl Thread {
     fn apply_message(&mut self, act: &Act, message: &Message) {
         let author = self.author_index(&act.by, act.author_kind);
         let parent = message.parent.and_then(|id| self.messages.index(id));
-        if let (Kind::Retract, Some(parent)) = (message.kind, parent) {
+        if let Some(parent) = parent.filter(|_| message.kind.takes_back()) {
             self.messages.retract(parent);
         }
         self.messages.push(MessageMeta::new(message.id, message.kind, parent, author));
@@ -186,12 +185,7 @@ impl Thread {
     }
 
     fn meta(&self, id: MessageId) -> Result<&MessageMeta> {
-        self.messages.find(id).ok_or_else(|| {
-            let detail = format!(
-                "The thread holds no message {id}. Read the thread and name one of its messages."
-            );
-            Refusal::new(Reason::MessageNotFound, detail).at("parent")
-        })
+        self.messages.find(id).ok_or_else(|| Refusal::message_not_found(id))
     }
 
     fn author(&self, meta: &MessageMeta) -> &Participant {
@@ -203,9 +197,7 @@ impl Thread {
         if !self.summary.locked() {
             return Ok(());
         }
-        let detail = "The thread is closed and takes nothing. Its creator, a lock holder or a \
-                      human may reopen it (`reopen_thread`); else ask in a new thread.";
-        Err(Refusal { state: Some(State::Closed), ..Refusal::new(Reason::ThreadClosed, detail) })
+        Err(Refusal::thread_closed())
     }
 
     /// Whether `principal` has authority over the thread (§6): creator's line, lock holder, human.
@@ -217,11 +209,7 @@ impl Thread {
         if self.has_authority(principal) {
             return Ok(());
         }
-        let detail = format!(
-            "Only the thread's creator, a lock holder or a human may {what}. Say what you think \
-             with `propose`, `object` or `inform` instead."
-        );
-        Err(Refusal::new(Reason::ThreadAuthorityMissing, detail))
+        Err(Refusal::thread_authority_missing(what))
     }
 
     /// The thread's own time: it never runs backwards, whatever the clock says (§2).

@@ -1,15 +1,14 @@
 //! Speech acts (parley.md §3, §4): parents, loop protection, the turn.
 
-use crate::act::{Kind, ParentRule};
+use crate::act::{ActAuthority, Kind, ParentRule, TurnRule};
 use crate::command::{Command, Envelope};
 use crate::entry::{Act, Awaiting, Change, Due, Message};
 use crate::identity::{Participant, Principal};
 use crate::ids::{MessageId, ThreadId};
 use crate::limits::Limits;
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 use crate::state::State;
 
-use super::mark::invalid_transition;
 use super::{Context, MessageMeta, Thread, empty_awaiting, event};
 
 /// The act that opens `thread`. Reading the envelope has made sure that it is an `ask`.
@@ -17,7 +16,12 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
     let extension = command.extension().cloned();
     let (body, provenance) = match command {
         Command::Post(envelope) => (envelope.body.clone(), envelope.provenance.clone()),
-        _ => (Box::default(), None),
+        Command::Mark(_)
+        | Command::Confirm(_)
+        | Command::Reopen(_)
+        | Command::Assert(_)
+        | Command::Attest(_)
+        | Command::Refute(_) => (Box::default(), None),
     };
     let by = ctx.principal.participant(extension.as_ref());
     let id = ctx.numbers.message();
@@ -77,10 +81,7 @@ impl Thread {
     fn awaited_parent(&self) -> Result<&MessageMeta> {
         let awaiting = self.summary.awaiting.as_ref();
         let awaited = awaiting.and_then(|awaiting| self.messages.find(awaiting.message));
-        awaited.ok_or_else(|| {
-            let detail = "Nothing is awaited here, so a reply must name its `parent`.";
-            Refusal::body("parent".to_owned(), detail)
-        })
+        awaited.ok_or_else(Refusal::nothing_awaited)
     }
 
     fn refuse_unauthorized(
@@ -89,13 +90,13 @@ impl Thread {
         kind: Kind,
         parent: Option<&MessageMeta>,
     ) -> Result<()> {
-        let own = |parent: &MessageMeta| self.author(parent).identity == principal.identity;
-        match kind {
-            Kind::Decide => self.require_authority(principal, "decide"),
-            Kind::Retract if !parent.is_some_and(own) => {
-                self.require_authority(principal, "retract another's message")
-            }
-            _ => Ok(()),
+        match kind.spec().authority {
+            ActAuthority::None => Ok(()),
+            ActAuthority::For(what) => self.require_authority(principal, what),
+            ActAuthority::OverOthers(what) => match parent {
+                Some(parent) if self.author(parent).identity == principal.identity => Ok(()),
+                _ => self.require_authority(principal, what),
+            },
         }
     }
 
@@ -109,39 +110,32 @@ impl Thread {
     ) -> Result<()> {
         if let Some(parent) = parent {
             refuse_retracted(kind, parent)?;
-            if kind != Kind::Retract && self.author(parent) == by {
-                let detail = "This participant wrote the parent itself. Let another participant \
-                              reply, or add to it with `inform` without a parent.";
-                return Err(Refusal::new(Reason::SelfReply, detail));
+            if kind.spec().adds && self.author(parent) == by {
+                return Err(Refusal::self_reply());
             }
         }
         let author = self.authors.iter().position(|(author, _)| author == by);
         if let Some(author) = author.and_then(|index| u32::try_from(index).ok()) {
-            if kind != Kind::Retract {
+            if kind.spec().adds {
                 self.refuse_row(author, limits)?;
             }
             self.loop_window.refuse_loop(author, kind, limits)?;
         }
-        if kind == Kind::Retract {
+        if !kind.spec().adds {
             return Ok(());
         }
         let depth = parent.map_or(1, |parent| self.messages.depth(parent) + 1);
         if depth > limits.thread_depth_max {
-            let detail = "The thread is as deep here as it may be. Reply further up, or begin \
-                          anew beside the opening without a parent.";
-            return Err(Refusal::new(Reason::DepthLimit, detail));
+            return Err(Refusal::depth_limit());
         }
         if self.summary.message_count >= limits.thread_messages_max {
-            let detail = "The thread holds as many messages as it may. Let it be decided and \
-                          closed; go on in a new thread.";
-            return Err(Refusal::new(Reason::ThreadFull, detail));
+            return Err(Refusal::messages_full());
         }
-        let marks = marked(kind, parent);
-        match marks {
+        match kind.marks(parent.map(MessageMeta::kind)) {
             Some(to) if self.summary.state.is_side() => {
-                Err(invalid_transition(self.summary.state, to))
+                Err(Refusal::invalid_transition(self.summary.state, to))
             }
-            _ => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -151,10 +145,7 @@ impl Thread {
         if row.take(max).count() < max {
             return Ok(());
         }
-        let detail = format!(
-            "This participant wrote the last {max} messages. Wait until another one has spoken."
-        );
-        Err(Refusal::new(Reason::ConsecutiveLimit, detail))
+        Err(Refusal::consecutive_limit(max))
     }
 
     fn message(
@@ -176,7 +167,7 @@ impl Thread {
         let turn = self.turn_after(kind, parent);
         let mut act = self.act(ctx, by, Change::Message(message));
         set_turn(&mut act, id, turn);
-        if let Some(to) = marked(kind, parent)
+        if let Some(to) = kind.marks(parent.map(MessageMeta::kind))
             && self.act_moves(ctx.principal, to)
         {
             act.event = Some(event(ctx, Some(self.summary.state), to, None));
@@ -201,24 +192,19 @@ impl Thread {
     fn turn_after(&self, kind: Kind, parent: Option<&MessageMeta>) -> TurnChange {
         let awaited = self.summary.awaiting.as_ref().map(|awaiting| awaiting.message);
         let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
-        match kind {
-            Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => {
-                if self.summary.state.is_side() {
-                    return TurnChange::Keep;
-                }
-                TurnChange::This(
-                    parent.map_or(Due::Anyone, |parent| {
-                        Due::Participant(self.author(parent).clone())
-                    }),
-                )
+        let back = || parent.map_or(TurnChange::Empty, |parent| self.turn_back(parent));
+        match kind.spec().turn {
+            TurnRule::Await if self.summary.state.is_side() => TurnChange::Keep,
+            TurnRule::Await => TurnChange::This(
+                parent.map_or(Due::Anyone, |parent| Due::Participant(self.author(parent).clone())),
+            ),
+            TurnRule::Answer | TurnRule::TakeBack if on_awaited => back(),
+            TurnRule::Answer if self.asked_back_about(awaited, parent) => TurnChange::Empty,
+            TurnRule::Accept if on_awaited => TurnChange::Empty,
+            TurnRule::Empty => TurnChange::Empty,
+            TurnRule::Answer | TurnRule::Accept | TurnRule::TakeBack | TurnRule::Keep => {
+                TurnChange::Keep
             }
-            Kind::Answer | Kind::Retract if on_awaited => {
-                parent.map_or(TurnChange::Empty, |parent| self.turn_back(parent))
-            }
-            Kind::Answer if self.asked_back_about(awaited, parent) => TurnChange::Empty,
-            Kind::Agree if on_awaited => TurnChange::Empty,
-            Kind::Decide => TurnChange::Empty,
-            Kind::Answer | Kind::Agree | Kind::Inform | Kind::Retract => TurnChange::Keep,
         }
     }
 
@@ -250,25 +236,15 @@ impl Thread {
     }
 }
 
-/// The state that an act of `kind` on `parent` marks in an existing thread.
-fn marked(kind: Kind, parent: Option<&MessageMeta>) -> Option<State> {
-    match kind {
-        Kind::Answer => parent.filter(|parent| parent.kind() == Kind::Ask).map(|_| State::Answered),
-        Kind::Decide => Some(State::Decided),
-        _ => None,
-    }
-}
-
 /// No act may point at a retracted message, and a `retract` cannot be retracted (§3.3).
 fn refuse_retracted(kind: Kind, parent: &MessageMeta) -> Result<()> {
-    let detail = if parent.retracted() {
-        "The message was retracted; nothing can point at it. Reply to another message."
-    } else if kind == Kind::Retract && parent.kind() == Kind::Retract {
-        "A `retract` cannot be retracted. Say what holds with a new message."
+    if parent.retracted() {
+        Err(Refusal::message_retracted())
+    } else if kind.takes_back() && parent.kind().takes_back() {
+        Err(Refusal::retraction_stands())
     } else {
-        return Ok(());
-    };
-    Err(Refusal::new(Reason::MessageRetracted, detail))
+        Ok(())
+    }
 }
 
 fn set_turn(act: &mut Act, id: MessageId, turn: TurnChange) {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use parley::forum::PassivationOptions;
-use parley::journal::disk::MemoryDisk;
-use parley::threads::actor::Interference;
+use parley::storage::disk::MemoryDisk;
+use parley::yield_points::{Point, YieldPoints};
 use parley_kit::observed::Observed;
 use parley_kit::panics;
-use parley_protocol::command::Command;
-use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
 use super::site::{AWAKE, SLEEPY, bodies, model, open, say, start};
@@ -22,9 +22,12 @@ const RESTARTS: u64 = 5;
 #[derive(Default)]
 struct Poisoned(AtomicU64);
 
-impl Interference for Poisoned {
-    fn before_act(&self, thread: ThreadId, _command: &Command) {
-        assert!(self.0.load(Ordering::Relaxed) != thread.0, "a panic, as the test asked");
+impl YieldPoints for Poisoned {
+    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
+        if let Point::Received(thread) = point {
+            assert!(self.0.load(Ordering::Relaxed) != thread.0, "a panic, as the test asked");
+        }
+        ready(()).boxed()
     }
 }
 
@@ -80,7 +83,7 @@ async fn exceed(observed: &Observed) {
     engine.stop().await;
 }
 
-/// The `n`-th time that anybody is to let others go first, it panics: in a caller, in a router
+/// Each `n`-th time that a task reaches a point, it panics: in a caller, in a router
 /// that has a request in its hands, or in a thread's actor before, between or after its work.
 struct Stumbles {
     next: AtomicU64,
@@ -88,13 +91,13 @@ struct Stumbles {
     fallen: AtomicU64,
 }
 
-impl Interference for Stumbles {
-    fn yields(&self) -> u32 {
+impl YieldPoints for Stumbles {
+    fn reach(&self, _point: Point) -> BoxFuture<'_, ()> {
         if self.next.fetch_add(1, Ordering::Relaxed) % self.every == self.every - 1 {
             self.fallen.fetch_add(1, Ordering::Relaxed);
             panic!("a panic, as the test asked");
         }
-        0
+        ready(()).boxed()
     }
 }
 

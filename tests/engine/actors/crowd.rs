@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
-use parley::journal::disk::{FolderDisk, MemoryDisk};
+use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_kit::folder::Folder;
 use parley_kit::number;
 use parley_protocol::act::Kind;

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use parley::journal::disk::MemoryDisk;
+use parley::storage::disk::MemoryDisk;
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::refusal::Reason;

@@ -1,19 +1,22 @@
 //! Faults planted on purpose must be caught. A fold that loses a row is planted in
 //! `tests/view/faults.rs`, an acknowledgement before the sync in `failure.rs` and in
-//! `tests/journal`.
+//! `tests/journal`, an actor that does not wait for the disk in `tests/planted`.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use parley::clock::SystemClock;
 use parley::journal::ReplyPort;
-use parley::journal::disk::MemoryDisk;
-use parley::threads::actor::{Deps, Interference, ThreadActor, ThreadRequest};
+use parley::storage::disk::MemoryDisk;
+use parley::threads::actor::{ThreadActor, ThreadRequest};
+use parley::threads::deps::Deps;
+use parley::yield_points::{Hook, Point, YieldPoints};
 use parley_kit::disk::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
-use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::state::State;
 use ractor::Actor;
@@ -21,7 +24,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::shadow::{Told, audit};
 use super::site::{
-    AWAKE, Outcome, bodies, generous, human, mark, model, open, post, say, start, writable, write,
+    AWAKE, bodies, generous, human, mark, model, open, post, say, start, writable, write,
 };
 
 /// Goal: two actors for one thread never both get through: what the older one still admits is
@@ -36,7 +39,7 @@ async fn second_actor() {
         journal: Arc::clone(&engine.journal),
         limits: Arc::new(generous()),
         clock: Arc::new(SystemClock),
-        interference: None,
+        hook: Hook::default(),
     });
     let (second, _) = Actor::spawn(None, ThreadActor::new(thread, deps), ()).await.unwrap();
     for body in ["by the second", "by the second again"] {
@@ -61,33 +64,26 @@ async fn second_actor() {
     engine.stop().await;
 }
 
-/// Says when requests have been judged; may be hasty, and not wait for the disk.
-struct Watch {
-    hasty: bool,
-    judged: Semaphore,
-}
+/// Counts the requests that have been judged.
+struct Watch(Semaphore);
 
-impl Interference for Watch {
-    fn after_act(&self, _thread: ThreadId) {
-        self.judged.add_permits(1);
-    }
-
-    fn skips_barrier(&self) -> bool {
-        self.hasty
+impl YieldPoints for Watch {
+    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
+        if matches!(point, Point::AfterAdmit(_)) {
+            self.0.add_permits(1);
+        }
+        ready(()).boxed()
     }
 }
 
-/// What a speaker is told of a thread that is being closed, the closing stuck on its way to the
-/// disk, and what an audit finds of it.
-struct Closing {
-    closer: Option<Reason>,
-    speaker: Option<Reason>,
-    found: Result<(), String>,
-}
-
-async fn closing(hasty: bool) -> Closing {
-    let (disk, judged) = (FaultyDisk::default(), Semaphore::new(0));
-    let watch = Arc::new(Watch { hasty, judged });
+/// Goal: a refusal that depends on what is not on disk yet waits for it, and is none if the disk
+/// fails; one that leaves before is caught by the audit. Method: a thread is closed on a disk that
+/// stalls and then fails; somebody speaks in it. While it stalls the audit is shown the refusal
+/// that an actor would give which does not wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_wait() {
+    let disk = FaultyDisk::default();
+    let watch = Arc::new(Watch(Semaphore::new(0)));
     let engine = start(&disk, AWAKE, Some(Arc::clone(&watch) as _)).await;
     let (ada, hal, cyd) = (model("ada"), human("hal"), model("cyd"));
     let opening = post(Kind::Ask, None, "a");
@@ -100,64 +96,36 @@ async fn closing(hasty: bool) -> Closing {
     let first = told("a", ada, None, opening, outcome);
     say(&engine, &hal, thread, "b").await.unwrap();
     let command = post(Kind::Inform, Some(thread), "b");
-    let second = Err(Refusal::internal());
-    let second = told("b", hal.clone(), Some(thread), command, second);
+    let second = told("b", hal.clone(), Some(thread), command, Err(Refusal::internal()));
     disk.stall(true);
     let close = Command::Mark(mark(State::Closed, "enough"));
     let speech = post(Kind::Inform, Some(thread), "c");
-    let closing = {
+    {
         let mut closer = pin!(write(&engine, &hal, Some(thread), close, None));
         let mut speaker = pin!(write(&engine, &cyd, Some(thread), speech.clone(), None));
         // All three are judged: what was said, the closing, what is said of the closed thread.
-        let early = tokio::select! {
+        tokio::select! {
             biased;
             outcome = &mut closer => panic!("the disk stalls, and yet {outcome:?}"),
-            outcome = &mut speaker => Some(outcome),
-            _ = watch.judged.acquire_many(3) => None,
-        };
-        let mut all = vec![first, second];
-        let found = match &early {
-            Some(outcome) => {
-                all.push(told("c", cyd.clone(), Some(thread), speech, outcome.clone()));
-                audit(&engine.journal.view(), &generous(), &BTreeSet::from([thread]), &all)
-            }
-            None => Ok(()),
-        };
+            outcome = &mut speaker => panic!("the disk stalls, and yet {outcome:?}"),
+            judged = watch.0.acquire_many(3) => drop(judged.unwrap()),
+        }
+        let hasty = Err(Refusal::thread_closed());
+        let hasty = told("c", cyd.clone(), Some(thread), speech, hasty);
+        let all = [first, second, hasty];
+        let found = audit(&engine.journal.view(), &generous(), &BTreeSet::from([thread]), &all);
+        let found = found.unwrap_err();
+        assert!(found.contains("no state that was stored refuses so"), "{found}");
         disk.set(Faults { sync: 1, lasting: true, ..Faults::default() });
         disk.stall(false);
-        let reason = |outcome: Outcome| outcome.err().map(|refusal| refusal.reason);
-        let closer = reason(closer.await);
-        let speaker = reason(match early {
-            Some(outcome) => outcome,
-            None => speaker.await,
-        });
-        Closing { closer, speaker, found }
-    };
+        for outcome in [closer.await, speaker.await] {
+            assert_eq!(outcome.unwrap_err().reason, Reason::StorageUnavailable);
+        }
+    }
     disk.mend();
     writable(&engine).await;
     let view = engine.journal.view();
     let head = view.summary(thread).unwrap().unwrap();
     assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
     engine.stop().await;
-    closing
-}
-
-/// Goal: a refusal that depends on what is not on disk yet waits for it, and is none if the disk
-/// fails. Method: a thread is closed on a disk that stalls and then fails; somebody speaks in it.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refusals_wait() {
-    let closing = closing(false).await;
-    assert_eq!(closing.closer, Some(Reason::StorageUnavailable));
-    assert_eq!(closing.speaker, Some(Reason::StorageUnavailable));
-}
-
-/// Goal: a refusal computed on uncommitted state is caught. Method: the same with an actor that
-/// answers at once; what it tells is refused by no state that was stored.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hasty_refusal() {
-    let closing = closing(true).await;
-    assert_eq!(closing.closer, Some(Reason::StorageUnavailable));
-    assert_eq!(closing.speaker, Some(Reason::ThreadClosed));
-    let found = closing.found.unwrap_err();
-    assert!(found.contains("no state that was stored refuses so"), "{found}");
 }

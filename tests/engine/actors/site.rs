@@ -7,10 +7,10 @@ use parley::clock::SystemClock;
 use parley::engine::{Engine, EngineOptions};
 use parley::feed::hub::FeedCaps;
 use parley::forum::{Answer, Manifests, PassivationOptions};
-use parley::journal::disk::Disk;
 use parley::journal::options::JournalOptions;
-use parley::threads::actor::Interference;
+use parley::storage::disk::Disk;
 use parley::threads::admission::AdmissionBounds;
+use parley::yield_points::{Hook, YieldPoints};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope, Mark};
 use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
@@ -44,16 +44,16 @@ pub fn generous() -> Limits {
 pub async fn start(
     disk: &(impl Disk + Clone),
     residence: PassivationOptions,
-    interference: Option<Arc<dyn Interference>>,
+    points: Option<Arc<dyn YieldPoints>>,
 ) -> Engine {
-    start_on(Arc::new(disk.clone()), residence, interference).await
+    start_on(Arc::new(disk.clone()), residence, points).await
 }
 
 /// Starts an engine on a disk that is shared.
 pub async fn start_on(
     disk: Arc<dyn Disk>,
     residence: PassivationOptions,
-    interference: Option<Arc<dyn Interference>>,
+    points: Option<Arc<dyn YieldPoints>>,
 ) -> Engine {
     let options = EngineOptions {
         journal: JournalOptions { free_bytes_min: 0, ..JournalOptions::default() },
@@ -61,7 +61,7 @@ pub async fn start_on(
         bounds: AdmissionBounds { writes_max: 8_192, reads_max: 1_024, wait_ms: 250 },
         residence,
         caps: FeedCaps { connections_max: 16, per_identity_max: 16, buffer: 64 },
-        interference,
+        hook: points.map(Hook::of).unwrap_or_default(),
     };
     let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
     Engine::start(options, disk, Arc::new(SystemClock), none).await.unwrap()

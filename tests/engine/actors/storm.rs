@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use parley::journal::disk::MemoryDisk;
-use parley::threads::actor::Interference;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parley::storage::disk::MemoryDisk;
+use parley::yield_points::{Point, YieldPoints};
 use parley_kit::number;
 use parley_kit::panics;
 use parley_kit::rng::Rng;
@@ -39,17 +41,17 @@ impl Mischief {
     }
 }
 
-impl Interference for Mischief {
-    fn before_act(&self, _thread: ThreadId, _command: &Command) {
-        self.maybe_panic();
-    }
-
-    fn after_act(&self, _thread: ThreadId) {
-        self.maybe_panic();
-    }
-
-    fn yields(&self) -> u32 {
-        u32::try_from(self.rng.below(4)).unwrap()
+impl YieldPoints for Mischief {
+    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
+        async move {
+            if matches!(point, Point::Received(_) | Point::AfterAdmit(_)) {
+                self.maybe_panic();
+            }
+            for _ in 0..self.rng.below(4) {
+                tokio::task::yield_now().await;
+            }
+        }
+        .boxed()
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use parley::journal::WriterStep;
-use parley::journal::disk::Disk;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
+use parley::storage::disk::Disk;
 use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::journal::{Came, Rig, came};
 use parley_kit::recorded::Player;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use parley::clock::SystemClock;
 use parley::journal::WriterStep;
-use parley::journal::check::check_disk;
-use parley::journal::read_only::ReadOnlyDisk;
+use parley::maintenance::check::check_disk;
+use parley::maintenance::open_read_only;
 use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::journal::{Came, Rig, came};
 use parley_kit::recorded::Player;
@@ -109,7 +109,7 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let head = rig.journal.view().summary(thread).unwrap();
     assert_eq!(head, stored.summary, "{}", what());
     drop(rig);
-    let checked = ReadOnlyDisk::over(Arc::new(left), Path::new("the disk")).unwrap();
+    let checked = open_read_only(Arc::new(left), Path::new("the disk")).unwrap();
     let report = check_disk(checked, Arc::new(SystemClock)).unwrap();
     // There are no tokens beside this journal, and nothing else is to be found.
     let found: Vec<_> = report.findings.iter().filter(|it| it.file != "tokens.redb").collect();

@@ -1,8 +1,8 @@
 //! What one healthy writer does.
 
 use parley::journal::WriterStep;
-use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::MemoryDisk;
 use parley_kit::disk::FaultyDisk;
 use parley_kit::journal::{Came, Rig, came};
 use parley_protocol::act::Kind;

@@ -178,7 +178,7 @@ fn full_unsaid() {
     let disk = FaultyDisk::default();
     let options = JournalOptions { free_bytes_min: 0, ..JournalOptions::default() };
     let mut rig = Rig::open(&disk, options).unwrap();
-    let bytes_max = parley::journal::disk::Disk::bytes(&disk).unwrap();
+    let bytes_max = parley::storage::disk::Disk::bytes(&disk).unwrap();
     disk.set(Faults { bytes_max: Some(bytes_max), ..Faults::default() });
     let body = "x".repeat(400);
     let mut stored = 0;

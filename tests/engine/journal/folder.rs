@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use parley::clock::SystemClock;
 use parley::journal::Journal;
-use parley::journal::disk::FolderDisk;
-use parley::journal::error::StoreError;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::FolderDisk;
+use parley::storage::error::StoreError;
 use parley_kit::folder::Folder;
 use parley_protocol::ids::ThreadId;
 

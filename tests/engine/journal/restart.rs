@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use parley::journal::disk::{BoxedFile, Disk, MemoryDisk};
-use parley::journal::error::StoreError;
 use parley::journal::log;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::{BoxedFile, Disk, MemoryDisk};
+use parley::storage::error::StoreError;
 use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::journal::{Came, Rig, came};
 use parley_protocol::act::Kind;

@@ -32,7 +32,7 @@ fn same<T: PartialEq + Debug>(what: impl Debug, got: &T, want: &T) -> Found {
 
 fn read<T>(
     what: impl Debug,
-    got: Result<T, parley::journal::error::StoreError>,
+    got: Result<T, parley::storage::error::StoreError>,
 ) -> Result<T, String> {
     got.map_err(|error| format!("{what:?}: {error}"))
 }
@@ -310,7 +310,7 @@ fn random_page(rng: &Rng) -> ScanLimits {
 /// Every item of a list, taken in pages of random sizes.
 fn paged<T>(
     rng: &Rng,
-    list: impl Fn(Option<u64>, ScanLimits) -> Result<Scan<T>, parley::journal::error::StoreError>,
+    list: impl Fn(Option<u64>, ScanLimits) -> Result<Scan<T>, parley::storage::error::StoreError>,
 ) -> Result<Vec<T>, String> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

@@ -1,7 +1,7 @@
 //! A copy that `parley backup` made, or that somebody says it did: as it is, and its frames under
 //! the right digest.
 
-use parley::journal::fuzzing::{read_copy, seal_copy, write_copy};
+use parley::fuzzing::{read_copy, seal_copy, write_copy};
 
 /// The target.
 pub fn run(bytes: &[u8]) {

@@ -1,7 +1,7 @@
 //! The headers of a request, a line each, under a first line that is its target.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use parley::gateway::fuzzing::{OFFERED, headers};
+use parley::fuzzing::{OFFERED, headers};
 
 use super::is_refusal;
 

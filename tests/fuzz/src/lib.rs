@@ -12,11 +12,11 @@ pub mod headers;
 pub mod json;
 pub mod log;
 pub mod mcp;
-#[path = "../../artifacts/naive.rs"]
+#[path = "../../language/artifacts/naive.rs"]
 pub mod naive;
-#[path = "../../artifacts/naive_closure.rs"]
+#[path = "../../language/artifacts/naive_closure.rs"]
 pub mod naive_closure;
-#[path = "../../artifacts/naive_semantics.rs"]
+#[path = "../../language/artifacts/naive_semantics.rs"]
 pub mod naive_semantics;
 pub mod publish;
 pub mod query;

@@ -1,7 +1,7 @@
 //! Rows of the log as they lie on the disk: eight bytes of key, then the row; and the entries in
 //! it. What its checksum does not let through is looked at under the right one too.
 
-use parley::journal::fuzzing::{read_log_row, seal_log_row, write_log_row};
+use parley::fuzzing::{read_log_row, seal_log_row, write_log_row};
 use parley_protocol::entry::{Act, Entry};
 use parley_protocol::wire;
 

@@ -2,7 +2,7 @@
 //! first three bytes choose the headers.
 
 use axum::http::{HeaderMap, HeaderValue};
-use parley::gateway::fuzzing::{MessageOutcome, judged};
+use parley::fuzzing::{MessageOutcome, judged};
 use parley_protocol::json::{self, JsonFaultKind, NESTING_CEILING};
 use parley_protocol::limits::Limits;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The target of a request: its path and its query. A line feed stands between them.
 
-use parley::gateway::fuzzing::feed_query;
+use parley::fuzzing::feed_query;
 use parley_protocol::arguments::Query;
 use parley_protocol::operation::{PathMatch, Profiles, find};
 

@@ -5,7 +5,7 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use parley::config::{HostPort, Network, PublicUrl, WebOrigin};
-use parley::journal::fuzzing as journal;
+use parley::fuzzing;
 use parley_protocol::arguments::{idempotency_key, percent_decode};
 use parley_protocol::artifact::Identifier;
 use parley_protocol::claim::EvidenceKind;
@@ -53,24 +53,24 @@ fn times(text: &str) {
 
 fn cursors(text: &str, bytes: &[u8]) {
     let (key, kind) = ([7; 16], "threads");
-    if let Some(numbers) = journal::read_cursor(key, text) {
-        assert_eq!(journal::write_cursor(key, numbers), text);
+    if let Some(numbers) = fuzzing::read_cursor(key, text) {
+        assert_eq!(fuzzing::write_cursor(key, numbers), text);
     }
-    if let Some(numbers) = journal::read_list_cursor(key, kind, text) {
-        assert_eq!(journal::write_list_cursor(key, kind, numbers), text);
+    if let Some(numbers) = fuzzing::read_list_cursor(key, kind, text) {
+        assert_eq!(fuzzing::write_list_cursor(key, kind, numbers), text);
     }
     let mut taps = Taps(bytes);
     let [one, two, three] = [taps.number(), taps.number(), taps.number()];
-    let written = journal::write_cursor(key, [one, two]);
-    assert_eq!(journal::read_cursor(key, &written), Some([one, two]));
-    assert_eq!(journal::read_list_cursor(key, kind, &written), None);
-    assert_eq!(journal::read_cursor([8; 16], &written), None);
-    let written = journal::write_list_cursor(key, kind, [one, two, three]);
-    assert_eq!(journal::read_list_cursor(key, kind, &written), Some([one, two, three]));
-    assert_eq!(journal::read_list_cursor(key, "claims", &written), None);
+    let written = fuzzing::write_cursor(key, [one, two]);
+    assert_eq!(fuzzing::read_cursor(key, &written), Some([one, two]));
+    assert_eq!(fuzzing::read_list_cursor(key, kind, &written), None);
+    assert_eq!(fuzzing::read_cursor([8; 16], &written), None);
+    let written = fuzzing::write_list_cursor(key, kind, [one, two, three]);
+    assert_eq!(fuzzing::read_list_cursor(key, kind, &written), Some([one, two, three]));
+    assert_eq!(fuzzing::read_list_cursor(key, "claims", &written), None);
     // The numbers of the input under the right tag, spoilt by the rest of it.
     let spoilt = format!("{written}{text}");
-    assert_eq!(journal::read_list_cursor(key, kind, &spoilt).is_some(), text.is_empty());
+    assert_eq!(fuzzing::read_list_cursor(key, kind, &spoilt).is_some(), text.is_empty());
 }
 
 /// The target.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
-use parley::journal::backup::{restore, verify};
+use parley::maintenance::backup::{restore, verify};
 use parley_kit::folder::Folder;
 use parley_kit::folder::names;
 use parley_kit::number;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
-use parley::journal::Journal;
-use parley::journal::backup::BackupCopy;
-use parley::journal::disk::{BoxedFile, Disk};
-use parley::journal::error::StoreError;
-use parley::journal::migration::{MigrationSteps, Migrations, kept_name, migrate};
 use parley::journal::options::JournalOptions;
-use parley::tokens::{NewToken, TokenName, Tokens};
+use parley::journal::{Journal, archive, log};
+use parley::maintenance::backup::BackupCopy;
+use parley::storage::disk::{BoxedFile, Disk};
+use parley::storage::error::StoreError;
+use parley::storage::migration::{FileFormat, kept_name, migrate};
+use parley::tokens::{self, NewToken, TokenName, Tokens};
 use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::folder::Folder;
 use parley_kit::folder::names;
@@ -34,20 +34,23 @@ const LOG_META: Table<'_, &str, u64> = Table::new("meta");
 const TOKENS_META: Table<'_, &str, u32> = Table::new("meta");
 
 /// From format 0, in which three tables had other names.
-const MIGRATIONS: Migrations = Migrations {
-    archive: MigrationSteps {
-        from: 0,
+const FORMATS: [FileFormat; 3] = [
+    FileFormat {
+        oldest: 0,
         steps: &[|writing| Ok(writing.rename_table(CLAIMS_OF_OLD, CLAIM_THREADS)?)],
+        ..archive::FILE_FORMAT
     },
-    log: MigrationSteps {
-        from: 0,
+    FileFormat {
+        oldest: 0,
         steps: &[|writing| Ok(writing.rename_table(ENTRIES_OF_OLD, ENTRIES)?)],
+        ..log::FILE_FORMAT
     },
-    tokens: MigrationSteps {
-        from: 0,
+    FileFormat {
+        oldest: 0,
         steps: &[|writing| Ok(writing.rename_table(TOKENS_OF_OLD, TOKENS)?)],
+        ..tokens::FILE_FORMAT
     },
-};
+];
 
 fn database(disk: &FaultyDisk, name: &str) -> Database {
     Builder::new().create_with_backend(BoxedFile(disk.open(name).unwrap())).unwrap()
@@ -123,7 +126,7 @@ fn from_an_older_format() {
             assert!(disk.bytes_of(&kept_name(name, 0)) == *original, "{point}: {name}");
         }
         assert!(contents(disk).unwrap() == wanted, "{point}");
-        assert!(migrate(disk, &MIGRATIONS).unwrap().is_empty(), "{point}");
+        assert!(migrate(disk, &FORMATS).unwrap().is_empty(), "{point}");
     };
     let mut points = 0;
     for fault in [
@@ -133,13 +136,13 @@ fn from_an_older_format() {
         for n in 1.. {
             let disk = older.copy();
             disk.set(Faults { lasting: true, ..fault(n) });
-            if migrate(&disk, &MIGRATIONS).is_ok() {
+            if migrate(&disk, &FORMATS).is_ok() {
                 look(&disk, "without a fault");
                 break;
             }
             disk.cut([Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)][n as usize % 3]);
             disk.mend();
-            migrate(&disk, &MIGRATIONS).unwrap();
+            migrate(&disk, &FORMATS).unwrap();
             look(&disk, &format!("{:?}", fault(n)));
             points += 1;
         }
@@ -155,8 +158,8 @@ fn too_old() {
     let older = store();
     let files = make_older(&older);
     let before: Vec<_> = files.iter().map(|name| older.bytes_of(name)).collect();
-    let steps = MigrationSteps { from: 1, steps: &[|_| Ok(())] };
-    let refused = migrate(&older, &Migrations { archive: steps, log: steps, tokens: steps });
+    let formats = FORMATS.map(|format| FileFormat { oldest: 1, steps: &[|_| Ok(())], ..format });
+    let refused = migrate(&older, &formats);
     assert!(refused.unwrap_err().to_string().contains("older than any"));
     let after: Vec<_> = files.iter().map(|name| older.bytes_of(name)).collect();
     assert!(before == after && older.list().unwrap().len() == files.len());
@@ -167,7 +170,7 @@ fn too_old() {
 fn tokens_go_on() {
     let older = store();
     make_older(&older);
-    migrate(&older, &MIGRATIONS).unwrap();
+    migrate(&older, &FORMATS).unwrap();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let tokens = Tokens::open(Arc::new(older.clone()), "local", clock).unwrap();
     let new = NewToken {

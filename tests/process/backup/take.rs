@@ -7,10 +7,11 @@ use parley::clock::SystemClock;
 use parley::engine::{Engine, EngineOptions};
 use parley::feed::hub::FeedCaps;
 use parley::forum::{Manifests, PassivationOptions};
-use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::MemoryDisk;
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
+use parley::yield_points::Hook;
 use parley_kit::folder::Folder;
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, Command, Envelope};
@@ -40,7 +41,7 @@ async fn start(disk: &MemoryDisk) -> Engine {
             sweep_ms: 1_000,
         },
         caps: FeedCaps { connections_max: 1, per_identity_max: 1, buffer: 1 },
-        interference: None,
+        hook: Hook::default(),
     };
     let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
     Engine::start(options, Arc::new(disk.clone()), Arc::new(SystemClock), none).await.unwrap()
@@ -102,7 +103,7 @@ async fn one_at_a_time() {
     assert!(longest < PIECE_MAX && copy.len() > 2 * PIECE_MAX, "{longest} of {}", copy.len());
     let folder = Folder::new("take");
     std::fs::write(folder.join("copy"), &copy).unwrap();
-    let cursor = parley::journal::backup::verify(&folder.join("copy")).unwrap();
+    let cursor = parley::maintenance::backup::verify(&folder.join("copy")).unwrap();
     assert_eq!(cursor, held.cursor);
     assert_eq!(parley_kit::position(&cursor) / 16, 4_000);
     drop(pieces);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parley::feed::replay_cache::{CHUNK_ENTRIES, ReplayCache};
 use parley::feed::subscriber::Subscription;
-use parley::journal::disk::MemoryDisk;
 use parley::journal::options::JournalOptions;
+use parley::storage::disk::MemoryDisk;
 use parley_kit::journal::Rig;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parley::journal::disk::FolderDisk;
+use parley::storage::disk::FolderDisk;
 use parley_kit::folder::Folder;
 use parley_kit::http::Answer;
 use parley_kit::peer::Peer;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::content::ProvenanceClass;
 use super::{ArtifactType, Identifier, Relation, TerminationState};
-use crate::act::Kind;
+use crate::act::ExportForm;
 use crate::claim::{Claim, Evidence, EvidenceKind};
 use crate::entry::{Act, Change, Message};
 use crate::ids::{ClaimId, MessageId};
@@ -128,7 +128,12 @@ impl Export {
         let state = match state {
             State::Closed if self.final_decision.is_some() => TerminationState::Completed,
             State::Deferred => TerminationState::Suspended,
-            _ => TerminationState::Cancelled,
+            State::Open
+            | State::Answered
+            | State::Decided
+            | State::Closed
+            | State::Obsolete
+            | State::Rejected => TerminationState::Cancelled,
         };
         let source = DraftSource {
             thread,
@@ -166,29 +171,29 @@ impl Export {
         let source = DraftSource::message(act, message);
         let parent = message.parent.and_then(|parent| self.messages.get(&parent).copied());
         let body = text(&message.body);
-        let exported = match message.kind {
-            Kind::Decide => self.decision(&source, message),
-            Kind::Propose | Kind::Answer => {
+        // The first message opens the thread: it has nothing to support.
+        let opens = self.opening.is_none();
+        let form = if opens { ExportForm::Claim } else { message.kind.spec().export };
+        let exported = match form {
+            ExportForm::Decision => self.decision(&source, message),
+            ExportForm::Claim => {
                 let mut draft = self.draft(ArtifactType::Claim, &source);
                 draft.refer(parent, Relation::Considers);
                 draft.finish([("statement", body)])
             }
-            Kind::Ask if self.opening.is_none() => {
-                self.draft(ArtifactType::Claim, &source).finish([("statement", body)])
-            }
-            Kind::Ask | Kind::Clarify | Kind::Inform | Kind::Agree => {
+            ExportForm::Evidence => {
                 let class = ProvenanceClass::ModelGeneratedAnalysis.as_str();
                 let mut draft = self.draft(ArtifactType::Evidence, &source);
                 draft.refer(parent.or(self.opening), Relation::Supports);
                 draft.finish([("content", body), ("provenance_class", text(class))])
             }
-            Kind::Object => {
+            ExportForm::Objection => {
                 let blocking = JsonValue::Bool(self.plan.blocks(message.id));
                 let mut draft = self.draft(ArtifactType::Objection, &source);
                 draft.refer(parent.or(self.opening), Relation::ObjectsTo);
                 draft.finish([("statement", body), ("blocking", blocking)])
             }
-            Kind::Retract => {
+            ExportForm::Revision => {
                 let mut draft = self.draft(ArtifactType::Revision, &source);
                 draft.refer(parent.or(self.opening), Relation::Revises);
                 draft.finish([("statement", body)])
@@ -196,14 +201,16 @@ impl Export {
         };
         let id = self.add(&exported);
         self.messages.insert(message.id, id);
-        match message.kind {
-            Kind::Object => {
+        match form {
+            ExportForm::Objection => {
                 let standing = self.plan.standing(message.id);
                 self.objections.push((id, standing));
             }
-            // The next decision names again what this one leaves unresolved.
-            Kind::Decide => self.objections.retain(|(_, it)| *it == ObjectionStatus::Unresolved),
-            _ => {}
+            // The next decision names again the objections that this one leaves unresolved.
+            ExportForm::Decision => {
+                self.objections.retain(|(_, it)| *it == ObjectionStatus::Unresolved);
+            }
+            ExportForm::Claim | ExportForm::Evidence | ExportForm::Revision => {}
         }
         exported
     }

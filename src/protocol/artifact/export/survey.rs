@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{OBJECTIONS_NAMED_MAX, ObjectionStatus};
-use crate::act::Kind;
+use crate::act::{ExportForm, TurnRule};
 use crate::entry::{Act, Change, Message};
 use crate::identity::Participant;
 use crate::ids::{EventId, MessageId, ThreadId};
@@ -61,7 +61,7 @@ impl Survey {
         match &act.change {
             Change::Message(message) => self.message(act, message),
             Change::Refute(..) => self.objections.push(None),
-            _ => {}
+            Change::Mark | Change::Assert(_) | Change::Attest(..) => {}
         }
         if let Some(event) = &act.event {
             let ending = Ending {
@@ -76,37 +76,38 @@ impl Survey {
         let present = self.ending.as_ref().map(|(ending, confirmed)| (ending.state, *confirmed));
         match present {
             Some((State::Decided | State::Closed, confirmed)) => self.is_settled |= confirmed,
-            _ => self.is_settled = false,
+            Some(
+                (State::Open | State::Answered, _)
+                | (State::Deferred | State::Obsolete | State::Rejected, _),
+            )
+            | None => self.is_settled = false,
         }
     }
 
     fn message(&mut self, act: &Act, message: &Message) {
-        match (message.kind, message.parent) {
-            (Kind::Retract, parent) => {
-                self.retracted.extend(parent);
-                return;
-            }
-            (_, Some(parent)) => {
-                self.replies.insert(message.id, parent);
-            }
-            _ => {}
+        if message.kind.takes_back() {
+            self.retracted.extend(message.parent);
+            return;
         }
-        match message.kind {
-            Kind::Object => {
+        if let Some(parent) = message.parent {
+            self.replies.insert(message.id, parent);
+        }
+        if message.kind.spec().turn == TurnRule::Accept {
+            let accepted = message.parent.and_then(|parent| self.replies.get(&parent));
+            let objection = accepted.filter(|id| self.objectors.get(id) == Some(&act.by));
+            self.agreements.extend(objection.map(|objection| (message.id, *objection)));
+        }
+        match message.kind.spec().export {
+            ExportForm::Objection => {
                 self.objections.push(Some(message.id));
                 self.objectors.insert(message.id, act.by.clone());
             }
-            Kind::Agree => {
-                let accepted = message.parent.and_then(|parent| self.replies.get(&parent));
-                let objection = accepted.filter(|id| self.objectors.get(id) == Some(&act.by));
-                self.agreements.extend(objection.map(|objection| (message.id, *objection)));
-            }
-            Kind::Decide => {
+            ExportForm::Decision => {
                 let before = self.last_decide.map_or(0, |(_, count, _)| count);
                 self.last_decide = Some((message.id, self.objections.len(), before));
                 self.is_settled = false;
             }
-            _ => {}
+            ExportForm::Claim | ExportForm::Evidence | ExportForm::Revision => {}
         }
     }
 

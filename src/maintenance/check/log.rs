@@ -1,0 +1,67 @@
+//! The entries of the log: all there, in order, and in the archive as they are here.
+
+use std::ops::ControlFlow;
+
+use parley_protocol::entry::Entry;
+
+use super::CheckReport;
+use crate::journal::archive::ArchiveRead;
+use crate::journal::log::Log;
+use crate::storage::error::StoreError;
+
+const FILE: &str = "the log";
+
+/// What the log holds of what is folded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LogCoverage {
+    /// The first entry; `None` if it holds none.
+    pub first: Option<u64>,
+    /// Acts.
+    pub acts: u64,
+    /// Artifacts.
+    pub artifacts: u64,
+}
+
+/// Reads every entry that the log holds.
+pub(super) fn check(
+    log: &Log,
+    archive: &ArchiveRead,
+    report: &mut CheckReport,
+) -> Result<LogCoverage, StoreError> {
+    let (upto, after) = (archive.upto(), log.oldest().saturating_sub(1));
+    let mut logged = LogCoverage::default();
+    let mut before = None;
+    log.scan(after, log.shown(), |raw| {
+        let number = raw.number;
+        if before.is_some_and(|before| before != raw.previous) {
+            report.find(FILE, format!("entries are missing before {number}"));
+        }
+        before = Some(number);
+        logged.first.get_or_insert(number);
+        report.counts.log_entries += 1;
+        let same = match Entry::decode(raw.bytes) {
+            None => {
+                report.find(FILE, format!("entry {number} cannot be read"));
+                true
+            }
+            Some(_) if number > upto => true,
+            Some(Entry::Act(act)) => {
+                logged.acts += 1;
+                archive.act_bytes(act.thread, number)?.as_deref() == Some(raw.bytes)
+            }
+            Some(Entry::Artifact(published)) => {
+                logged.artifacts += 1;
+                archive.artifact(number)?.is_some_and(|stored| stored == *published)
+            }
+            Some(Entry::Outcome(..)) => true,
+        };
+        if !same {
+            report.find(FILE, format!("entry {number} is another in the archive"));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if let Some(last) = before.filter(|last| *last < log.shown()) {
+        report.find(FILE, format!("the entries after {last} are missing"));
+    }
+    Ok(logged)
+}

@@ -1,0 +1,236 @@
+//! Checking a whole store (operations.md §1): every page, every entry, and that the archive is what
+//! the entries make of it. Nothing in the folder changes.
+//!
+//! Threads are made again one at a time, so that memory is bounded by the largest one and by what
+//! is not folded yet, as it is for a start.
+
+mod archive;
+mod artifacts;
+mod expected;
+mod log;
+mod pages;
+mod threads;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::open_read_only;
+use crate::clock::Clock;
+use crate::journal::options::JournalOptions;
+use crate::journal::{self, Journal, OpenedJournal};
+use crate::storage::disk::Disk;
+use crate::storage::disk::FolderDisk;
+use crate::storage::error::StoreError;
+use crate::storage::migration::FileFormat;
+use crate::storage::panic_guard::panic_guard;
+use crate::storage::read_only::ReadOnlyDisk;
+use crate::tokens::{self, ADMIN_TOKEN_NAME, Tokens};
+
+/// A kind of file of the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileKind {
+    Archive,
+    Log,
+    Tokens,
+}
+
+impl FileKind {
+    /// The kind of the file `name`; `None` for one that is no part of the store.
+    fn of(name: &str) -> Option<Self> {
+        let kinds = [Self::Archive, Self::Log, Self::Tokens];
+        kinds.into_iter().find(|kind| (kind.format().is_name)(name))
+    }
+
+    fn format(self) -> &'static FileFormat {
+        match self {
+            Self::Archive => &journal::archive::FILE_FORMAT,
+            Self::Log => &journal::log::FILE_FORMAT,
+            Self::Tokens => &tokens::FILE_FORMAT,
+        }
+    }
+}
+
+/// Findings that are told; more are counted.
+const FINDINGS_MAX: usize = 100;
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file concerned, by its name in the data folder.
+    pub file: String,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// The formats that the files state; `None` where there is no such file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreFormats {
+    /// Of the archive.
+    pub archive: Option<u32>,
+    /// Of the log's segments, the lowest.
+    pub log: Option<u32>,
+    /// Of the tokens.
+    pub tokens: Option<u32>,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoreCounts {
+    /// The number of the last entry.
+    pub last_entry: u64,
+    /// Entries that the log holds.
+    pub log_entries: u64,
+    /// Threads that are folded.
+    pub threads: u64,
+    /// Acts in them.
+    pub acts: u64,
+    /// Claims in them.
+    pub claims: u64,
+    /// Artifacts that are folded.
+    pub artifacts: u64,
+    /// Outcomes remembered.
+    pub outcomes: u64,
+    /// Tokens ever made.
+    pub tokens: u64,
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The files looked at.
+    pub files: Vec<String>,
+    /// Their formats.
+    pub formats: StoreFormats,
+    /// The instance's identifier, if the archive could be read.
+    pub instance: Option<[u8; 16]>,
+    /// The era.
+    pub era: u64,
+    /// How much there is.
+    pub counts: StoreCounts,
+    /// What is wrong, the first of it.
+    pub findings: Vec<Finding>,
+    /// How much more is wrong.
+    pub more: u64,
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong.
+    pub fn is_good(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    fn find(&mut self, file: impl Into<String>, detail: impl Into<String>) {
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(Finding { file: file.into(), detail: detail.into() });
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Takes an error for what it says of `file`.
+    fn fail(&mut self, file: &str, error: StoreError) {
+        match error {
+            StoreError::Damaged { file, detail } => self.find(file, detail),
+            other => self.find(file, other.to_string()),
+        }
+    }
+
+    /// Does a part of the check, whose error is a finding and ends it.
+    fn part(&mut self, file: &str, work: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+        if let Err(error) = panic_guard(file, || work(self)) {
+            self.fail(file, error);
+        }
+    }
+}
+
+/// Checks the store in `folder`, which no server may hold meanwhile.
+///
+/// # Errors
+/// If there is none to be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
+/// [`StoreError::Unfinished`], [`StoreError::Io`]. What is wrong with it is no error.
+pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+    let below = Arc::new(FolderDisk::open_read_only(folder)?);
+    check_disk(open_read_only(below, folder)?, clock)
+}
+
+/// Checks the store on a disk.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+    let disk = Arc::new(disk);
+    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
+    names.sort();
+    let mut report = CheckReport::default();
+    let last_segment = names.iter().rfind(|name| journal::log::parse_name(name).is_some()).cloned();
+    for name in &names {
+        let Some(kind) = FileKind::of(name) else { continue };
+        let is_last = Some(name) == last_segment.as_ref();
+        report.part(name, |report| pages::check(&disk, name, kind, is_last, report));
+        report.files.push(name.clone());
+    }
+    // What is made of damaged pages says nothing.
+    if report.is_good() {
+        report.part(journal::archive::FILE_NAME, |report| check_store(&disk, &clock, report));
+        if names.iter().any(|name| name == tokens::FILE_NAME) {
+            report.part(tokens::FILE_NAME, |report| check_tokens(&disk, &names, &clock, report));
+        } else {
+            report.find(tokens::FILE_NAME, "it is missing");
+        }
+    }
+    Ok(report)
+}
+
+fn check_tokens(
+    disk: &Arc<ReadOnlyDisk>,
+    names: &[String],
+    clock: &Arc<dyn Clock>,
+    report: &mut CheckReport,
+) -> Result<(), StoreError> {
+    let tokens = Tokens::open(Arc::clone(disk) as _, "", Arc::clone(clock))?;
+    report.counts.tokens = tokens.rows().count() as u64;
+    if !tokens.is_sound() {
+        report.find(tokens::FILE_NAME, "two tokens have one secret");
+    }
+    // It may be kept elsewhere.
+    if names.iter().any(|name| name == ADMIN_TOKEN_NAME) {
+        let secret = secret(disk).map_err(|error| StoreError::io(ADMIN_TOKEN_NAME, error))?;
+        if !tokens.knows(secret.trim()) {
+            report.find(ADMIN_TOKEN_NAME, "it holds the secret of no token in this folder");
+        }
+    }
+    Ok(())
+}
+
+/// What `admin.token` holds, or its beginning: a secret is short.
+fn secret(disk: &ReadOnlyDisk) -> std::io::Result<String> {
+    const BYTES_MAX: u64 = 4_096;
+    let file = disk.open(ADMIN_TOKEN_NAME)?;
+    let mut bytes = vec![0; file.len()?.min(BYTES_MAX) as usize];
+    file.read(0, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Opens the store as a start does, and walks it.
+fn check_store(
+    disk: &Arc<ReadOnlyDisk>,
+    clock: &Arc<dyn Clock>,
+    report: &mut CheckReport,
+) -> Result<(), StoreError> {
+    let opened =
+        Journal::open(JournalOptions::default(), Arc::clone(disk) as _, Arc::clone(clock))?;
+    let OpenedJournal { journal, meta, .. } = &opened;
+    report.instance = Some(meta.instance);
+    report.era = meta.era;
+    report.counts.last_entry = journal.committed();
+    let archive = journal.view().archive();
+    let mut logged = log::LogCoverage::default();
+    report.part("the log", |report| {
+        logged = log::check(journal.log(), &archive, report)?;
+        Ok(())
+    });
+    report.part(journal::archive::FILE_NAME, |report| {
+        archive::check(meta, &archive, &logged, report)
+    });
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Threads: each made again from its acts, and compared with what is stored of it.
+
+use std::collections::BTreeMap;
+
+use parley_protocol::entry::Due;
+use parley_protocol::ids::{MessageId, ThreadId};
+use parley_protocol::thread::Thread;
+use parley_protocol::thread_summary::ThreadSummary;
+
+use super::CheckReport;
+use super::expected::ExpectedRows;
+use crate::journal::archive::FILE_NAME;
+use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retraction};
+use crate::journal::view::next;
+use crate::storage::error::StoreError;
+
+/// What the acts of a thread make.
+struct RebuiltThread {
+    thread: Option<Thread>,
+    retractions: BTreeMap<MessageId, Retraction>,
+    /// Whether the thread was once as its snapshot is; `None` if it has none.
+    was_snapshot: Option<bool>,
+}
+
+/// Makes every thread again. Acts from `logged_from` on should be in the log.
+pub(super) fn check(
+    archive: &ArchiveRead,
+    logged_from: u64,
+    expected: &mut ExpectedRows,
+    report: &mut CheckReport,
+) -> Result<(), StoreError> {
+    for row in archive.heads(0, false)? {
+        let (thread, summary) = row?;
+        let id = ThreadId(thread);
+        expected.rows.heads += 1;
+        let checked = summary.read().and_then(|summary| {
+            let rebuilt = rebuild(archive, id, logged_from, expected)?;
+            compare(archive, &summary, &rebuilt, expected)
+        });
+        match checked {
+            Ok(None) => {}
+            Ok(Some(detail)) => report.find(FILE_NAME, format!("{id} {detail}")),
+            Err(error) => report.fail(FILE_NAME, error),
+        }
+    }
+    for row in archive.snapshot_threads()? {
+        let (thread, ()) = row?;
+        expected.rows.snapshots += 1;
+        if archive.summary(ThreadId(thread))?.is_none() {
+            report.find(FILE_NAME, format!("{} has a snapshot and no head", ThreadId(thread)));
+        }
+    }
+    Ok(())
+}
+
+fn rebuild(
+    archive: &ArchiveRead,
+    id: ThreadId,
+    logged_from: u64,
+    expected: &mut ExpectedRows,
+) -> Result<RebuiltThread, StoreError> {
+    let snapshot = archive.snapshot(id)?;
+    let mut rebuilt = RebuiltThread {
+        thread: None,
+        retractions: BTreeMap::new(),
+        was_snapshot: snapshot.as_ref().map(|_| false),
+    };
+    let mut is_whole = true;
+    for row in archive.acts(id, 0)? {
+        let (entry, act) = row?;
+        expected.rows.acts += 1;
+        expected.logged_acts += u64::from(entry >= logged_from);
+        expected.maxima = expected.maxima.max(HighestNumbers::of_act(entry, &act));
+        is_whole &= act.thread == id && entry <= archive.upto();
+        if !is_whole {
+            rebuilt.thread = None;
+            continue;
+        }
+        rebuilt.thread = next(rebuilt.thread, entry, &act);
+        is_whole = rebuilt.thread.is_some();
+        rebuilt.retractions.extend(retraction(&act));
+        if let Some(snapshot) = &snapshot
+            && rebuilt.thread.as_ref() == Some(snapshot)
+        {
+            rebuilt.was_snapshot = Some(true);
+        }
+    }
+    Ok(rebuilt)
+}
+
+/// What is wrong with what is stored of a thread, if anything is.
+fn compare(
+    archive: &ArchiveRead,
+    summary: &ThreadSummary,
+    rebuilt: &RebuiltThread,
+    expected: &mut ExpectedRows,
+) -> Result<Option<&'static str>, StoreError> {
+    let Some(thread) = &rebuilt.thread else { return Ok(Some("lacks an act")) };
+    if thread.summary() != summary {
+        return Ok(Some("is not what its acts make of it"));
+    }
+    if rebuilt.was_snapshot == Some(false) {
+        return Ok(Some("was never as its snapshot is"));
+    }
+    expected.rows.retracted += rebuilt.retractions.len() as u64;
+    if archive.retractions(summary.id)? != rebuilt.retractions {
+        return Ok(Some("shows other messages as retracted than were"));
+    }
+    let mut stored = archive.claims(summary.id, 0)?;
+    for claim in thread.claims() {
+        expected.rows.claims += 1;
+        expected.rows.claim_threads += 1;
+        let same = stored.next().transpose()?.is_some_and(|(_, stored)| stored == *claim);
+        if !same || archive.claim_thread(claim.id)? != Some(summary.id) {
+            return Ok(Some("has other claims than its acts make"));
+        }
+    }
+    expected.rows.updated += 1;
+    if archive.updated_at(summary.position.entry())? != Some(summary.id) {
+        return Ok(Some("is not listed by its last change"));
+    }
+    Ok(is_misplaced(archive, summary, expected)?.then_some("does not wait as listed"))
+}
+
+/// Whether the question of `summary` is not listed as it stands.
+fn is_misplaced(
+    archive: &ArchiveRead,
+    summary: &ThreadSummary,
+    expected: &mut ExpectedRows,
+) -> Result<bool, StoreError> {
+    let Some(awaiting) = &summary.awaiting else { return Ok(false) };
+    expected.rows.waiting += 1;
+    let participant = match &awaiting.due {
+        Due::Anyone => &awaiting.asker,
+        Due::Participant(due) => due,
+    };
+    let row = archive.standing(summary)?;
+    Ok(!row.is_some_and(|row| row.thread == summary.id && row.participant == *participant))
+}

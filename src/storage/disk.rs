@@ -1,0 +1,373 @@
+//! A flat set of named files, on a file system or in memory. All durable state goes through
+//! [`Disk`], so that a test can supply one that loses, tears, refuses or delays writes.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+
+use super::error::StoreError;
+
+/// The file whose lock the process that uses the data folder holds.
+pub const LOCK_NAME: &str = "lock";
+/// The file that marks a data folder while a restore fills it: its other files are no store yet.
+pub const UNFINISHED_NAME: &str = "restore.unfinished";
+
+/// A flat set of named files.
+pub trait Disk: Debug + Send + Sync + 'static {
+    /// Opens the file `name`.
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// Opens the file `name`, making an empty one if there is none.
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// The names of all files, in any order.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Removes the file `name`; handles that are open stay valid.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Renames the file `from` to `to`, replacing a file of that name.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Syncs the directory: which files there are, and their names, are durable then.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Bytes that are free.
+    fn free_bytes(&self) -> io::Result<u64>;
+
+    /// Bytes that all files occupy.
+    fn bytes(&self) -> io::Result<u64>;
+}
+
+/// A file of a [`Disk`] in the form that the database accepts.
+#[derive(Debug)]
+pub struct BoxedFile(pub Box<dyn StorageBackend>);
+
+impl StorageBackend for BoxedFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
+/// Makes the file `name` if there is none: `fill` writes it under another name, so that a crash
+/// leaves no partial file under `name`.
+///
+/// # Errors
+/// Those of the disk and of `fill`.
+pub fn make(
+    disk: &dyn Disk,
+    name: &str,
+    fill: impl FnOnce(Box<dyn StorageBackend>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let error = |error| StoreError::io(name, error);
+    let names = disk.list().map_err(error)?;
+    if names.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let draft = format!("{name}.draft");
+    if names.contains(&draft) {
+        disk.remove(&draft).map_err(error)?;
+    }
+    fill(disk.create(&draft).map_err(error)?)?;
+    disk.rename(&draft, name).map_err(error)?;
+    disk.sync().map_err(error)
+}
+
+/// Opens the file `name`, which [`make`] has made. An empty one has lost its contents and must not
+/// be initialized again.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if it is empty, [`StoreError::Io`].
+pub fn open_made(disk: &dyn Disk, name: &str) -> Result<Box<dyn StorageBackend>, StoreError> {
+    let error = |error| StoreError::io(name, error);
+    let file = disk.open(name).map_err(error)?;
+    if file.len().map_err(error)? == 0 {
+        return Err(StoreError::damaged(name, "it is empty"));
+    }
+    Ok(file)
+}
+
+/// A directory, held by one process at a time.
+#[derive(Debug)]
+pub struct FolderDisk {
+    path: PathBuf,
+    is_read_only: bool,
+    /// Locked as long as it is open; a directory that is only read may have none.
+    _lock: Option<File>,
+}
+
+impl FolderDisk {
+    /// Takes the directory at `path`, making it with mode 0700 if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process holds it, at once; [`StoreError::Unfinished`],
+    /// [`StoreError::Io`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let error = |error| StoreError::io(path.display().to_string(), error);
+        make_directory(path).map_err(error)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let lock = options.open(path.join(LOCK_NAME)).map_err(error)?;
+        take_lock(path, &lock)?;
+        Ok(Self { path: path.to_owned(), is_read_only: false, _lock: Some(lock) })
+    }
+
+    /// Takes the directory at `path` for reading only: nothing in it is changed or made.
+    ///
+    /// # Errors
+    /// [`StoreError::NoStore`] if there is no such directory, else as [`FolderDisk::open`].
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        if !path.is_dir() {
+            return Err(StoreError::NoStore { folder: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), is_read_only: true, _lock: Self::lock(path)? })
+    }
+
+    /// Takes the lock of the directory at `path` without changing anything in it; `None` if there
+    /// is no lock file, and so no server that could hold it.
+    ///
+    /// # Errors
+    /// As [`FolderDisk::open`].
+    pub fn lock(path: &Path) -> Result<Option<File>, StoreError> {
+        let lock = match File::open(path.join(LOCK_NAME)) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io(path.display().to_string(), error)),
+        };
+        take_lock(path, &lock)?;
+        Ok(Some(lock))
+    }
+
+    fn open_with(&self, name: &str, options: &OpenOptions) -> io::Result<Box<dyn StorageBackend>> {
+        let file = options.open(self.path.join(name))?;
+        Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
+    }
+
+    fn require_writable(&self) -> io::Result<()> {
+        if self.is_read_only { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+
+    /// The path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Locks the directory at `path`, and refuses one that an interrupted restore left.
+fn take_lock(path: &Path, lock: &File) -> Result<(), StoreError> {
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(StoreError::Locked { folder: path.to_owned() });
+        }
+        Err(TryLockError::Error(error)) => {
+            return Err(StoreError::io(path.display().to_string(), error));
+        }
+    }
+    if path.join(UNFINISHED_NAME).exists() {
+        return Err(StoreError::Unfinished { folder: path.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).create(path)
+}
+
+/// Files are readable by their owner alone (mode 0600): they hold hashed tokens too.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+impl Disk for FolderDisk {
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        self.open_with(name, OpenOptions::new().read(true).write(!self.is_read_only))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        self.require_writable()?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        self.open_with(name, private(&mut options))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let names =
+            fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        names.filter_map(io::Result::transpose).collect()
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.require_writable()?;
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.require_writable()?;
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let stat = rustix::fs::statvfs(&self.path)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        let mut sum = 0;
+        for entry in fs::read_dir(&self.path)? {
+            // A file may be removed meanwhile.
+            if let Ok(metadata) = entry?.metadata() {
+                sum += allocated(&metadata);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// Bytes allocated to a file: the database extends its files ahead, and what is not written yet
+/// takes no space.
+#[cfg(unix)]
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    metadata.blocks() * 512
+}
+
+#[cfg(not(unix))]
+fn allocated(metadata: &fs::Metadata) -> u64 {
+    metadata.len()
+}
+
+/// Files in memory, for tests and for [`ReadOnlyDisk`](super::read_only::ReadOnlyDisk). A clone is
+/// the same disk, so that its files outlive a restart of the journal. A write is durable at once.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryDisk {
+    files: Arc<Mutex<BTreeMap<String, MemoryFile>>>,
+}
+
+/// One file in memory.
+#[derive(Clone, Debug, Default)]
+struct MemoryFile(Arc<Mutex<Vec<u8>>>);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn absent(name: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("{name} is not there"))
+}
+
+impl Disk for MemoryDisk {
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        let file = lock(&self.files).get(name).cloned();
+        file.map(|file| -> Box<dyn StorageBackend> { Box::new(file) }).ok_or_else(|| absent(name))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        Ok(Box::new(lock(&self.files).entry(name.into()).or_default().clone()))
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(lock(&self.files).keys().cloned().collect())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        lock(&self.files).remove(name).map(drop).ok_or_else(|| absent(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut files = lock(&self.files);
+        let file = files.remove(from).ok_or_else(|| absent(from))?;
+        files.insert(to.into(), file);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(lock(&self.files).values().map(|file| lock(&file.0).len() as u64).sum())
+    }
+}
+
+/// The range of `len` bytes from `offset`; an error if it ends beyond `of`.
+fn range_within(offset: u64, len: usize, of: usize) -> io::Result<std::ops::Range<usize>> {
+    let start = usize::try_from(offset).ok();
+    let end = start.and_then(|start| start.checked_add(len));
+    match (start, end) {
+        (Some(start), Some(end)) if end <= of => Ok(start..end),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+impl StorageBackend for MemoryFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(lock(&self.0).len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let bytes = lock(&self.0);
+        out.copy_from_slice(&bytes[range_within(offset, out.len(), bytes.len())?]);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let len = usize::try_from(len).map_err(io::Error::other)?;
+        lock(&self.0).resize(len, 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut bytes = lock(&self.0);
+        let range = range_within(offset, data.len(), bytes.len())?;
+        bytes[range].copy_from_slice(data);
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! Turns a panic of the database into an error: a damaged file may cause one, and the operator is to
+//! get one line, not a backtrace.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
+
+use super::error::StoreError;
+
+thread_local! {
+    /// Whether a panic of this thread is caught here, and so not printed on standard error.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; a panic in it is the error that `file` is damaged.
+///
+/// # Errors
+/// Those of `work`, and [`StoreError::Damaged`] for a panic.
+pub fn panic_guard<T>(
+    file: &str,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let print = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !IS_GUARDED.get() {
+                print(panic);
+            }
+        }));
+    });
+    let before = IS_GUARDED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    IS_GUARDED.set(before);
+    done.unwrap_or_else(|panic| {
+        let detail = format!("the database in it panicked ({})", first_line(&*panic));
+        Err(StoreError::damaged(file, detail))
+    })
+}
+
+fn first_line(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.and_then(|text| text.lines().next()).unwrap_or("it did not say why")
+}
+
+/// Opens the database in `backend`, the contents of `file`; initializes an empty one.
+///
+/// # Errors
+/// [`StoreError::Damaged`] if it is no valid database, [`StoreError::Database`].
+pub fn open_database(
+    file: &str,
+    builder: &Builder,
+    backend: impl StorageBackend,
+) -> Result<Database, StoreError> {
+    panic_guard(file, || {
+        builder.create_with_backend(backend).map_err(|error| match error {
+            DatabaseError::Storage(StorageError::Corrupted(detail)) => {
+                StoreError::damaged(file, detail)
+            }
+            other => other.into(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: a panic is an error that names the file and says why. Method: panics of both forms,
+    /// one within another piece of work.
+    #[test]
+    fn panics_are_errors() {
+        let nested = panic_guard("a", || {
+            let inner = panic_guard::<()>("b", || panic!("not {}\nat all", 7)).unwrap_err();
+            assert!(IS_GUARDED.get());
+            Err::<(), _>(inner)
+        });
+        assert!(nested.unwrap_err().to_string().starts_with("b is damaged: "));
+        let plain = panic_guard::<()>("c", || panic!("plain")).unwrap_err().to_string();
+        assert!(plain.contains("(plain)") && !IS_GUARDED.get(), "{plain}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Profile `artifacts`: canonical form, semantics and closure, from tables of cases, the
+//! public vectors, and comparison with a second implementation.
+
+mod canonical;
+mod closure;
+mod closure_large;
+mod export;
+mod export_rules;
+mod fuzz;
+mod fuzzed;
+mod naive;
+mod naive_semantics;
+mod properties;
+mod semantics;
+mod table;
+mod vectors;

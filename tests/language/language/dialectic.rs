@@ -1,0 +1,179 @@
+//! The profile `dialectic` as tables (parley.md §8).
+
+use parley_protocol::claim::{Claim, ClaimStatus, Evidence, EvidenceKind, proves};
+use parley_protocol::entry::Change;
+use parley_protocol::refusal::Refusal;
+
+use super::sheet;
+use crate::scenario::{self, play, read};
+use crate::stage::Stage;
+
+fn claims(stage: &Stage) -> Vec<Claim> {
+    stage.opened().claims().map(|claim| (**claim).clone()).collect()
+}
+
+/// What `act` makes of the claims of the thread played, and the refusal if it is refused.
+fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) {
+    let before = play(text);
+    let mut stage = play(text);
+    let (principal, command) = read(&stage, act);
+    let outcome = stage.act(&principal, &command);
+    let (old, new) = (claims(&before), claims(&stage));
+    let made = match outcome {
+        Err(refusal) => {
+            assert_eq!(before.opened(), stage.opened(), "{place}: nothing may change");
+            return (new, Some(refusal));
+        }
+        Ok(act) => act.unwrap_or_else(|| panic!("{place}: a claim operation changes something")),
+    };
+    assert_eq!(made.event, None, "{place}: no state changes");
+    assert_eq!(stage.opened().summary().awaiting, before.opened().summary().awaiting, "{place}");
+    assert_eq!(stage.opened().summary().updated_at, made.at, "{place}: updated_at moves");
+    let me = principal.participant(command.extension());
+    match &made.change {
+        Change::Assert(_) => {
+            let newest = new.last().expect("just made");
+            assert_eq!((new.len(), &newest.author), (old.len() + 1, &me), "{place}");
+            assert!(old.iter().all(|old| old.id < newest.id), "{place}: identifiers rise");
+            for (was, is) in old.iter().zip(&new) {
+                let replaced = newest.supersedes.contains(&was.id);
+                assert_eq!(is.superseded_by == Some(newest.id), replaced, "{place}");
+                assert_eq!(is.attestations, was.attestations, "{place}");
+                assert_eq!(is.refutation, was.refutation, "{place}");
+            }
+        }
+        Change::Attest(id, attestation) => {
+            let changed = new.iter().find(|claim| claim.id == *id).expect("it is there");
+            let last = changed.attestations.last();
+            assert_eq!(last, Some(attestation), "{place}: added at the end");
+            assert_eq!((&attestation.by, attestation.at), (&me, made.at), "{place}");
+            assert_eq!(attestation.seal, act.contains("seal"), "{place}");
+        }
+        Change::Refute(id, refutation) => {
+            let changed = new.iter().find(|claim| claim.id == *id).expect("it is there");
+            assert_eq!(changed.refutation.as_ref(), Some(refutation), "{place}");
+            assert_eq!((&refutation.by, refutation.at), (&me, made.at), "{place}");
+        }
+        other => panic!("{place}: {other:?}"),
+    }
+    (new, None)
+}
+
+/// Goal: every operation on every status by everyone does what the page says. Method: grids, a
+/// play above each, the act made of a row and a column; every cell is filled.
+#[test]
+fn grids() {
+    let cases = sheet::cases(include_str!("claims.txt"));
+    assert!(cases.len() >= 500, "{} cells", cases.len());
+    let mut wrong = Vec::new();
+    for (place, text, act, want) in cases {
+        let (claims, refused) = perform(&text, &act, &place);
+        let status = claims[0].status.as_str();
+        let got = refused.map_or(status, |refusal| sheet::short(refusal.reason));
+        if got != want {
+            wrong.push(format!("{place}\n  want {want}\n  got  {got}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Goal: order of checks, several claims at once, seals, `valid_until` and limits. Method: a row
+/// a case, with the status of every claim afterwards.
+#[test]
+fn rows() {
+    let mut wrong = Vec::new();
+    for row in sheet::rows(include_str!("dialectic.txt")) {
+        let place = format!("line {}: `{}` then `{}`", row.line, row.cells[0], row.cells[1]);
+        let (claims, refused) = perform(row.cells[0], row.cells[1], &place);
+        let statuses = claims.iter().map(|claim| claim.status.as_str()).collect::<Vec<_>>();
+        let refused = refused.as_ref().map(scenario::refusal);
+        let got = refused.unwrap_or_else(|| statuses.join(" "));
+        if got != row.cells[2] {
+            wrong.push(format!("{place}\n  want {}\n  got  {got}", row.cells[2]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Goal: `note` and `other` never stand alone as proof. Method: every set of at most two kinds.
+#[test]
+fn proof() {
+    let piece =
+        |kind| Evidence { kind, reference: "0123abc".into(), note: Some("it says so".into()) };
+    assert!(!proves(&[]), "nothing is no proof");
+    let remark = |kind| matches!(kind, EvidenceKind::Note | EvidenceKind::Other);
+    for one in EvidenceKind::ALL {
+        assert_eq!(proves(&[piece(one)]), !remark(one), "{one:?}");
+        for other in EvidenceKind::ALL {
+            let want = !(remark(one) && remark(other));
+            assert_eq!(proves(&[piece(one), piece(other)]), want, "{one:?} {other:?}");
+        }
+    }
+}
+
+/// Goal: `ref` has the form of its kind where there is one. Method: a row a case.
+#[test]
+fn reference_forms() {
+    let sixty_four = "0123456789abcdef".repeat(4);
+    let hex = |count: usize| sixty_four.repeat(2)[..count].to_owned();
+    let upper = sixty_four.to_uppercase();
+    let cases: Vec<(EvidenceKind, String, bool)> = vec![
+        (EvidenceKind::Url, "https://example.org".into(), true),
+        (EvidenceKind::Url, "http://example.org/a?b=c#d".into(), true),
+        (EvidenceKind::Url, "HTTPS://example.org/".into(), true),
+        (EvidenceKind::Url, "http://[::1]:8080/".into(), true),
+        (EvidenceKind::Url, "http://user:word@example.org:80".into(), true),
+        (EvidenceKind::Url, "ftp://example.org/".into(), false),
+        (EvidenceKind::Url, "//example.org/".into(), false),
+        (EvidenceKind::Url, "/a/b".into(), false),
+        (EvidenceKind::Url, "example.org".into(), false),
+        (EvidenceKind::Url, "http:example.org".into(), false),
+        (EvidenceKind::Url, "http://".into(), false),
+        (EvidenceKind::Url, "http:///path".into(), false),
+        (EvidenceKind::Url, "http://:80/".into(), false),
+        (EvidenceKind::Url, "http://?a".into(), false),
+        (EvidenceKind::Url, "http://user@/".into(), false),
+        (EvidenceKind::Url, "http://example.org/a b".into(), false),
+        (EvidenceKind::Url, "http://example.org/\u{a0}".into(), false),
+        (EvidenceKind::Url, " http://example.org/".into(), false),
+        (EvidenceKind::Url, "http://example.org:port/".into(), false),
+        (EvidenceKind::Hash, format!("sha256:{}", hex(64)), true),
+        (EvidenceKind::Hash, format!("blake3:{}", hex(64)), true),
+        (EvidenceKind::Hash, format!("sha512:{}", hex(128)), true),
+        (EvidenceKind::Hash, format!("sha512:{}", hex(64)), false),
+        (EvidenceKind::Hash, format!("sha256:{}", hex(63)), false),
+        (EvidenceKind::Hash, format!("sha256:{}", hex(65)), false),
+        (EvidenceKind::Hash, format!("sha256:{upper}"), false),
+        (EvidenceKind::Hash, format!("SHA256:{}", hex(64)), false),
+        (EvidenceKind::Hash, format!("md5:{}", hex(32)), false),
+        (EvidenceKind::Hash, hex(64), false),
+        (EvidenceKind::Artifact, format!("sha256:{}", hex(64)), true),
+        (EvidenceKind::Artifact, format!("blake3:{}", hex(64)), false),
+        (EvidenceKind::Artifact, format!("sha256:{upper}"), false),
+        (EvidenceKind::Artifact, hex(64), false),
+        (EvidenceKind::Commit, hex(6), false),
+        (EvidenceKind::Commit, hex(7), true),
+        (EvidenceKind::Commit, hex(40), true),
+        (EvidenceKind::Commit, hex(64), true),
+        (EvidenceKind::Commit, hex(65), false),
+        (EvidenceKind::Commit, "0123ABC".into(), false),
+        (EvidenceKind::Commit, "012345g".into(), false),
+        (EvidenceKind::Log, "anything at all".into(), true),
+        (EvidenceKind::Reproducer, "run it".into(), true),
+        (EvidenceKind::Note, "a word".into(), true),
+        (EvidenceKind::Other, "a word".into(), true),
+    ];
+    for (kind, text, want) in cases {
+        assert_eq!(kind.admits(&text), want, "{kind:?} {text}");
+    }
+}
+
+/// Goal: the five statuses by their words. Method: there and back.
+#[test]
+fn words() {
+    let words = ClaimStatus::ALL.map(ClaimStatus::as_str);
+    assert_eq!(words, ["unverified", "supported", "verified", "refuted", "superseded"]);
+    assert!(
+        ClaimStatus::ALL.iter().all(|status| ClaimStatus::parse(status.as_str()) == Some(*status))
+    );
+}

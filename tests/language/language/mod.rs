@@ -1,0 +1,10 @@
+//! Threads and claims: tables written from parley.md alone, and a second, simpler model that must
+//! agree with the core on whatever chance brings.
+
+mod dialectic;
+mod model;
+mod parts;
+mod properties;
+mod sheet;
+mod table;
+mod verdict;
