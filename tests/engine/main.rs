@@ -12,4 +12,5 @@ mod actors;
 mod cuts;
 mod fuzz_corpus;
 mod journal;
+mod simulation;
 mod view;

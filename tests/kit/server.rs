@@ -8,9 +8,9 @@ use std::sync::Arc;
 use parley::clock::SystemClock;
 use parley::config::{Config, ConfigSources};
 use parley::journal::Journal;
-use parley::storage::disk::{Disk, MemoryDisk};
 use parley::journal::options::JournalOptions;
 use parley::server::{self, Running};
+use parley::storage::disk::{Disk, MemoryDisk};
 use parley_protocol::entry::Entry;
 use tokio::runtime::Runtime;
 

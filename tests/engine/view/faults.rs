@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley::storage::disk::{BoxedFile, Disk};
 use parley::journal::Committed;
 use parley::journal::archive::SyncMode;
 use parley::journal::view::{TailMax, Views};
+use parley::storage::disk::{BoxedFile, Disk};
 use parley::storage::error::StoreError;
 use parley_kit::disk::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;

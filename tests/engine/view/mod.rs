@@ -13,9 +13,9 @@ use parley::clock::Clock;
 use parley::journal::Committed;
 use parley::journal::archive::Archive;
 use parley::journal::archiver::{Archiver, ArchiverDeps};
+use parley::journal::view::{TailMax, View, Views};
 use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
-use parley::journal::view::{TailMax, View, Views};
 use parley_kit::clock::TestClock;
 use parley_kit::disk::{Cut, FaultyDisk};
 

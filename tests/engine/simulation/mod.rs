@@ -2,13 +2,6 @@
 //! journal: one runtime whose clock stands still until nobody has anything to do, a disk in memory,
 //! a writer that commits when the world says so. docs/TESTING.md says how it is built and read.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a test that cannot go on panics, and says what it did"
-)]
-
 mod acts;
 mod cast;
 mod chance;
@@ -28,5 +21,3 @@ mod shadow;
 mod temper;
 mod trace;
 mod world;
-
-use parley_kit::{disk, numbers};

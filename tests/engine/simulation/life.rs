@@ -14,6 +14,7 @@ use parley::journal::{Writer, WriterStep};
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
 use parley::yield_points::Hook;
+use parley_kit::disk::FaultyDisk;
 use parley_protocol::command::Call;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::limits::Limits;
@@ -21,10 +22,9 @@ use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
-use crate::clock::{HandClock, elapse};
-use crate::disk::FaultyDisk;
-use crate::lies::LyingDisk;
-use crate::meddler::Meddler;
+use super::clock::{HandClock, elapse};
+use super::lies::LyingDisk;
+use super::meddler::Meddler;
 
 /// What every life of one world has in common.
 pub struct Ground {

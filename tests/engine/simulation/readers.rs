@@ -13,15 +13,15 @@ use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
 
-use crate::acts::extension;
-use crate::cast::Held as Token;
-use crate::clock::elapse;
-use crate::ear::Ear;
-use crate::life::{Door, Life};
-use crate::meddler::{Fault, Meddler};
-use crate::record::Held;
-use crate::sessions::{Session, position};
-use crate::world::{Listener, World};
+use super::acts::extension;
+use super::cast::Held as Token;
+use super::clock::elapse;
+use super::ear::Ear;
+use super::life::{Door, Life};
+use super::meddler::{Fault, Meddler};
+use super::record::Held;
+use super::sessions::{Session, position};
+use super::world::{Listener, World};
 
 /// Items of a page: more than any thread has.
 const PAGE: u64 = 10_000;

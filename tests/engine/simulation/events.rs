@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use parley::threads::admission::PermitClass;
+use parley_kit::disk::{Cut, Faults};
 use parley_protocol::command::{Call, Command};
 use parley_protocol::identity::Right;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::acts::wish;
-use crate::cast::Held as Token;
-use crate::clock::elapse;
-use crate::disk::{Cut, Faults};
-use crate::life::Life;
-use crate::meddler::Fault;
-use crate::world::World;
+use super::acts::wish;
+use super::cast::Held as Token;
+use super::clock::elapse;
+use super::life::Life;
+use super::meddler::Fault;
+use super::world::World;
 
 /// What may happen.
 #[derive(Clone, Copy, Debug)]

@@ -15,11 +15,11 @@ use serde_json::Value;
 
 use parley::feed::replay::OutgoingFrame;
 
-use crate::ear::Ear;
-use crate::ledger::{Excuses, Ledger, Told, shown};
-use crate::sessions::{Excuse, Session, position};
-use crate::shadow::{Shadow, text_of};
-use crate::trace::{Trace, digest};
+use super::ear::Ear;
+use super::ledger::{Excuses, Ledger, Told, shown};
+use super::sessions::{Excuse, Session, position};
+use super::shadow::{Shadow, text_of};
+use super::trace::{Trace, digest};
 
 /// Entries that are read at a time.
 const STRETCH: usize = 256;

@@ -15,7 +15,7 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire;
 use serde_json::Value;
 
-use crate::shadow::{Shadow, Verdict};
+use super::shadow::{Shadow, Verdict};
 
 /// Something that somebody wants done, once.
 #[derive(Debug)]

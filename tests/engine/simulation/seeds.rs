@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use crate::world::{Plan, Report, run};
+use super::world::{Plan, Report, run};
 
 /// Steps of a run.
 pub const STEPS: u64 = 500;

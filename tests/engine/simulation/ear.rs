@@ -8,7 +8,7 @@ use parley_protocol::feed::Scope;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::wire::frame::FrameType;
 
-use crate::shadow::Seen;
+use super::shadow::Seen;
 
 /// Who listens, to what.
 #[derive(Clone, Debug)]

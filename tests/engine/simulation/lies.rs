@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 
 use parley::storage::disk::Disk;
+use parley_kit::disk::FaultyDisk;
 use redb::StorageBackend;
 
-use crate::disk::FaultyDisk;
-use crate::meddler::{Fault, Meddler};
+use super::meddler::{Fault, Meddler};
 
 /// The file of the tokens.
 const TOKENS_NAME: &str = "tokens.redb";

@@ -1,9 +1,9 @@
 //! Faults planted at the seams of the simulation: it must find each within 200 seeds. Those that
 //! have no seam are patches in `tests/planted`, tried by a script (docs/TESTING.md).
 
-use crate::meddler::Fault;
-use crate::seeds::STEPS;
-use crate::world::{Plan, run};
+use super::meddler::Fault;
+use super::seeds::STEPS;
+use super::world::{Plan, run};
 
 /// Seeds within which a fault must be found.
 const SEEDS: u64 = 200;

@@ -9,8 +9,8 @@ use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::state::State;
 use parley_protocol::thread::Thread;
 
-use crate::chance::Chance;
-use crate::shadow::Shadow;
+use super::chance::Chance;
+use super::shadow::Shadow;
 
 /// A command, as its call names the thread and where it is judged.
 pub struct Wish {

@@ -9,8 +9,8 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;
 use serde_json::Value;
 
-use crate::ear::{Ear, Expected};
-use crate::shadow::Seen;
+use super::ear::{Ear, Expected};
+use super::shadow::Seen;
 
 /// One feed, from its beginning to its end.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use parley_kit::numbers::{Given, Nowhere};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
@@ -12,8 +13,7 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 
-use crate::ear::{Ear, waits};
-use crate::numbers::{Given, Nowhere};
+use super::ear::{Ear, waits};
 
 /// An act where it stands.
 #[derive(Debug)]

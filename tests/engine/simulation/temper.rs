@@ -5,7 +5,7 @@ use parley::journal::options::JournalOptions;
 use parley::threads::admission::AdmissionBounds;
 use parley_protocol::limits::Limits;
 
-use crate::chance::Chance;
+use super::chance::Chance;
 
 /// A world's temper.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use futures_util::future::BoxFuture;
 use parley::yield_points::{Point, YieldPoints};
 use parley_protocol::ids::ThreadId;
 
-use crate::chance::Chance;
-use crate::clock::elapse;
+use super::chance::Chance;
+use super::clock::elapse;
 
 /// A fault that is planted at a seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

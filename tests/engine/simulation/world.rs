@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
 use parley::threads::admission::PermitClass;
+use parley_kit::disk::{Cut, FaultyDisk};
 use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
-use crate::cast::{Held as Token, Member, cast};
-use crate::chance::Chance;
-use crate::clock::elapse;
-use crate::disk::{Cut, FaultyDisk};
-use crate::events::Death;
-use crate::life::{Ground, Life};
-use crate::meddler::{Fault, Meddler};
-use crate::record::{Held, Record};
-use crate::sessions::Session;
-use crate::temper::Temper;
+use super::cast::{Held as Token, Member, cast};
+use super::chance::Chance;
+use super::clock::elapse;
+use super::events::Death;
+use super::life::{Ground, Life};
+use super::meddler::{Fault, Meddler};
+use super::record::{Held, Record};
+use super::sessions::Session;
+use super::temper::Temper;
 
 /// Steps between two moments at which everything comes to rest and is compared.
 const REST_EVERY: u64 = 100;
