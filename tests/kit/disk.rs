@@ -2,6 +2,7 @@
 //! and lies. What it promises when none of that is asked of it is what a real one does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -61,6 +62,36 @@ pub enum Cut {
     KeepSome(u64),
 }
 
+/// An operation on a disk. Files are named by the handle that they were opened as, from 0 on.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// A file is opened, and made if there is none and this is true.
+    Open(String, bool),
+    SetLen(usize, u64),
+    Write(usize, u64, Arc<[u8]>),
+    Sync(usize),
+    Remove(String),
+    Rename(String, String),
+    /// The names of all files are made durable.
+    SyncNames,
+}
+
+impl Op {
+    /// Whether it makes anything durable.
+    pub fn is_sync(&self) -> bool {
+        matches!(self, Self::Sync(_) | Self::SyncNames)
+    }
+
+    /// Whether it puts bytes anywhere.
+    pub fn is_write(&self) -> bool {
+        matches!(self, Self::Write(..))
+    }
+}
+
+/// Called before each operation with the name of the file that it is on; an operation for which it
+/// gives false is not carried out, and succeeds all the same.
+pub type Watch = Arc<dyn Fn(&str, Op) -> bool + Send + Sync>;
+
 #[derive(Clone, Debug, Default)]
 struct File {
     /// What reading shows.
@@ -85,21 +116,57 @@ struct State {
     life: u64,
     stalled: bool,
     waiting: u64,
+    /// Files opened so far.
+    handles: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     moved: Condvar,
+    watch: Mutex<Option<Watch>>,
 }
 
 /// The disk; a clone is the same one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct FaultyDisk(Arc<Shared>);
+
+impl fmt::Debug for FaultyDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyDisk").finish_non_exhaustive()
+    }
+}
 
 impl FaultyDisk {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap()
+    }
+
+    /// From now on every operation is shown to `watch`, if there is one.
+    pub fn watch(&self, watch: Option<Watch>) {
+        *self.0.watch.lock().unwrap() = watch;
+    }
+
+    /// Whether an operation on the file `name` is to be carried out.
+    fn is_carried_out(&self, name: &str, op: impl FnOnce() -> Op) -> bool {
+        let watch = self.0.watch.lock().unwrap().clone();
+        watch.is_none_or(|watch| watch(name, op()))
+    }
+
+    fn open_file(&self, name: &str, makes: bool) -> io::Result<Box<dyn StorageBackend>> {
+        if !makes {
+            self.state().id(name)?;
+        }
+        self.is_carried_out(name, || Op::Open(name.to_owned(), makes));
+        let mut state = self.state();
+        if makes && !state.names.contains_key(name) {
+            let file = state.files.len();
+            state.files.push(File::default());
+            state.names.insert(name.to_owned(), file);
+        }
+        let (file, life, number) = (state.id(name)?, state.life, state.handles);
+        state.handles += 1;
+        Ok(Box::new(Handle { disk: self.clone(), name: name.to_owned(), number, file, life }))
     }
 
     /// What is to go wrong from now on.
@@ -173,7 +240,7 @@ impl FaultyDisk {
             stable_names: state.stable_names.clone(),
             ..State::default()
         };
-        Self(Arc::new(Shared { state: Mutex::new(copied), moved: Condvar::new() }))
+        Self(Arc::new(Shared { state: Mutex::new(copied), ..Shared::default() }))
     }
 
     /// What the file `name` holds, as reading shows it.
@@ -245,6 +312,8 @@ fn failed() -> io::Error {
 #[derive(Debug)]
 struct Handle {
     disk: FaultyDisk,
+    name: String,
+    number: usize,
     file: usize,
     life: u64,
 }
@@ -273,6 +342,9 @@ impl StorageBackend for Handle {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
+        if !self.disk.is_carried_out(&self.name, || Op::SetLen(self.number, len)) {
+            return Ok(());
+        }
         let mut state = self.alive()?;
         let (len, old) = (len as usize, state.files[self.file].seen.len());
         let grown = state.size() + len.saturating_sub(old) as u64;
@@ -290,6 +362,9 @@ impl StorageBackend for Handle {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        if !self.disk.is_carried_out(&self.name, || Op::Sync(self.number)) {
+            return Ok(());
+        }
         let mut state = self.alive()?;
         state.waiting += 1;
         self.disk.0.moved.notify_all();
@@ -310,6 +385,10 @@ impl StorageBackend for Handle {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let op = || Op::Write(self.number, offset, data.into());
+        if !self.disk.is_carried_out(&self.name, op) {
+            return Ok(());
+        }
         let mut state = self.alive()?;
         let fails = state.write_fails();
         let done = match (fails, state.faults.torn) {
@@ -329,21 +408,11 @@ impl StorageBackend for Handle {
 
 impl Disk for FaultyDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        let state = self.state();
-        let (file, life) = (state.id(name)?, state.life);
-        Ok(Box::new(Handle { disk: self.clone(), file, life }))
+        self.open_file(name, false)
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        {
-            let mut state = self.state();
-            if !state.names.contains_key(name) {
-                let file = state.files.len();
-                state.files.push(File::default());
-                state.names.insert(name.to_owned(), file);
-            }
-        }
-        self.open(name)
+        self.open_file(name, true)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -351,6 +420,9 @@ impl Disk for FaultyDisk {
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
+        if !self.is_carried_out(name, || Op::Remove(name.to_owned())) {
+            return Ok(());
+        }
         let mut state = self.state();
         state.id(name)?;
         state.names.remove(name);
@@ -358,6 +430,9 @@ impl Disk for FaultyDisk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        if !self.is_carried_out(from, || Op::Rename(from.to_owned(), to.to_owned())) {
+            return Ok(());
+        }
         let mut state = self.state();
         let file = state.id(from)?;
         if state.write_fails() {
@@ -369,6 +444,9 @@ impl Disk for FaultyDisk {
     }
 
     fn sync(&self) -> io::Result<()> {
+        if !self.is_carried_out("", || Op::SyncNames) {
+            return Ok(());
+        }
         let mut state = self.state();
         if state.sync_fails() {
             return Err(failed());

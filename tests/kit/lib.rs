@@ -15,6 +15,7 @@ pub mod client;
 pub mod clock;
 pub mod connection;
 pub mod disk;
+pub mod expected;
 pub mod feed;
 pub mod folder;
 pub mod http;

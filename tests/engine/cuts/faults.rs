@@ -1,19 +1,16 @@
 //! The disk fails at each write and each sync of each commit of the load, and of the folding that
 //! follows it; the process goes on.
 
-use std::fmt;
-use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley::storage::disk::Disk;
-use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::disk::{Cut, Faults, FaultyDisk, Op};
 use parley_kit::journal::{Came, Rig, came};
 use parley_kit::recorded::Player;
 use parley_protocol::refusal::Reason;
-use redb::StorageBackend;
 
 use super::load::{Mark, Recording, options, record, submit};
 use super::{Extent, WORKERS};
@@ -40,7 +37,7 @@ fn before_each(recording: &Recording, look: impl Fn(&Before<'_>) -> u64 + Sync) 
                 let (mut played, mut sum) = (0, 0);
                 let before = marks.iter().filter(|mark| mark.asked > mark.told);
                 for (commit, mark) in before.enumerate() {
-                    recording.deeds[played..mark.at].iter().for_each(|change| player.play(change));
+                    recording.ops[played..mark.at].iter().for_each(|op| player.play(op));
                     played = mark.at;
                     if commit % WORKERS == worker {
                         let image = player.disk().copy();
@@ -180,99 +177,6 @@ fn full() {
     println!("seed {}: {struck} commits on a full disk", extent.seed);
 }
 
-/// What is done at each sync, before it: nothing, or what a test asks.
-type Hook = Arc<dyn Fn() + Send + Sync>;
-
-/// A disk whose syncs take long: meanwhile the hook runs.
-#[derive(Clone, Default)]
-struct StallingDisk {
-    inner: FaultyDisk,
-    hook: Arc<Mutex<Option<Hook>>>,
-}
-
-impl fmt::Debug for StallingDisk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StallingDisk").finish_non_exhaustive()
-    }
-}
-
-impl StallingDisk {
-    fn stall(&self) {
-        let hook = self.hook.lock().unwrap().clone();
-        if let Some(hook) = hook {
-            hook();
-        }
-    }
-
-    fn file(&self, file: Box<dyn StorageBackend>) -> Box<dyn StorageBackend> {
-        Box::new(StallingFile { disk: self.clone(), file })
-    }
-}
-
-impl Disk for StallingDisk {
-    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        Ok(self.file(self.inner.open(name)?))
-    }
-
-    fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
-        Ok(self.file(self.inner.create(name)?))
-    }
-
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.inner.list()
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.stall();
-        self.inner.sync()
-    }
-
-    fn free_bytes(&self) -> io::Result<u64> {
-        self.inner.free_bytes()
-    }
-
-    fn bytes(&self) -> io::Result<u64> {
-        self.inner.bytes()
-    }
-}
-
-#[derive(Debug)]
-struct StallingFile {
-    disk: StallingDisk,
-    file: Box<dyn StorageBackend>,
-}
-
-impl StorageBackend for StallingFile {
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.file.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.disk.stall();
-        self.file.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.file.write(offset, data)
-    }
-}
-
 /// Goal: while any sync of a commit hangs, calls are refused at once, what is not committed is not
 /// shown, reading goes on; what hangs is answered once the disk goes on. Method: at each sync of
 /// each commit the clock leaps beyond what a commit may take, and the door is asked.
@@ -281,7 +185,7 @@ fn each_sync_stalls() {
     let recording = record(1);
     let stalls = before_each(&recording, |before| {
         let Mark { told, asked, .. } = before.mark;
-        let disk = StallingDisk { inner: before.image.copy(), ..StallingDisk::default() };
+        let disk = before.image.copy();
         let mut rig = Rig::open(&disk, options()).unwrap();
         let batch = &before.recording.shadow.entries[told as usize..asked as usize];
         let mut waiting: Vec<_> = batch.iter().map(|committed| submit(&rig, committed)).collect();
@@ -298,9 +202,14 @@ fn each_sync_stalls() {
             clock.back(STALL_MS + 1);
             *count.lock().unwrap() += 1;
         };
-        *disk.hook.lock().unwrap() = Some(Arc::new(looks));
+        disk.watch(Some(Arc::new(move |_, op: Op| {
+            if op.is_sync() {
+                looks();
+            }
+            true
+        })));
         assert_eq!(rig.work(), WriterStep::Idle);
-        *disk.hook.lock().unwrap() = None;
+        disk.watch(None);
         assert!(waiting.iter_mut().all(|one| before.is_stored(one)));
         assert!(rig.journal.is_writable());
         before.audit(&rig, asked, "after a stall");

@@ -4,7 +4,8 @@
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};
 use parley_kit::journal::{Came, Rig, Waiting, came};
-use parley_kit::recorded::{Deed, RecordedDisk};
+use parley_kit::disk::{FaultyDisk, Op};
+use parley_kit::recorded::Recorder;
 use parley_protocol::entry::Entry;
 use tokio::sync::oneshot;
 
@@ -35,7 +36,7 @@ pub struct Mark {
 /// A load that was run.
 pub struct Recording {
     /// All that was done to the disk.
-    pub deeds: Vec<Deed>,
+    pub ops: Vec<Op>,
     /// In order.
     pub marks: Vec<Mark>,
     /// All that was asked for.
@@ -43,7 +44,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// What can be there once the deeds before `at` are done.
+    /// What can be there once the operations before `at` are done.
     pub fn mark(&self, at: usize) -> Mark {
         let after = self.marks.partition_point(|mark| mark.at <= at);
         after.checked_sub(1).map_or(Mark::default(), |before| self.marks[before])
@@ -77,10 +78,11 @@ pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
 
 /// Runs the load.
 pub fn record(seed: u64) -> Recording {
-    let disk = RecordedDisk::default();
+    let disk = FaultyDisk::default();
+    let recorder = Recorder::of(&disk);
     let mut world = World::without_gaps(seed);
     let mut rig = Rig::open(&disk, options()).unwrap();
-    let mut marks = vec![Mark { at: disk.len(), told: 0, asked: 0 }];
+    let mut marks = vec![Mark { at: recorder.ops().len(), told: 0, asked: 0 }];
     for commit in 0..COMMITS {
         let from = world.entries.len();
         let mut acts = 0;
@@ -91,12 +93,12 @@ pub fn record(seed: u64) -> Recording {
         let batch = &world.entries[from..];
         let mut waiting: Vec<_> = batch.iter().map(|one| submit(&rig, one)).collect();
         let (told, asked) = (from as u64, world.entries.len() as u64);
-        let began = disk.len();
+        let began = recorder.ops().len();
         marks.push(Mark { at: began, told, asked });
         assert_eq!(rig.work(), WriterStep::Idle);
         assert!(waiting.iter_mut().all(|one| matches!(came(one), Came::Stored(_))));
         // Segments that are dropped are dropped after the answers have left.
-        marks.push(Mark { at: disk.removal_after(began), told: asked, asked });
+        marks.push(Mark { at: recorder.removal_after(began), told: asked, asked });
         if commit % 20 == 7 {
             for thread in world.threads.values().filter(|thread| thread.summary().seq > 64) {
                 rig.journal.offer_snapshot(thread.clone());
@@ -109,5 +111,6 @@ pub fn record(seed: u64) -> Recording {
         }
     }
     rig.finish();
-    Recording { deeds: disk.deeds(), marks, shadow: Shadow::new(world.entries) }
+    let ops = recorder.ops().clone();
+    Recording { ops, marks, shadow: Shadow::new(world.entries) }
 }

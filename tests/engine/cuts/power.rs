@@ -24,7 +24,7 @@ const RECOVERIES: usize = 20;
 
 /// Goal: after a cut at any write and any sync of a load, a start shows every acknowledged act,
 /// of a batch under way all or nothing, and all that is derived is what the acts make of it.
-/// Method: the load's deeds are played anew, one by one; before each write half of it is done and
+/// Method: the load's operations are played anew, one by one; before each write half of it is done and
 /// the process killed, after it some of the sectors that were not synced stay; around each sync
 /// all that was not synced is forgotten. Each time the store is opened and audited, and now and
 /// then goes on. A failing moment names its place on the tape.
@@ -41,8 +41,8 @@ fn each_write_and_each_sync() {
             (0..WORKERS).map(|worker| scope.spawn(move || played(recording, extent, worker)));
         workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).collect()
     });
-    let writes = recording.deeds.iter().filter(|change| change.is_write()).count();
-    let syncs = recording.deeds.iter().filter(|change| change.is_sync()).count();
+    let writes = recording.ops.iter().filter(|op| op.is_write()).count();
+    let syncs = recording.ops.iter().filter(|op| op.is_sync()).count();
     println!(
         "seed {}: {acts} acts, {writes} writes, {syncs} syncs, {} cuts in {:?}",
         extent.seed,
@@ -55,26 +55,26 @@ fn each_write_and_each_sync() {
 fn played(recording: &Recording, extent: Extent, worker: usize) -> usize {
     let mut player = Player::default();
     let mut cuts = 0;
-    for (at, change) in recording.deeds.iter().enumerate() {
+    for (at, op) in recording.ops.iter().enumerate() {
         let mine = at % WORKERS == worker;
         let seed = extent.seed << 32 | at as u64;
         let mut look = |player: &Player, at: usize, cut: Cut| {
             cuts += 1;
             cut_at(recording, player.disk(), at, cut);
         };
-        if mine && change.is_sync() {
+        if mine && op.is_sync() {
             look(&player, at, Cut::ForgetAll);
             look(&player, at, Cut::KeepSome(seed));
-            player.play(change);
+            player.play(op);
             look(&player, at + 1, Cut::ForgetAll);
-        } else if mine && change.is_write() && extent.takes(at / WORKERS) {
-            player.play_half(change);
+        } else if mine && op.is_write() && extent.takes(at / WORKERS) {
+            player.play_half(op);
             look(&player, at, Cut::Kill);
-            player.play(change);
+            player.play(op);
             look(&player, at + 1, Cut::KeepSome(seed));
         } else {
-            player.play(change);
-            if mine && !change.is_write() && extent.takes(at / WORKERS) {
+            player.play(op);
+            if mine && !op.is_write() && extent.takes(at / WORKERS) {
                 look(&player, at + 1, Cut::Kill);
             }
         }
@@ -82,7 +82,7 @@ fn played(recording: &Recording, extent: Extent, worker: usize) -> usize {
     cuts
 }
 
-/// What is left of `disk` after a cut must hold what was told once the deeds before `at` are done.
+/// What is left of `disk` after a cut must hold what was told once the operations before `at` are done.
 fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let mark = recording.mark(at);
     let left = disk.copy();
@@ -128,7 +128,7 @@ fn recovery_that_is_cut() {
     let mut played = 0;
     let mut starts = 0;
     for (turn, mark) in recording.marks.iter().enumerate() {
-        recording.deeds[played..mark.at].iter().for_each(|change| player.play(change));
+        recording.ops[played..mark.at].iter().for_each(|op| player.play(op));
         played = mark.at;
         if turn % RECOVERIES != 1 {
             continue;
@@ -175,9 +175,9 @@ fn planted() {
     let mut player = Player::default();
     let end = recording.marks[recording.marks.len() / 2].at;
     let begin = recording.marks[recording.marks.len() / 4].at;
-    for (at, change) in recording.deeds[..end].iter().enumerate() {
-        if at < begin || !change.is_sync() {
-            player.play(change);
+    for (at, op) in recording.ops[..end].iter().enumerate() {
+        if at < begin || !op.is_sync() {
+            player.play(op);
         }
     }
     let mark = recording.mark(end);
