@@ -12,5 +12,6 @@ mod actors;
 mod cuts;
 mod fuzz_corpus;
 mod journal;
+mod reference;
 mod simulation;
 mod view;

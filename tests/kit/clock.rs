@@ -1,6 +1,8 @@
 //! A clock that tests move.
 
+use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parley::clock::{Clock, Stopwatch, SystemClock};
 use parley_protocol::time::Millis;
@@ -58,4 +60,9 @@ impl TestClock {
     pub fn back(&self, millis: u64) {
         self.millis.fetch_sub(millis, Ordering::SeqCst);
     }
+}
+
+/// Lets a runtime's paused clock go on by so much: it moves once no task can run before then.
+pub async fn elapse(millis: u64) {
+    let _ = tokio::time::timeout(Duration::from_millis(millis), pending::<()>()).await;
 }

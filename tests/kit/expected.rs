@@ -91,12 +91,7 @@ impl ExpectedFeed {
 
     /// The frames that it sends of one act, in order: the act of the entry `number`, before which
     /// `before` was awaited in its thread.
-    pub fn frames(
-        &self,
-        number: u64,
-        act: &Act,
-        before: Option<&Awaiting>,
-    ) -> Vec<ExpectedFrame> {
+    pub fn frames(&self, number: u64, act: &Act, before: Option<&Awaiting>) -> Vec<ExpectedFrame> {
         let (thread, mut frames) = (act.thread, Vec::new());
         let mut add = |slot: u64, kind, about| {
             frames.push(ExpectedFrame { position: number * 16 + slot, kind, thread, about });

@@ -54,6 +54,7 @@ impl Answer {
     /// The reason of a refusal, which must have the form of bindings.md §1.
     pub fn reason(&self) -> String {
         let (_, reason) = self.refused();
+        assert!(self.header("x-request-id").is_some(), "{self:?}");
         self.problem(&reason, "a refusal");
         reason
     }
@@ -61,7 +62,6 @@ impl Answer {
     /// The problem of a refusal for `reason`, which must have the form of bindings.md §1.
     pub fn problem(&self, reason: &str, what: &str) -> Value {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{what}");
-        assert!(self.header("x-request-id").is_some(), "{what}: {self:?}");
         let problem = self.json();
         assert_eq!(problem["reason"], reason, "{what}: {problem}");
         assert_eq!(problem["status"], self.status, "{what}");

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parley::forum::Answer;
 use parley::journal::view::View;
-use parley_kit::numbers::{Given, Nowhere};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
-use parley_protocol::thread::{Context, Thread};
+use parley_protocol::thread::Thread;
 use parley_protocol::wire;
+
+use crate::reference::{Reference, Verdict, text_of};
 
 use super::site::{Outcome, json};
 
@@ -27,16 +28,6 @@ pub struct Told {
     pub thread: Option<ThreadId>,
     pub command: Command,
     pub outcome: Outcome,
-}
-
-/// The text of its own that an act carries.
-fn text_of(act: &Act) -> &str {
-    match &act.change {
-        Change::Message(message) => &message.body,
-        Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
-        Change::Assert(claim) => &claim.statement,
-        Change::Attest(..) | Change::Refute(..) => "",
-    }
 }
 
 /// Whether a refusal tells of the state of its thread.
@@ -102,7 +93,8 @@ fn replay<'t>(
     told: &BTreeMap<&'t str, &'t Told>,
     seen: &mut BTreeSet<&'t str>,
 ) -> Result<(), String> {
-    let mut model: Option<Thread> = None;
+    let mut reference = Reference::default();
+    reference.limits = limits.clone();
     let refused = told.values().filter(|it| it.thread == Some(thread));
     let mut refused: Vec<&Told> =
         refused.copied().filter(|it| refusal_of(it).is_some_and(tells_of_state)).collect();
@@ -123,56 +115,27 @@ fn replay<'t>(
             return Err(format!("{act:?} is out of order"));
         }
         last = placed.entry;
-        let mut numbers = Given(act);
-        let now = act.at;
-        let (principal, numbers, key) = (&one.principal, &mut numbers, act.key);
-        let mut ctx = Context { now, principal, limits, numbers, key };
-        match &mut model {
-            None => {
-                let expected = Thread::opening(&mut ctx, thread, &one.command);
-                same(&expected, act)?;
-                model = Thread::open(act);
-            }
-            Some(model) => {
-                let expected = model.admit(&mut ctx, &one.command);
-                let expected = expected.map_err(|refusal| format!("{refusal:?}: {act:?}"))?;
-                same(&expected.ok_or_else(|| format!("changes nothing: {act:?}"))?, act)?;
-                model.apply(act);
-            }
-        }
-        let model = model.as_mut().ok_or_else(|| format!("no opening: {act:?}"))?;
-        model.stamp(act, placed.entry);
-        refused.retain(|it| !refuses(model, it, limits));
+        reference.take(last, act, &one.principal, &one.command, act.key)?;
+        refused.retain(|it| {
+            let verdict = reference.verdict(&it.principal, thread, &it.command);
+            refusal_of(it).map(Verdict::Refused) != Some(verdict)
+        });
     }
     if let Some(one) = refused.first() {
         return Err(format!("no state that was stored refuses so: {one:?}"));
     }
+    let expected = reference.threads.remove(&thread);
     let head = view.summary(thread).map_err(|error| error.to_string())?;
-    if head.as_deref() != model.as_ref().map(Thread::summary) {
-        return Err(format!("the head {head:?} is not what its acts make of it: {model:?}"));
+    if head.as_deref() != expected.as_ref().map(Thread::summary) {
+        return Err(format!("{head:?} is not what the acts of {thread} make of it: {expected:?}"));
     }
     let stored = view.thread(thread).map_err(|refusal| format!("{refusal:?}"))?;
-    if stored != model {
-        return Err(format!("{stored:?} is not what its acts make of it: {model:?}"));
+    if stored != expected {
+        return Err(format!("{stored:?} is not what its acts make of it: {expected:?}"));
     }
     Ok(())
 }
 
 fn refusal_of(told: &Told) -> Option<Reason> {
     told.outcome.as_ref().err().map(|refusal| refusal.reason)
-}
-
-fn same(expected: &Act, act: &Act) -> Result<(), String> {
-    if expected == act {
-        return Ok(());
-    }
-    Err(format!("{act:?} should be {expected:?}"))
-}
-
-/// Whether `model`, as it stands, refuses the call as it was refused.
-fn refuses(model: &Thread, told: &Told, limits: &Limits) -> bool {
-    let (now, principal, numbers) = (model.summary().updated_at, &told.principal, &mut Nowhere);
-    let mut ctx = Context { now, principal, limits, numbers, key: None };
-    let judged = model.admit(&mut ctx, &told.command);
-    judged.err().map(|refusal| refusal.reason) == refusal_of(told)
 }

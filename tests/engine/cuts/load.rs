@@ -3,8 +3,8 @@
 
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};
-use parley_kit::journal::{Came, Rig, Waiting, came};
 use parley_kit::disk::{FaultyDisk, Op};
+use parley_kit::journal::{Came, Rig, Waiting, came};
 use parley_kit::recorded::Recorder;
 use parley_protocol::entry::Entry;
 use tokio::sync::oneshot;

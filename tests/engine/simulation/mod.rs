@@ -3,21 +3,16 @@
 //! a writer that commits when the world says so. docs/TESTING.md says how it is built and read.
 
 mod acts;
-mod cast;
-mod chance;
-mod clock;
-mod ear;
+mod auditor;
 mod events;
-mod ledger;
-mod lies;
-mod life;
-mod meddler;
-mod planted;
+mod history;
+mod injector;
+mod mutants;
+mod options;
+mod participants;
 mod readers;
-mod record;
 mod seeds;
+mod server_run;
 mod sessions;
-mod shadow;
-mod temper;
 mod trace;
 mod world;

@@ -1,8 +1,11 @@
 //! The seeds that must pass.
 
+use std::env;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+
+use parley_kit::number;
 
 use super::world::{Plan, Report, run};
 
@@ -12,12 +15,6 @@ pub const STEPS: u64 = 500;
 /// Seeds that may find something before the rest is left out.
 const FOUND_MAX: usize = 12;
 
-/// A number from the environment.
-fn number(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number")))
-}
-
 /// Goal: whatever happens, and in whatever order, nothing acknowledged is lost, no refusal is taken
 /// back, listeners and inboxes are told what is so, and every caller has its answer. Method: the
 /// shipped parts under seeded delays, panics, crashes, failing disks, clock jumps, slow listeners,
@@ -26,15 +23,14 @@ fn number(variable: &str) -> Option<u64> {
 /// long a run is.
 #[test]
 fn seeds() {
-    let (first, count) = (number("PARLEY_SEED").unwrap_or(1), number("PARLEY_SEEDS"));
-    let count = count.unwrap_or(if number("PARLEY_SEED").is_some() { 1 } else { 500 });
-    let steps = number("PARLEY_STEPS").unwrap_or(STEPS);
-    let next = AtomicU64::new(first);
+    let seeds = parley_kit::seeds(if env::var_os("PARLEY_SEED").is_some() { 1 } else { 500 });
+    let (steps, count) = (number("PARLEY_STEPS", STEPS), seeds.end - seeds.start);
+    let next = AtomicU64::new(seeds.start);
     let (sum, found) = (Mutex::new(Report::default()), Mutex::new(Vec::new()));
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count || found.lock().unwrap().len() >= FOUND_MAX {
+            if seed >= seeds.end || found.lock().unwrap().len() >= FOUND_MAX {
                 return;
             }
             match run(Plan { seed, steps, fault: None }) {
@@ -50,17 +46,17 @@ fn seeds() {
         }
     });
     let (sum, found) = (sum.into_inner().unwrap(), found.into_inner().unwrap());
-    println!("seeds {first} to {}, {steps} steps each: {sum:?}", first + count - 1);
+    println!("seeds {seeds:?}, {steps} steps each: {sum:?}");
     assert!(found.is_empty(), "{}", found.join("\n"));
     if count >= 100 {
         assert!(sum.acknowledged > sum.refused, "most calls are to succeed");
-        assert!(sum.frames > sum.entries / 4 && sum.lives > count, "little happens");
+        assert!(sum.frames > sum.entries / 4 && sum.runs > count, "little happens");
     }
 }
 
 fn add(sum: &mut Report, report: &Report) {
     sum.sum ^= report.sum;
-    sum.lives += report.lives;
+    sum.runs += report.runs;
     sum.entries += report.entries;
     sum.acknowledged += report.acknowledged;
     sum.refused += report.refused;

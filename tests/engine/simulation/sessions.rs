@@ -4,18 +4,19 @@ use std::collections::VecDeque;
 
 use parley::feed::replay::OutgoingFrame;
 use parley::feed::subscriber::CloseReason;
+use parley_kit::expected::{ExpectedFeed, ExpectedFrame};
+use parley_kit::position;
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;
 use serde_json::Value;
 
-use super::ear::{Ear, Expected};
-use super::shadow::Seen;
+use crate::reference::Seen;
 
 /// One feed, from its beginning to its end.
 #[derive(Debug)]
 pub struct Session {
-    pub ear: Ear,
+    pub feed: ExpectedFeed,
     pub token: TokenId,
     /// Whether it began from a cursor.
     resumed: bool,
@@ -23,7 +24,7 @@ pub struct Session {
     begun: u64,
     /// The acts that were looked at.
     looked: usize,
-    pending: VecDeque<Expected>,
+    pending: VecDeque<ExpectedFrame>,
     last: u64,
     caught_up: bool,
     /// Cursors that it was given.
@@ -33,15 +34,10 @@ pub struct Session {
     panics: u64,
 }
 
-/// The position that a cursor's text begins with.
-pub fn position(cursor: &str) -> u64 {
-    cursor.split('.').next().and_then(|number| number.parse().ok()).unwrap_or_default()
-}
-
 impl Session {
     /// A feed that begins after the position of `hello`.
     pub fn new(
-        ear: Ear,
+        feed: ExpectedFeed,
         token: TokenId,
         hello: &OutgoingFrame,
         resumed: bool,
@@ -50,7 +46,7 @@ impl Session {
         let body: Value = serde_json::from_str(&hello.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
         Self {
-            ear,
+            feed,
             token,
             resumed,
             begun: hello.cursor.0,
@@ -67,9 +63,9 @@ impl Session {
     /// Looks at the acts up to the one that brings something to tell.
     fn look(&mut self, seen: &[Seen]) {
         while self.pending.is_empty() && self.looked < seen.len() {
-            self.ear.told(&seen[self.looked], &mut self.pending);
-            let begun = self.begun;
-            self.pending.retain(|expected| expected.position > begun);
+            let Seen { number, act, before } = &seen[self.looked];
+            let frames = self.feed.frames(*number, act, before.as_ref()).into_iter();
+            self.pending.extend(frames.filter(|frame| frame.position > self.begun));
             self.looked += 1;
         }
     }
@@ -89,33 +85,13 @@ impl Session {
         if sent.kind == FrameType::CaughtUp {
             let lacks = next.is_some_and(|next| next.position <= sent.cursor.0);
             if lacks || self.caught_up || !self.resumed || sent.cursor.0 < self.last {
-                return Err(format!("{:?}: caught up at {cursor}, lacks {next:?}", self.ear));
+                return Err(format!("{:?}: caught up at {cursor}, lacks {next:?}", self.feed));
             }
             self.caught_up = true;
         } else {
-            let about = |name: &str| body[name]["id"].as_str().map(str::to_owned);
-            let number = |text: Option<String>| -> u64 {
-                let number = text.and_then(|it| it.split_once('_')?.1.parse().ok());
-                number.unwrap_or_default()
-            };
-            let (thread, about) = match sent.kind {
-                FrameType::Message | FrameType::Awaiting => {
-                    (about("thread"), number(about("message")))
-                }
-                FrameType::Event => (about("thread"), number(about("event"))),
-                FrameType::Claim => {
-                    (body["claim"]["thread"].as_str().map(str::to_owned), number(about("claim")))
-                }
-                _ => (body["thread"].as_str().map(str::to_owned), 0),
-            };
-            let got = Expected {
-                position: sent.cursor.0,
-                kind: sent.kind,
-                thread: parley_protocol::ids::ThreadId(number(thread)),
-                about,
-            };
+            let got = ExpectedFrame::read(sent.kind, sent.cursor.0, &body);
             if next != Some(&got) {
-                return Err(format!("{:?}: told {got:?} instead of {next:?}", self.ear));
+                return Err(format!("{:?}: told {got:?} instead of {next:?}", self.feed));
             }
             self.pending.pop_front();
         }
@@ -133,7 +109,7 @@ impl Session {
     /// What it still lacks.
     pub fn lacks(&self) -> String {
         let (next, caught_up) = (self.pending.front(), self.caught_up);
-        format!("{:?} is at {}, lacks {next:?}, caught up: {caught_up}", self.ear, self.last)
+        format!("{:?} is at {}, lacks {next:?}, caught up: {caught_up}", self.feed, self.last)
     }
 
     /// It has ended.
@@ -145,10 +121,10 @@ impl Session {
         let good = match why {
             CloseReason::Revoked => excuse.revoked,
             CloseReason::ShuttingDown => excuse.stopping,
-            CloseReason::Failed => self.ear.scope == Scope::Inbox && excuse.panics > self.panics,
+            CloseReason::Failed => self.feed.scope == Scope::Inbox && excuse.panics > self.panics,
             CloseReason::SlowConsumer => false,
         };
-        if good { Ok(()) } else { Err(format!("{:?} was closed: {why:?}", self.ear)) }
+        if good { Ok(()) } else { Err(format!("{:?} was closed: {why:?}", self.feed)) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! One world: lives of a server, whoever calls it and listens to it, and what befalls them.
+//! One world: runs of a server, whoever calls it and listens to it, and what befalls them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
 use parley::threads::admission::PermitClass;
+use parley_kit::clock::elapse;
 use parley_kit::disk::{Cut, FaultyDisk};
+use parley_kit::rng::Rng;
 use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
-use super::cast::{Held as Token, Member, cast};
-use super::chance::Chance;
-use super::clock::elapse;
 use super::events::Death;
-use super::life::{Ground, Life};
-use super::meddler::{Fault, Meddler};
-use super::record::{Held, Record};
+use super::history::{Held, History};
+use super::injector::{Fault, FaultInjector};
+use super::options::WorldOptions;
+use super::participants::{Held as Token, Member, participants};
+use super::server_run::{RunSetup, ServerRun};
 use super::sessions::Session;
-use super::temper::Temper;
 
 /// Steps between two moments at which everything comes to rest and is compared.
 const REST_EVERY: u64 = 100;
@@ -40,18 +40,18 @@ pub struct Plan {
 pub struct Report {
     /// The sum of all that happened.
     pub sum: u64,
-    pub lives: u64,
+    pub runs: u64,
     pub entries: u64,
     pub acknowledged: u64,
     pub refused: u64,
     /// By reason.
     pub reasons: BTreeMap<&'static str, u64>,
     pub frames: u64,
-    /// How often the planted fault happened.
-    pub planted: u64,
+    /// How often the injected fault happened.
+    pub injected: u64,
 }
 
-/// How a life ends.
+/// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Another one follows.
@@ -70,11 +70,11 @@ pub struct Listener {
 /// A world.
 pub struct World {
     pub plan: Plan,
-    pub chance: Chance,
-    pub temper: Temper,
-    pub ground: Ground,
-    pub record: Arc<Mutex<Record>>,
-    pub cast: Vec<Member>,
+    pub rng: Rng,
+    pub options: WorldOptions,
+    pub setup: RunSetup,
+    pub history: Arc<Mutex<History>>,
+    pub participants: Vec<Member>,
     /// Tokens that are revoked for certain.
     pub revoked: Vec<Token>,
     pub revoked_ids: Arc<Mutex<BTreeSet<TokenId>>>,
@@ -88,7 +88,7 @@ pub struct World {
     pub troubled: bool,
     /// Whether the writer waits for the fold.
     full: bool,
-    lives: u64,
+    runs: u64,
     over: bool,
 }
 
@@ -99,8 +99,8 @@ pub struct Wrong {
     pub what: String,
     /// At which step.
     pub step: u64,
-    /// How often the planted fault had happened.
-    pub planted: u64,
+    /// How often the injected fault had happened.
+    pub injected: u64,
 }
 
 impl fmt::Display for Wrong {
@@ -124,13 +124,13 @@ pub fn run(plan: Plan) -> Result<Report, Wrong> {
         world.calls.clear();
         world.listeners.clear();
         world.held.clear();
-        let step = world.record().step;
+        let step = world.history().step;
         match end {
             Ok(End::Next) => {}
             Ok(End::Over) => return Ok(world.report()),
             Err(what) => {
-                let planted = world.ground.meddler.planted();
-                return Err(Wrong { what, step, planted });
+                let injected = world.setup.injector.injected();
+                return Err(Wrong { what, step, injected });
             }
         }
     }
@@ -138,30 +138,30 @@ pub fn run(plan: Plan) -> Result<Report, Wrong> {
 
 impl World {
     fn new(plan: Plan) -> Self {
-        let chance = Chance::new(plan.seed, 1);
-        let temper = Temper::new(&chance);
-        let meddling = Chance::new(plan.seed, 2);
-        let meddler = Meddler::new(meddling, temper.delay_ms, temper.panics, plan.fault);
-        let mut record = Record::default();
-        record.shadow.limits = temper.limits.clone();
-        record.rated = temper.limits.writes_per_minute > 0;
-        let ground = Ground {
+        let rng = Rng::series(plan.seed, 1);
+        let options = WorldOptions::new(&rng);
+        let injecting = Rng::series(plan.seed, 2);
+        let injector = FaultInjector::new(injecting, options.delay_ms, options.panics, plan.fault);
+        let mut history = History::default();
+        history.reference.limits = options.limits.clone();
+        history.rated = options.limits.writes_per_minute > 0;
+        let setup = RunSetup {
             disk: FaultyDisk::default(),
             clock: Arc::default(),
-            meddler: Arc::new(meddler),
-            limits: temper.limits.clone(),
-            journal: temper.journal.clone(),
-            bounds: temper.bounds,
-            residence: temper.residence,
-            buffer: temper.buffer,
+            injector: Arc::new(injector),
+            limits: options.limits.clone(),
+            journal: options.journal.clone(),
+            bounds: options.bounds,
+            residence: options.residence,
+            buffer: options.buffer,
         };
         Self {
             plan,
-            chance,
-            temper,
-            ground,
-            record: Arc::new(Mutex::new(record)),
-            cast: cast(),
+            rng,
+            options,
+            setup,
+            history: Arc::new(Mutex::new(history)),
+            participants: participants(),
             revoked: Vec::new(),
             revoked_ids: Arc::default(),
             calls: Vec::new(),
@@ -170,58 +170,58 @@ impl World {
             texts: 0,
             troubled: false,
             full: false,
-            lives: 0,
+            runs: 0,
             over: false,
         }
     }
 
-    pub fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap()
+    pub fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap()
     }
 
     fn report(&self) -> Report {
-        let record = self.record();
+        let history = self.history();
         Report {
-            sum: record.trace.sum(),
-            lives: self.lives,
-            entries: record.entries() as u64,
-            acknowledged: record.acknowledged,
-            refused: record.refused,
-            reasons: record.reasons.clone(),
-            frames: record.frames,
-            planted: self.ground.meddler.planted(),
+            sum: history.trace.sum(),
+            runs: self.runs,
+            entries: history.entries() as u64,
+            acknowledged: history.acknowledged,
+            refused: history.refused,
+            reasons: history.reasons.clone(),
+            frames: history.frames,
+            injected: self.setup.injector.injected(),
         }
     }
 
     async fn live(&mut self) -> Result<End, String> {
-        self.lives += 1;
-        let mut life = Life::begin(&self.ground).await?;
-        self.wake_up(&life)?;
+        self.runs += 1;
+        let mut server = ServerRun::begin(&self.setup).await?;
+        self.wake_up(&server)?;
         loop {
-            let step = self.record().step;
+            let step = self.history().step;
             if self.over {
                 return Ok(End::Over);
             }
             if step >= self.plan.steps {
-                self.rest(&mut life).await?;
+                self.rest(&mut server).await?;
                 self.over = true;
                 // What is left of it once the power has gone is looked at once more.
                 self.die(Cut::ForgetAll);
                 return Ok(End::Next);
             }
-            self.record().step += 1;
-            self.excuse(&life);
+            self.history().step += 1;
+            self.excuse(&server);
             if step % REST_EVERY == REST_EVERY - 1 {
-                self.rest(&mut life).await?;
+                self.rest(&mut server).await?;
             }
-            match self.befall(&mut life).await? {
-                None => self.go_on(&life).await?,
+            match self.befall(&mut server).await? {
+                None => self.go_on(&server).await?,
                 Some(Death::Cut(cut)) => {
                     self.die(cut);
                     return Ok(End::Next);
                 }
                 Some(Death::InOrder) => {
-                    self.retire(life).await?;
+                    self.retire(server).await?;
                     return Ok(End::Next);
                 }
             }
@@ -229,22 +229,22 @@ impl World {
     }
 
     /// The store is open again: it holds what it must.
-    fn wake_up(&mut self, life: &Life) -> Result<(), String> {
-        let journal = &life.door.engine.journal;
+    fn wake_up(&mut self, server: &ServerRun) -> Result<(), String> {
+        let journal = &server.access.engine.journal;
         {
-            let mut record = self.record();
-            record.stopping = false;
-            record.reopened(journal);
-            record.compare(&journal.view(), true);
+            let mut history = self.history();
+            history.stopping = false;
+            history.reopened(journal);
+            history.compare(&journal.view(), true);
         }
-        let now = life.door.now();
-        let tokens = &life.door.tokens;
+        let now = server.access.now();
+        let tokens = &server.access.tokens;
         for token in &self.revoked {
             if tokens.find(&token.secret, now).is_some() {
                 return Err(format!("{} was revoked and is good again", token.id));
             }
         }
-        for member in &mut self.cast {
+        for member in &mut self.participants {
             match &member.token {
                 Some(token) if tokens.find(&token.secret, now).is_none() => {
                     return Err(format!("{} of {} is lost", token.id, member.identity));
@@ -258,51 +258,51 @@ impl World {
 
     /// What went wrong, if anything did.
     pub fn verdict(&self) -> Result<(), String> {
-        self.record().wrong.clone().map_or(Ok(()), Err)
+        self.history().wrong.clone().map_or(Ok(()), Err)
     }
 
     /// Lets a little time pass, and looks whether all is as it must be.
-    async fn go_on(&mut self, life: &Life) -> Result<(), String> {
-        match self.chance.below(self.temper.pace_ms + 1) {
+    async fn go_on(&mut self, server: &ServerRun) -> Result<(), String> {
+        match self.rng.below(self.options.pace_ms + 1) {
             0 => {
-                for _ in 0..self.chance.below(12) {
+                for _ in 0..self.rng.below(12) {
                     tokio::task::yield_now().await;
                 }
             }
             millis => {
                 elapse(millis).await;
-                self.ground.clock.pass(millis);
+                self.setup.clock.pass(millis);
             }
         }
-        self.inspect(life)
+        self.inspect(server)
     }
 
     /// Notes what excuses a refusal at this step.
-    pub fn excuse(&self, life: &Life) {
-        let mut record = self.record();
-        if self.troubled || !life.door.engine.journal.is_writable() {
-            record.trouble = record.step;
+    pub fn excuse(&self, server: &ServerRun) {
+        let mut history = self.history();
+        if self.troubled || !server.access.engine.journal.is_writable() {
+            history.trouble = history.step;
         }
-        if self.full || record.ledger.busy() > self.temper.bounds.writes_max {
-            record.crowded = record.step;
+        if self.full || history.auditor.busy() > self.options.bounds.writes_max {
+            history.crowded = history.step;
         }
     }
 
     /// The writer takes a step, with so many entries at most.
-    pub fn write(&mut self, life: &mut Life, entries_max: usize) -> WriterStep {
-        let step = life.writer.step_of(entries_max);
+    pub fn write(&mut self, server: &mut ServerRun, entries_max: usize) -> WriterStep {
+        let step = server.writer.step_of(entries_max);
         self.full = step == WriterStep::Full;
-        self.excuse(life);
+        self.excuse(server);
         step
     }
 
-    fn inspect(&mut self, life: &Life) -> Result<(), String> {
-        self.excuse(life);
+    fn inspect(&mut self, server: &ServerRun) -> Result<(), String> {
+        self.excuse(server);
         {
-            let journal = &life.door.engine.journal;
-            let mut record = self.record();
-            record.catch_up(journal);
-            record.compare(&journal.view(), false);
+            let journal = &server.access.engine.journal;
+            let mut history = self.history();
+            history.catch_up(journal);
+            history.compare(&journal.view(), false);
         }
         self.calls.retain(|(_, task)| !task.is_finished());
         self.held.retain(|(_, task)| !task.is_finished());
@@ -311,97 +311,97 @@ impl World {
     }
 
     /// Everything that was begun comes to an end, on a disk in good order; then all is compared.
-    async fn rest(&mut self, life: &mut Life) -> Result<(), String> {
+    async fn rest(&mut self, server: &mut ServerRun) -> Result<(), String> {
         self.mend();
-        self.ground.meddler.set_calm(true);
+        self.setup.injector.set_calm(true);
         for listener in &self.listeners {
             listener.stalled.store(false, std::sync::atomic::Ordering::Relaxed);
         }
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {
-            let step = self.write(life, usize::MAX);
-            let folded = life.folder.step().or_else(|_| life.folder.step());
+            let step = self.write(server, usize::MAX);
+            let folded = server.folder.step().or_else(|_| server.folder.step());
             folded.map_err(|error| format!("folding fails: {error}"))?;
             elapse(3).await;
-            self.ground.clock.pass(3);
-            self.inspect(life)?;
-            let told = self.record().all_told();
-            let idle = step == WriterStep::Idle && self.record().ledger.under_way.is_empty();
+            self.setup.clock.pass(3);
+            self.inspect(server)?;
+            let told = self.history().all_told();
+            let idle = step == WriterStep::Idle && self.history().auditor.under_way.is_empty();
             quiet = if idle && told { quiet + 1 } else { 0 };
-            if quiet > 4 + 4 * self.temper.delay_ms {
+            if quiet > 4 + 4 * self.options.delay_ms {
                 break;
             }
         }
-        self.ground.meddler.set_calm(false);
-        self.at_rest(life)
+        self.setup.injector.set_calm(false);
+        self.at_rest(server)
     }
 
-    fn at_rest(&self, life: &Life) -> Result<(), String> {
-        let forum = &life.door.engine.forum;
-        let mut record = self.record();
-        if !record.ledger.under_way.is_empty() {
-            let waiting = record.ledger.under_way.iter();
-            let of = |it: &usize| &record.ledger.intents[record.ledger.attempts[*it].intent];
+    fn at_rest(&self, server: &ServerRun) -> Result<(), String> {
+        let forum = &server.access.engine.forum;
+        let mut history = self.history();
+        if !history.auditor.under_way.is_empty() {
+            let waiting = history.auditor.under_way.iter();
+            let of = |it: &usize| &history.auditor.intents[history.auditor.attempts[*it].intent];
             let waiting: Vec<_> = waiting.map(of).collect();
             return Err(format!("callers without an answer: {waiting:?}"));
         }
-        if !record.all_told() {
-            let lacking = record.sessions.iter().filter(|it| it.alive).map(Session::lacks);
+        if !history.all_told() {
+            let lacking = history.sessions.iter().filter(|it| it.alive).map(Session::lacks);
             return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
         }
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
         let free = forum.admission().free(PermitClass::Write);
-        if free != self.temper.bounds.writes_max {
-            return Err(format!("{free} of {} permits are left", self.temper.bounds.writes_max));
+        if free != self.options.bounds.writes_max {
+            return Err(format!("{free} of {} permits are left", self.options.bounds.writes_max));
         }
         let revoked = self.revoked_ids.lock().unwrap();
-        if let Some(on) = record.sessions.iter().find(|it| it.alive && revoked.contains(&it.token))
+        if let Some(on) = history.sessions.iter().find(|it| it.alive && revoked.contains(&it.token))
         {
-            return Err(format!("a revoked token listens on: {:?}", on.ear));
+            return Err(format!("a revoked token listens on: {:?}", on.feed));
         }
         for (held, task) in &self.held {
-            if !task.is_finished() && !record.shadow.inbox(&held.ear, held.since).is_empty() {
+            if !task.is_finished() && !history.reference.inbox(&held.feed, held.since).is_empty() {
                 return Err(format!("a held inbox sleeps though something waits: {held:?}"));
             }
         }
-        record.ledger.rest();
-        record.touch_all();
-        record.compare(&life.door.engine.journal.view(), true);
-        let sum = record.trace.sum();
-        record.trace.note("rest", &[sum]);
-        drop(record);
+        history.auditor.rest();
+        history.touch_all();
+        history.compare(&server.access.engine.journal.view(), true);
+        let sum = history.trace.sum();
+        history.trace.note("rest", &[sum]);
+        drop(history);
         self.verdict()
     }
 
     /// All is well with the disk again.
     pub fn mend(&mut self) {
-        self.ground.disk.mend();
+        self.setup.disk.mend();
         self.troubled = false;
     }
 
     /// The power goes, or the process: nothing that runs reaches the disk any more.
     fn die(&mut self, cut: Cut) {
-        self.ground.disk.cut(cut);
+        self.setup.disk.cut(cut);
         self.troubled = false;
         self.part();
     }
 
     /// Whoever calls or listens hears nothing more.
     fn part(&mut self) {
-        let mut record = self.record();
-        let under_way: Vec<usize> = record.ledger.under_way.iter().copied().collect();
+        let mut history = self.history();
+        let under_way: Vec<usize> = history.auditor.under_way.iter().copied().collect();
         for attempt in under_way {
-            record.ledger.lose(attempt);
+            history.auditor.lose(attempt);
         }
-        for session in &mut record.sessions {
+        for session in &mut history.sessions {
             session.alive = false;
         }
     }
 
     /// The server is stopped in good order.
-    async fn retire(&mut self, life: Life) -> Result<(), String> {
+    async fn retire(&mut self, server: ServerRun) -> Result<(), String> {
         self.mend();
-        self.record().stopping = true;
+        self.history().stopping = true;
         for (_, task) in &self.calls {
             task.abort();
         }
@@ -413,6 +413,6 @@ impl World {
         }
         self.part();
         elapse(1).await;
-        life.end(&self.ground).await
+        server.end(&self.setup).await
     }
 }

@@ -1,18 +1,22 @@
 //! Many listeners in all scopes while many write, coming and going from wherever they were:
 //! each is told what the journal says, in order, once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parley_kit::client::Client;
+use parley_kit::expected::{ExpectedFeed, ExpectedFrame};
 use parley_kit::feed::{Frame, Heard, Listener};
 use parley_kit::rng::Rng;
 use parley_kit::seeds;
 use parley_kit::server::Server;
+use parley_protocol::feed::Scope;
+use parley_protocol::ids::ThreadId;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::expected::{Acts, Ear, Told, summary};
+use super::expected::read;
 
 /// How much is done with one seed.
 #[derive(Clone, Copy)]
@@ -70,7 +74,7 @@ async fn one(seed: u64, size: Size) {
     for place in 0..size.listeners {
         let rng = Rng::new(seed << 32 | place);
         let (identity, client) = &writers[rng.below(size.writers) as usize];
-        let ear = ear(&rng, identity, &threads);
+        let feed = feed(&rng, identity, &threads);
         let token = client.token.clone();
         let returns =
             size.returns / size.listeners + u64::from(place < size.returns % size.listeners);
@@ -78,8 +82,8 @@ async fn one(seed: u64, size: Size) {
         moments.sort_unstable();
         let (forum, progress) = (Arc::clone(&forum_at), progress.clone());
         listening.spawn(async move {
-            let sessions = listen(&forum, &ear, &token, rng, &moments, progress).await;
-            (ear, sessions)
+            let sessions = listen(&forum, &feed, &token, rng, &moments, progress).await;
+            (feed, sessions)
         });
     }
     let mut writing = JoinSet::new();
@@ -100,31 +104,27 @@ async fn one(seed: u64, size: Size) {
     let entries = forum.entries().await;
     let head = Frame::read(&json!({ "cursor": head }).to_string()).position;
     let mut live = 0;
-    for (ear, sessions) in &listened {
-        let told = ear.told(&entries);
+    for (feed, sessions) in &listened {
+        let expected = feed.all(&entries);
         for (place, session) in sessions.iter().enumerate() {
             let is_last = place + 1 == sessions.len();
-            live += check(ear, &told, session, is_last.then_some(head), &asked);
+            live += check(feed, &expected, session, is_last.then_some(head), &asked);
         }
     }
     println!("{} entries, {live} frames came live", entries.len());
     assert!(live > 0);
 }
 
-fn ear(rng: &Rng, identity: &str, threads: &[String]) -> Ear {
-    let acts = match rng.below(3) {
-        0 => Acts::None,
-        1 => Acts::All,
-        _ => {
-            let some = threads.iter().filter(|_| rng.below(4) == 0).cloned();
-            let mut some: Vec<String> = some.collect();
-            some.push(threads[0].clone());
-            some.dedup();
-            Acts::Of(some)
-        }
-    };
-    let extension = EXTENSIONS[rng.below(3) as usize].map(str::to_owned);
-    Ear { identity: identity.to_owned(), extension, anyone: rng.below(3) > 0, acts }
+fn feed(rng: &Rng, identity: &str, threads: &[String]) -> ExpectedFeed {
+    let scope = [Scope::Inbox, Scope::All, Scope::Threads][rng.index(3)];
+    let mut followed = BTreeSet::new();
+    if scope == Scope::Threads {
+        let some = threads[1..].iter().filter(|_| rng.once_in(4));
+        followed = some.chain([&threads[0]]).filter_map(|id| ThreadId::parse(id)).collect();
+    }
+    let extension = EXTENSIONS[rng.index(3)].map(str::to_owned);
+    let anyone = rng.below(3) > 0;
+    ExpectedFeed { identity: identity.to_owned(), extension, anyone, scope, threads: followed }
 }
 
 /// Does whatever chance brings; what is refused has changed nothing, and that is well.
@@ -182,7 +182,7 @@ async fn write(
 /// `moments` it drops the connection and comes back from anywhere it has been.
 async fn listen(
     forum: &Server,
-    ear: &Ear,
+    feed: &ExpectedFeed,
     token: &str,
     rng: Rng,
     moments: &[u64],
@@ -195,7 +195,7 @@ async fn listen(
             (!cursors.is_empty()).then(|| &cursors[rng.below(cursors.len() as u64) as usize]);
         let resumed = since.is_some();
         let since = since.map_or(String::new(), |since| format!("&since={since}"));
-        let mut listener = Listener::connect(forum.address, token, &(ear.query() + &since)).await;
+        let mut listener = Listener::connect(forum.address, token, &(feed.query() + &since)).await;
         let hello = listener.expect("hello").await;
         assert_eq!(hello.json["resumed"], resumed);
         cursors.push(hello.cursor().to_owned());
@@ -212,7 +212,7 @@ async fn listen(
             }
         }
         if *moment == u64::MAX {
-            finish(&mut listener, ear, &mut session).await;
+            finish(&mut listener, feed, &mut session).await;
         }
         sessions.push(session);
     }
@@ -220,13 +220,13 @@ async fn listen(
 }
 
 /// Hears on until nothing can be missing.
-async fn finish(listener: &mut Listener, ear: &Ear, session: &mut Session) {
+async fn finish(listener: &mut Listener, feed: &ExpectedFeed, session: &mut Session) {
     let is_last = |frame: &Frame| {
         let subject = &frame.json["thread"]["subject"];
         frame.kind() == "awaiting" && subject == "the last question"
     };
-    let hears_questions = ear.anyone && !matches!(ear.acts, Acts::Of(_));
-    let hears_acts = ear.acts == Acts::All;
+    let hears_questions = feed.anyone && feed.scope != Scope::Threads;
+    let hears_acts = feed.scope == Scope::All;
     while hears_questions && !session.frames.iter().any(is_last) {
         session.frames.push(listener.frame().await);
     }
@@ -239,7 +239,13 @@ async fn finish(listener: &mut Listener, ear: &Ear, session: &mut Session) {
 }
 
 /// Compares a connection with the journal; gives how many frames came live.
-fn check(ear: &Ear, told: &[Told], session: &Session, head: Option<u64>, asked: &str) -> usize {
+fn check(
+    feed: &ExpectedFeed,
+    expected: &[ExpectedFrame],
+    session: &Session,
+    head: Option<u64>,
+    asked: &str,
+) -> usize {
     let caught_up: Vec<usize> = session
         .frames
         .iter()
@@ -259,16 +265,16 @@ fn check(ear: &Ear, told: &[Told], session: &Session, head: Option<u64>, asked: 
         last = frame.position;
     }
     let heard = session.frames.iter().filter(|frame| frame.kind() != "caught_up");
-    let heard: Vec<Told> = heard.map(summary).collect();
-    let begun = told.partition_point(|one| one.position <= session.begun);
-    let want = &told[begun..];
+    let heard: Vec<ExpectedFrame> = heard.map(read).collect();
+    let begun = expected.partition_point(|one| one.position <= session.begun);
+    let want = &expected[begun..];
     let count = heard.len().min(want.len());
     if let Some(place) = (0..count).find(|place| heard[*place] != want[*place]) {
-        panic!("{ear:?} from {}: {:?} came, not {:?}", session.begun, heard[place], want[place]);
+        panic!("{feed:?} from {}: {:?} came, not {:?}", session.begun, heard[place], want[place]);
     }
-    assert!(heard.len() <= want.len(), "{ear:?}: more came than happened");
-    if head.is_some() && (ear.acts == Acts::All || (ear.anyone && ear.acts == Acts::None)) {
-        assert_eq!(heard.len(), want.len(), "{ear:?} lacks something before {asked}");
+    assert!(heard.len() <= want.len(), "{feed:?}: more came than happened");
+    if head.is_some() && (feed.scope == Scope::All || (feed.anyone && feed.scope == Scope::Inbox)) {
+        assert_eq!(heard.len(), want.len(), "{feed:?} lacks something before {asked}");
     }
     match (session.resumed, caught_up.first()) {
         (false, _) => heard.len(),

@@ -1,4 +1,4 @@
-//! One life of the server: the shipped parts on one paused runtime, from the opening of the store
+//! One server of the server: the shipped parts on one paused runtime, from the opening of the store
 //! to a crash or an orderly end.
 
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use parley::journal::{Writer, WriterStep};
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
 use parley::yield_points::Hook;
+use parley_kit::clock::{TestClock, elapse};
 use parley_kit::disk::FaultyDisk;
 use parley_protocol::command::Call;
 use parley_protocol::identity::{Principal, Right};
@@ -22,15 +23,13 @@ use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
-use super::clock::{HandClock, elapse};
-use super::lies::LyingDisk;
-use super::meddler::Meddler;
+use super::injector::FaultInjector;
 
-/// What every life of one world has in common.
-pub struct Ground {
+/// What every server of one world has in common.
+pub struct RunSetup {
     pub disk: FaultyDisk,
-    pub clock: Arc<HandClock>,
-    pub meddler: Arc<Meddler>,
+    pub clock: Arc<TestClock>,
+    pub injector: Arc<FaultInjector>,
     pub limits: Limits,
     pub journal: JournalOptions,
     pub bounds: AdmissionBounds,
@@ -40,63 +39,65 @@ pub struct Ground {
 
 /// Where callers come in. Cheap to clone.
 #[derive(Clone)]
-pub struct Door {
+pub struct Access {
     pub engine: Arc<Engine>,
     pub tokens: Arc<Tokens>,
-    clock: Arc<HandClock>,
+    clock: Arc<TestClock>,
 }
 
-/// A server that lives.
-pub struct Life {
-    pub door: Door,
+/// A server that runs.
+pub struct ServerRun {
+    pub access: Access,
     pub writer: Writer,
     pub folder: Archiver,
 }
 
-impl Life {
+impl ServerRun {
     /// Opens the store and starts the parts.
     ///
     /// # Errors
     /// If it does not start: whatever happened to the disk, it must.
-    pub async fn begin(ground: &Ground) -> Result<Self, String> {
-        ground.meddler.begin_life();
-        let clock: Arc<dyn Clock> = Arc::clone(&ground.clock) as _;
-        let disk = Arc::new(LyingDisk::new(ground.disk.clone(), Arc::clone(&ground.meddler)));
+    pub async fn begin(setup: &RunSetup) -> Result<Self, String> {
+        setup.injector.begin_run();
+        let clock: Arc<dyn Clock> = Arc::clone(&setup.clock) as _;
+        let (disk, injector) = (Arc::new(setup.disk.clone()), Arc::clone(&setup.injector));
+        disk.watch(Some(Arc::new(move |name, op| !injector.skips(name, &op))));
         let tokens = Tokens::open(Arc::clone(&disk) as _, "local", Arc::clone(&clock));
         let tokens = tokens.map_err(|error| format!("the tokens cannot be opened: {error}"))?;
         let options = EngineOptions {
-            journal: ground.journal.clone(),
-            limits: Arc::new(ground.limits.clone()),
-            bounds: ground.bounds,
-            residence: ground.residence,
-            caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: ground.buffer },
-            hook: Hook::of(Arc::clone(&ground.meddler) as _),
+            journal: setup.journal.clone(),
+            limits: Arc::new(setup.limits.clone()),
+            bounds: setup.bounds,
+            residence: setup.residence,
+            caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: setup.buffer },
+            hook: Hook::of(Arc::clone(&setup.injector) as _),
         };
         let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
         let assembled = Engine::assemble(options, disk, clock, none, ReadMode::Here).await;
         let assembled =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
         let (engine, JournalTasks { writer, mut publisher, archiver: folder }) = assembled;
-        let meddler = Arc::clone(&ground.meddler);
+        let injector = Arc::clone(&setup.injector);
         tokio::spawn(async move {
             while publisher.step().await {
-                meddler.dawdle().await;
+                injector.dawdle().await;
             }
             // Says to whoever listens that no more will come.
             publisher.run().await;
         });
         let (engine, tokens) = (Arc::new(engine), Arc::new(tokens));
-        let door = Door { engine, tokens, clock: Arc::clone(&ground.clock) };
-        Ok(Self { door, writer, folder })
+        let access = Access { engine, tokens, clock: Arc::clone(&setup.clock) };
+        Ok(Self { access, writer, folder })
     }
 
     /// Ends it in good order, all callers and listeners gone.
     ///
     /// # Errors
     /// If it does not end.
-    pub async fn end(mut self, ground: &Ground) -> Result<(), String> {
+    pub async fn end(mut self, setup: &RunSetup) -> Result<(), String> {
         const ROUNDS: usize = 2_000;
-        let engine = Arc::into_inner(self.door.engine).ok_or("somebody still holds the engine")?;
+        let engine =
+            Arc::into_inner(self.access.engine).ok_or("somebody still holds the engine")?;
         let mut stopping = tokio::spawn(engine.stop());
         let mut done = false;
         for _ in 0..ROUNDS {
@@ -107,7 +108,7 @@ impl Life {
             // What the writer may wait for. What fails here is tried again below.
             let _ = self.folder.step();
             elapse(1).await;
-            ground.clock.pass(1);
+            setup.clock.pass(1);
         }
         if !done {
             return Err("the writer does not end".to_owned());
@@ -120,7 +121,7 @@ impl Life {
     }
 }
 
-impl Door {
+impl Access {
     /// What the clock says.
     pub fn now(&self) -> Millis {
         self.clock.now()

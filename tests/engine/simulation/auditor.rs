@@ -15,7 +15,7 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire;
 use serde_json::Value;
 
-use super::shadow::{Shadow, Verdict};
+use crate::reference::{Reference, Verdict};
 
 /// Something that somebody wants done, once.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Intent {
     pub done: Option<(u64, Value)>,
     /// Whether it may still turn up in the log: it is under way, or nobody knows.
     pub open: bool,
-    /// Whether a call for it was told that nobody knows. What turns another call away at the door
+    /// Whether a call for it was told that nobody knows. What turns another call away at the access
     /// does not tell either.
     pub unsure: bool,
 }
@@ -69,7 +69,7 @@ pub struct Known {
 
 /// Everything that was asked.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct Auditor {
     pub intents: Vec<Intent>,
     pub attempts: Vec<Attempt>,
     pub under_way: BTreeSet<usize>,
@@ -98,7 +98,7 @@ pub struct Excuses {
 /// Restarts of one thread's actor from which on it may refuse for a while.
 const RESTARTS_MAX: u64 = 5;
 
-impl Ledger {
+impl Auditor {
     /// Somebody wants something; gives its number.
     pub fn want(
         &mut self,
@@ -136,19 +136,25 @@ impl Ledger {
     }
 
     /// A call for `intent` begins.
-    pub fn begin(&mut self, intent: usize, begun: u64, panics: u64, shadow: &Shadow) -> usize {
+    pub fn begin(
+        &mut self,
+        intent: usize,
+        begun: u64,
+        panics: u64,
+        reference: &Reference,
+    ) -> usize {
         let attempt = self.attempts.len();
         self.attempts.push(Attempt { intent, begun, panics });
         self.under_way.insert(attempt);
         self.intents[intent].open = true;
-        self.judge(intent, shadow);
+        self.judge(intent, reference);
         attempt
     }
 
-    fn judge(&mut self, intent: usize, shadow: &Shadow) {
+    fn judge(&mut self, intent: usize, reference: &Reference) {
         let intent = &mut self.intents[intent];
         let verdict = match (intent.home, &intent.command) {
-            (Some(home), command) => shadow.verdict(&intent.principal, home, command),
+            (Some(home), command) => reference.verdict(&intent.principal, home, command),
             (None, Command::Attest(_) | Command::Refute(_)) => {
                 Verdict::Refused(Reason::ClaimNotFound)
             }
@@ -158,7 +164,7 @@ impl Ledger {
     }
 
     /// `thread` has changed: whoever is being judged in it may have met this state.
-    pub fn changed(&mut self, thread: ThreadId, shadow: &Shadow) {
+    pub fn changed(&mut self, thread: ThreadId, reference: &Reference) {
         let here = |it: &&usize| {
             let intent = &self.intents[self.attempts[**it].intent];
             intent.home == Some(thread)
@@ -166,7 +172,7 @@ impl Ledger {
         let calls = self.under_way.iter().chain(&self.ghosts);
         let concerned: Vec<usize> = calls.filter(here).copied().collect();
         for attempt in concerned {
-            self.judge(self.attempts[attempt].intent, shadow);
+            self.judge(self.attempts[attempt].intent, reference);
         }
     }
 
@@ -393,14 +399,14 @@ impl Excuses {
 }
 
 /// What answers show of an act.
-pub fn shown(act: &Act, shadow: &Shadow) -> Value {
+pub fn shown(act: &Act, reference: &Reference) -> Value {
     let mut out = Vec::new();
     match &act.change {
         Change::Message(_) => wire::message(&mut out, act, None),
         Change::Mark => wire::event(&mut out, act),
         Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {
             let claim = act.claims().next();
-            let thread = shadow.threads.get(&act.thread);
+            let thread = reference.threads.get(&act.thread);
             match claim.and_then(|claim| thread.and_then(|thread| thread.claim(claim))) {
                 Some(claim) => wire::claim(&mut out, claim, act.at),
                 None => out.extend_from_slice(b"null"),

@@ -7,6 +7,8 @@ use parley::feed::subscriber::CloseReason;
 use parley::forum::Answer;
 use parley::journal::Journal;
 use parley::journal::view::View;
+use parley_kit::expected::ExpectedFeed;
+use parley_kit::position;
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal};
@@ -15,11 +17,10 @@ use serde_json::Value;
 
 use parley::feed::replay::OutgoingFrame;
 
-use super::ear::Ear;
-use super::ledger::{Excuses, Ledger, Told, shown};
-use super::sessions::{Excuse, Session, position};
-use super::shadow::{Shadow, text_of};
+use super::auditor::{Auditor, Excuses, Told, shown};
+use super::sessions::{Excuse, Session};
 use super::trace::{Trace, digest};
+use crate::reference::{Reference, text_of};
 
 /// Entries that are read at a time.
 const STRETCH: usize = 256;
@@ -28,9 +29,9 @@ const STRETCH_BYTES: usize = 1 << 20;
 
 /// What is known.
 #[derive(Debug, Default)]
-pub struct Record {
-    pub shadow: Shadow,
-    pub ledger: Ledger,
+pub struct History {
+    pub reference: Reference,
+    pub auditor: Auditor,
     pub sessions: Vec<Session>,
     pub trace: Trace,
     pub step: u64,
@@ -69,11 +70,11 @@ pub struct Record {
 /// A held reading of an inbox.
 #[derive(Clone, Debug)]
 pub struct Held {
-    pub ear: Ear,
+    pub feed: ExpectedFeed,
     pub since: u64,
 }
 
-impl Record {
+impl History {
     /// Remembers what went wrong, if nothing did before.
     pub fn check(&mut self, found: Result<(), String>) {
         if let Err(wrong) = found
@@ -115,13 +116,13 @@ impl Record {
         self.account();
         let found = self.read_again(journal);
         self.check(found);
-        self.ledger.settle();
+        self.auditor.settle();
         self.touch_all();
     }
 
     /// Each number left out must be of a call that was told so, or of one that is not answered.
     pub fn account(&mut self) {
-        let excused = self.rejected + self.ledger.busy() as u64;
+        let excused = self.rejected + self.auditor.busy() as u64;
         if self.left_out > excused {
             let left_out = self.left_out;
             self.check(Err(format!("{left_out} numbers left out, {excused} calls turned away")));
@@ -166,7 +167,7 @@ impl Record {
         self.entries.push((number, digest));
         self.trace.note("entry", &[number, digest]);
         if let Some(used) = entry.key() {
-            self.ledger.remember(number, used)?;
+            self.auditor.remember(number, used)?;
         }
         match entry {
             Entry::Act(act) => self.observe_act(number, act, entry.key().copied()),
@@ -176,16 +177,16 @@ impl Record {
     }
 
     fn observe_act(&mut self, number: u64, act: &Act, key: Option<KeyUse>) -> Result<(), String> {
-        let place = self.ledger.find(number, text_of(act), act)?;
-        let intent = &self.ledger.intents[place];
+        let place = self.auditor.find(number, text_of(act), act)?;
+        let intent = &self.auditor.intents[place];
         let used = intent.used;
-        self.shadow.take(number, act, &intent.principal, &intent.command, used)?;
+        self.reference.take(number, act, &intent.principal, &intent.command, used)?;
         if key != used {
             return Err(format!("stored under another key: {act:?}"));
         }
-        let shown = shown(act, &self.shadow);
-        self.ledger.intents[place].done = Some((number, shown));
-        self.ledger.changed(act.thread, &self.shadow);
+        let shown = shown(act, &self.reference);
+        self.auditor.intents[place].done = Some((number, shown));
+        self.auditor.changed(act.thread, &self.reference);
         self.changed.insert(act.thread);
         Ok(())
     }
@@ -197,7 +198,7 @@ impl Record {
 
     /// A call for `intent` begins; gives its number.
     pub fn begin(&mut self, intent: usize, step: u64, panics: u64) -> usize {
-        self.ledger.begin(intent, step, panics, &self.shadow)
+        self.auditor.begin(intent, step, panics, &self.reference)
     }
 
     /// A listener goes; it may come back from any cursor that it was given.
@@ -209,7 +210,7 @@ impl Record {
 
     /// All threads are to be compared.
     pub fn touch_all(&mut self) {
-        self.changed.extend(self.shadow.threads.keys());
+        self.changed.extend(self.reference.threads.keys());
     }
 
     /// Compares the threads that have changed with how they should be; `whole` their states too,
@@ -222,7 +223,7 @@ impl Record {
     }
 
     fn compare_thread(&self, view: &View, id: ThreadId, whole: bool) -> Result<(), String> {
-        let thread = self.shadow.threads.get(&id);
+        let thread = self.reference.threads.get(&id);
         let head = view.summary(id).map_err(|error| format!("{id} cannot be read: {error}"))?;
         if head.as_deref() != thread.map(Thread::summary) {
             return Err(format!("{id} is shown as {head:?}, its acts make {thread:?}"));
@@ -245,7 +246,7 @@ impl Record {
         panics: impl Fn(Option<ThreadId>) -> u64,
     ) {
         self.catch_up(journal);
-        let intent = &self.ledger.intents[self.ledger.attempts[attempt].intent];
+        let intent = &self.auditor.intents[self.auditor.attempts[attempt].intent];
         let excuses = Excuses {
             trouble: self.trouble,
             crowded: self.crowded,
@@ -254,7 +255,7 @@ impl Record {
             stopping: self.stopping,
             rated: self.rated,
         };
-        match self.ledger.answered(attempt, outcome, excuses) {
+        match self.auditor.answered(attempt, outcome, excuses) {
             Ok(Told::Done { body, .. }) => {
                 self.acknowledged += 1;
                 self.trace.note("done", &[attempt as u64]);
@@ -314,11 +315,11 @@ impl Record {
                 Some((thread, message))
             })
             .collect();
-        let want = self.shadow.inbox(&held.ear, held.since);
+        let want = self.reference.inbox(&held.feed, held.since);
         self.trace.note("inbox", &[found.len() as u64, held.since]);
         if found != want {
-            let ear = &held.ear;
-            self.check(Err(format!("{ear:?} is shown {found:?}, and {want:?} waits")));
+            let feed = &held.feed;
+            self.check(Err(format!("{feed:?} is shown {found:?}, and {want:?} waits")));
         }
         if let Some(cursor) = body["cursor"].as_str() {
             if position(cursor) != journal.position().0.max(held.since) {
@@ -345,7 +346,7 @@ impl Record {
         let messages = body["messages"].as_array().into_iter().flatten();
         let found: Vec<MessageId> =
             messages.filter_map(|it| it["id"].as_str().and_then(MessageId::parse)).collect();
-        let here = self.shadow.seen.iter().filter(|seen| seen.act.thread == thread);
+        let here = self.reference.seen.iter().filter(|seen| seen.act.thread == thread);
         let later = here.filter(|seen| seen.number * 16 > since);
         let want: Vec<MessageId> =
             later.filter_map(|seen| seen.act.message()).map(|message| message.id).collect();
@@ -363,7 +364,7 @@ impl Record {
         self.catch_up(journal);
         self.frames += 1;
         self.trace.note(sent.kind.as_str(), &[session as u64, sent.cursor.0]);
-        let found = self.sessions[session].hear(sent, &self.shadow.seen);
+        let found = self.sessions[session].hear(sent, &self.reference.seen);
         self.check(found);
     }
 
@@ -378,7 +379,7 @@ impl Record {
 
     /// Whether every listener has all that is to be told.
     pub fn all_told(&mut self) -> bool {
-        let seen = &self.shadow.seen;
+        let seen = &self.reference.seen;
         self.sessions.iter_mut().filter(|it| it.alive).all(|it| it.is_complete(seen))
     }
 }

@@ -1,7 +1,7 @@
-//! Faults planted at the seams of the simulation: it must find each within 200 seeds. Those that
+//! Faults injected at the seams of the simulation: it must find each within 200 seeds. Those that
 //! have no seam are patches in `tests/planted`, tried by a script (docs/TESTING.md).
 
-use super::meddler::Fault;
+use super::injector::Fault;
 use super::seeds::STEPS;
 use super::world::{Plan, run};
 
@@ -12,7 +12,7 @@ const SEEDS: u64 = 200;
 fn found(fault: Fault) {
     for seed in 1..=SEEDS {
         if let Err(wrong) = run(Plan { seed, steps: STEPS, fault: Some(fault) }) {
-            assert!(wrong.planted > 0, "seed {seed}: {wrong}");
+            assert!(wrong.injected > 0, "seed {seed}: {wrong}");
             let wrong: String = wrong.to_string().chars().take(300).collect();
             println!("{fault:?}: found by seed {seed}, {wrong}");
             return;

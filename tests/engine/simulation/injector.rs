@@ -3,19 +3,19 @@
 //! simulation owns: the disk, the listener, the caller.
 
 use std::collections::BTreeMap;
-use std::panic;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, Once};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parley::yield_points::{Point, YieldPoints};
+use parley_kit::clock::elapse;
+use parley_kit::disk::Op;
+use parley_kit::panics::{self, ASKED};
+use parley_kit::rng::Rng;
 use parley_protocol::ids::ThreadId;
 
-use super::chance::Chance;
-use super::clock::elapse;
-
-/// A fault that is planted at a seam.
+/// A fault that is injected at a seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The disk says that the log is synced, and has not synced it.
@@ -50,34 +50,31 @@ impl Fault {
 
 /// Whoever interferes.
 #[derive(Debug)]
-pub struct Meddler {
-    chance: Chance,
+pub struct FaultInjector {
+    rng: Rng,
     /// Milliseconds that a send is delayed at most.
     delay_ms_max: u64,
     /// Panics in a thousand acts, before and after judging.
     panics: u64,
     calm: AtomicBool,
     fault: Option<Fault>,
-    planted: AtomicU64,
+    injected: AtomicU64,
     forgets_tokens: AtomicBool,
     panicked: Mutex<BTreeMap<ThreadId, u64>>,
     inboxes_panicked: AtomicU64,
 }
 
-/// The text of a panic that was asked for.
-const ASKED: &str = "as the simulation asked";
-
-impl Meddler {
-    /// Of this temper.
-    pub fn new(chance: Chance, delay_ms_max: u64, panics: u64, fault: Option<Fault>) -> Self {
-        quiet_panics();
+impl FaultInjector {
+    /// Of this options.
+    pub fn new(rng: Rng, delay_ms_max: u64, panics: u64, fault: Option<Fault>) -> Self {
+        panics::quiet();
         Self {
-            chance,
+            rng,
             delay_ms_max,
             panics,
             calm: AtomicBool::new(false),
             fault,
-            planted: AtomicU64::new(0),
+            injected: AtomicU64::new(0),
             forgets_tokens: AtomicBool::new(false),
             panicked: Mutex::default(),
             inboxes_panicked: AtomicU64::new(0),
@@ -90,24 +87,28 @@ impl Meddler {
     }
 
     /// How often the fault has happened.
-    pub fn planted(&self) -> u64 {
-        self.planted.load(Ordering::Relaxed)
+    pub fn injected(&self) -> u64 {
+        self.injected.load(Ordering::Relaxed)
     }
 
     /// A revocation comes, from which on the disk may forget what becomes of the tokens.
     pub fn forget_tokens(&self) {
-        if self.plants(Fault::ForgetRevocation) {
+        if self.injects(Fault::ForgetRevocation) {
             self.forgets_tokens.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether the disk does so; until the next life.
-    pub fn forgets_tokens(&self) -> bool {
-        self.forgets_tokens.load(Ordering::Relaxed)
+    /// Whether the disk says that an operation on the file `name` is done and does nothing.
+    pub fn skips(&self, name: &str, op: &Op) -> bool {
+        match op {
+            Op::Sync(_) if name == "tokens.redb" => self.forgets_tokens.load(Ordering::Relaxed),
+            Op::Sync(_) if name.starts_with("log-") => self.injects(Fault::AcknowledgeBeforeSync),
+            _ => false,
+        }
     }
 
-    /// Another life begins.
-    pub fn begin_life(&self) {
+    /// Another server begins.
+    pub fn begin_run(&self) {
         self.forgets_tokens.store(false, Ordering::Relaxed);
     }
 
@@ -128,7 +129,7 @@ impl Meddler {
 
     /// Lets some time pass, as at every send.
     pub async fn dawdle(&self) {
-        for _ in 0..self.chance.below(3) {
+        for _ in 0..self.rng.below(3) {
             tokio::task::yield_now().await;
         }
         let millis = self.delay_ms();
@@ -140,14 +141,14 @@ impl Meddler {
     fn delay_ms(&self) -> u64 {
         match self.delay_ms_max {
             0 => 0,
-            max if self.chance.percent(50) => self.chance.below(max + 1),
+            max if self.rng.percent(50) => self.rng.below(max + 1),
             _ => 0,
         }
     }
 
     fn is_to_panic(&self) -> bool {
         let calm = self.panics == 0 || self.calm.load(Ordering::Relaxed);
-        !calm && self.chance.below(1_000) < self.panics
+        !calm && self.rng.below(1_000) < self.panics
     }
 
     fn maybe_panic(&self, thread: ThreadId) {
@@ -158,16 +159,16 @@ impl Meddler {
     }
 
     /// Whether this fault happens now.
-    pub fn plants(&self, fault: Fault) -> bool {
+    pub fn injects(&self, fault: Fault) -> bool {
         let happens = self.fault == Some(fault)
             && !self.calm.load(Ordering::Relaxed)
-            && self.chance.below(fault.rarity()) == 0;
-        self.planted.fetch_add(happens.into(), Ordering::Relaxed);
+            && self.rng.below(fault.rarity()) == 0;
+        self.injected.fetch_add(happens.into(), Ordering::Relaxed);
         happens
     }
 }
 
-impl YieldPoints for Meddler {
+impl YieldPoints for FaultInjector {
     fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
         async move {
             match point {
@@ -189,20 +190,4 @@ impl YieldPoints for Meddler {
         }
         .boxed()
     }
-}
-
-/// Leaves out of the log the panics that were asked for.
-fn quiet_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let shown = panic::take_hook();
-        panic::set_hook(Box::new(move |panic| {
-            let payload = panic.payload();
-            let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-            if text != Some(ASKED) {
-                shown(panic);
-            }
-        }));
-    });
 }

@@ -9,7 +9,7 @@ use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
 /// A name, its further right beside reading and writing, and whether it is a human's.
-const CAST: &[(&str, Option<Right>, bool)] = &[
+const PARTICIPANTS: &[(&str, Option<Right>, bool)] = &[
     ("ada", None, false),
     ("bob", None, false),
     ("kim", Some(Right::Lock), false),
@@ -35,7 +35,7 @@ pub struct Member {
 }
 
 /// All of them.
-pub fn cast() -> Vec<Member> {
+pub fn participants() -> Vec<Member> {
     let member = |(name, more, human): &(&str, Option<Right>, bool)| {
         let rights = [Right::Read, Right::Write].into_iter().chain(*more);
         let rights = if *human { Rights::HUMAN } else { rights.collect() };
@@ -52,7 +52,7 @@ pub fn cast() -> Vec<Member> {
             token: None,
         }
     };
-    CAST.iter().map(member).collect()
+    PARTICIPANTS.iter().map(member).collect()
 }
 
 impl Member {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use parley_kit::expected::ExpectedFeed;
 use parley_kit::numbers::{Given, Nowhere};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
@@ -12,8 +13,6 @@ use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
-
-use super::ear::{Ear, waits};
 
 /// An act where it stands.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ pub enum Verdict {
 
 /// All threads as they should be.
 #[derive(Debug, Default)]
-pub struct Shadow {
+pub struct Reference {
     pub limits: Limits,
     pub threads: BTreeMap<ThreadId, Thread>,
     /// The messages of each, with their kinds.
@@ -72,7 +71,7 @@ pub fn text_of(act: &Act) -> &str {
     }
 }
 
-impl Shadow {
+impl Reference {
     /// What the language says to `command` on the thread as it stands now.
     pub fn verdict(&self, principal: &Principal, thread: ThreadId, command: &Command) -> Verdict {
         let Some(thread) = self.threads.get(&thread) else {
@@ -136,12 +135,12 @@ impl Shadow {
         Ok(())
     }
 
-    /// What the inbox of `ear` shows that was set after the position `since`, in order.
-    pub fn inbox(&self, ear: &Ear, since: u64) -> Vec<(ThreadId, MessageId)> {
+    /// What the inbox of `feed` shows that was set after the position `since`, in order.
+    pub fn inbox(&self, feed: &ExpectedFeed, since: u64) -> Vec<(ThreadId, MessageId)> {
         let heads = self.threads.values().map(Thread::summary);
         let mut found: Vec<_> = heads
             .filter(|head| head.awaiting_entry * 16 + 11 > since)
-            .filter(|head| waits(ear, head.awaiting.as_ref()))
+            .filter(|head| feed.waits(head.awaiting.as_ref()))
             .filter_map(|head| {
                 let message = head.awaiting.as_ref()?.message;
                 Some((head.awaiting_entry, head.id, message))

@@ -3,13 +3,12 @@
 use parley::forum::PassivationOptions;
 use parley::journal::options::JournalOptions;
 use parley::threads::admission::AdmissionBounds;
+use parley_kit::rng::Rng;
 use parley_protocol::limits::Limits;
 
-use super::chance::Chance;
-
-/// A world's temper.
+/// A world's options.
 #[derive(Clone, Debug)]
-pub struct Temper {
+pub struct WorldOptions {
     /// Calls under way at most.
     pub calls: usize,
     /// Threads at most.
@@ -41,48 +40,48 @@ pub struct Temper {
     pub buffer: usize,
 }
 
-impl Temper {
-    /// The temper that chance gives.
-    pub fn new(chance: &Chance) -> Self {
-        let calls = 3 + chance.place(8);
+impl WorldOptions {
+    /// The options that rng gives.
+    pub fn new(rng: &Rng) -> Self {
+        let calls = 3 + rng.index(8);
         let mut limits = Limits { writes_per_minute: 0, ..Limits::default() };
-        if chance.percent(20) {
+        if rng.percent(20) {
             (limits.writes_per_minute, limits.writes_burst) = (60, 20);
         }
-        if chance.percent(30) {
-            limits.consecutive_max = 2 + chance.below(3);
-            limits.exchange_max = 2 + chance.below(8);
+        if rng.percent(30) {
+            limits.consecutive_max = 2 + rng.below(3);
+            limits.exchange_max = 2 + rng.below(8);
         }
         Self {
             calls,
-            threads: 1 + chance.place(8),
-            listeners: chance.place(5),
-            pace_ms: chance.pick(&[1, 2, 4, 8]),
-            delay_ms: chance.pick(&[0, 1, 3, 8]),
-            batch: chance.pick(&[1, 3, 64]),
-            keys: chance.pick(&[10, 30, 70]),
-            panics: chance.pick(&[0, 0, 5, 25]),
-            commits: chance.pick(&[20, 40, 80]),
-            crashes: chance.pick(&[0, 1, 2]),
-            troubles: chance.pick(&[0, 1, 2]),
-            jumps: chance.pick(&[0, 1, 3]),
+            threads: 1 + rng.index(8),
+            listeners: rng.index(5),
+            pace_ms: rng.pick(&[1, 2, 4, 8]),
+            delay_ms: rng.pick(&[0, 1, 3, 8]),
+            batch: rng.pick(&[1, 3, 64]),
+            keys: rng.pick(&[10, 30, 70]),
+            panics: rng.pick(&[0, 0, 5, 25]),
+            commits: rng.pick(&[20, 40, 80]),
+            crashes: rng.pick(&[0, 1, 2]),
+            troubles: rng.pick(&[0, 1, 2]),
+            jumps: rng.pick(&[0, 1, 3]),
             journal: JournalOptions {
                 free_bytes_min: 1,
-                segment_bytes: chance.pick(&[2 << 10, 16 << 10, 64 << 20]),
-                tail_entries_max: chance.pick(&[64, 1_000, 200_000]),
+                segment_bytes: rng.pick(&[2 << 10, 16 << 10, 64 << 20]),
+                tail_entries_max: rng.pick(&[64, 1_000, 200_000]),
                 ..JournalOptions::default()
             },
             bounds: AdmissionBounds {
-                writes_max: chance.pick(&[2, calls, 64]),
+                writes_max: rng.pick(&[2, calls, 64]),
                 reads_max: 64,
-                wait_ms: chance.pick(&[20, 250]),
+                wait_ms: rng.pick(&[20, 250]),
             },
             residence: PassivationOptions {
-                idle_seconds: chance.below(3),
-                resident_threads_max: chance.pick(&[1, 2, 100]),
-                sweep_ms: chance.pick(&[1, 5, 20]),
+                idle_seconds: rng.below(3),
+                resident_threads_max: rng.pick(&[1, 2, 100]),
+                sweep_ms: rng.pick(&[1, 5, 20]),
             },
-            buffer: chance.pick(&[1, 4, 64]),
+            buffer: rng.pick(&[1, 4, 64]),
             limits,
         }
     }
