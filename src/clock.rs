@@ -20,6 +20,7 @@ pub trait Clock: Send + Sync + 'static {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the calendar clock")]
     fn now(&self) -> Millis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -30,6 +31,7 @@ impl Clock for SystemClock {
 ///
 /// # Panics
 /// If the machine has no source of randomness: going on without one would give away secrets.
+#[expect(clippy::disallowed_methods, reason = "the one place that draws random bytes")]
 pub fn entropy<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the machine has a source of randomness");
@@ -43,6 +45,7 @@ pub struct Stopwatch(Option<std::time::Instant>);
 
 impl Stopwatch {
     /// Starts measuring.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
     pub fn start() -> Self {
         Self(Some(std::time::Instant::now()))
     }
@@ -53,6 +56,7 @@ impl Stopwatch {
     }
 
     /// Seconds since the start.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
     pub fn seconds(self) -> f64 {
         self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
     }

@@ -85,7 +85,7 @@ pub fn headers(uri: &Uri, headers: &HeaderMap) -> ReadHeaders {
 #[derive(Debug)]
 pub enum MessageOutcome {
     /// Nothing is said to it.
-    Silent,
+    NoReply,
     /// It fails: status, code, and the answer.
     Failed(u16, i32, Vec<u8>),
     /// A request that is carried out, and has no arguments of an operation.
@@ -102,11 +102,11 @@ pub fn judged(
     now: Millis,
 ) -> Vec<MessageOutcome> {
     let judge = |step: &MessageStep<'_>| match step {
-        MessageStep::Silent => MessageOutcome::Silent,
+        MessageStep::NoReply => MessageOutcome::NoReply,
         MessageStep::Fail(id, failure) => failed(failure, id.as_ref()),
-        MessageStep::Do(task) => carried_out(task, limits, now),
+        MessageStep::Perform(task) => performed(task, limits, now),
     };
-    match dispatch::decide(&McpHeaders::of(headers), body) {
+    match dispatch::dispatch(&McpHeaders::of(headers), body) {
         Dispatch::One(step) => vec![judge(&step)],
         Dispatch::Batch(steps) => steps.iter().map(judge).collect(),
     }
@@ -118,7 +118,7 @@ fn failed(failure: &RpcError, id: Option<&RpcId>) -> MessageOutcome {
     MessageOutcome::Failed(failure.status, failure.code, out)
 }
 
-fn carried_out(task: &McpTask<'_>, limits: &Limits, now: Millis) -> MessageOutcome {
+fn performed(task: &McpTask<'_>, limits: &Limits, now: Millis) -> MessageOutcome {
     let read = |operation, arguments: &str| {
         let read = arguments::read_mcp(operation, arguments.as_bytes(), limits, now);
         MessageOutcome::Call(Box::new(read.map(|(call, _)| call)))

@@ -1,5 +1,5 @@
-//! `parley serve`: from configuration to a server, and what signals do to it (operations.md §1,
-//! §4).
+//! `parley serve`: loads the configuration, starts the server, stops it on a signal (operations.md
+//! §1, §4).
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,10 +14,10 @@ use crate::config::{Config, ConfigError, ConfigSources};
 use crate::server::{self, Running, StartError};
 use crate::telemetry;
 
-/// The exit code of a process that a second signal ended.
+/// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
 
-/// Why `serve` failed: one line, and the exit code that goes with it.
+/// A failure of `serve`: one line, and an exit code.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// Wrong configuration.
@@ -26,12 +26,12 @@ pub enum ServeError {
     /// The server does not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The system refused what every program gets.
+    /// The system refused a resource.
     #[error("the system refused {what}: {source}")]
     System {
-        /// What.
+        /// The resource.
         what: &'static str,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -49,7 +49,7 @@ impl ServeError {
 /// Runs the forum until a signal ends it.
 ///
 /// # Errors
-/// What kept it from starting.
+/// Wrong configuration, or a failed start.
 pub fn serve(sources: &ConfigSources) -> Result<(), ServeError> {
     let config = Config::load(sources)?;
     telemetry::start_log(&config.log);
@@ -75,19 +75,24 @@ async fn run(config: Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// The signals that end a server.
-struct Signals {
+/// The signals that end a process: SIGTERM and SIGINT.
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    /// Begins to receive them.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn new() -> std::io::Result<Self> {
         let (terminate, interrupt) = (SignalKind::terminate(), SignalKind::interrupt());
         Ok(Self { terminate: signal(terminate)?, interrupt: signal(interrupt)? })
     }
 
-    async fn next(&mut self) -> &'static str {
+    /// Waits for the next signal; returns its name.
+    pub async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
@@ -95,21 +100,21 @@ impl Signals {
     }
 }
 
-/// What whoever started the server reads; nobody may be reading, and that is no failure.
+/// Prints the address, and on the first start the tokens. A closed standard output is no failure.
 fn greet(running: &Running, public: Option<&str>) {
     let own = format!("http://{}", running.address());
     let url = public.unwrap_or(&own);
     let mut text = format!("parley listens on {own}; begin with: curl {own}/v1/manifest\n");
     if let Some(first) = running.first_start() {
-        text.push_str(&first_words(url, &first.admin, &first.agent));
+        text.push_str(&first_start_text(url, &first.admin, &first.agent));
     }
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());
     let _ = out.flush();
 }
 
-/// What is said once, on the first start: two tokens, and how an agent connects.
-fn first_words(url: &str, admin: &str, agent: &str) -> String {
+/// The text of the first start: two tokens, and the configuration of an agent.
+fn first_start_text(url: &str, admin: &str, agent: &str) -> String {
     let snippet = serde_json::json!({
         "mcpServers": {
             "parley": {

@@ -30,7 +30,7 @@ use crate::yield_points::Hook;
 /// How long answers under way are waited for when the server stops (operations.md §4).
 pub const GRACE: Duration = Duration::from_secs(10);
 /// How long what was let go then is waited for.
-const LET_GO: Duration = Duration::from_secs(1);
+const ABORT_MAX: Duration = Duration::from_secs(1);
 /// File handles kept for everything that is no connection.
 const FILES_RESERVED: u64 = 256;
 /// Connections at a time to where metrics are given without a token.
@@ -62,7 +62,7 @@ pub enum StartError {
 pub struct Running {
     address: SocketAddr,
     metrics_address: Option<SocketAddr>,
-    life: Lifetime,
+    lifetime: Lifetime,
     engine: Engine,
     first_start: Option<FirstStart>,
 }
@@ -123,7 +123,7 @@ pub async fn start_on(
     });
     let engine = engine.await?;
     let first_start = tokens.first_start(&config.data)?;
-    let life = Lifetime::default();
+    let lifetime = Lifetime::default();
     let gateway = Arc::new(Gateway::new(GatewayParts {
         forum: engine.forum.clone(),
         feed_deps: Arc::clone(&engine.feed_deps),
@@ -136,17 +136,17 @@ pub async fn start_on(
     if let Some(listener) = metrics {
         let serve = |_, request| async move { gateway::metrics_only(&request) };
         let bounds = ConnectionBounds { connections_max: METRICS_CONNECTIONS_MAX, ..bounds };
-        life.accepting.spawn(gateway::run(listener, bounds, life.clone(), serve));
+        lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     }
     let serve = move |connection, request| {
         let gateway = Arc::clone(&gateway);
         async move { gateway.serve(connection, request).await }
     };
-    life.accepting.spawn(gateway::run(listener, bounds, life.clone(), serve));
-    let stop = life.stop.clone();
-    let rounds = rounds(disk, clock, Arc::clone(&engine.feed_deps));
-    tokio::spawn(async move { stop.run_until_cancelled(rounds).await });
-    Ok(Running { address, metrics_address, life, engine, first_start })
+    lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
+    let stop = lifetime.stop.clone();
+    let periodic = periodic(disk, clock, Arc::clone(&engine.feed_deps));
+    tokio::spawn(async move { stop.run_until_cancelled(periodic).await });
+    Ok(Running { address, metrics_address, lifetime, engine, first_start })
 }
 
 fn options(config: &Config) -> EngineOptions {
@@ -189,15 +189,15 @@ fn manifests(config: &Config, meta: &ArchiveMeta) -> Manifests {
 }
 
 /// What is done again and again: metrics folded, disk measured, feeds of expired tokens ended.
-async fn rounds(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, sources: Arc<FeedDeps>) {
+async fn periodic(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, deps: Arc<FeedDeps>) {
     /// Rounds between two looks at the disk and the metrics.
-    const SLOW_ROUNDS: u64 = 5;
+    const SLOW_EVERY: u64 = 5;
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    for round in 0_u64.. {
+    for second in 0_u64.. {
         seconds.tick().await;
-        sources.hub.expire(clock.now());
-        if round % SLOW_ROUNDS == 0 {
+        deps.hub.expire(clock.now());
+        if second % SLOW_EVERY == 0 {
             telemetry::upkeep();
             let disk = Arc::clone(&disk);
             let measured = move || (disk.bytes(), disk.free_bytes());
@@ -257,8 +257,8 @@ impl Running {
     /// Stops accepting, answers what is under way, lets go of what is left after [`GRACE`], and
     /// writes everything down.
     pub async fn stop(self) {
-        let Lifetime { tasks, accepting, .. } = &self.life;
-        self.life.stop();
+        let Lifetime { tasks, accepting, .. } = &self.lifetime;
+        self.lifetime.stop();
         self.engine.forum.release_held();
         self.engine.feed_deps.hub.stop();
         accepting.close();
@@ -266,8 +266,8 @@ impl Running {
         tasks.close();
         if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
             tracing::warn!(left = tasks.len(), "connections did not end in time");
-            self.life.end();
-            let _ = tokio::time::timeout(LET_GO, tasks.wait()).await;
+            self.lifetime.end();
+            let _ = tokio::time::timeout(ABORT_MAX, tasks.wait()).await;
         }
         self.engine.stop().await;
     }

@@ -1,5 +1,5 @@
-//! `parley artifact`: canonical form, identity, semantics and closure, from files and without a
-//! server (artifacts.md §4).
+//! `parley artifact`: canonical form, identity, semantics and closure of artifacts in files, without
+//! a server (artifacts.md §4).
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
   parley artifact validate claim.json
   parley artifact closure --target sha256:… --strict ./store";
 
-/// What to do with which artifact.
+/// The arguments of `parley artifact`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub struct ArtifactArgs {
@@ -70,14 +70,14 @@ fn identifier(text: &str) -> Result<Identifier, String> {
     text.parse().map_err(|_| "give sha256: and 64 lowercase hex digits".to_owned())
 }
 
-/// What is printed where there is nothing else to print.
+/// The output of `id`.
 #[derive(Debug, Serialize)]
 struct PrintedIdentifier {
     ok: bool,
     artifact_id: Identifier,
 }
 
-/// What is printed of an artifact that is refused.
+/// The output for a refused artifact.
 #[derive(Debug, Serialize)]
 struct PrintedRefusal<'a> {
     ok: bool,
@@ -86,7 +86,7 @@ struct PrintedRefusal<'a> {
     detail: &'a str,
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub fn run(options: ArtifactArgs) -> CliResult {
     match options.command {
         ArtifactCommand::Id(ArtifactFileArgs { file }) => {
@@ -100,16 +100,16 @@ pub fn run(options: ArtifactArgs) -> CliResult {
             output::bytes(&bytes)
         }
         ArtifactCommand::Verify(ArtifactFileArgs { file }) => {
-            told(&ArtifactVerdict::verify(&read_one(&file)?))
+            print_verdict(&ArtifactVerdict::verify(&read_one(&file)?))
         }
         ArtifactCommand::Validate(ArtifactFileArgs { file }) => {
-            told(&ArtifactVerdict::validate(&read_one(&file)?))
+            print_verdict(&ArtifactVerdict::validate(&read_one(&file)?))
         }
         ArtifactCommand::Closure(options) => close(&options),
     }
 }
 
-/// Prints one line of JSON, as it is: programs compare bytes.
+/// Prints one line of JSON unchanged: programs compare bytes.
 fn print(value: &impl Serialize) -> CliResult {
     let mut line = serde_json::to_vec(value)
         .map_err(|error| CliError::failed(format!("the answer cannot be written: {error}")))?;
@@ -118,7 +118,7 @@ fn print(value: &impl Serialize) -> CliResult {
 }
 
 /// Prints a verdict; one that is not ok fails with its first violation.
-fn told(verdict: &ArtifactVerdict) -> CliResult {
+fn print_verdict(verdict: &ArtifactVerdict) -> CliResult {
     print(verdict)?;
     let (Some(class), Some(detail)) = (verdict.class, verdict.detail) else { return Ok(()) };
     let place = place(verdict.pointer.as_deref().unwrap_or_default());
@@ -153,7 +153,7 @@ fn place(pointer: &str) -> String {
     if pointer.is_empty() { String::new() } else { format!(" at {pointer}") }
 }
 
-/// Prints what is wrong and fails with it. `source` names the file, where there are several.
+/// Prints a fault and returns it as a failure. `source` names the file, where there are several.
 fn refused(fault: &ArtifactFault, source: &str) -> CliError {
     let detail = format!("{source}{}", fault.detail);
     let line = PrintedRefusal {
@@ -176,7 +176,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> CliError {
     CliError::failed(format!("cannot read {}: {error}", path.display()))
 }
 
-/// One artifact's bytes; of a longer file only what shows that it is too long.
+/// The bytes of one artifact; of a longer file one byte more than the limit.
 fn read_one(path: &Path) -> CliResult<Vec<u8>> {
     let read = |reader: &mut dyn Read| {
         let mut bytes = Vec::new();
@@ -190,13 +190,13 @@ fn read_one(path: &Path) -> CliResult<Vec<u8>> {
     bytes.map_err(|error| cannot_read(path, &error))
 }
 
-/// Adds what is at `path`: a folder's `*.json` and `*.jsonl`, a file's one artifact or one a line.
+/// Adds the artifacts at `path`: a directory's `*.json` and `*.jsonl`, one of a file, or one a line.
 fn add(collection: &mut Collection, path: &Path) -> CliResult {
     if is_stdin(path) {
         let mut bytes = Vec::new();
         let read = stdin().lock().read_to_end(&mut bytes);
         read.map_err(|error| cannot_read(path, &error))?;
-        // Standard input has no name to tell what it is: one artifact if it is one value.
+        // Standard input has no file ending: it holds one artifact if it is one JSON value.
         if json::parse(&bytes, NESTING_MAX).is_ok() {
             return add_one(collection, &bytes, path);
         }
@@ -211,7 +211,7 @@ fn add(collection: &mut Collection, path: &Path) -> CliResult {
                 files.push(file);
             }
         }
-        // Folders list their files in any order; which fault is told must not depend on it.
+        // The first fault must not depend on the order of the directory.
         files.sort();
         return files.iter().try_for_each(|file| add_file(collection, file));
     }
@@ -244,7 +244,7 @@ fn add_one(collection: &mut Collection, bytes: &[u8], path: &Path) -> CliResult 
 mod tests {
     use super::*;
 
-    /// Goal: lines are taken one by one, blank ones left out, and a fault names its line. Method:
+    /// Goal: lines are read one by one, blank ones skipped, and a fault names its line. Method:
     /// three lines, then a broken one.
     #[test]
     fn lines() {
@@ -272,7 +272,7 @@ mod tests {
         assert!(line.starts_with("malformed_input: x.jsonl:2: "), "{line}");
     }
 
-    /// Goal: the sentence says where. Method: with and without a pointer.
+    /// Goal: the sentence names the place. Method: with and without a pointer.
     #[test]
     fn places() {
         assert_eq!(place(""), "");

@@ -1,4 +1,4 @@
-//! `parley check`: verifies the whole store of a stopped server.
+//! `parley check`: verifies the store of a stopped server.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,20 +18,20 @@ const EXAMPLES: &str = "Examples:
   parley check
   parley check --data ./restored --json";
 
-/// Which store.
+/// The arguments of `parley check`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
     #[command(flatten)]
-    place: DataFolder,
+    folder: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
 }
 
-/// Checks.
+/// Verifies the store and prints the findings.
 pub fn run(options: CheckArgs) -> CliResult {
-    let folder = options.place.config()?.data;
+    let folder = options.folder.config()?.data;
     let checked = check(&folder, Arc::new(SystemClock));
     let report = checked.map_err(|error| CliError::failed(error.to_string()))?;
     if options.json {

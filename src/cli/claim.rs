@@ -1,4 +1,4 @@
-//! `parley claim`: claims and their proof (parley.md §8).
+//! `parley claim`: claims and their evidence (parley.md §8).
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::cli::client::encode;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, speech};
+use crate::cli::{output, render, request};
 
 const EXAMPLES: &str = "Examples:
   parley claim assert th_1 'The fix holds.' --evidence log:runs/42.log
@@ -15,7 +15,7 @@ const EXAMPLES: &str = "Examples:
   parley claim refute cl_1 --evidence '{\"kind\":\"url\",\"ref\":\"https://h/x\",\"note\":\"No.\"}'
   parley claim show cl_1";
 
-/// What to do with which claim.
+/// The arguments of `parley claim`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub struct ClaimArgs {
@@ -117,7 +117,7 @@ struct ProofArgs {
     key: Option<String>,
 }
 
-/// Reads `KIND:REF`, or a JSON object as the wire has it.
+/// Parses `KIND:REF`, or the JSON object of the wire.
 fn evidence(text: &str) -> Result<Value, String> {
     if text.starts_with('{') {
         return serde_json::from_str(text).map_err(|error| format!("no JSON object: {error}"));
@@ -126,14 +126,14 @@ fn evidence(text: &str) -> Result<Value, String> {
     Ok(json!({ "kind": kind, "ref": reference }))
 }
 
-/// Does it and shows the claim.
+/// Runs the subcommand and prints the claim.
 pub async fn run(options: ClaimArgs) -> CliResult {
     match options.command {
         ClaimCommand::Assert(assert) => {
             let path = format!("/v1/threads/{}/claims", encode(&assert.thread));
             let supersedes = (!assert.supersedes.is_empty()).then(|| assert.supersedes.into());
-            let more = speech::object([
-                ("statement", Some(speech::text_or_stdin(&assert.statement)?.into())),
+            let more = request::object([
+                ("statement", Some(request::text_or_stdin(&assert.statement)?.into())),
                 ("supersedes", supersedes),
                 ("valid_until", assert.valid_until.map(Value::from)),
             ]);
@@ -141,7 +141,7 @@ pub async fn run(options: ClaimArgs) -> CliResult {
         }
         ClaimCommand::Attest(attest) => {
             let path = format!("/v1/claims/{}/attest", encode(&attest.claim));
-            let more = speech::object([("seal", attest.seal.then(|| true.into()))]);
+            let more = request::object([("seal", attest.seal.then(|| true.into()))]);
             write(attest.server, &path, more, attest.proof).await
         }
         ClaimCommand::Refute(refute) => {
@@ -150,10 +150,7 @@ pub async fn run(options: ClaimArgs) -> CliResult {
         }
         ClaimCommand::Show(ShowClaimArgs { server, claim }) => {
             let answer = server.client()?.get(&format!("/v1/claims/{}", encode(&claim))).await?;
-            if server.json {
-                return output::json(&answer.text);
-            }
-            output::text(&render::claim(&answer.json()?))
+            server.print(&answer, render::claim)
         }
         ClaimCommand::List(options) => list(options).await,
     }
@@ -161,14 +158,11 @@ pub async fn run(options: ClaimArgs) -> CliResult {
 
 async fn write(server: ServerArgs, path: &str, mut body: Value, proof: ProofArgs) -> CliResult {
     body["evidence"] = proof.evidence.into();
-    if let Some(from) = speech::from(proof.extension.as_deref()) {
+    if let Some(from) = request::from(proof.extension.as_deref()) {
         body["from"] = from;
     }
-    let answer = server.client()?.post(path, &body, &speech::key(proof.key.as_ref())).await?;
-    if server.json {
-        return output::json(&answer.text);
-    }
-    output::text(&render::claim(&answer.json()?["claim"]))
+    let answer = server.client()?.post(path, &body, &request::key(proof.key.as_ref())).await?;
+    server.print(&answer, |answer| render::claim(&answer["claim"]))
 }
 
 async fn list(options: ListClaimsArgs) -> CliResult {
@@ -187,7 +181,7 @@ async fn list(options: ListClaimsArgs) -> CliResult {
 mod tests {
     use super::*;
 
-    /// Goal: both ways of writing evidence give the wire's object. Method: a row a case.
+    /// Goal: both forms of evidence give the wire's object. Method: a row a case.
     #[test]
     fn evidence_forms() {
         assert_eq!(evidence("log:a:b").unwrap(), json!({ "kind": "log", "ref": "a:b" }));

@@ -38,7 +38,7 @@ pub struct Client {
     token: Option<HeaderValue>,
 }
 
-/// An answer that is no refusal.
+/// A successful answer.
 #[derive(Clone, Debug)]
 pub struct ApiResponse {
     /// The HTTP status.
@@ -56,12 +56,12 @@ impl ApiResponse {
     }
 }
 
-/// Headers that one request has beside the usual ones.
+/// Additional headers of one request.
 pub type ExtraHeaders<'a> = &'a [(HeaderName, &'a str)];
 
 impl Client {
-    /// A client for the server at `url`, speaking under `token`. Wrong usage if the URL is no
-    /// `http://` one or the token could be none.
+    /// A client for the server at `url` with `token`. Wrong usage unless the URL begins with
+    /// `http://` and the token fits a header.
     pub fn new(url: &str, token: Option<&str>) -> CliResult<Self> {
         let wrong = |why: &str| CliError::usage(format!("the URL {url} {why}"));
         let uri: Uri = url.parse().map_err(|_| wrong("is malformed; give http://HOST:PORT"))?;
@@ -86,7 +86,7 @@ impl Client {
         Ok(Self { http, url, token: token.map(bearer).transpose()? })
     }
 
-    /// The same server under another token.
+    /// A client of the same server with another token.
     pub fn with_token(&self, token: &str) -> CliResult<Self> {
         Ok(Self { token: Some(bearer(token)?), ..self.clone() })
     }
@@ -96,12 +96,12 @@ impl Client {
         &self.url
     }
 
-    /// Reads `path`, which may have a query.
+    /// GET of `path`, which may have a query.
     pub async fn get(&self, path: &str) -> CliResult<ApiResponse> {
         self.read_answer(self.open(Method::GET, path, &[], Bytes::new()).await?).await
     }
 
-    /// Every page of the list at `path` as one: `items`, the last page's `cursor`, `more` false.
+    /// All pages of the list at `path` as one: `items`, the last page's `cursor`, `more` false.
     pub async fn list(&self, path: &str, filters: &[(&str, Option<String>)]) -> CliResult<Value> {
         let mut items = Vec::new();
         let mut cursor = None;
@@ -120,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Sends `body` to `path`.
+    /// POST of `body` to `path`.
     pub async fn post(
         &self,
         path: &str,
@@ -133,13 +133,13 @@ impl Client {
         self.read_answer(self.open(Method::POST, path, &headers, body).await?).await
     }
 
-    /// Deletes what is at `path`.
+    /// DELETE of `path`.
     pub async fn delete(&self, path: &str) -> CliResult<ApiResponse> {
         self.read_answer(self.open(Method::DELETE, path, &[], Bytes::new()).await?).await
     }
 
-    /// Sends a request and gives the answer once its head is there, refusals as failures. The
-    /// body, or the upgraded connection, is the caller's to take.
+    /// Sends a request; returns the answer once its head has come, a refusal as a failure. The
+    /// caller reads the body, or takes the upgraded connection.
     pub async fn open(
         &self,
         method: Method,
@@ -251,7 +251,7 @@ pub fn encode(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// `path` with the parameters that have a value.
+/// `path` with a query of the parameters that have a value.
 pub fn with_query(path: &str, parameters: &[(&str, Option<String>)]) -> String {
     let mut url = path.to_owned();
     let given = parameters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));

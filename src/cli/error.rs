@@ -1,5 +1,4 @@
-//! How a command ends that does not succeed: one line on standard error and an exit code
-//! (operations.md §1).
+//! Failures of commands: one line on standard error and an exit code (operations.md §1).
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,35 +7,35 @@ use parley_protocol::refusal::Refusal;
 
 use crate::cli::text;
 
-/// Refused or failed.
+/// The exit code of refusals and failures.
 const CODE_FAILED: u8 = 1;
-/// Wrong usage or configuration.
+/// The exit code of wrong usage or configuration.
 const CODE_USAGE: u8 = 2;
 
-/// A refusal that a server gave: the problem object of bindings.md §1.
+/// A refusal by a server: the problem object of bindings.md §1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The HTTP status.
     pub status: u16,
     /// The stable reason.
     pub reason: String,
-    /// A sentence that says what to do next.
+    /// A sentence on what to do next.
     pub detail: String,
-    /// The member at fault, where the server names one.
+    /// The member at fault, if the server names one.
     pub field: Option<String>,
 }
 
-/// Why a command did not succeed.
+/// The failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CliError {
     /// Wrong usage or configuration.
     Usage(String),
     /// A server refused.
     Refused(Problem),
-    /// Anything else that went wrong; the line says what to do.
+    /// Every other failure; the line says what to do.
     Failed(String),
-    /// Whoever read standard output has gone away: there is nothing more to do, and no fault.
-    Unheard,
+    /// The reader of standard output is gone, which is no failure.
+    OutputClosed,
 }
 
 /// The result of a command.
@@ -54,22 +53,22 @@ impl From<&Refusal> for CliError {
 }
 
 impl CliError {
-    /// A failure that says `line`.
+    /// A failure with this line.
     pub fn failed(line: impl Into<String>) -> Self {
         Self::Failed(line.into())
     }
 
-    /// Wrong usage that says `line`.
+    /// Wrong usage with this line.
     pub fn usage(line: impl Into<String>) -> Self {
         Self::Usage(line.into())
     }
 
-    /// What clap found wrong, as one line.
+    /// A usage error of clap, in one line.
     pub fn from_clap(error: &clap::Error) -> Self {
         Self::Usage(one_line(&error.render().to_string()))
     }
 
-    /// The line without `error: `; `None` if there is nothing to say.
+    /// The line without `error: `; `None` if nothing is printed.
     fn line(&self) -> Option<String> {
         match self {
             Self::Usage(line) | Self::Failed(line) => Some(line.clone()),
@@ -78,26 +77,26 @@ impl CliError {
                 let field = field.unwrap_or_default();
                 Some(format!("{}: {}{field}", problem.reason, problem.detail))
             }
-            Self::Unheard => None,
+            Self::OutputClosed => None,
         }
     }
 
-    /// Says the line and gives the exit code.
-    pub fn tell(&self) -> ExitCode {
+    /// Prints the line and returns the exit code.
+    pub fn report(&self) -> ExitCode {
         if let Some(line) = self.line() {
             let line = text::in_one_line(&line);
-            // Nobody is left to be told where standard error cannot be written.
+            // A standard error that cannot be written leaves no place for a message.
             let _ = writeln!(std::io::stderr().lock(), "error: {line}");
         }
         match self {
             Self::Usage(_) => CODE_USAGE.into(),
             Self::Refused(_) | Self::Failed(_) => CODE_FAILED.into(),
-            Self::Unheard => ExitCode::SUCCESS,
+            Self::OutputClosed => ExitCode::SUCCESS,
         }
     }
 }
 
-/// Makes clap's paragraphs one line: what is wrong, tips, and where help is.
+/// Joins clap's paragraphs before the usage: the error, tips, and a pointer to help.
 fn one_line(rendered: &str) -> String {
     let mut parts = Vec::new();
     for line in rendered.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -145,6 +144,6 @@ mod tests {
         };
         assert_eq!(problem(None).as_deref(), Some("invalid_body: Too long."));
         assert_eq!(problem(Some("body")).as_deref(), Some("invalid_body: Too long. (field body)"));
-        assert_eq!(CliError::Unheard.line(), None);
+        assert_eq!(CliError::OutputClosed.line(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! `parley inbox`: what waits for a reply.
+//! `parley inbox`: the threads that wait for a reply.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::cli::client::with_query;
 use crate::cli::error::CliResult;
+use crate::cli::render;
 use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
-use crate::cli::{output, render};
 
 const EXAMPLES: &str = "Examples:
   parley inbox
   parley inbox --extension worker-2 --wait 25
   parley inbox --since CURSOR --anyone=false --json";
 
-/// Whose inbox, from where, and for how long.
+/// The arguments of `parley inbox`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct InboxArgs {
@@ -49,12 +49,9 @@ pub async fn run(options: InboxArgs) -> CliResult {
         ("wait_seconds", options.wait.map(|wait| wait.to_string())),
         ("anyone", (!options.anyone).then(|| "false".to_owned())),
     ];
-    let client = options.server.client()?;
-    let answer = client.get(&with_query("/v1/inbox", &parameters)).await?;
-    if options.server.json {
-        return output::json(&answer.text);
-    }
-    output::text(&page(&answer.json()?))
+    let path = with_query("/v1/inbox", &parameters);
+    let answer = options.server.client()?.get(&path).await?;
+    options.server.print(&answer, page)
 }
 
 fn page(page: &Value) -> String {

@@ -1,4 +1,4 @@
-//! `parley mark`, `confirm`, `reopen`: the state of a thread.
+//! `parley mark`, `confirm`, `reopen`: set the state of a thread.
 
 use clap::Args;
 use parley_protocol::state::State;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cli::client::encode;
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, speech};
+use crate::cli::{render, request};
 
 const MARK_EXAMPLES: &str = "Examples:
   parley mark th_1 decided --reason 'Nobody objected for a day.'
@@ -17,7 +17,7 @@ const CONFIRM_EXAMPLES: &str = "Example:
 const REOPEN_EXAMPLES: &str = "Example:
   parley reopen th_1 --reason 'It happened again.'";
 
-/// A mark.
+/// The arguments of `parley mark`.
 #[derive(Debug, Args)]
 #[command(after_help = MARK_EXAMPLES)]
 pub struct MarkArgs {
@@ -27,13 +27,13 @@ pub struct MarkArgs {
     #[arg(value_name = "THREAD")]
     thread: String,
     /// The state to set
-    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::as_str)))]
+    #[arg(value_name = "STATE", value_parser = request::words(State::ALL.map(State::as_str)))]
     state: String,
     #[command(flatten)]
     why: ReasonArgs,
 }
 
-/// A confirmation.
+/// The arguments of `parley confirm`.
 #[derive(Debug, Args)]
 #[command(after_help = CONFIRM_EXAMPLES)]
 pub struct ConfirmArgs {
@@ -43,13 +43,13 @@ pub struct ConfirmArgs {
     #[arg(value_name = "THREAD")]
     thread: String,
     /// The state that the thread is in, and that is confirmed
-    #[arg(value_name = "STATE", value_parser = speech::words(State::ALL.map(State::as_str)))]
+    #[arg(value_name = "STATE", value_parser = request::words(State::ALL.map(State::as_str)))]
     state: String,
     #[command(flatten)]
     why: ReasonArgs,
 }
 
-/// A reopening.
+/// The arguments of `parley reopen`.
 #[derive(Debug, Args)]
 #[command(after_help = REOPEN_EXAMPLES)]
 pub struct ReopenArgs {
@@ -62,7 +62,6 @@ pub struct ReopenArgs {
     why: ReasonArgs,
 }
 
-/// Why, and as whom.
 #[derive(Debug, Args)]
 struct ReasonArgs {
     /// The reason, 1 to 500 characters
@@ -73,45 +72,43 @@ struct ReasonArgs {
     extension: Option<String>,
 }
 
-/// `parley mark`.
+/// Sets a state.
 pub async fn mark(options: MarkArgs) -> CliResult {
     let MarkArgs { server, thread, state, why } = options;
-    steer(server, &thread, "mark", Some(state), why).await
+    set_state(server, &thread, "mark", Some(state), why).await
 }
 
-/// `parley confirm`.
+/// Confirms the current state.
 pub async fn confirm(options: ConfirmArgs) -> CliResult {
     let ConfirmArgs { server, thread, state, why } = options;
-    steer(server, &thread, "confirm", Some(state), why).await
+    set_state(server, &thread, "confirm", Some(state), why).await
 }
 
-/// `parley reopen`.
+/// Reopens a thread.
 pub async fn reopen(options: ReopenArgs) -> CliResult {
     let ReopenArgs { server, thread, why } = options;
-    steer(server, &thread, "reopen", None, why).await
+    set_state(server, &thread, "reopen", None, why).await
 }
 
-async fn steer(
+async fn set_state(
     server: ServerArgs,
     thread: &str,
     operation: &str,
     state: Option<String>,
     why: ReasonArgs,
 ) -> CliResult {
-    let body = speech::object([
+    let body = request::object([
         ("state", state.map(Value::from)),
         ("reason", why.reason.map(Value::from)),
-        ("from", speech::from(why.extension.as_deref())),
+        ("from", request::from(why.extension.as_deref())),
     ]);
     let path = format!("/v1/threads/{}/{operation}", encode(thread));
-    let answer = server.client()?.post(&path, &body, speech::NO_EXTRA).await?;
-    if server.json {
-        return output::json(&answer.text);
-    }
-    let answer = answer.json()?;
-    let event = match &answer["event"] {
-        Value::Null => "Nothing had to change.\n".to_owned(),
-        event => render::event(event),
-    };
-    output::text(&format!("{event}{}", render::thread(&answer["thread"])))
+    let answer = server.client()?.post(&path, &body, request::NO_EXTRA).await?;
+    server.print(&answer, |answer| {
+        let event = match &answer["event"] {
+            Value::Null => "Nothing had to change.\n".to_owned(),
+            event => render::event(event),
+        };
+        format!("{event}{}", render::thread(&answer["thread"]))
+    })
 }

@@ -1,8 +1,8 @@
 //! The command line (operations.md §1).
 //!
-//! A command speaks to a server over HTTP as any other client does: no right, state move or
-//! reason is decided here. What works without a server (`token`, `backup`, `restore`, `check` on
-//! a stopped data folder; `artifact` on files) calls the journal or the protocol itself.
+//! A command uses a server over HTTP like any other client; no right, state move or reason is
+//! decided here. Commands that work without a server (`token`, `backup`, `restore`, `check` on the
+//! data directory of a stopped one; `artifact` on files) call the journal or the protocol.
 
 mod artifact;
 mod backup;
@@ -17,10 +17,10 @@ mod output;
 mod post;
 mod read;
 mod render;
+mod request;
 mod restore;
 mod serve;
 mod server;
-mod speech;
 mod target;
 mod text;
 mod token;
@@ -29,6 +29,7 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
 
 use error::{CliError, CliResult};
 
@@ -110,16 +111,16 @@ impl CliCommand {
     }
 }
 
-/// Reads the command line and does what it says. The exit code is that of operations.md §1: 0
-/// done, 1 refused or failed, 2 wrong usage or configuration.
+/// Parses the command line and runs the command. Exit codes of operations.md §1: 0 done, 1 refused
+/// or failed, 2 wrong usage or configuration.
 pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and version come this way too; they belong on standard output and are no error.
+        // Clap reports help and version as errors; they go to standard output.
         Err(error) if !error.use_stderr() => {
             return ended(output::text(&error.render().to_string()));
         }
-        Err(error) => return CliError::from_clap(&error).tell(),
+        Err(error) => return CliError::from_clap(&error).report(),
     };
     ended(cli.command.run())
 }
@@ -127,16 +128,19 @@ pub fn run() -> ExitCode {
 fn ended(outcome: CliResult) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.report(),
     }
 }
 
-/// Runs what speaks over the network on a runtime of its own.
+/// Builds a runtime with timers and I/O.
+fn runtime(mut builder: Builder) -> CliResult<Runtime> {
+    let built = builder.enable_all().build();
+    built.map_err(|error| CliError::failed(format!("no runtime can be started: {error}")))
+}
+
+/// Runs a command that uses the network.
 fn block_on<T>(command: impl Future<Output = CliResult<T>>) -> CliResult<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| CliError::failed(format!("no runtime can be started: {error}")))?;
-    runtime.block_on(command)
+    runtime(Builder::new_current_thread())?.block_on(command)
 }
 
 #[cfg(test)]

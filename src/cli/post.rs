@@ -1,11 +1,11 @@
-//! `parley post`: says something.
+//! `parley post`: posts a message.
 
 use clap::Args;
 use parley_protocol::act::Kind;
 
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
-use crate::cli::{output, render, speech};
+use crate::cli::{render, request};
 
 const EXAMPLES: &str = "Examples:
   parley post 'How do we name the flag?'
@@ -13,7 +13,7 @@ const EXAMPLES: &str = "Examples:
   parley post --thread th_1 --kind object --parent msg_2 'That name is taken.'
   git log -1 --format=%s | parley post --thread th_1 --kind inform -";
 
-/// What to say.
+/// The arguments of `parley post`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PostArgs {
@@ -26,7 +26,7 @@ pub struct PostArgs {
     #[arg(long, value_name = "M")]
     parent: Option<String>,
     /// The act: by default `ask` without a thread, `answer` with one
-    #[arg(long, value_name = "K", value_parser = speech::words(Kind::ALL.map(Kind::as_str)))]
+    #[arg(long, value_name = "K", value_parser = request::words(Kind::ALL.map(Kind::as_str)))]
     kind: Option<String>,
     /// Speak as this extension of the token's line
     #[arg(long, value_name = "E")]
@@ -39,33 +39,25 @@ pub struct PostArgs {
     body: String,
 }
 
-/// Says it and shows what it left behind.
+/// Posts a message and prints it with the state of its thread.
 pub async fn run(options: PostArgs) -> CliResult {
     let client = options.server.client()?;
     let kind = options.kind.unwrap_or_else(|| {
         let kind = if options.thread.is_some() { Kind::Answer } else { Kind::Ask };
         kind.as_str().to_owned()
     });
-    let envelope = speech::object([
+    let envelope = request::object([
         ("parley", Some("1".into())),
         ("kind", Some(kind.into())),
         ("thread", options.thread.map(Into::into)),
         ("parent", options.parent.map(Into::into)),
-        ("from", speech::from(options.extension.as_deref())),
-        ("body", Some(speech::text_or_stdin(&options.body)?.into())),
+        ("from", request::from(options.extension.as_deref())),
+        ("body", Some(request::text_or_stdin(&options.body)?.into())),
     ]);
-    let key = speech::key(options.key.as_ref());
+    let key = request::key(options.key.as_ref());
     let answer = client.post("/v1/messages", &envelope, &key).await?;
-    if options.server.json {
-        return output::json(&answer.text);
-    }
-    let answer = answer.json()?;
-    let (message, thread) = (&answer["message"], &answer["thread"]);
-    output::text(&format!(
-        "{}{}  {}  {}\n",
-        render::message(message, 0),
-        render::text_at(thread, "/id"),
-        render::state(thread),
-        render::turn(thread),
-    ))
+    options.server.print(&answer, |answer| {
+        let message = render::message(&answer["message"], 0);
+        format!("{message}{}\n", render::head(&answer["thread"]))
+    })
 }

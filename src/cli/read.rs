@@ -1,4 +1,4 @@
-//! `parley read`: shows a thread.
+//! `parley read`: prints a thread.
 
 use clap::Args;
 use serde_json::Value;
@@ -12,7 +12,7 @@ const EXAMPLES: &str = "Examples:
   parley read th_1
   parley read 1 --flat --json";
 
-/// Which thread, and how.
+/// The arguments of `parley read`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReadArgs {
@@ -33,7 +33,7 @@ pub async fn run(options: ReadArgs) -> CliResult {
     if options.server.json && !options.flat {
         return output::json(&client.get(&path).await?.text);
     }
-    // The tree is put together here: so it has no bound, neither in messages nor in depth.
+    // The tree is built here, so that neither its messages nor its depth are bounded.
     let mut thread = read_flat(&client, &path).await?;
     if options.server.json {
         return output::json(&thread.to_string());
@@ -48,7 +48,7 @@ pub async fn run(options: ReadArgs) -> CliResult {
     output::text(&format!("{}\n{messages}", render::thread(&thread)))
 }
 
-/// All pages of a thread as one: the thread as the last page shows it, with every message.
+/// All pages of a thread as one: the thread of the last page with the messages of all.
 async fn read_flat(client: &Client, path: &str) -> CliResult<Value> {
     let mut messages = Vec::new();
     let mut since = None;

@@ -1,4 +1,4 @@
-//! The objects of bindings.md §2 as text for people.
+//! Renders the objects of bindings.md §2 as text for people.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::cli::text::{in_one_line, push_block};
 
-/// The deepest level of a tree that is indented further.
+/// The deepest level of a tree with an indent of its own.
 const INDENT_LEVELS_MAX: usize = 16;
 
-/// The string at a JSON Pointer, neutral and in one line; empty if there is none.
+/// The string at a JSON Pointer, neutral and in one line; empty without one.
 pub fn text_at(value: &Value, pointer: &str) -> String {
     value.pointer(pointer).and_then(Value::as_str).map(in_one_line).unwrap_or_default()
 }
@@ -24,7 +24,7 @@ pub fn participant(value: &Value) -> String {
     }
 }
 
-/// Who is due: `anyone`, a participant, or `nobody`.
+/// The participant that is due: `anyone`, an identity, or `nobody`.
 pub fn due(value: &Value) -> String {
     match value {
         Value::Null => "nobody".to_owned(),
@@ -33,17 +33,17 @@ pub fn due(value: &Value) -> String {
     }
 }
 
-/// The state of a thread and how far it holds: `decided (proposed)`, `decided (KI · Night)`,
+/// The state of a thread and its confirmation: `decided (proposed)`, `decided (KI · Night)`,
 /// `decided (human)`.
 pub fn state(thread: &Value) -> String {
     let is_confirmed = !thread["state_confirmed_at"].is_null();
-    let by = standing(is_confirmed, &thread["state_label"], &thread["state_origin"]);
+    let by = confirmation(is_confirmed, &thread["state_label"], &thread["state_origin"]);
     let locked = if thread["locked"] == true { ", locked" } else { "" };
     format!("{} ({by}{locked})", text_at(thread, "/state"))
 }
 
-/// What a state, or an event, rests on.
-fn standing(is_confirmed: bool, label: &Value, origin: &Value) -> String {
+/// The confirmation of a state or an event.
+fn confirmation(is_confirmed: bool, label: &Value, origin: &Value) -> String {
     match (is_confirmed, label.as_str(), origin.as_str()) {
         (false, ..) => "proposed".to_owned(),
         (true, Some(label), _) => in_one_line(label),
@@ -58,19 +58,24 @@ fn time(value: &Value) -> String {
     text.chars().take(19).map(|it| if it == 'T' { ' ' } else { it }).collect()
 }
 
-/// Who moves next, and what waits for it: `turn: local:ada, on msg_1`.
+/// The turn, and the message that is awaited: `turn: local:ada, on msg_1`.
 pub fn turn(thread: &Value) -> String {
-    let who = due(&thread["turn"]);
+    let due = due(&thread["turn"]);
     match thread.pointer("/awaiting/message").and_then(Value::as_str) {
-        Some(message) => format!("turn: {who}, on {}", in_one_line(message)),
-        None => format!("turn: {who}"),
+        Some(message) => format!("turn: {due}, on {}", in_one_line(message)),
+        None => format!("turn: {due}"),
     }
+}
+
+/// A thread in one line: identifier, state and turn.
+pub fn head(thread: &Value) -> String {
+    format!("{}  {}  {}", text_at(thread, "/id"), state(thread), turn(thread))
 }
 
 /// A thread in a few lines.
 pub fn thread(thread: &Value) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}  {}  {}", text_at(thread, "/id"), state(thread), turn(thread));
+    let mut text = head(thread);
+    text.push('\n');
     push_block(&mut text, "  ", &text_at(thread, "/subject"));
     let count = |name: &str, one: &str| match thread[name].as_u64().unwrap_or_default() {
         1 => format!("1 {one}"),
@@ -115,24 +120,25 @@ pub fn message(message: &Value, level: usize) -> String {
     text
 }
 
-/// The messages of a thread as a tree, each level in order of creation. They come in that order.
+/// The messages of a thread as a tree, each level in order of creation, which is the order of
+/// `messages`.
 pub fn tree(messages: &[Value]) -> String {
     let ids = messages.iter().enumerate();
     let ids: HashMap<_, _> = ids.filter_map(|(at, it)| Some((it["id"].as_str()?, at))).collect();
     let index = |id: &str| ids.get(id).copied();
     let mut replies = vec![Vec::new(); messages.len()];
-    let mut waiting = Vec::new();
+    let mut open = Vec::new();
     for (child, message) in messages.iter().enumerate() {
         match message["parent"].as_str().and_then(index) {
             Some(parent) if parent < child => replies[parent].push(child),
-            _ => waiting.push((child, 0)),
+            _ => open.push((child, 0)),
         }
     }
-    waiting.reverse();
+    open.reverse();
     let mut text = String::new();
-    while let Some((at, level)) = waiting.pop() {
+    while let Some((at, level)) = open.pop() {
         text.push_str(&message(&messages[at], level));
-        waiting.extend(replies[at].iter().rev().map(|reply| (*reply, level + 1)));
+        open.extend(replies[at].iter().rev().map(|reply| (*reply, level + 1)));
     }
     text
 }
@@ -140,7 +146,7 @@ pub fn tree(messages: &[Value]) -> String {
 /// A change of state.
 pub fn event(event: &Value) -> String {
     let from = event["from"].as_str().map_or_else(|| "new".to_owned(), in_one_line);
-    let by = standing(event["confirmed"] == true, &event["label"], &event["origin"]);
+    let by = confirmation(event["confirmed"] == true, &event["label"], &event["origin"]);
     let mut text = format!(
         "{}  {} {from} → {} ({by})\n",
         text_at(event, "/id"),
@@ -153,7 +159,7 @@ pub fn event(event: &Value) -> String {
     text
 }
 
-/// A claim with its proof.
+/// A claim with its evidence.
 pub fn claim(claim: &Value) -> String {
     let expired = if claim["expired"] == true { ", expired" } else { "" };
     let mut text = format!(
@@ -201,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    fn said(id: &str, parent: Option<&str>, body: &str) -> Value {
+    fn message_json(id: &str, parent: Option<&str>, body: &str) -> Value {
         json!({
             "id": id, "parent": parent, "kind": "answer", "body": body, "label": null,
             "from": { "identity": "local:ada", "extension": "w" },
@@ -214,11 +220,11 @@ mod tests {
     #[test]
     fn trees() {
         let messages = [
-            said("msg_1", None, "a"),
-            said("msg_2", Some("msg_1"), "b"),
-            said("msg_3", None, "c"),
-            said("msg_4", Some("msg_1"), "d"),
-            said("msg_5", Some("msg_2"), "e"),
+            message_json("msg_1", None, "a"),
+            message_json("msg_2", Some("msg_1"), "b"),
+            message_json("msg_3", None, "c"),
+            message_json("msg_4", Some("msg_1"), "d"),
+            message_json("msg_5", Some("msg_2"), "e"),
         ];
         let tree = tree(&messages);
         let order: Vec<_> = tree.lines().filter(|line| line.contains("msg_")).collect();
@@ -229,11 +235,11 @@ mod tests {
         }
     }
 
-    /// Goal: what a participant wrote cannot act on the terminal. Method: escapes in body, name
+    /// Goal: text of a participant cannot control the terminal. Method: escapes in body, name
     /// and label of one message.
     #[test]
     fn messages_are_data() {
-        let mut message_value = said("msg_1", None, "a\u{1b}[2Jb\nc");
+        let mut message_value = message_json("msg_1", None, "a\u{1b}[2Jb\nc");
         message_value["label"] = "KI · \u{1b}x".into();
         message_value["from"]["extension"] = "w\u{7}".into();
         let text = message(&message_value, 1);
@@ -241,7 +247,7 @@ mod tests {
         assert!(text.contains("      a␛[2Jb\n      c\n"), "{text:?}");
     }
 
-    /// Goal: a proposal looks other than what is confirmed, and by whom. Method: a row a case.
+    /// Goal: a proposal differs from a confirmed state, which names who confirmed it. Method: a row a case.
     #[test]
     fn states() {
         for (confirmed, label, origin, locked, want) in [
@@ -258,7 +264,7 @@ mod tests {
         }
     }
 
-    /// Goal: every form of a turn reads well. Method: a row a case.
+    /// Goal: every form of a turn has its text. Method: a row a case.
     #[test]
     fn turns() {
         let ada = json!({ "identity": "local:ada", "extension": null });

@@ -1,4 +1,4 @@
-//! `parley restore`: fills an absent or empty data folder from a copy.
+//! `parley restore`: fills an absent or empty data directory from a copy.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const EXAMPLES: &str = "Example:
   parley restore /backups/forum.parley --data ./restored
   parley check --data ./restored";
 
-/// Where the copy is, and where it is to live.
+/// The arguments of `parley restore`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RestoreArgs {
@@ -26,21 +26,21 @@ pub struct RestoreArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    place: DataFolder,
+    folder: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     json: bool,
 }
 
-/// Restores.
+/// Restores a copy and prints where it ends.
 pub fn run(options: RestoreArgs) -> CliResult {
-    let folder = options.place.config()?.data;
+    let folder = options.folder.config()?.data;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let restored = restore(&options.file, &folder, &clock);
     let restored = restored.map_err(|error| CliError::failed(error.to_string()))?;
     let admin = folder.join(ADMIN_TOKEN_NAME);
     if options.json {
-        let told = json!({
+        let object = json!({
             "data": folder.to_string_lossy(),
             "cursor": restored.cursor,
             "era": restored.era,
@@ -48,7 +48,7 @@ pub fn run(options: RestoreArgs) -> CliResult {
             "taken_at": restored.taken_at.to_string(),
             "admin_token": admin.to_string_lossy(),
         });
-        return output::json(&told.to_string());
+        return output::json(&object.to_string());
     }
     let line = format!(
         "{} holds what was said up to {} (cursor {}); era {} begins. Tokens of the copy are good; \

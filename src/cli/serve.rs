@@ -1,5 +1,4 @@
-//! `parley serve`: runs the forum. Its flags are those of operations.md §2; what they mean is the
-//! configuration's to say.
+//! `parley serve`: runs the forum. The flags of operations.md §2 are handed to the configuration.
 
 use std::path::PathBuf;
 
@@ -16,7 +15,7 @@ const EXAMPLES: &str = "Examples:
 
 Flags go before the environment (PARLEY_ and the key, __ for a dot), which goes before the file.";
 
-/// Where the configuration comes from, and what goes before it.
+/// The arguments of `parley serve`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ServeArgs {

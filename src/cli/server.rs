@@ -1,14 +1,16 @@
-//! Which server a terminal command speaks to, and how it answers.
+//! The server that a terminal command uses, and the form of its output.
 
 use clap::Args;
+use serde_json::Value;
 
-use crate::cli::client::Client;
+use crate::cli::client::{ApiResponse, Client};
 use crate::cli::error::CliResult;
+use crate::cli::output;
 
-/// Where a server is if nothing else is said: the default of `listen`.
+/// The URL where none is given: the default of `listen`.
 pub const URL_DEFAULT: &str = "http://127.0.0.1:7467";
 
-/// The options that every terminal command has.
+/// The options of every terminal command.
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {
     /// The server's URL
@@ -23,8 +25,16 @@ pub struct ServerArgs {
 }
 
 impl ServerArgs {
-    /// A client for it.
+    /// A client for the server.
     pub fn client(&self) -> CliResult<Client> {
         Client::new(&self.url, self.token.as_deref())
+    }
+
+    /// Prints an answer: unchanged with `--json`, else as `render` puts it.
+    pub fn print(&self, answer: &ApiResponse, render: impl FnOnce(&Value) -> String) -> CliResult {
+        if self.json {
+            return output::json(&answer.text);
+        }
+        output::text(&render(&answer.json()?))
     }
 }

@@ -1,5 +1,5 @@
-//! Which way an administrator's command goes: to a running server, or straight to the data folder
-//! of a stopped one.
+//! The target of an administrator's command: a running server, or the data directory of a stopped
+//! one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::storage::disk::{FolderDisk, LOCK_NAME};
 use crate::storage::error::StoreError;
 use crate::tokens::ADMIN_TOKEN_NAME;
 
-/// The options of a command that can go both ways.
+/// The options of a command with either target.
 #[derive(Clone, Debug, Args)]
 pub struct TargetArgs {
     /// The URL of a running server; without it the data folder, unless a server holds that
@@ -24,13 +24,13 @@ pub struct TargetArgs {
     #[arg(long, env = "PARLEY_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     #[command(flatten)]
-    pub place: DataFolder,
+    pub folder: DataFolder,
     /// Answer with JSON, for programs
     #[arg(long)]
     pub json: bool,
 }
 
-/// Where the data lies, as `serve` finds it: flag over environment over file over default.
+/// The data directory, found as `serve` finds it: flag over environment over file over default.
 #[derive(Clone, Debug, Args)]
 pub struct DataFolder {
     /// The data folder [env: PARLEY_DATA] [default: ./parley-data]
@@ -42,7 +42,7 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
-    /// The configuration of the server whose data these are.
+    /// The configuration of the server of this directory.
     pub fn config(&self) -> CliResult<Config> {
         let named = [("data", self.data.clone())];
         let sources = ConfigSources::of_process(self.config.clone(), &[], &named);
@@ -51,26 +51,26 @@ impl DataFolder {
     }
 }
 
-/// The way that a command goes.
+/// The target of a command.
 #[derive(Debug)]
 pub enum Target {
-    /// To the server.
+    /// A server.
     Server(Client),
-    /// Straight to the folder, which no server holds and, while this lives, none can.
+    /// A data directory, locked against servers while this value lives.
     Folder(Arc<FolderDisk>, Box<Config>),
 }
 
 impl TargetArgs {
-    /// Finds the way: a URL given is followed; else a folder that no server holds is taken; else
-    /// the server is looked for where its configuration says that it listens.
-    pub fn way(&self) -> CliResult<Target> {
+    /// Resolves the target: a given URL; else a data directory that no server holds; else the server
+    /// at the configured address.
+    pub fn resolve(&self) -> CliResult<Target> {
         if let (Some(url), Some(token)) = (&self.url, &self.token) {
             return Client::new(url, Some(token)).map(Target::Server);
         }
-        let config = self.place.config()?;
+        let config = self.folder.config()?;
         let url = match &self.url {
             Some(url) => url.clone(),
-            None => match take(&config.data)? {
+            None => match lock(&config.data)? {
                 Some(disk) => return Ok(Target::Folder(Arc::new(disk), Box::new(config))),
                 None => url_of(config.listen),
             },
@@ -83,9 +83,8 @@ impl TargetArgs {
     }
 }
 
-/// Takes the data folder, if it is one and no server holds it. What is no data folder is not made
-/// one: only a server begins it.
-pub fn take(data: &Path) -> CliResult<Option<FolderDisk>> {
+/// Locks the data directory; `None` if it is none or a server holds it. Only a server creates one.
+pub fn lock(data: &Path) -> CliResult<Option<FolderDisk>> {
     if !data.join(LOCK_NAME).exists() {
         return Ok(None);
     }
@@ -96,7 +95,7 @@ pub fn take(data: &Path) -> CliResult<Option<FolderDisk>> {
     }
 }
 
-/// The token in the folder's `admin.token`; `None` if there is no such file.
+/// The token in the directory's `admin.token`; `None` without such a file.
 pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
     let path = data.join(ADMIN_TOKEN_NAME);
     match std::fs::read_to_string(&path) {
@@ -109,7 +108,7 @@ pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
     }
 }
 
-/// How a server is reached from its own machine that listens on `address`.
+/// The URL of a server that listens on `address`, from its own machine.
 fn url_of(mut address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -136,11 +135,11 @@ mod tests {
         }
     }
 
-    /// Goal: a folder that is no data folder is left as it is. Method: an absent one.
+    /// Goal: a directory that is no data directory stays unchanged. Method: an absent one.
     #[test]
     fn nothing_is_begun() {
         let absent = std::env::temp_dir().join("parley-no-such-folder");
-        assert!(take(&absent).unwrap().is_none());
+        assert!(lock(&absent).unwrap().is_none());
         assert!(!absent.exists());
         assert_eq!(admin_token(&absent), Ok(None));
     }

@@ -1,4 +1,4 @@
-//! The command line as a user types it.
+//! Parsing of the command line.
 
 use clap::CommandFactory;
 
@@ -8,13 +8,13 @@ fn parsed(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(line.split_whitespace())
 }
 
-/// Goal: the tree of commands is sound. Method: clap's own assertions.
+/// Goal: the tree of commands is consistent. Method: clap's own assertions.
 #[test]
 fn the_tree_is_sound() {
     Cli::command().debug_assert();
 }
 
-/// Goal: the synopsis of operations.md §1 is taken as it stands. Method: a line a form.
+/// Goal: the synopsis of operations.md §1 is accepted. Method: a line a form.
 #[test]
 fn synopsis() {
     for line in [
@@ -55,7 +55,7 @@ fn synopsis() {
     assert!(parsed(&line).is_ok());
 }
 
-/// Goal: wrong usage is noticed before anything is done. Method: a line a mistake.
+/// Goal: wrong usage is refused by the parser. Method: a line a mistake.
 #[test]
 fn wrong_usage() {
     for line in [

@@ -1,13 +1,13 @@
-//! Text for a terminal. What participants wrote is data: nothing in it may move the cursor,
-//! change colours or turn the direction of what stands beside it.
+//! Text for a terminal. Participants' text is data: it may not move the cursor, change colours or
+//! reverse the direction of the text beside it.
 
 use std::fmt::Write as _;
 
 /// The widest line of wrapped text, in characters.
 pub const WIDTH: usize = 88;
 
-/// Makes every character harmless that a terminal would obey, but line feed and tab. A carriage
-/// return before a line feed goes; alone it ends a line, as it was meant to.
+/// Replaces every control character but line feed and tab by a visible one. A carriage return
+/// before a line feed is dropped; alone it becomes a line feed.
 pub fn neutral(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -21,7 +21,7 @@ pub fn neutral(text: &str) -> String {
                 safe.push(picture.unwrap_or('\u{fffd}'));
             }
             '\u{7f}' => safe.push('\u{2421}'),
-            other if is_obeyed(other) => {
+            other if is_control(other) => {
                 let _ = write!(safe, "\\u{{{:x}}}", u32::from(other));
             }
             other => safe.push(other),
@@ -30,9 +30,9 @@ pub fn neutral(text: &str) -> String {
     safe
 }
 
-/// Controls beyond ASCII, the directional formatting characters, and the two separators that
-/// some terminals take for line ends.
-fn is_obeyed(character: char) -> bool {
+/// Controls beyond ASCII, directional formatting characters, and the two separators that some
+/// terminals take for line ends.
+fn is_control(character: char) -> bool {
     matches!(character,
         '\u{80}'..='\u{9f}'
         | '\u{61c}'
@@ -41,13 +41,13 @@ fn is_obeyed(character: char) -> bool {
         | '\u{2066}'..='\u{2069}')
 }
 
-/// The same, in one line: line ends and tabs become a space.
+/// As [`neutral`], in one line: line ends and tabs become a space.
 pub fn in_one_line(text: &str) -> String {
     neutral(text).split(['\n', '\t']).map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
-/// JSON text with the controls escaped that JSON allows bare (U+007F to U+009F). They can only
-/// stand inside strings, so the value stays the same.
+/// JSON text with the controls escaped that JSON allows bare (U+007F to U+009F), which only strings
+/// hold; the value stays the same.
 pub fn neutral_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
@@ -74,8 +74,8 @@ pub fn push_block(into: &mut String, indent: &str, text: &str) {
     }
 }
 
-/// The lines that `line` is broken into at white space, each of at most `width` characters but
-/// for single longer words. Leading white space stays.
+/// Breaks `line` at white space into lines of at most `width` characters; longer words stay whole.
+/// Leading white space stays.
 fn wrap(line: &str, width: usize) -> Vec<String> {
     let length = |text: &str| text.chars().count();
     if length(line) <= width {
@@ -104,15 +104,15 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Goal: nothing that a terminal obeys comes through. Method: all controls and directional
+    /// Goal: no control character comes through. Method: all controls and directional
     /// characters, then a few texts with their exact form.
     #[test]
     fn what_a_terminal_obeys_is_neutralized() {
-        let obeyed = (0..0x20).chain(0x7f..0xa0).chain(0x202a..0x202f).chain(0x2066..0x206a);
-        for code in obeyed {
+        let controls = (0..0x20).chain(0x7f..0xa0).chain(0x202a..0x202f).chain(0x2066..0x206a);
+        for code in controls {
             let character = char::from_u32(code).expect("no surrogate");
             let safe = neutral(&format!("a{character}b"));
-            let kept = safe.chars().all(|it| it == '\n' || it == '\t' || !is_obeyed(it));
+            let kept = safe.chars().all(|it| it == '\n' || it == '\t' || !is_control(it));
             assert!(kept && !safe.contains('\x1b') && !safe.contains('\r'), "{code:x}: {safe:?}");
         }
         assert_eq!(neutral("a\x1b[31mred"), "a␛[31mred");

@@ -1,4 +1,4 @@
-//! `parley token`: manages tokens, on a running server or on the folder of a stopped one.
+//! `parley token`: manages tokens, on a running server or in the data directory of a stopped one.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use clap::{ArgGroup, Args, Subcommand};
 use parley_protocol::ids::TokenId;
 use parley_protocol::time::{MILLIS_MAX, Millis};
-use parley_protocol::wire::{self, JsonBuffer, ListWriter as ListOut};
+use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::target::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
-use crate::cli::{block_on, output, render, speech};
+use crate::cli::{block_on, output, render, request};
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::storage::disk::FolderDisk;
@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:
   parley token list
   parley token revoke tok_3";
 
-/// What to do with tokens.
+/// The arguments of `parley token`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub struct TokenArgs {
@@ -48,7 +48,7 @@ enum TokenCommand {
 #[command(group = ArgGroup::new("who").args(["handle", "human"]).required(true))]
 struct CreateTokenArgs {
     #[command(flatten)]
-    reach: TargetArgs,
+    target: TargetArgs,
     /// A model's handle
     #[arg(long, value_name = "HANDLE")]
     handle: Option<String>,
@@ -69,41 +69,41 @@ struct CreateTokenArgs {
 #[derive(Debug, Args)]
 struct ListTokensArgs {
     #[command(flatten)]
-    reach: TargetArgs,
+    target: TargetArgs,
 }
 
 #[derive(Debug, Args)]
 struct RevokeTokenArgs {
     #[command(flatten)]
-    reach: TargetArgs,
+    target: TargetArgs,
     /// The token's identifier, as `token list` shows it
     #[arg(value_name = "ID")]
     id: String,
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub fn run(options: TokenArgs) -> CliResult {
     match options.command {
         TokenCommand::Create(options) => create(options),
-        TokenCommand::List(ListTokensArgs { reach }) => {
-            let list = match reach.way()? {
+        TokenCommand::List(ListTokensArgs { target }) => {
+            let list = match target.resolve()? {
                 Target::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
-                Target::Folder(disk, config) => stopped(disk, &config)?.list()?,
+                Target::Folder(disk, config) => offline(disk, &config)?.list()?,
             };
-            if reach.json {
+            if target.json {
                 return output::json(&list.to_string());
             }
             output::text(&table(&list))
         }
-        TokenCommand::Revoke(RevokeTokenArgs { reach, id }) => {
-            match reach.way()? {
+        TokenCommand::Revoke(RevokeTokenArgs { target, id }) => {
+            match target.resolve()? {
                 Target::Server(client) => {
                     let path = format!("/v1/tokens/{}", encode(&id));
                     block_on(client.delete(&path))?;
                 }
-                Target::Folder(disk, config) => stopped(disk, &config)?.revoke(&id)?,
+                Target::Folder(disk, config) => offline(disk, &config)?.revoke(&id)?,
             }
-            if reach.json {
+            if target.json {
                 return output::json(&json!({ "revoked": id }).to_string());
             }
             output::text(&format!("{} holds no more.\n", in_one_line(&id)))
@@ -114,38 +114,38 @@ pub fn run(options: TokenArgs) -> CliResult {
 fn create(options: CreateTokenArgs) -> CliResult {
     let now = SystemClock.now();
     let expires = options.expires.as_deref().map(|text| expiry(text, now)).transpose()?;
-    let request = speech::object([
+    let request = request::object([
         ("handle", options.handle.map(Value::from)),
         ("human", options.human.map(Value::from)),
         ("rights", (!options.rights.is_empty()).then(|| options.rights.into())),
         ("label", options.label.map(Value::from)),
         ("expires_at", expires.map(|at| at.to_string().into())),
     ]);
-    let made = match options.reach.way()? {
+    let created = match options.target.resolve()? {
         Target::Server(client) => {
-            block_on(client.post("/v1/tokens", &request, speech::NO_EXTRA))?.text
+            block_on(client.post("/v1/tokens", &request, request::NO_EXTRA))?.text
         }
-        Target::Folder(disk, config) => stopped(disk, &config)?.create(&request)?,
+        Target::Folder(disk, config) => offline(disk, &config)?.create(&request)?,
     };
-    if options.reach.json {
-        return output::json(&made);
+    if options.target.json {
+        return output::json(&created);
     }
-    let made: Value = serde_json::from_str(&made).unwrap_or_default();
-    let secret = made["secret"].as_str();
+    let created: Value = serde_json::from_str(&created).unwrap_or_default();
+    let secret = created["secret"].as_str();
     let secret = secret.ok_or_else(|| CliError::failed("the server gave no secret"))?;
     output::text(&format!("{secret}\n"))
 }
 
-/// The tokens of a stopped server, in the forms of `/v1/tokens`.
+/// The tokens of a stopped server, with the objects of `/v1/tokens`.
 struct OfflineTokens {
     tokens: Tokens,
     now: Millis,
 }
 
-fn stopped(disk: Arc<FolderDisk>, config: &Config) -> CliResult<OfflineTokens> {
+fn offline(disk: Arc<FolderDisk>, config: &Config) -> CliResult<OfflineTokens> {
     let tokens = Tokens::open(disk, &config.realm, Arc::new(SystemClock))
         .map_err(|error| CliError::failed(error.to_string()))?;
-    // The first start makes the administrator's token, and shows it.
+    // The first start creates the administrator's token and shows it.
     if tokens.list(TokenId(0), 1).is_empty() {
         let data = config.data.display();
         let line = format!("{data} has no tokens yet: start it once with `parley serve`");
@@ -157,8 +157,8 @@ fn stopped(disk: Arc<FolderDisk>, config: &Config) -> CliResult<OfflineTokens> {
 impl OfflineTokens {
     fn create(&self, request: &Value) -> CliResult<String> {
         let new = NewToken::read(request.to_string().as_bytes(), self.now);
-        let made = new.and_then(|new| self.tokens.create(&new, self.now));
-        let (record, secret) = made.map_err(|refusal| CliError::from(&refusal))?;
+        let created = new.and_then(|new| self.tokens.create(&new, self.now));
+        let (record, secret) = created.map_err(|refusal| CliError::from(&refusal))?;
         let mut out = JsonBuffer::new();
         wire::token_created(&mut out, &record.shown(), &secret);
         text_of(out)
@@ -166,7 +166,7 @@ impl OfflineTokens {
 
     fn list(&self) -> CliResult<Value> {
         let mut out = JsonBuffer::new();
-        let mut list = ListOut::begin(&mut out);
+        let mut list = ListWriter::begin(&mut out);
         for record in self.tokens.list(TokenId(0), usize::MAX) {
             wire::token(list.item(), &record.shown());
         }
@@ -187,8 +187,7 @@ fn text_of(out: JsonBuffer) -> CliResult<String> {
     String::from_utf8(out).map_err(|_| CliError::failed("a token holds what is no UTF-8 text"))
 }
 
-/// When a token expires that is to hold for `30d`, `12h` or `45m` from `now`, or until a time
-/// that is written as RFC 3339 has it.
+/// The expiry of `30d`, `12h` or `45m` from `now`, or of an RFC 3339 time.
 fn expiry(text: &str, now: Millis) -> CliResult<Millis> {
     if let Some(at) = Millis::parse(text) {
         return Ok(at);
@@ -209,7 +208,7 @@ fn expiry(text: &str, now: Millis) -> CliResult<Millis> {
     at.map(Millis).filter(|at| *at <= MILLIS_MAX).ok_or_else(wrong)
 }
 
-/// The list for people, a line a token.
+/// The list as text, one line per token.
 fn table(list: &Value) -> String {
     let mut text = String::new();
     for token in list["items"].as_array().into_iter().flatten() {
@@ -236,7 +235,7 @@ fn table(list: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// Goal: every form of an expiry is read exactly, and nothing else. Method: a row a case.
+    /// Goal: every form of an expiry is read exactly, and no other form. Method: a row a case.
     #[test]
     fn expiries() {
         let now = Millis(1_000);
@@ -260,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Goal: the list shows what matters and no more. Method: two tokens.
+    /// Goal: the list shows rights, label, expiry and revocation. Method: two tokens.
     #[test]
     fn tables() {
         let list = json!({ "items": [

@@ -1,5 +1,5 @@
-//! `parley watch`: follows the feed (bindings.md §6), over lost connections too: it goes on from
-//! the last cursor that it printed, so nothing is missed and nothing comes twice.
+//! `parley watch`: follows the feed (bindings.md §6). After a lost connection it resumes at the last
+//! printed cursor, so that no frame is lost or repeated.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use clap::{ArgAction, Args};
 use futures_util::StreamExt;
 use hyper::{Method, header};
 use hyper_util::rt::TokioIo;
+use parley_protocol::feed::Scope;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -21,19 +22,19 @@ use crate::cli::client::{Client, with_query};
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::server::ServerArgs;
 use crate::cli::text::in_one_line;
-use crate::cli::{output, render};
+use crate::cli::{output, render, request};
 
-/// The subprotocol of the feed.
+/// The WebSocket subprotocol of the feed.
 const SUBPROTOCOL: &str = "parley.v1";
-/// The close code of a token that holds no more.
+/// The close code of a revoked or expired token.
 const CLOSE_TOKEN_UNKNOWN: u16 = 4001;
-/// How long a silent server is taken to be alive before it has said its heartbeat.
+/// The heartbeat assumed until the server has named its own.
 const HEARTBEAT_FIRST: Duration = Duration::from_secs(30);
-/// The pause before the first attempt to connect again; doubled with each.
+/// The pause before the first reconnection; doubled with each attempt.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 /// The longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// The largest frame taken: far above what a server sends.
+/// The largest frame accepted, in bytes; servers send far smaller ones.
 const FRAME_BYTES_MAX: usize = 4 << 20;
 
 const EXAMPLES: &str = "Examples:
@@ -42,7 +43,7 @@ const EXAMPLES: &str = "Examples:
   parley watch --scope threads --threads th_1,th_7
   parley watch --scope all --since CURSOR --json";
 
-/// What to follow, and from where.
+/// The arguments of `parley watch`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WatchArgs {
@@ -50,7 +51,7 @@ pub struct WatchArgs {
     server: ServerArgs,
     /// What to follow: your inbox, some threads, or all there is
     #[arg(long, value_name = "S", default_value = "inbox")]
-    #[arg(value_parser = ["inbox", "threads", "all"])]
+    #[arg(value_parser = request::words(Scope::ALL.map(Scope::as_str)))]
     scope: String,
     /// Listen as this extension; else as the whole line
     #[arg(long, value_name = "E")]
@@ -67,12 +68,12 @@ pub struct WatchArgs {
     anyone: bool,
 }
 
-/// How one connection ended.
+/// The end of one connection.
 enum WatchEnd {
-    /// It broke off, or the server asks to come again.
-    Again(String),
-    /// There is no use in coming again.
-    For(CliError),
+    /// It broke, or the server closed it for now: reconnect.
+    Retry(String),
+    /// A reconnection would end the same way.
+    Final(CliError),
 }
 
 /// Follows the feed until a signal ends it (exit 0) or the server refuses.
@@ -87,25 +88,25 @@ pub async fn run(options: WatchArgs) -> CliResult {
 async fn follow(client: &Client, options: &WatchArgs) -> CliResult {
     let mut cursor = options.since.clone();
     let mut pause = PAUSE_MIN;
-    let mut has_listened = false;
+    let mut was_connected = false;
     loop {
         let why = match connect(client, options, cursor.as_deref()).await {
             Ok(socket) => {
-                has_listened = true;
+                was_connected = true;
                 pause = PAUSE_MIN;
                 match listen(socket, options.server.json, &mut cursor).await {
-                    WatchEnd::Again(why) => why,
-                    WatchEnd::For(failure) => return Err(failure),
+                    WatchEnd::Retry(why) => why,
+                    WatchEnd::Final(failure) => return Err(failure),
                 }
             }
-            // A refusal that will pass; any other one, or nobody there at first, will not.
-            Err(CliError::Refused(problem)) if has_listened && problem.status >= 500 => {
+            // A 5xx refusal and a lost server pass; other refusals, and no server at first, do not.
+            Err(CliError::Refused(problem)) if was_connected && problem.status >= 500 => {
                 problem.detail
             }
-            Err(CliError::Failed(line)) if has_listened => line,
+            Err(CliError::Failed(line)) if was_connected => line,
             Err(failure) => return Err(failure),
         };
-        // Whoever watches should know why it is quiet; standard output is for frames alone.
+        // Standard output carries frames only.
         let why = in_one_line(&why);
         let _ = writeln!(std::io::stderr().lock(), "the feed broke off, connecting again: {why}");
         tokio::time::sleep(pause).await;
@@ -154,62 +155,60 @@ async fn connect(
     Ok(WebSocketStream::from_raw_socket(socket, Role::Client, Some(config)).await)
 }
 
-/// Prints frames until the connection ends, keeping the cursor of the last one printed.
+/// Prints frames until the connection ends; `cursor` follows the last printed one.
 async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>) -> WatchEnd {
     let mut silence_max = HEARTBEAT_FIRST * 2;
     loop {
         let Ok(next) = timeout(silence_max, socket.next()).await else {
-            return WatchEnd::Again("nothing came for two heartbeats".to_owned());
+            return WatchEnd::Retry("nothing came for two heartbeats".to_owned());
         };
         match next {
             Some(Ok(Message::Text(text))) => {
                 let Ok(frame) = serde_json::from_str::<Value>(&text) else {
-                    return WatchEnd::For(CliError::failed(
+                    return WatchEnd::Final(CliError::failed(
                         "the server sent a frame that is no JSON",
                     ));
                 };
                 if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
                     silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
                 }
-                let told = if json { output::json(&text) } else { output::text(&describe(&frame)) };
-                if let Err(failure) = told {
-                    return WatchEnd::For(failure);
+                let printed =
+                    if json { output::json(&text) } else { output::text(&describe(&frame)) };
+                if let Err(failure) = printed {
+                    return WatchEnd::Final(failure);
                 }
-                if let Some(told) = frame["cursor"].as_str() {
-                    *cursor = Some(told.to_owned());
+                if let Some(last) = frame["cursor"].as_str() {
+                    *cursor = Some(last.to_owned());
                 }
             }
             Some(Ok(Message::Close(close))) => return closed(close.as_ref()),
-            // Pings are answered by the library while it reads.
+            // The library answers pings while it reads.
             Some(Ok(_)) => {}
             Some(Err(Error::Capacity(error))) => {
-                return WatchEnd::For(CliError::failed(format!(
+                return WatchEnd::Final(CliError::failed(format!(
                     "the server sent too much: {error}"
                 )));
             }
-            Some(Err(error)) => return WatchEnd::Again(error.to_string()),
-            None => return WatchEnd::Again("the connection ended".to_owned()),
+            Some(Err(error)) => return WatchEnd::Retry(error.to_string()),
+            None => return WatchEnd::Retry("the connection ended".to_owned()),
         }
     }
 }
 
 fn closed(close: Option<&CloseFrame>) -> WatchEnd {
-    let Some(close) = close else { return WatchEnd::Again("the connection was closed".to_owned()) };
+    let Some(close) = close else { return WatchEnd::Retry("the connection was closed".to_owned()) };
     let reason = in_one_line(&close.reason);
     if u16::from(close.code) == CLOSE_TOKEN_UNKNOWN {
         let line = format!("{reason}: the token was revoked or has expired; use another one");
-        return WatchEnd::For(CliError::failed(line));
+        return WatchEnd::Final(CliError::failed(line));
     }
-    WatchEnd::Again(reason)
+    WatchEnd::Retry(reason)
 }
 
-/// A frame for people.
+/// A frame as text for people.
 fn describe(frame: &Value) -> String {
     let thread = &frame["thread"];
-    let line = |text: &str| {
-        let id = render::text_at(thread, "/id");
-        format!("{id}  {}  {}\n{text}", render::state(thread), render::turn(thread))
-    };
+    let line = |text: &str| format!("{}\n{text}", render::head(thread));
     match frame["type"].as_str().unwrap_or_default() {
         "hello" => {
             let scope = render::text_at(frame, "/scope");

@@ -152,32 +152,19 @@ impl Forum {
 
     fn posted(&self, act: &Act, head: &ThreadSummary) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::raw(&mut body, "{\"message\":");
-        wire::message(&mut body, act, None);
-        wire::raw(&mut body, ",\"thread\":");
-        wire::thread(&mut body, head, &self.cursor(head.position));
-        wire::raw(&mut body, "}");
+        wire::posted(&mut body, act, head, &self.cursor(head.position));
         Answer { location: Some(act.thread), ..Answer::ok(body).with_status(201) }
     }
 
     fn marked(&self, head: &ThreadSummary, act: Option<&Act>) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::raw(&mut body, "{\"thread\":");
-        wire::thread(&mut body, head, &self.cursor(head.position));
-        wire::raw(&mut body, ",\"event\":");
-        match act {
-            Some(act) => wire::event(&mut body, act),
-            None => wire::raw(&mut body, "null"),
-        }
-        wire::raw(&mut body, "}");
+        wire::marked(&mut body, head, &self.cursor(head.position), act);
         Answer::ok(body)
     }
 
     fn claim_changed(&self, made: bool, claim: &parley_protocol::claim::Claim) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::raw(&mut body, "{\"claim\":");
-        wire::claim(&mut body, claim, self.now());
-        wire::raw(&mut body, "}");
+        wire::claim_changed(&mut body, claim, self.now());
         let status = if made { 201 } else { 200 };
         Answer::ok(body).with_status(status)
     }

@@ -9,7 +9,7 @@ use parley_protocol::artifact::{
     ArtifactType, CLOSURE_ARTIFACTS_REMOTE_MAX, ClosureReport, Identifier, TerminationState, Valid,
     canonicalize, identity, validate,
 };
-use parley_protocol::command::{ArtifactQuery, Call};
+use parley_protocol::command::ArtifactQuery;
 use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
@@ -145,28 +145,22 @@ impl Forum {
         Ok(Refusal::closure_refused(report, id.to_string()))
     }
 
-    pub(super) async fn read_artifacts(&self, view: &View, call: Call) -> Result<Answer> {
-        match call {
-            Call::ReadArtifact(id) => {
-                let found = view.artifact(&id)?.ok_or_else(Refusal::artifact_not_found)?;
-                Ok(Answer::ok(found.published().bytes.to_vec()))
-            }
-            Call::ListArtifacts(query) => self.list_artifacts(view, &query),
-            Call::ExportThread(thread, page) => self.export_page(view, thread, &page).await,
-            Call::VerifyClosure(id, strict) => {
-                view.artifact_entry(&id)?.ok_or_else(Refusal::artifact_not_found)?;
-                let id = Identifier::from_digest(id);
-                let options = VerifyOptions { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
-                let store = PublishedArtifacts(view.clone());
-                let report = tokio::task::spawn_blocking(move || verify(&store, &[id], options));
-                let report = report.await.map_err(|_| Refusal::internal())??;
-                Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| Refusal::internal())?))
-            }
-            _ => Err(Refusal::internal()),
-        }
+    pub(super) fn read_artifact(view: &View, id: &[u8; 32]) -> Result<Answer> {
+        let found = view.artifact(id)?.ok_or_else(Refusal::artifact_not_found)?;
+        Ok(Answer::ok(found.published().bytes.to_vec()))
     }
 
-    fn list_artifacts(&self, view: &View, query: &ArtifactQuery) -> Result<Answer> {
+    pub(super) async fn verify_closure(view: &View, id: [u8; 32], strict: bool) -> Result<Answer> {
+        view.artifact_entry(&id)?.ok_or_else(Refusal::artifact_not_found)?;
+        let id = Identifier::from_digest(id);
+        let options = VerifyOptions { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
+        let store = PublishedArtifacts(view.clone());
+        let report = tokio::task::spawn_blocking(move || verify(&store, &[id], options));
+        let report = report.await.map_err(|_| Refusal::internal())??;
+        Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| Refusal::internal())?))
+    }
+
+    pub(super) fn list_artifacts(&self, view: &View, query: &ArtifactQuery) -> Result<Answer> {
         let kind = format!("artifacts {:?} {:?} {:?}", query.kind, query.references, query.thread);
         let cursors = self.inner.deps.journal.cursors();
         let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
@@ -241,13 +235,8 @@ fn thread_of(valid: &Valid) -> Option<ThreadId> {
 
 fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {
     let mut out = JsonBuffer::new();
-    wire::raw(&mut out, "{\"artifact_id\":");
-    wire::text(&mut out, &id.to_string());
-    wire::raw(&mut out, ",\"unresolved\":");
-    wire::array(&mut out, unresolved, |out, id| {
-        wire::text(out, &Identifier::from_digest(*id).to_string());
-    });
-    wire::raw(&mut out, "}");
+    let unresolved = unresolved.iter().map(|id| Identifier::from_digest(*id));
+    wire::artifact_published(&mut out, id, unresolved);
     out
 }
 

@@ -135,7 +135,8 @@ impl Forum {
             Call::Write(thread, command) => self.write(principal, thread, command, key).await,
             Call::PublishArtifact(bytes) => Box::pin(self.publish(principal, bytes, key)).await,
             Call::ReadInbox(query) => Box::pin(self.read_inbox(principal, query)).await,
-            call => self.read(call).await,
+            Call::GetManifest(language) => Ok(Answer::ok(self.manifest(language))),
+            Call::Read(read) => self.read(read).await,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
-use parley_protocol::command::{Call, Language, PageQuery, ThreadQuery};
+use parley_protocol::command::{Language, PageQuery, ReadCall, ThreadQuery};
 use parley_protocol::entry::{Position, slot};
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::{ClaimId, ThreadId};
@@ -33,22 +33,22 @@ pub(super) struct InboxPage {
 }
 
 impl Forum {
-    pub(super) async fn read(&self, call: Call) -> Result<Answer> {
-        if let Call::GetManifest(language) = call {
-            return Ok(Answer::ok(self.manifest(language)));
-        }
+    pub(super) async fn read(&self, call: ReadCall) -> Result<Answer> {
         let _permit = self.inner.admission.permit(PermitClass::Read).await?;
         let view = self.view();
         match call {
-            Call::ListThreads(query) => self.list_threads(&view, &query),
-            Call::ReadTree(thread) => self.read_tree(&view, thread),
-            Call::ReadFlat(thread, page) => self.read_flat(&view, thread, &page),
-            Call::ReadEvents(thread, page) => self.read_events(&view, thread, &page),
-            Call::ReadClaim(claim) => self.read_claim(&view, claim),
-            Call::ListClaims(thread, status, page) => {
+            ReadCall::ListThreads(query) => self.list_threads(&view, &query),
+            ReadCall::Tree(thread) => self.read_tree(&view, thread),
+            ReadCall::Flat(thread, page) => self.read_flat(&view, thread, &page),
+            ReadCall::Events(thread, page) => self.read_events(&view, thread, &page),
+            ReadCall::Claim(claim) => self.read_claim(&view, claim),
+            ReadCall::ListClaims(thread, status, page) => {
                 self.list_claims(&view, thread, status, &page)
             }
-            call => self.read_artifacts(&view, call).await,
+            ReadCall::Artifact(id) => Self::read_artifact(&view, &id),
+            ReadCall::ListArtifacts(query) => self.list_artifacts(&view, &query),
+            ReadCall::VerifyClosure(id, strict) => Self::verify_closure(&view, id, strict).await,
+            ReadCall::Export(thread, page) => self.export_page(&view, thread, &page).await,
         }
     }
 
@@ -186,12 +186,7 @@ impl Forum {
             let Some(placed) = view.act_at(head.id, head.awaited_entry)? else {
                 continue;
             };
-            let out = list.item();
-            wire::raw(out, "{\"thread\":");
-            self.put_thread(out, head);
-            wire::raw(out, ",\"message\":");
-            wire::message(out, placed.act(), None);
-            wire::raw(out, "}");
+            wire::inbox_item(list.item(), head, &self.cursor(head.position), placed.act());
         }
         list.end(&self.cursor(found.next.max(since)), found.more);
         Ok(InboxPage {

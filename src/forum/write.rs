@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::claim;
-use parley_protocol::command::{Call, Command};
+use parley_protocol::command::Command;
 use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::{ClaimId, ThreadId};
-use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::thread_summary::ThreadSummary;
@@ -55,12 +54,10 @@ impl Forum {
         key: &str,
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer> {
-        let call = Call::Write(thread, command);
         let used = KeyUse {
             key: key_digest(&principal.identity, key),
-            content: content_digest(Operation::of(&call), &call),
+            content: content_digest(thread, &command),
         };
-        let Call::Write(thread, command) = call else { return Err(Refusal::internal()) };
         let (forum, principal) = (self.clone(), principal.clone());
         // A client that goes away must not leave the key free while its call is under way.
         let keyed = self.inner.tasks.spawn(async move {

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use parley_protocol::refusal::{Refusal, Result};
 
-/// Refuses a body of another type than `allowed`; none at all is taken for the first.
+/// Refuses a `Content-Type` that is not in `allowed`; without the header the first is assumed.
 ///
 /// # Errors
 /// 415 `unsupported_media_type`.
@@ -29,11 +29,11 @@ pub fn check_content_type(headers: &HeaderMap, allowed: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The first of `offered` that the client takes best (RFC 9110 §12.5.1); parameters other than
-/// `q` are not looked at.
+/// The type of `offered` that the client prefers, the first of equals (RFC 9110 §12.5.1). Parameters
+/// other than `q` are ignored.
 ///
 /// # Errors
-/// 406 `not_acceptable` if it takes none.
+/// 406 `not_acceptable`.
 pub fn negotiate<'o>(headers: &HeaderMap, offered: &[&'o str]) -> Result<&'o str> {
     let first = offered.first().copied().unwrap_or_default();
     let mut values = headers.get_all(ACCEPT).iter();
@@ -54,7 +54,7 @@ pub fn negotiate<'o>(headers: &HeaderMap, offered: &[&'o str]) -> Result<&'o str
     best.map(|(_, one)| one).ok_or_else(|| Refusal::not_acceptable(offered))
 }
 
-/// In thousandths, that of the most specific range that fits; 0 if none does.
+/// The weight of the most specific matching range, in thousandths; 0 without a match.
 fn quality(headers: &HeaderMap, offered: &str) -> u16 {
     let family = offered.split('/').next().unwrap_or_default();
     let mut found = (0, 0);
@@ -84,8 +84,8 @@ fn quality(headers: &HeaderMap, offered: &str) -> u16 {
     found.1
 }
 
-/// A weight of 0 to 1 with at most three decimals; what is none counts as 1, since whoever sends
-/// it wants the type after all.
+/// A weight of 0 to 1 with at most three decimals, in thousandths; a malformed one counts as 1,
+/// since its sender named the type.
 fn thousandths(text: &str) -> u16 {
     let good = text.len() <= 5 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     match text.parse::<f32>() {
@@ -98,7 +98,7 @@ fn thousandths(text: &str) -> u16 {
 mod tests {
     use super::*;
 
-    /// Goal: what RFC 9110 says about ranges, weights and precedence. Method: a row a header.
+    /// Goal: ranges, weights and precedence follow RFC 9110. Method: a row a header.
     #[test]
     fn accept() {
         let offered = ["application/json", "application/jsonl"];
@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(negotiate(&HeaderMap::new(), &offered).ok(), Some(offered[0]));
     }
 
-    /// Goal: no type is JSON, another one is refused, and so is anything compressed. Method: a
-    /// row a pair of headers.
+    /// Goal: no type counts as JSON; other types and compressed bodies are refused. Method: a row a
+    /// pair of headers.
     #[test]
     fn content_type() {
         for (kind, encoding, good) in [

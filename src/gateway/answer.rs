@@ -1,4 +1,4 @@
-//! What goes back: success and refusal as HTTP (bindings.md §1).
+//! HTTP responses: successes and problems (bindings.md §1).
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,18 +20,18 @@ use parley_protocol::refusal::{Reason, Refusal};
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// `application/problem+json`.
 pub const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
-/// The header under which a request is known.
+/// The header of a request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Says that an outcome is given again.
+/// Marks an outcome that is replayed under an idempotency key.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// The key under which a write is done once.
+/// The header of an idempotency key.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "ETag, Location, Retry-After, X-Request-Id, Idempotent-Replayed, X-Parley-Cursor",
 );
 
-/// A response on its way out; a refusal's reason stands in its extensions.
+/// A response; the extensions of a refusal hold its `Reason`.
 pub type HttpResponse = Response<Body>;
 
 /// An answer with a body of the given type.
@@ -42,28 +42,28 @@ pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> HttpResponse
     reply
 }
 
-/// An answer with a body of the given type that is known in pieces.
-pub fn pieces(status: StatusCode, kind: HeaderValue, pieces: SegmentedBody) -> HttpResponse {
-    let mut reply = Response::new(Body::new(pieces));
+/// An answer with a body in segments.
+pub fn segmented(status: StatusCode, kind: HeaderValue, segments: SegmentedBody) -> HttpResponse {
+    let mut reply = Response::new(Body::new(segments));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, kind);
     reply
 }
 
-/// A body of a few pieces, which go to the socket as they are.
+/// A body of a few segments, written to the socket without copying.
 #[derive(Debug)]
 pub struct SegmentedBody {
-    pieces: std::array::IntoIter<Bytes, PIECES>,
+    segments: std::array::IntoIter<Bytes, SEGMENTS>,
     bytes: u64,
 }
 
-const PIECES: usize = 5;
+const SEGMENTS: usize = 5;
 
 impl SegmentedBody {
-    /// The pieces, one after the other; empty ones are nothing.
-    pub fn new(pieces: [Bytes; PIECES]) -> Self {
-        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-        Self { pieces: pieces.into_iter(), bytes }
+    /// A body of these segments in order; empty ones are skipped.
+    pub fn new(segments: [Bytes; SEGMENTS]) -> Self {
+        let bytes = segments.iter().map(|segment| segment.len() as u64).sum();
+        Self { segments: segments.into_iter(), bytes }
     }
 }
 
@@ -75,10 +75,10 @@ impl hyper::body::Body for SegmentedBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<std::result::Result<Frame<Bytes>, Self::Error>>> {
-        let piece = self.pieces.find(|piece| !piece.is_empty());
-        Poll::Ready(piece.map(|piece| {
-            self.bytes -= piece.len() as u64;
-            Ok(Frame::data(piece))
+        let segment = self.segments.find(|segment| !segment.is_empty());
+        Poll::Ready(segment.map(|segment| {
+            self.bytes -= segment.len() as u64;
+            Ok(Frame::data(segment))
         }))
     }
 
@@ -96,12 +96,12 @@ pub fn json(body: impl Into<Bytes>) -> HttpResponse {
     bytes(StatusCode::OK, JSON, body.into())
 }
 
-/// 200 with a body of the given type that comes in pieces, and is cut short by an error.
+/// 200 with a streamed body of the given type; an error ends the body early.
 pub fn stream<E: std::error::Error + Send + Sync + 'static>(
     kind: HeaderValue,
-    pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    segments: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> HttpResponse {
-    let mut reply = Response::new(Body::from_stream(pieces));
+    let mut reply = Response::new(Body::from_stream(segments));
     reply.headers_mut().insert(CONTENT_TYPE, kind);
     reply
 }
@@ -113,10 +113,9 @@ pub fn empty(status: StatusCode) -> HttpResponse {
     reply
 }
 
-/// What the forum answered.
-pub fn of_forum(answer: crate::forum::Answer) -> HttpResponse {
+/// The answer of the forum.
+pub fn from_forum(answer: crate::forum::Answer) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // A remembered refusal is given again as the problem that it was.
     let refused = answer.is_refusal();
     let reason = if refused { reason_of(&answer.body) } else { None };
     let mut reply = bytes(status, if refused { PROBLEM } else { JSON }, answer.body);
@@ -133,27 +132,22 @@ pub fn of_forum(answer: crate::forum::Answer) -> HttpResponse {
     reply
 }
 
-/// The reason that a problem object names.
+/// The reason in a problem object.
 fn reason_of(problem: &[u8]) -> Option<Reason> {
     let value: serde_json::Value = serde_json::from_slice(problem).ok()?;
     Reason::parse(value.get("reason")?.as_str()?)
 }
 
-/// The refusal as a problem, with the headers that its reason asks for but `Allow`.
+/// The refusal as a problem, with the headers of its reason except `Allow`.
 pub fn refused(refusal: &Refusal) -> HttpResponse {
     let status = refusal.reason.status();
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut reply = bytes(status, PROBLEM, refusal.to_json().into());
     let headers = reply.headers_mut();
-    match refusal.reason {
-        Reason::TokenMissing => {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        Reason::TokenUnknown => {
-            let value = HeaderValue::from_static("Bearer error=\"invalid_token\"");
-            headers.insert(WWW_AUTHENTICATE, value);
-        }
-        _ => {}
+    if status == StatusCode::UNAUTHORIZED {
+        let is_missing = refusal.reason == Reason::TokenMissing;
+        let challenge = if is_missing { "Bearer" } else { "Bearer error=\"invalid_token\"" };
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
     if let Some(seconds) = retry_after_seconds(refusal) {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -162,7 +156,7 @@ pub fn refused(refusal: &Refusal) -> HttpResponse {
     reply
 }
 
-/// Whole seconds, rounded up; every 429 and 503 has some.
+/// `Retry-After` in whole seconds, rounded up; at least 1 for each 429 and 503.
 fn retry_after_seconds(refusal: &Refusal) -> Option<u64> {
     match (refusal.retry_after_ms, refusal.reason.status()) {
         (Some(millis), _) => Some(millis.div_ceil(1_000).max(1)),
@@ -171,24 +165,24 @@ fn retry_after_seconds(refusal: &Refusal) -> Option<u64> {
     }
 }
 
-/// Names the methods that would have been allowed.
+/// Sets `Allow`.
 pub fn allow(headers: &mut HeaderMap, methods: &[&'static str]) {
     if let Ok(value) = HeaderValue::from_str(&methods.join(", ")) {
         headers.insert(ALLOW, value);
     }
 }
 
-/// Lets the allowed origin read the answer.
-pub fn share(headers: &mut HeaderMap, origin: HeaderValue) {
+/// Lets pages of an allowed origin read the answer.
+pub fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     headers.append(VARY, HeaderValue::from_static("origin"));
 }
 
-/// 304 if the client has the body already, else `reply` with its tag.
-pub fn tagged(mut reply: HttpResponse, tag: &HeaderValue, asked: &HeaderMap) -> HttpResponse {
+/// `reply` with its tag, or 304 if `If-None-Match` names the tag.
+pub fn tagged(mut reply: HttpResponse, tag: &HeaderValue, request: &HeaderMap) -> HttpResponse {
     let own = tag.to_str().unwrap_or_default();
-    let known = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let known = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let known = known.into_iter().any(|value| manifest::not_modified(value, own));
     if known {
         reply = empty(StatusCode::NOT_MODIFIED);

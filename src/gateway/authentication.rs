@@ -1,4 +1,4 @@
-//! From a token to who calls (bindings.md §1), and what guessing costs.
+//! Bearer tokens (bindings.md §1), and the limit on wrong ones.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,14 +11,14 @@ use tokio::time::Instant;
 use crate::clock::entropy;
 use crate::config::Network;
 
-/// What `Authorization` holds.
+/// The value of `Authorization`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bearer<'h> {
     /// No bearer token.
     None,
-    /// One.
+    /// A bearer token.
     Token(&'h str),
-    /// Something that is no token of ours, whatever tokens there are.
+    /// A value that no token of this server can have.
     Malformed,
 }
 
@@ -39,20 +39,19 @@ pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     Bearer::Token(token)
 }
 
-/// Places to count in: a power of two. Two addresses that share one share only their failures,
-/// which never touch a right token.
-const PLACES: usize = 8_192;
+/// Buckets of the table, a power of two. Addresses that share a bucket share the count of failures,
+/// which never affects a right token.
+const BUCKETS: usize = 8_192;
 
-/// How often wrong tokens came from where: a bucket an address that fills up again with time,
-/// in a table of fixed size.
+/// Limits wrong tokens per address: one token bucket per address, in a table of fixed size.
 pub struct WrongTokens {
     key: u64,
     start: Instant,
-    /// Milliseconds until one more failure is forgiven.
+    /// Milliseconds in which one failure is forgiven.
     interval_ms: u64,
-    /// Failures that may come at once.
+    /// Failures that are allowed at once.
     burst: u64,
-    /// For each place the time, in milliseconds since `start`, at which all is forgiven.
+    /// For each bucket the time, in milliseconds since `start`, at which all failures are forgiven.
     forgiven_at: Box<[AtomicU64]>,
 }
 
@@ -64,16 +63,16 @@ impl WrongTokens {
             start: Instant::now(),
             interval_ms: (60_000 / per_minute.max(1)).max(1),
             burst: per_minute,
-            forgiven_at: (0..PLACES).map(|_| AtomicU64::new(0)).collect(),
+            forgiven_at: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
     /// Counts a wrong token from `address`: 401, or 429 if there were too many.
     pub fn refuse(&self, address: IpAddr) -> Refusal {
         let now = self.start.elapsed().as_millis() as u64;
-        let place = &self.forgiven_at[self.place(address)];
+        let bucket = &self.forgiven_at[self.bucket(address)];
         let bound = self.interval_ms.saturating_mul(self.burst);
-        let counted = place.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |forgiven_at| {
+        let counted = bucket.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |forgiven_at| {
             let next = forgiven_at.max(now) + self.interval_ms;
             (next - now <= bound).then_some(next)
         });
@@ -86,20 +85,20 @@ impl WrongTokens {
         }
     }
 
-    fn place(&self, address: IpAddr) -> usize {
+    fn bucket(&self, address: IpAddr) -> usize {
         let text = match address.to_canonical() {
             IpAddr::V4(address) => u128::from(address.to_bits()),
-            // Whoever has one IPv6 address has a whole /64 of them.
+            // The owner of one IPv6 address usually has its whole /64.
             IpAddr::V6(address) => address.to_bits() >> 64 << 64,
         };
         let hash =
             siphasher::sip::SipHasher24::new_with_keys(self.key, 0).hash(&text.to_le_bytes());
-        hash as usize % PLACES
+        hash as usize % BUCKETS
     }
 }
 
-/// Where a request comes from: the peer, or, if that is a trusted proxy, the last address in
-/// `X-Forwarded-For` that is none.
+/// The client's address: the peer, or behind trusted proxies the last address in `X-Forwarded-For`
+/// that is no trusted proxy.
 pub fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr {
     let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
     if trusted.is_empty() || !is_trusted(peer) {
@@ -128,7 +127,7 @@ mod tests {
 
     use axum::http::HeaderValue;
 
-    /// Goal: only a bearer token counts as one. Method: a row a header.
+    /// Goal: only a bearer token is read as a token. Method: a row a header.
     #[test]
     fn bearers() {
         for (value, want) in [
@@ -146,7 +145,7 @@ mod tests {
         }
     }
 
-    /// Goal: an address is believed from trusted proxies only. Method: a row a case.
+    /// Goal: only trusted proxies may name another address. Method: a row a case.
     #[test]
     fn addresses() {
         let trusted = [Network::parse("10.0.0.0/8").expect("a block")];
@@ -169,8 +168,8 @@ mod tests {
         }
     }
 
-    /// Goal: after the burst wrong tokens of one address get 429, those of others do not, and
-    /// time forgives. Method: a paused clock.
+    /// Goal: after the burst wrong tokens of one address get 429, those of other addresses do not,
+    /// and time forgives them. Method: a paused clock.
     #[tokio::test(start_paused = true)]
     async fn failures() {
         let failures = WrongTokens::new(60);
@@ -181,7 +180,7 @@ mod tests {
         let refusal = failures.refuse(one);
         assert_eq!(refusal.reason, Reason::RateLimited);
         assert_eq!(refusal.retry_after_ms, Some(1_000));
-        if failures.place(one) != failures.place(other) {
+        if failures.bucket(one) != failures.bucket(other) {
             assert_eq!(failures.refuse(other).reason, Reason::TokenUnknown);
         }
         tokio::time::advance(Duration::from_secs(1)).await;

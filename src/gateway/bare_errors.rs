@@ -1,5 +1,5 @@
-//! Answers to what never became a request: the gateway's own form in the place of the bare one that
-//! the HTTP library writes, and the word to connections that are one too many.
+//! Errors before a request exists: problem details replace the bare errors that the HTTP library
+//! writes, and answer connections above the cap.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use parley_protocol::refusal::Refusal;
 
 use super::request_id::RequestIds;
 
-/// What every bare answer of the library to a request that it could not read begins with.
+/// The start of every bare error of the library to an unreadable request.
 const BARE_START: &[u8] = b"HTTP/1.1 4";
-/// Bytes of the longest of them.
+/// Bytes of a bare error, at most.
 const BARE_BYTES_MAX: usize = 200;
-/// What every error of the gateway's own has, and a bare one has not.
+/// A header of every error of the gateway, and of no bare one.
 const OWN_MARK: &[u8] = b"content-type";
 
-/// Names what could not be read; one for all connections of a listener.
+/// Writes these errors, each with a request id; one for all connections of a listener.
 #[derive(Clone, Default)]
 pub struct BareErrors(Arc<RequestIds>);
 
 impl BareErrors {
-    /// What goes out in the place of `bytes`, if they are a bare error of the library.
+    /// The replacement of `bytes`, if they are a bare error of the library.
     ///
-    /// Too large a header, or too long a target, is 413 like any request that is too large: there
-    /// is one status to each reason (parley.md §10). What is no HTTP at all is 400.
+    /// 413 for too large a header or target, since each reason has one status (parley.md §10); 400
+    /// for input that is no HTTP.
     pub fn instead_of(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         if bytes.len() > BARE_BYTES_MAX || !bytes.starts_with(BARE_START) {
             return None;
@@ -38,7 +38,7 @@ impl BareErrors {
         Some(self.answer(&refusal))
     }
 
-    /// The refusal as the last bytes of a connection.
+    /// The refusal as a whole HTTP response that closes the connection.
     pub fn answer(&self, refusal: &Refusal) -> Vec<u8> {
         let status = refusal.reason.status();
         let phrase = StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason());
@@ -61,10 +61,10 @@ impl BareErrors {
 mod tests {
     use super::*;
 
-    /// Goal: only what the library says by itself is replaced. Method: a row an answer.
+    /// Goal: only bare errors of the library are replaced. Method: a row an answer.
     #[test]
     fn bare_answers() {
-        let unread = BareErrors::default();
+        let bare_errors = BareErrors::default();
         let bare = "\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         for (text, status) in [
             (format!("HTTP/1.1 431 Request Header Fields Too Large{bare}"), Some("413")),
@@ -74,7 +74,7 @@ mod tests {
             (format!("HTTP/1.1 200 OK{bare}"), None),
             (format!("HTTP/1.1 400 Bad Request\r\nx: {}{bare}", "x".repeat(200)), None),
         ] {
-            let instead = unread.instead_of(text.as_bytes());
+            let instead = bare_errors.instead_of(text.as_bytes());
             let instead = instead.map(|bytes| String::from_utf8(bytes).expect("text"));
             assert_eq!(instead.as_deref().map(|text| &text[9..12]), status, "{text}");
         }

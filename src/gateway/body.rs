@@ -1,4 +1,4 @@
-//! Reading a request's body: bounded in bytes and in time.
+//! Reads request bodies, bounded in bytes and in time.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,13 +12,13 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use parley_protocol::refusal::{Refusal, Result};
 
-/// Bytes read and dropped at most after a request was refused, so that its sender, who still
-/// writes, comes to read the answer instead of a reset.
+/// Bytes of a refused request's body that are read and dropped, at most: unread input would make the
+/// system reset the connection and lose the answer.
 const DRAIN_BYTES_MAX: u64 = 8 << 20;
-/// And for how long.
+/// Time for that.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The whole body, of at most `bytes_max` bytes, if it comes `within` the time.
+/// Reads a body of at most `bytes_max` bytes `within` the time.
 ///
 /// # Errors
 /// 413 `request_too_large`; 400 `invalid_body` if it breaks off or comes too slowly.
@@ -27,14 +27,14 @@ pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Resu
         return Err(Refusal::body_too_large(bytes_max));
     }
     let mut collected = pin!(collect(body, bytes_max));
-    // Most bodies came with their header, and are there when they are asked for again: a timer is
-    // worth setting only for those that are not.
-    let mut asked = false;
+    // Most bodies come with their header and are complete at the second poll; only the others need
+    // a timer.
+    let mut is_second = false;
     let at_once = poll_fn(|context| match collected.as_mut().poll(context) {
         Poll::Ready(read) => Poll::Ready(Some(read)),
-        Poll::Pending if asked => Poll::Ready(None),
+        Poll::Pending if is_second => Poll::Ready(None),
         Poll::Pending => {
-            asked = true;
+            is_second = true;
             context.waker().wake_by_ref();
             Poll::Pending
         }
@@ -54,7 +54,7 @@ pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Resu
 async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    // Where its length was said, the end needs not be waited for.
+    // With a known length the end is known without another poll.
     while !body.is_end_stream()
         && let Some(frame) = body.frame().await
     {
@@ -65,7 +65,7 @@ async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
         if (first.len() + all.len() + data.len()) as u64 > bytes_max {
             return Err(Refusal::body_too_large(bytes_max));
         }
-        // Most bodies come in one piece, which need not be copied.
+        // Most bodies are one frame, which is not copied.
         if first.is_empty() && all.is_empty() {
             first = data;
         } else {
@@ -76,8 +76,8 @@ async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-/// Reads and drops what is left of the body of a refused request, up to a bound. Not where the
-/// client waits to be told that it may send.
+/// Reads and drops the rest of a refused request's body, up to a bound. Skipped if the client waits
+/// for `100 Continue`.
 pub async fn drain(body: &mut Incoming, headers: &HeaderMap) {
     if body.is_end_stream() || headers.contains_key(EXPECT) {
         return;

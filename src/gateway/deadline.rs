@@ -1,10 +1,10 @@
-//! What a connection is doing, and since when: a peer that sends its header too slowly, rests too
-//! long or does not take its answer loses the connection.
+//! Deadlines of a connection: it is closed if the peer sends a header too slowly, is idle too long
+//! or does not read its answer.
 //!
-//! One timer a connection, set anew only when it has to ring earlier or has rung: a request that
-//! is answered at once touches no timer at all.
+//! Each connection has one timer, reset only to an earlier time or after it has fired; a request
+//! that is answered at once touches no timer.
 //!
-//! A connection whose first request has not come yet can be given up for one that comes after it.
+//! A connection whose first request has not come can be evicted for a newer connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -19,41 +19,41 @@ use tokio::time::{Instant, Sleep};
 
 use super::bare_errors::BareErrors;
 
-const RESTS: u64 = 0;
+const IDLE: u64 = 0;
 const HEADER: u64 = 1;
 const BUSY: u64 = 2;
-/// No whole header came yet.
+/// The first header has not come.
 const FIRST: u64 = 3;
-/// Refused unread: what the peer still sends is dropped, so that it comes to read the answer.
-const LEAVES: u64 = 4;
+/// Refused unread: input is dropped, so that the peer reads the answer.
+const DRAINING: u64 = 4;
 /// Bits of a phase.
 const PHASE_BITS: u32 = 3;
 const PHASE: u64 = (1 << PHASE_BITS) - 1;
 
-/// How long what a refused peer still sends is read and dropped.
-const LEAVE_TIME: Duration = Duration::from_secs(2);
-/// And how many bytes of it at most.
-const LEAVE_BYTES_MAX: usize = 8 << 20;
+/// Time for which the input of a refused peer is dropped.
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+/// Bytes of it that are dropped, at most.
+const DRAIN_BYTES_MAX: usize = 8 << 20;
 
-/// The state of one connection. Nearly everything happens in the connection's own task; the
-/// atomics are there because a future that crosses threads must be `Send`.
+/// The phase of one connection and its time limits. Only the task of the connection changes the
+/// phase; the fields are atomic because a future that crosses threads must be `Send`.
 #[derive(Debug)]
 pub struct ConnectionDeadline {
     start: Instant,
     header: Duration,
     idle: Duration,
-    /// Milliseconds since `start` at which the phase began, above the bits of the phase.
+    /// The start of the phase in milliseconds since `start`, shifted above the bits of the phase.
     phase: AtomicU64,
-    /// Milliseconds since `start` at which a write found no room, plus one; 0 if none waits.
+    /// Milliseconds since `start`, plus one, since which a write is blocked; 0 if none is.
     stalled: AtomicU64,
-    /// Whether the place goes to another one, if still no header came.
+    /// Whether the connection closes if its first header has not come.
     evicted: AtomicBool,
-    /// The connection's task, while no header came.
+    /// The task of the connection, before its first header.
     task: AtomicWaker,
 }
 
 impl ConnectionDeadline {
-    /// A new connection, whose first header is awaited.
+    /// A connection before its first header.
     pub fn new(header: Duration, idle: Duration) -> Arc<Self> {
         Arc::new(Self {
             start: Instant::now(),
@@ -71,7 +71,7 @@ impl ConnectionDeadline {
         self.phase() == FIRST
     }
 
-    /// Ends the connection if its first header has not come by the time that it is looked at.
+    /// Closes the connection unless its first header comes before its task runs.
     pub fn evict(&self) {
         self.evicted.store(true, Ordering::Release);
         self.task.wake();
@@ -89,18 +89,18 @@ impl ConnectionDeadline {
         self.phase.store(self.millis() << PHASE_BITS | phase, Ordering::Relaxed);
     }
 
-    /// A request is being answered.
-    pub fn busy(&self) {
+    /// Marks the connection as answering a request.
+    pub fn set_busy(&self) {
         self.enter(BUSY);
     }
 
-    /// Its answer has left.
-    pub fn rest(&self) {
-        self.enter(RESTS);
+    /// Marks the connection as idle: the answer is complete.
+    pub fn set_idle(&self) {
+        self.enter(IDLE);
     }
 
     fn received(&self) {
-        if self.phase() == RESTS {
+        if self.phase() == IDLE {
             self.enter(HEADER);
         }
     }
@@ -113,25 +113,25 @@ impl ConnectionDeadline {
         }
     }
 
-    /// When the peer's time is over; `None` while it is the server's turn.
+    /// The peer's deadline; `None` while the server answers.
     fn deadline(&self) -> Option<Instant> {
         let since = |millis| self.start + Duration::from_millis(millis);
         let phase = self.phase.load(Ordering::Relaxed);
         let began = since(phase >> PHASE_BITS);
-        let turn = match phase & PHASE {
-            RESTS => Some(began + self.idle),
+        let limit = match phase & PHASE {
+            IDLE => Some(began + self.idle),
             HEADER | FIRST => Some(began + self.header),
-            LEAVES => Some(began + LEAVE_TIME),
+            DRAINING => Some(began + DRAIN_TIME_MAX),
             _ => None,
         };
         let stalled = self.stalled.load(Ordering::Relaxed).checked_sub(1);
         let stalled = stalled.map(|millis| since(millis) + self.idle);
-        turn.into_iter().chain(stalled).min()
+        limit.into_iter().chain(stalled).min()
     }
 
-    /// Ready once the peer's time is over. To be polled after the connection in the same task, and
-    /// whenever that is polled.
-    pub fn poll_over(&self, alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
+    /// Ready once the deadline has passed. Must be polled after each poll of the connection, in the
+    /// same task.
+    pub fn poll_expired(&self, alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
         let mut alarm = alarm;
         if self.is_new() {
             self.task.register(context.waker());
@@ -153,18 +153,18 @@ impl ConnectionDeadline {
     }
 }
 
-/// A socket that tells its watch what it sees, and says in the gateway's own form what the HTTP
-/// library would say in a bare one.
+/// A socket that reports reads and writes to its deadline, and replaces bare errors of the HTTP
+/// library by problem details.
 pub struct DeadlineStream<S> {
     /// The socket.
     pub socket: S,
     deadline: Arc<ConnectionDeadline>,
-    unread: BareErrors,
-    /// What is said last, once something came that is no request.
-    last: Option<Box<FinalBytes>>,
+    bare_errors: BareErrors,
+    /// The answer to an unreadable request, which ends the connection.
+    final_bytes: Option<Box<FinalBytes>>,
 }
 
-/// The last words of a connection, and what is dropped after them.
+/// The answer to an unreadable request, and how far it is written and the input dropped.
 struct FinalBytes {
     bytes: Vec<u8>,
     written: usize,
@@ -173,33 +173,33 @@ struct FinalBytes {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
-    /// Watches `socket`.
-    pub fn new(socket: S, watch: Arc<ConnectionDeadline>, unread: BareErrors) -> Self {
-        Self { socket, deadline: watch, unread, last: None }
+    /// Wraps `socket`.
+    pub fn new(socket: S, deadline: Arc<ConnectionDeadline>, bare_errors: BareErrors) -> Self {
+        Self { socket, deadline: deadline, bare_errors, final_bytes: None }
     }
 
-    /// Writes our own last words in the place of `bytes`, if these are a bare error.
-    fn poll_last(
+    /// Writes the replacement of `bytes`, if these are a bare error.
+    fn poll_final(
         &mut self,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Option<Poll<io::Result<usize>>> {
-        if self.last.is_none() {
-            let instead = self.unread.instead_of(bytes)?;
-            self.last = Some(Box::new(FinalBytes {
+        if self.final_bytes.is_none() {
+            let instead = self.bare_errors.instead_of(bytes)?;
+            self.final_bytes = Some(Box::new(FinalBytes {
                 bytes: instead,
                 written: 0,
                 is_shut: false,
                 dropped: 0,
             }));
-            self.deadline.enter(LEAVES);
+            self.deadline.enter(DRAINING);
         }
-        let last = self.last.as_mut()?;
-        while last.written < last.bytes.len() {
-            let polled =
-                Pin::new(&mut self.socket).poll_write(context, &last.bytes[last.written..]);
+        let final_bytes = self.final_bytes.as_mut()?;
+        while final_bytes.written < final_bytes.bytes.len() {
+            let polled = Pin::new(&mut self.socket)
+                .poll_write(context, &final_bytes.bytes[final_bytes.written..]);
             match polled {
-                Poll::Ready(Ok(count)) if count > 0 => last.written += count,
+                Poll::Ready(Ok(count)) if count > 0 => final_bytes.written += count,
                 Poll::Ready(Ok(_)) => return Some(Poll::Ready(Ok(0))),
                 other => return Some(other),
             }
@@ -207,23 +207,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
         Some(Poll::Ready(Ok(bytes.len())))
     }
 
-    /// Ends our side, then drops what the peer still sends: with it unread, the answer would be
-    /// lost to a reset.
-    fn poll_leave(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(last) = self.last.as_mut() else {
+    /// Shuts the socket for writing, then drops input: unread input would make the system reset the
+    /// connection and lose the answer.
+    fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(final_bytes) = self.final_bytes.as_mut() else {
             return Pin::new(&mut self.socket).poll_shutdown(context);
         };
-        if !last.is_shut {
+        if !final_bytes.is_shut {
             ready!(Pin::new(&mut self.socket).poll_shutdown(context))?;
-            last.is_shut = true;
+            final_bytes.is_shut = true;
         }
         let mut bytes = [0; 4_096];
-        while last.dropped < LEAVE_BYTES_MAX {
+        while final_bytes.dropped < DRAIN_BYTES_MAX {
             let mut buffer = ReadBuf::new(&mut bytes);
             ready!(Pin::new(&mut self.socket).poll_read(context, &mut buffer))?;
             match buffer.filled().len() {
                 0 => break,
-                count => last.dropped += count,
+                count => final_bytes.dropped += count,
             }
         }
         Poll::Ready(Ok(()))
@@ -251,7 +251,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if let Some(polled) = self.poll_last(context, bytes) {
+        if let Some(polled) = self.poll_final(context, bytes) {
             return polled;
         }
         let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
@@ -264,9 +264,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // A bare error is written alone, in one piece.
+        // The library writes a bare error as one slice.
         if let [only] = slices
-            && let Some(polled) = self.poll_last(context, only)
+            && let Some(polled) = self.poll_final(context, only)
         {
             return polled;
         }
@@ -284,6 +284,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_leave(context)
+        self.poll_drain(context)
     }
 }

@@ -1,4 +1,5 @@
-//! The feed's way in (bindings.md §6): who may listen, to what, and over which carrier.
+//! The feed over HTTP (bindings.md §6): authentication, the query, and the upgrade to WebSocket or
+//! event stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,8 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::text::is_handle;
+use parley_protocol::text::{HANDLE_CHARACTERS_MAX, is_handle};
+use parley_protocol::wire;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -33,14 +35,14 @@ use crate::feed::listener::Feed;
 use crate::feed::sse;
 use crate::feed::subscriber::Subscription;
 
-/// The subprotocol.
+/// The WebSocket subprotocol.
 const PARLEY: &str = "parley.v1";
-/// What the subprotocol of a ticket begins with.
+/// The prefix of the subprotocol that carries a ticket.
 const TICKET: &str = "ticket.";
 const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// An upgrade to WebSocket that was asked for.
+/// A requested upgrade to WebSocket.
 struct Upgrade<'h> {
     on: OnUpgrade,
     key: Option<&'h str>,
@@ -48,17 +50,17 @@ struct Upgrade<'h> {
     protocols: Vec<&'h str>,
 }
 
-/// The pieces between commas of all headers of one name.
-fn pieces(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+/// The comma-separated values of all headers of one name.
+fn list(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim).filter(|piece| !piece.is_empty())
+    values.flat_map(|value| value.split(',')).map(str::trim).filter(|value| !value.is_empty())
 }
 
 fn names(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
-    pieces(headers, name).any(|piece| piece.eq_ignore_ascii_case(wanted))
+    list(headers, name).any(|value| value.eq_ignore_ascii_case(wanted))
 }
 
-/// The value of a header that is there once.
+/// The value of a header that was sent once.
 fn once(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).into_iter();
     match (values.next(), values.next()) {
@@ -68,7 +70,7 @@ fn once(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 impl<'h> Upgrade<'h> {
-    /// The upgrade that a request asks for, if it does.
+    /// The upgrade that a request asks for; `None` if it asks for none.
     fn of(head: &'h Head) -> Option<Self> {
         let headers = &head.headers;
         let asks = head.method == Method::GET
@@ -79,7 +81,7 @@ impl<'h> Upgrade<'h> {
             on,
             key: once(headers, SEC_WEBSOCKET_KEY),
             version: once(headers, SEC_WEBSOCKET_VERSION),
-            protocols: pieces(headers, SEC_WEBSOCKET_PROTOCOL).collect(),
+            protocols: list(headers, SEC_WEBSOCKET_PROTOCOL).collect(),
         })
     }
 
@@ -87,13 +89,12 @@ impl<'h> Upgrade<'h> {
         self.protocols.iter().filter_map(|protocol| protocol.strip_prefix(TICKET))
     }
 
-    /// The key of a handshake that can be answered.
+    /// Checks version and key; returns the key.
     fn key(&self) -> Result<&'h str> {
         if self.version != Some("13") {
             let detail = "Only version 13 of WebSocket is spoken here (RFC 6455).";
             return Err(Refusal::parameter("Sec-WebSocket-Version", detail));
         }
-        // Sixteen bytes in Base64.
         let is_key = |key: &&str| {
             let body = key.strip_suffix("==").unwrap_or_default();
             let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
@@ -105,7 +106,7 @@ impl<'h> Upgrade<'h> {
         })
     }
 
-    /// The answer that the upgrade waits for.
+    /// The response to the handshake.
     fn answer(&self, key: &str) -> HttpResponse {
         let mut reply = answer::empty(StatusCode::SWITCHING_PROTOCOLS);
         let headers = reply.headers_mut();
@@ -120,7 +121,7 @@ impl<'h> Upgrade<'h> {
     }
 }
 
-/// What the query asks to follow.
+/// The query of a feed.
 pub(crate) struct FeedQuery {
     scope: Scope,
     extension: Option<Arc<str>>,
@@ -130,7 +131,7 @@ pub(crate) struct FeedQuery {
 }
 
 impl FeedQuery {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// # Errors
     /// 400 `invalid_parameter`.
@@ -149,7 +150,8 @@ impl FeedQuery {
         let scope = match scope {
             None => Scope::default(),
             Some(word) => Scope::parse(&word).ok_or_else(|| {
-                Refusal::parameter("scope", "This must be one of inbox, threads and all.")
+                let detail = format!("This must be one of {}.", Scope::listed());
+                Refusal::parameter("scope", detail)
             })?,
         };
         let turns = [("extension", extension.is_some()), ("anyone", anyone.is_some())];
@@ -162,10 +164,13 @@ impl FeedQuery {
             return Err(Refusal::parameter("threads", detail));
         }
         let extension = extension.map(|text| {
-            let detail = "This is no extension. It has 1 to 64 characters of A-Z, a-z, 0-9, `.`, \
-                          `_` and `-`.";
-            let good = is_handle(&text).then(|| Arc::from(&*text));
-            good.ok_or_else(|| Refusal::parameter("extension", detail))
+            is_handle(&text).then(|| Arc::from(&*text)).ok_or_else(|| {
+                let detail = format!(
+                    "This is no extension. It has 1 to {HANDLE_CHARACTERS_MAX} characters of A-Z, \
+                     a-z, 0-9, `.`, `_` and `-`."
+                );
+                Refusal::parameter("extension", detail)
+            })
         });
         let anyone = match anyone.as_deref() {
             None | Some("true") => true,
@@ -198,10 +203,10 @@ fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
 
 impl Gateway {
     /// `GET /v1/feed`.
-    pub(super) fn feed(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        let head = asked.head;
+    pub(super) fn feed(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        let head = context.head;
         let upgrade = Upgrade::of(head);
-        let principal = self.listener(asked, upgrade.as_ref())?;
+        let principal = self.feed_principal(context, upgrade.as_ref())?;
         if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right));
         }
@@ -211,15 +216,15 @@ impl Gateway {
         let mut key = None;
         if let Some(upgrade) = &upgrade {
             let tickets = upgrade.tickets().count();
-            if tickets > 1 || (tickets > 0 && self.principal(asked)?.is_some()) {
+            if tickets > 1 || (tickets > 0 && self.principal(context)?.is_some()) {
                 let detail = "Send a token or one ticket, not both.";
                 return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
             }
             key = Some(upgrade.key()?);
         }
-        let wish = FeedQuery::read(head.uri.query().unwrap_or_default())?;
-        let since = self.since(&head.headers, &wish, upgrade.is_some())?;
-        let feed = self.open(&principal, wish, since)?;
+        let query = FeedQuery::read(head.uri.query().unwrap_or_default())?;
+        let since = self.since(&head.headers, &query, upgrade.is_some())?;
+        let feed = self.open(&principal, query, since)?;
         let options = ConnectionOptions {
             heartbeat: Duration::from_secs(self.parts.config.feed.heartbeat_seconds),
             message_bytes_max: usize::try_from(self.parts.config.limits.request_bytes_max)
@@ -228,8 +233,8 @@ impl Gateway {
         match upgrade.zip(key) {
             Some((upgrade, key)) => {
                 let reply = upgrade.answer(key);
-                let connection = Arc::clone(asked.connection);
-                let tasks = asked.connection.lifetime.tasks.clone();
+                let connection = Arc::clone(context.connection);
+                let tasks = context.connection.lifetime.tasks.clone();
                 tasks.spawn(upgraded(upgrade.on, connection, feed, options));
                 Ok(reply)
             }
@@ -237,47 +242,47 @@ impl Gateway {
         }
     }
 
-    /// Who listens: by token, or by the ticket that the upgrade names, which is used up whatever
-    /// becomes of it.
-    fn listener(
+    /// The principal of the token, or of the ticket in the upgrade. A ticket is used up even if the
+    /// request is refused.
+    fn feed_principal(
         &self,
-        asked: &RequestContext<'_>,
+        context: &RequestContext<'_>,
         upgrade: Option<&Upgrade<'_>>,
     ) -> Result<Arc<Principal>> {
         let now = self.parts.clock.now();
         let tickets = upgrade.into_iter().flat_map(Upgrade::tickets);
         let redeemed: Vec<_> = tickets.map(|ticket| self.tickets.redeem(ticket, now)).collect();
-        if let Some(principal) = self.principal(asked)? {
+        if let Some(principal) = self.principal(context)? {
             return Ok(principal);
         }
         let named = !redeemed.is_empty();
         let redeemed = redeemed.into_iter().flatten().next();
-        match redeemed.filter(|principal| self.is_good(principal)) {
+        match redeemed.filter(|principal| self.is_valid(principal)) {
             Some(principal) => Ok(principal),
-            None if named => Err(self.wrong_token(asked)),
+            None if named => Err(self.wrong_token(context)),
             None => Err(Refusal::token_missing()),
         }
     }
 
-    /// Whether the caller's token is still in force.
-    fn is_good(&self, principal: &Principal) -> bool {
+    /// Whether the principal's token is neither revoked nor expired.
+    fn is_valid(&self, principal: &Principal) -> bool {
         let record = self.parts.tokens.get(principal.token);
         record.is_some_and(|record| record.is_good(self.parts.clock.now()))
     }
 
-    /// The place that the listener has come to, if it names one.
+    /// The position from which the feed resumes, if the request names one.
     fn since(
         &self,
         headers: &HeaderMap,
-        wish: &FeedQuery,
+        query: &FeedQuery,
         socket: bool,
     ) -> Result<Option<Position>> {
         let last = if socket { None } else { headers.get(LAST_EVENT_ID) };
         let last = last.filter(|value| !value.is_empty());
         let since = match last {
-            // What is no text is no cursor of ours either.
+            // A value that is no text is an invalid cursor.
             Some(last) => Some(last.to_str().unwrap_or("?")),
-            None => wish.since.as_deref(),
+            None => query.since.as_deref(),
         };
         let position = |text| self.parts.forum.position(Some(text));
         since.map(position).transpose()
@@ -286,22 +291,22 @@ impl Gateway {
     fn open(
         &self,
         principal: &Principal,
-        wish: FeedQuery,
+        query: FeedQuery,
         since: Option<Position>,
     ) -> Result<Feed> {
         let expires_at =
             self.parts.tokens.get(principal.token).and_then(|record| record.expires_at);
         let subscription = Subscription {
-            participant: principal.participant(wish.extension.as_ref()),
-            scope: wish.scope,
-            anyone: wish.anyone,
+            participant: principal.participant(query.extension.as_ref()),
+            scope: query.scope,
+            anyone: query.anyone,
             token: principal.token,
             expires_at,
         };
-        let sources = Arc::clone(&self.parts.feed_deps);
-        let feed = Feed::open(sources, subscription, wish.threads, since)?;
-        // A token that was revoked before the feed had its seat cuts nothing.
-        if !self.is_good(principal) {
+        let deps = Arc::clone(&self.parts.feed_deps);
+        let feed = Feed::open(deps, subscription, query.threads, since)?;
+        // A revocation before the registration has closed nothing, so the token is checked again.
+        if !self.is_valid(principal) {
             return Err(Refusal::token_unknown());
         }
         Ok(feed)
@@ -318,31 +323,32 @@ impl Gateway {
         let kind = HeaderValue::from_static(EVENT_STREAM);
         headers.insert(axum::http::header::CONTENT_TYPE, kind);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // A proxy that gathers answers would hold events back.
+        // Proxies must not buffer events.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         reply
     }
 
     /// `POST /v1/feed/tickets`.
-    pub(super) async fn ticket(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
-        let principal = self.caller_with(asked, &[Right::Read])?;
-        let body = self.body(asked).await?;
-        accept::check_content_type(&asked.head.headers, &["application/json"])?;
-        accept::negotiate(&asked.head.headers, &["application/json"])?;
-        no_idempotency_key(asked)?;
-        if let Some(name) = Query::parse(asked.head.uri.query().unwrap_or_default())?.rest() {
+    pub(super) async fn ticket(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
+        let principal = self.principal_with(context, &[Right::Read])?;
+        let body = self.body(context).await?;
+        accept::check_content_type(&context.head.headers, &["application/json"])?;
+        accept::negotiate(&context.head.headers, &["application/json"])?;
+        no_idempotency_key(context)?;
+        if let Some(name) = Query::parse(context.head.uri.query().unwrap_or_default())?.rest() {
             return Err(Refusal::parameter(name, "A ticket takes no parameters."));
         }
         check_empty(&body)?;
         let (ticket, expires_at) = self.tickets.issue(&principal, self.parts.clock.now())?;
-        let text = format!("{{\"ticket\":\"{ticket}\",\"expires_at\":\"{expires_at}\"}}");
-        let mut reply = answer::bytes(StatusCode::CREATED, JSON, text.into());
+        let mut body = wire::JsonBuffer::new();
+        wire::feed_ticket(&mut body, &ticket, expires_at);
+        let mut reply = answer::bytes(StatusCode::CREATED, JSON, body.into());
         reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(reply)
     }
 }
 
-/// Refuses a body that holds anything.
+/// Refuses a body other than nothing or `{}`.
 fn check_empty(body: &[u8]) -> Result<()> {
     let detail = "A ticket is asked for with an empty body, or `{}`.";
     if body.is_empty() {
@@ -361,10 +367,10 @@ fn check_empty(body: &[u8]) -> Result<()> {
     }
 }
 
-/// Refuses a request that does not ask for an event stream by its name: whoever takes anything
-/// does not expect one that never ends.
+/// Refuses a request that does not name the event stream in `Accept`: a client that accepts any type
+/// does not expect an endless answer.
 fn check_event_stream(headers: &HeaderMap) -> Result<()> {
-    let named = pieces(headers, ACCEPT).any(|range| {
+    let named = list(headers, ACCEPT).any(|range| {
         range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(EVENT_STREAM))
     });
     if named && accept::negotiate(headers, &[EVENT_STREAM]).is_ok() {
@@ -373,7 +379,7 @@ fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     Err(Refusal::feed_not_acceptable())
 }
 
-/// Carries the feed once the connection is a WebSocket.
+/// Serves the feed once the connection is upgraded.
 async fn upgraded(
     on: OnUpgrade,
     connection: Arc<Connection>,
@@ -388,13 +394,12 @@ async fn upgraded(
         }
     };
     let life = connection.lifetime.clone();
-    // The bare socket: what the gateway knows of the connection's turns ends here.
+    // The bare socket: the deadlines of HTTP end here.
     match upgraded.downcast::<TokioIo<DeadlineStream<TcpStream>>>() {
         Ok(parts) => {
             let socket = parts.io.into_inner().socket;
             let end = life.end.clone();
-            // A task of its own, which holds no more than it needs: the place among the
-            // connections is kept.
+            // A task of its own keeps this future small; the connection keeps its permit.
             life.tasks.spawn(serve_feed(socket, parts.read_buf, feed, options, end, connection));
         }
         Err(_) => tracing::error!("an upgraded connection is none of ours"),

@@ -1,5 +1,5 @@
-//! Which hosts the server answers to and which origins may call it (bindings.md §6, last point):
-//! what keeps a page in somebody's browser from speaking to a server on that machine.
+//! The hosts that the server answers to and the origins that may call it (bindings.md §6, last
+//! point): protects local servers from pages in a browser.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use parley_protocol::refusal::{Refusal, Result};
 use super::answer::{self, HttpResponse};
 use crate::config::{Config, Host, HostPort, WebOrigin};
 
-/// What a browser may send from another origin.
+/// The headers that pages of other origins may send.
 const HEADERS: HeaderValue = HeaderValue::from_static(
     "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Idempotency-Key, \
      Last-Event-ID, If-None-Match, X-Request-Id",
@@ -23,8 +23,8 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 #[derive(Clone, Debug)]
 pub struct HostRules {
     own: SocketAddr,
-    /// The spellings of the own address that nearly everyone uses, compared without reading them.
-    usual: [Box<str>; 2],
+    /// The usual spellings of the own address, compared without parsing.
+    common: [Box<str>; 2],
     /// `public_url` and `allowed_hosts`.
     allowed: Vec<HostPort>,
     origins: Vec<WebOrigin>,
@@ -37,42 +37,42 @@ impl HostRules {
         allowed.extend(config.public_url.as_ref().map(|url| url.authority.clone()));
         Self {
             own,
-            usual: [own.to_string().into(), format!("localhost:{}", own.port()).into()],
+            common: [own.to_string().into(), format!("localhost:{}", own.port()).into()],
             allowed,
             origins: config.allowed_origins.clone(),
         }
     }
 
-    /// Judges `Host` and `Origin`; gives the origin, if there is one.
+    /// Checks `Host` and `Origin`; returns the origin, if there is one.
     ///
     /// # Errors
     /// 403 `origin_forbidden`.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>> {
-        if !self.host_is_good(uri, headers) {
+        if !self.check_host(uri, headers) {
             return Err(Refusal::host_forbidden());
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(None),
-            (Some(origin), None) if self.origin_is_good(origin) => Ok(Some(origin.clone())),
+            (Some(origin), None) if self.is_allowed_origin(origin) => Ok(Some(origin.clone())),
             _ => Err(Refusal::origin_forbidden()),
         }
     }
 
-    /// The target's own authority, which a proxy would send, counts beside `Host`.
-    fn host_is_good(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        if uri.authority().is_some_and(|named| !self.is_own(named.as_str())) {
+    /// Checks `Host`, and the authority in the request target, if a proxy sent one.
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        if uri.authority().is_some_and(|named| !self.is_allowed_host(named.as_str())) {
             return false;
         }
         let mut hosts = headers.get_all(HOST).iter();
         match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().is_ok_and(|host| self.is_own(host)),
+            (Some(host), None) => host.to_str().is_ok_and(|host| self.is_allowed_host(host)),
             _ => false,
         }
     }
 
-    fn is_own(&self, text: &str) -> bool {
-        if self.usual.iter().any(|usual| **usual == *text) {
+    fn is_allowed_host(&self, text: &str) -> bool {
+        if self.common.iter().any(|common| **common == *text) {
             return true;
         }
         let Some(HostPort { host, port }) = HostPort::parse(text) else { return false };
@@ -83,7 +83,7 @@ impl HostRules {
         }
     }
 
-    fn origin_is_good(&self, origin: &HeaderValue) -> bool {
+    fn is_allowed_origin(&self, origin: &HeaderValue) -> bool {
         let Some(origin) = origin.to_str().ok().and_then(WebOrigin::parse) else { return false };
         let web = matches!(&*origin.scheme, "http" | "https");
         self.origins.contains(&origin) || (web && self.answers(&origin.host, origin.port))
@@ -140,7 +140,7 @@ mod tests {
         hosts.check(&Uri::from_static("/v1/threads"), &headers).is_ok()
     }
 
-    /// Goal: only the names of the last point of bindings.md §6 are answered to. Method: a row a
+    /// Goal: the server answers only to the hosts of bindings.md §6, last point. Method: a row a
     /// host.
     #[test]
     fn hosts() {
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Goal: origins likewise, or allowed by scheme, host and port. Method: a row an origin.
+    /// Goal: origins are allowed by the same hosts, or by scheme, host and port. Method: a row an origin.
     #[test]
     fn origins() {
         for (origin, good) in [

@@ -1,4 +1,4 @@
-//! The accept loop: bounded connections, bounded headers, and an end that lets answers out.
+//! The accept loop: bounds connections and headers; a stop lets answers complete.
 
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
@@ -29,49 +29,49 @@ use super::deadline::{ConnectionDeadline, DeadlineStream};
 use super::pending_connections::PendingConnections;
 use super::poll_budget::PollBudget;
 
-/// Bytes of a request's header at most; more is refused with 413.
+/// Bytes of a request's header, at most; above: 413.
 const HEADER_BYTES_MAX: usize = 64 << 10;
-/// Headers of a request at most.
+/// Headers of a request, at most.
 const HEADERS_MAX: usize = 100;
-/// Connections above the cap that are told so at a time; others are just closed.
+/// Connections above the cap that get an answer at a time; others are closed without one.
 const REJECTIONS_MAX: usize = 256;
-/// How long is waited for the place of a connection that was given up.
-const PLACE_TIME: Duration = Duration::from_secs(1);
-/// How long one of them is given to take the answer.
-const REJECTION_TIME: Duration = Duration::from_secs(2);
-/// How long no connection is accepted after accepting one failed (no file handles left).
+/// Time to wait for the slot of an evicted connection.
+const SLOT_WAIT_MAX: Duration = Duration::from_secs(1);
+/// Time for a rejected connection to read its answer.
+const REJECTION_TIME_MAX: Duration = Duration::from_secs(2);
+/// Pause after a failed accept (no file handles left).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What ends and what must have ended: one for a server, shared by all that serves.
+/// The stop signals and the tasks of a server, shared by its listeners and connections.
 #[derive(Clone, Debug, Default)]
 pub struct Lifetime {
-    /// Cancelled: finish what is under way, begin nothing.
+    /// Cancelled: complete requests in progress, begin none.
     pub stop: CancellationToken,
-    /// Cancelled: let go at once.
+    /// Cancelled: close every connection.
     pub end: CancellationToken,
-    /// Set before either is cancelled: looking here costs no lock.
+    /// Set before either is cancelled; read without a lock.
     ending: Arc<AtomicBool>,
-    /// The accept loops, which end first.
+    /// The accept loops.
     pub accepting: TaskTracker,
-    /// Every connection, upgraded ones too.
+    /// The connections, upgraded ones included.
     pub tasks: TaskTracker,
 }
 
 impl Lifetime {
-    /// Finish what is under way, begin nothing.
+    /// Completes requests in progress and begins none.
     pub fn stop(&self) {
         self.ending.store(true, Ordering::Release);
         self.stop.cancel();
     }
 
-    /// Let go at once.
+    /// Closes every connection.
     pub fn end(&self) {
         self.ending.store(true, Ordering::Release);
         self.end.cancel();
     }
 
-    /// Polls `signal` the first time, so that it wakes the task, and then only once something
-    /// ends: a token takes a lock that all connections share, at every look.
+    /// Polls `signal` once, which registers the task, and again only once a signal is set: each
+    /// poll of a token takes a lock that all connections share.
     fn poll_signal(
         &self,
         signal: Pin<&mut WaitForCancellationFuture<'_>>,
@@ -89,39 +89,43 @@ impl Lifetime {
 /// The bounds of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionBounds {
-    /// Connections at a time.
+    /// Connections at a time; above: 503 `overloaded`.
     pub connections_max: usize,
-    /// Within which a request's header must have come.
+    /// Time for a request's header.
     pub header: Duration,
-    /// That a connection may rest, or not take its answer.
+    /// Time that a connection may be idle, or not read its answer.
     pub idle: Duration,
 }
 
-/// A connection, as requests on it see it.
+/// A connection, as its requests see it.
 #[derive(Debug)]
 pub struct Connection {
-    /// Who is at the other end.
+    /// The peer's address.
     pub peer: IpAddr,
-    /// The place among the connections; an upgraded socket keeps it.
+    /// The permit among `connections_max`; an upgraded socket keeps it.
     pub permit: Arc<OwnedSemaphorePermit>,
-    /// The server's life.
+    /// The stop signals of the server.
     pub lifetime: Lifetime,
 }
 
-/// Accepts connections until `life.stop`, and answers their requests with `serve`.
-pub async fn run<S, F>(listener: TcpListener, bounds: ConnectionBounds, life: Lifetime, serve: S)
-where
+/// Accepts connections until `lifetime.stop` and answers their requests with `serve`.
+pub async fn run<S, F>(
+    listener: TcpListener,
+    bounds: ConnectionBounds,
+    lifetime: Lifetime,
+    serve: S,
+) where
     S: Fn(Arc<Connection>, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = HttpResponse> + Send + 'static,
 {
-    let places = Arc::new(Semaphore::new(bounds.connections_max));
+    let slots = Arc::new(Semaphore::new(bounds.connections_max));
     let rejected = Arc::new(Semaphore::new(REJECTIONS_MAX));
-    let mut newcomers = PendingConnections::new(bounds.connections_max);
-    let unread = BareErrors::default();
+    let mut pending = PendingConnections::new(bounds.connections_max);
+    let bare_errors = BareErrors::default();
     loop {
         let accepted = tokio::select! {
             biased;
-            () = life.stop.cancelled() => return,
+            () = lifetime.stop.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
         let (socket, peer) = match accepted {
@@ -134,33 +138,33 @@ where
                 continue;
             }
         };
-        // Small answers must not wait for the acknowledgement of earlier ones.
+        // Without Nagle's algorithm: small answers must not wait for acknowledgements.
         let _ = socket.set_nodelay(true);
-        let place = match Arc::clone(&places).try_acquire_owned() {
+        let slot = match Arc::clone(&slots).try_acquire_owned() {
             Ok(permit) => Some(permit),
-            Err(_) if newcomers.evict_oldest() => {
-                let freed = tokio::time::timeout(PLACE_TIME, Arc::clone(&places).acquire_owned());
+            Err(_) if pending.evict_oldest() => {
+                let freed = tokio::time::timeout(SLOT_WAIT_MAX, Arc::clone(&slots).acquire_owned());
                 freed.await.ok().and_then(Result::ok)
             }
             Err(_) => None,
         };
-        if let Some(permit) = place {
-            let watch = ConnectionDeadline::new(bounds.header, bounds.idle);
-            newcomers.add(&watch);
+        if let Some(permit) = slot {
+            let deadline = ConnectionDeadline::new(bounds.header, bounds.idle);
+            pending.add(&deadline);
             let peer = peer.ip().to_canonical();
             let permit = Arc::new(permit);
-            let connection = Arc::new(Connection { peer, permit, lifetime: life.clone() });
-            let socket = DeadlineStream::new(socket, Arc::clone(&watch), unread.clone());
-            life.tasks.spawn(serve_connection(
+            let connection = Arc::new(Connection { peer, permit, lifetime: lifetime.clone() });
+            let socket = DeadlineStream::new(socket, Arc::clone(&deadline), bare_errors.clone());
+            lifetime.tasks.spawn(serve_connection(
                 socket,
                 bounds.header,
-                watch,
+                deadline,
                 connection,
                 serve.clone(),
             ));
         } else if let Ok(permit) = Arc::clone(&rejected).try_acquire_owned() {
-            let answer = unread.answer(&Refusal::overloaded());
-            life.tasks.spawn(reject(socket, peer, permit, answer, life.end.clone()));
+            let answer = bare_errors.answer(&Refusal::overloaded());
+            lifetime.tasks.spawn(reject(socket, peer, permit, answer, lifetime.end.clone()));
         }
     }
 }
@@ -173,27 +177,27 @@ fn is_of_one_connection(error: &std::io::Error) -> bool {
 async fn serve_connection<S, F>(
     socket: DeadlineStream<TcpStream>,
     header: Duration,
-    watch: Arc<ConnectionDeadline>,
+    deadline: Arc<ConnectionDeadline>,
     connection: Arc<Connection>,
     serve: S,
 ) where
     S: Fn(Arc<Connection>, Request<Incoming>) -> F,
     F: Future<Output = HttpResponse>,
 {
-    let life = connection.lifetime.clone();
+    let lifetime = connection.lifetime.clone();
     let io = TokioIo::new(socket);
     let service = service_fn(|request| {
-        watch.busy();
+        deadline.set_busy();
         let answer = serve(Arc::clone(&connection), request);
-        let watch = Arc::clone(&watch);
+        let deadline = Arc::clone(&deadline);
         async move {
             let reply = answer.await;
             if reply.body().size_hint().exact().is_some() {
-                watch.rest();
+                deadline.set_idle();
                 return Ok::<_, std::convert::Infallible>(reply);
             }
-            // A stream is the server's turn until it ends.
-            let ended = ResponseGuard(watch);
+            // A streamed answer is in progress until its body is dropped.
+            let ended = ResponseGuard(deadline);
             Ok(reply.map(|body| Body::new(body.map_frame(move |frame| ended.pass(frame)))))
         }
     });
@@ -204,41 +208,41 @@ async fn serve_connection<S, F>(
         .serve_connection(io, service)
         .with_upgrades();
     let mut http = pin!(http);
-    let rounds = PollBudget::default();
+    let budget = PollBudget::default();
     let mut alarm = pin!(tokio::time::sleep(header));
-    let (mut stop, mut end) = (pin!(life.stop.cancelled()), pin!(life.end.cancelled()));
+    let (mut stop, mut end) = (pin!(lifetime.stop.cancelled()), pin!(lifetime.end.cancelled()));
     let (mut stop_armed, mut end_armed, mut stopping) = (false, false, false);
     loop {
         tokio::select! {
             biased;
-            ended = poll_fn(|context| rounds.poll(http.as_mut(), context)) => {
+            ended = poll_fn(|context| budget.poll(http.as_mut(), context)) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection broke");
                 }
                 return;
             }
-            () = poll_fn(|context| watch.poll_over(alarm.as_mut(), context)) => {
+            () = poll_fn(|context| deadline.poll_expired(alarm.as_mut(), context)) => {
                 return;
             }
-            () = poll_fn(|context| life.poll_signal(stop.as_mut(), &mut stop_armed, context)),
+            () = poll_fn(|context| lifetime.poll_signal(stop.as_mut(), &mut stop_armed, context)),
                 if !stopping =>
             {
                 stopping = true;
                 http.as_mut().graceful_shutdown();
             }
-            () = poll_fn(|context| life.poll_signal(end.as_mut(), &mut end_armed, context)) => {
+            () = poll_fn(|context| lifetime.poll_signal(end.as_mut(), &mut end_armed, context)) => {
                 return;
             }
         }
     }
 }
 
-/// Tells the watch when it is dropped, with the body that it belongs to.
+/// Marks the connection as idle when the body that holds this value is dropped.
 struct ResponseGuard(Arc<ConnectionDeadline>);
 
 impl ResponseGuard {
-    /// Keeps `self` in the body that passes its frames through here.
-    #[expect(clippy::unused_self, reason = "being held is what it is for")]
+    /// Returns the frame; called by the body, which thereby holds `self`.
+    #[expect(clippy::unused_self, reason = "the body holds the value through this method")]
     fn pass(&self, frame: Frame<Bytes>) -> Frame<Bytes> {
         frame
     }
@@ -246,11 +250,11 @@ impl ResponseGuard {
 
 impl Drop for ResponseGuard {
     fn drop(&mut self) {
-        self.0.rest();
+        self.0.set_idle();
     }
 }
 
-/// Answers a connection above the cap: whatever it asks, 503 `overloaded`, and goodbye.
+/// Answers a connection above the cap with 503 `overloaded` and closes it.
 async fn reject(
     mut socket: TcpStream,
     peer: SocketAddr,
@@ -259,22 +263,23 @@ async fn reject(
     end: CancellationToken,
 ) {
     tracing::debug!(%peer, "a connection above the cap");
-    let said = async {
-        // The request is waited for, or the answer would be lost to a reset.
-        let mut asked = [0; 4_096];
+    let answered = async {
+        // Closing before the request is read would reset the connection and lose the answer.
+        let mut request = [0; 4_096];
         let mut filled = 0;
-        while filled < asked.len() && !asked[..filled].windows(4).any(|end| end == b"\r\n\r\n") {
-            match socket.read(&mut asked[filled..]).await {
+        while filled < request.len() && !request[..filled].windows(4).any(|end| end == b"\r\n\r\n")
+        {
+            match socket.read(&mut request[filled..]).await {
                 Ok(count) if count > 0 => filled += count,
                 _ => return,
             }
         }
         if socket.write_all(&answer).await.is_ok() && socket.shutdown().await.is_ok() {
-            while socket.read(&mut asked).await.is_ok_and(|count| count > 0) {}
+            while socket.read(&mut request).await.is_ok_and(|count| count > 0) {}
         }
     };
     tokio::select! {
-        _ = tokio::time::timeout(REJECTION_TIME, said) => {}
+        _ = tokio::time::timeout(REJECTION_TIME_MAX, answered) => {}
         () = end.cancelled() => {}
     }
     drop(permit);

@@ -1,8 +1,8 @@
-//! The way in: from bytes on a socket to a call of the forum and back (bindings.md).
+//! The HTTP and MCP server: reads requests, calls the forum, writes answers (bindings.md).
 //!
-//! What is checked here comes before the forum, in the order of parley.md §6: `Host` and `Origin`,
-//! route and method, token, right, size, type, `Accept`, parameters, envelope. What an operation
-//! is stands in the protocol's table; nothing here describes one a second time.
+//! Checks run before the forum, in the order of parley.md §6: `Host` and `Origin`, route and method,
+//! token, right, size, type, `Accept`, parameters, envelope. The protocol's table alone describes
+//! operations.
 
 pub(crate) mod accept;
 mod answer;
@@ -31,7 +31,7 @@ use axum::http::{HeaderValue, Method, Request};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hyper::body::Incoming;
-use parley_protocol::command::Call;
+use parley_protocol::command::{Call, Language};
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::operation::{Profile, Profiles};
 use parley_protocol::refusal::{Reason, Refusal, Result};
@@ -55,26 +55,26 @@ use crate::forum::Forum;
 use crate::telemetry::{RequestLabel, RequestMetrics};
 use crate::tokens::Tokens;
 
-/// Above this a request is worth a line in the log, if it was not meant to wait.
+/// Requests that take longer are logged, held ones excepted.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// What a gateway is made of.
+/// The parts of a gateway.
 pub struct GatewayParts {
-    /// The way to the forum.
+    /// The forum.
     pub forum: Forum,
-    /// What feeds are made of.
+    /// The dependencies of feeds.
     pub feed_deps: Arc<FeedDeps>,
-    /// Who holds which token.
+    /// The tokens and their principals.
     pub tokens: Arc<Tokens>,
     /// The configuration in force.
     pub config: Arc<Config>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where the server listens.
+    /// The address on which the server listens.
     pub address: SocketAddr,
 }
 
-/// Everything that answering needs.
+/// Answers requests.
 pub struct Gateway {
     parts: GatewayParts,
     profiles: Profiles,
@@ -83,37 +83,37 @@ pub struct Gateway {
     tickets: Tickets,
     requests: RequestMetrics,
     ids: RequestIds,
-    /// Who asks for what needs no token, without one.
+    /// The principal of requests without a token.
     anonymous: Arc<Principal>,
     /// The tags of the manifest in its languages.
-    manifest_tags: [OnceLock<HeaderValue>; 3],
+    manifest_tags: [OnceLock<HeaderValue>; Language::ALL.len()],
     /// The OpenAPI document and its tag.
     openapi: OnceLock<(Bytes, HeaderValue)>,
-    /// What the MCP binding gives to everyone.
+    /// The constant results of the MCP binding.
     documents: mcp::Documents,
 }
 
-/// One request.
+/// One request while it is answered.
 pub(crate) struct RequestContext<'a> {
     head: &'a Head,
     body: &'a mut Incoming,
     connection: &'a Arc<Connection>,
-    /// The origin, if one was sent that is allowed.
+    /// The `Origin`, if it was sent and is allowed.
     origin: Option<HeaderValue>,
     label: RequestLabel,
-    /// Whether it was meant to be held.
+    /// Whether the answer was held back on purpose.
     held: bool,
 }
 
-/// What becomes of a request that was read.
+/// The outcome of reading a request.
 enum NextStep {
-    /// It is answered.
+    /// An answer.
     Reply(HttpResponse),
-    /// It waits for its turn and for the disk.
+    /// A write, which waits for a permit and for the disk.
     Write(PendingWrite),
 }
 
-/// A write that is well-formed, and nothing of the request that it came in.
+/// A well-formed write, apart from its request.
 struct PendingWrite {
     principal: Arc<Principal>,
     call: Call,
@@ -126,7 +126,7 @@ pub fn profiles(config: &Config) -> Profiles {
 }
 
 impl Gateway {
-    /// A gateway made of these.
+    /// A gateway of these parts.
     pub fn new(parts: GatewayParts) -> Self {
         Self {
             profiles: profiles(&parts.config),
@@ -143,7 +143,7 @@ impl Gateway {
         }
     }
 
-    /// Answers one request; whatever goes wrong, there is an answer.
+    /// Answers one request; refusals and panics become answers.
     pub async fn serve(
         &self,
         connection: Arc<Connection>,
@@ -160,7 +160,7 @@ impl Gateway {
             thread = Empty,
             outcome = Empty,
         );
-        let mut asked = RequestContext {
+        let mut context = RequestContext {
             head: &head,
             body: &mut body,
             connection: &connection,
@@ -168,41 +168,41 @@ impl Gateway {
             label: RequestLabel::Other,
             held: false,
         };
-        let next = match whole(self.answer(&mut asked), &span).await {
+        let next = match catch_panic(self.answer(&mut context), &span).await {
             Ok(next) => next,
-            Err(refusal) => NextStep::Reply(self.refused(&mut asked, &refusal).await),
+            Err(refusal) => NextStep::Reply(self.refused(&mut context, &refusal).await),
         };
-        let RequestContext { origin, label, held, .. } = asked;
+        let RequestContext { origin, label, held, .. } = context;
         let mut reply = match next {
             NextStep::Reply(reply) => reply,
             NextStep::Write(write) => {
-                // Whatever holds on to the bytes of the request keeps the connection from reading
-                // into them again: it would take as many more for each write that waits.
+                // Dropped first: while the bytes of the request are held, the connection cannot reuse
+                // its read buffer, and each waiting write would cost another one.
                 drop((head, body));
-                let written = whole(self.write(write), &span).await;
+                let written = catch_panic(self.write(write), &span).await;
                 written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))
             }
         };
         if let Some(origin) = origin {
-            answer::share(reply.headers_mut(), origin);
+            answer::allow_origin(reply.headers_mut(), origin);
         }
         reply.headers_mut().insert(answer::REQUEST_ID, id);
         let reason = reply.extensions_mut().remove::<Reason>();
         let took = started.elapsed();
         self.requests.count(label, reason, took);
-        tell(&span, &reply, label, reason, (took > SLOW && !held).then_some(took));
+        record(&span, &reply, label, reason, (took > SLOW && !held).then_some(took));
         reply
     }
 
     async fn write(&self, write: PendingWrite) -> Result<HttpResponse> {
         let PendingWrite { principal, call, key } = write;
-        self.parts.forum.perform(&principal, call, key.as_deref()).await.map(answer::of_forum)
+        self.parts.forum.perform(&principal, call, key.as_deref()).await.map(answer::from_forum)
     }
 
-    /// The refusal as an answer, once its sender can take it.
-    async fn refused(&self, asked: &mut RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
-        body::drain(asked.body, &asked.head.headers).await;
-        let path = asked.head.uri.path();
+    /// The refusal as an answer, after the rest of the body was read.
+    async fn refused(&self, context: &mut RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
+        body::drain(context.body, &context.head.headers).await;
+        let path = context.head.uri.path();
         let reply = if mcp::is_at(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
         let mut reply = closing(reply, refusal);
         if refusal.reason == Reason::MethodNotAllowed {
@@ -211,14 +211,14 @@ impl Gateway {
         reply
     }
 
-    async fn answer(&self, asked: &mut RequestContext<'_>) -> Result<NextStep> {
-        let head = asked.head;
+    async fn answer(&self, context: &mut RequestContext<'_>) -> Result<NextStep> {
+        let head = context.head;
         let path = head.uri.path();
         let checked = self.hosts.check(&head.uri, &head.headers);
-        // Those who ask whether the server lives come by any name.
-        asked.origin = if http::is_health(path) { checked.ok().flatten() } else { checked? };
+        // Health checks may use any `Host`.
+        context.origin = if http::is_health(path) { checked.ok().flatten() } else { checked? };
         let methods = || self.methods(path);
-        if head.method == Method::OPTIONS && asked.origin.is_some() {
+        if head.method == Method::OPTIONS && context.origin.is_some() {
             let methods = methods();
             if methods.is_empty() {
                 return Err(Refusal::not_found());
@@ -226,7 +226,7 @@ impl Gateway {
             return Ok(NextStep::Reply(host::preflight(&methods)));
         }
         match self.route(&head.method, path) {
-            Some(endpoint) => self.dispatch(asked, endpoint).await,
+            Some(endpoint) => self.dispatch(context, endpoint).await,
             None if methods().is_empty() => Err(Refusal::not_found()),
             None => {
                 let allowed = methods().join(", ");
@@ -235,9 +235,9 @@ impl Gateway {
         }
     }
 
-    /// Who calls, if a token was sent.
-    fn principal(&self, asked: &RequestContext<'_>) -> Result<Option<Arc<Principal>>> {
-        let headers = &asked.head.headers;
+    /// The principal of the token; `None` without a token.
+    fn principal(&self, context: &RequestContext<'_>) -> Result<Option<Arc<Principal>>> {
+        let headers = &context.head.headers;
         let known = match authentication::bearer(headers) {
             Bearer::None => return Ok(None),
             Bearer::Token(secret) => self.parts.tokens.find(secret, self.parts.clock.now()),
@@ -248,20 +248,24 @@ impl Gateway {
                 Span::current().record("identity", &*principal.identity);
                 Ok(Some(principal))
             }
-            None => Err(self.wrong_token(asked)),
+            None => Err(self.wrong_token(context)),
         }
     }
 
-    /// 401, or 429 if too many wrong tokens came from there.
-    fn wrong_token(&self, asked: &RequestContext<'_>) -> Refusal {
+    /// 401, or 429 after too many wrong tokens from the same address.
+    fn wrong_token(&self, context: &RequestContext<'_>) -> Refusal {
         let trusted = &self.parts.config.trusted_proxies;
-        let headers = &asked.head.headers;
-        self.wrong_tokens.refuse(authentication::address(asked.connection.peer, headers, trusted))
+        let headers = &context.head.headers;
+        self.wrong_tokens.refuse(authentication::address(context.connection.peer, headers, trusted))
     }
 
-    /// Who calls, holding all of `rights`.
-    fn caller_with(&self, asked: &RequestContext<'_>, rights: &[Right]) -> Result<Arc<Principal>> {
-        let principal = self.principal(asked)?.ok_or_else(Refusal::token_missing)?;
+    /// The principal, which must hold all of `rights`.
+    fn principal_with(
+        &self,
+        context: &RequestContext<'_>,
+        rights: &[Right],
+    ) -> Result<Arc<Principal>> {
+        let principal = self.principal(context)?.ok_or_else(Refusal::token_missing)?;
         match principal.lacks(rights) {
             Some(right) => Err(Refusal::lacks(right)),
             None => Ok(principal),
@@ -269,30 +273,30 @@ impl Gateway {
     }
 
     /// The body, of at most `limits.request_bytes_max` bytes.
-    async fn body(&self, asked: &mut RequestContext<'_>) -> Result<Bytes> {
-        self.body_up_to(asked, self.parts.config.limits.request_bytes_max).await
+    async fn body(&self, context: &mut RequestContext<'_>) -> Result<Bytes> {
+        self.body_up_to(context, self.parts.config.limits.request_bytes_max).await
     }
 
     /// The body, of at most `bytes_max` bytes.
-    async fn body_up_to(&self, asked: &mut RequestContext<'_>, bytes_max: u64) -> Result<Bytes> {
+    async fn body_up_to(&self, context: &mut RequestContext<'_>, bytes_max: u64) -> Result<Bytes> {
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
-        body::read(asked.body, bytes_max, within).await
+        body::read(context.body, bytes_max, within).await
     }
 }
 
-/// What `answering` comes to, within `span`; a panic is a failure like others.
-fn whole<T>(
+/// Runs `answering` within `span`; a panic becomes a refusal.
+fn catch_panic<T>(
     answering: impl Future<Output = Result<T>>,
     span: &Span,
 ) -> impl Future<Output = Result<T>> {
-    // No `async fn`: it would make room for what it is given twice.
+    // Not an `async fn`, whose future would hold the argument twice.
     let caught = AssertUnwindSafe(answering).catch_unwind();
     caught
         .map(|caught| caught.unwrap_or_else(|_| Err(Refusal::internal())))
         .instrument(span.clone())
 }
 
-/// `reply`, which ends its connection if the server stops.
+/// Adds `Connection: close` to a refusal at shutdown.
 fn closing(mut reply: HttpResponse, refusal: &Refusal) -> HttpResponse {
     if refusal.reason == Reason::ShuttingDown {
         reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -300,8 +304,8 @@ fn closing(mut reply: HttpResponse, refusal: &Refusal) -> HttpResponse {
     reply
 }
 
-/// Says in span and log what became of a request.
-fn tell(
+/// Records the outcome of a request in its span and in the log.
+fn record(
     span: &Span,
     reply: &HttpResponse,
     label: RequestLabel,
@@ -325,7 +329,7 @@ fn tell(
     }
 }
 
-/// A value in a path, decoded as far as it is text.
+/// A value in a path, decoded; unchanged if it is no UTF-8.
 fn decoded(segment: &str) -> Cow<'_, str> {
     parley_protocol::arguments::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
 }

@@ -1,42 +1,41 @@
-//! Connections whose first request has not come yet: when all places are taken, the one that has
-//! let the server wait longest gives its place to the next. So whoever opens connections and says
-//! nothing only pushes out its like.
+//! Connections whose first request has not come. At the cap the oldest of them is evicted for a new
+//! connection, so that silent connections evict only other silent ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::deadline::ConnectionDeadline;
 
-/// Those that have said nothing, the longest silent first.
+/// The pending connections, oldest first.
 pub struct PendingConnections {
     waiting: VecDeque<Arc<ConnectionDeadline>>,
-    /// Beyond so many, those that are new no more are cleared out.
+    /// The length above which connections that are no longer pending are removed.
     max: usize,
 }
 
 impl PendingConnections {
-    /// Nobody yet, where there are `connections_max` places.
+    /// An empty list for `connections_max` connections.
     pub fn new(connections_max: usize) -> Self {
         Self { waiting: VecDeque::new(), max: connections_max.saturating_mul(2).max(16) }
     }
 
     /// Adds a connection that was just accepted.
     pub fn add(&mut self, deadline: &Arc<ConnectionDeadline>) {
-        while self.waiting.front().is_some_and(|watch| !is_new(watch)) {
+        while self.waiting.front().is_some_and(|deadline| !is_new(deadline)) {
             self.waiting.pop_front();
         }
         if self.waiting.len() >= self.max {
-            // Each that stays holds a place, so at least half of them go.
+            // Each that stays holds a permit, so at least half of them are removed.
             self.waiting.retain(is_new);
         }
         self.waiting.push_back(Arc::clone(deadline));
     }
 
-    /// Ends the connection that has let us wait longest; `false` if none has.
+    /// Evicts the oldest pending connection; `false` if there is none.
     pub fn evict_oldest(&mut self) -> bool {
-        while let Some(watch) = self.waiting.pop_front() {
-            if is_new(&watch) {
-                watch.evict();
+        while let Some(deadline) = self.waiting.pop_front() {
+            if is_new(&deadline) {
+                deadline.evict();
                 return true;
             }
         }
@@ -44,7 +43,7 @@ impl PendingConnections {
     }
 }
 
-/// Whether the connection is there and its first request is not.
-fn is_new(watch: &Arc<ConnectionDeadline>) -> bool {
-    Arc::strong_count(watch) > 1 && watch.is_new()
+/// Whether the connection is open and its first request has not come.
+fn is_new(deadline: &Arc<ConnectionDeadline>) -> bool {
+    Arc::strong_count(deadline) > 1 && deadline.is_new()
 }

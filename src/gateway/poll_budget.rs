@@ -1,9 +1,9 @@
-//! A connection that wakes itself is polled again at once.
+//! Polls a future again at once if it wakes itself, up to a bound.
 //!
-//! Reading a body, hyper wakes its own task twice: where the body is asked for, and where a piece
-//! of it is handed over. A task that is woken while it runs goes through the scheduler, which wakes
-//! another thread to take it: two futexes and a changed core for nothing, more than all the rest
-//! that a small request costs. Here the waker only notes that, and the one who polls looks.
+//! Reading a body, hyper wakes its own task twice: when the body is polled, and when a frame is
+//! passed on. A task that is woken while it runs goes through the scheduler, which wakes another
+//! thread: two futex calls and a change of core, more than the rest of a small request costs. Here
+//! the waker sets a flag, which is read after the poll.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// Polls in a row at most; then it is the scheduler's turn, so that others get theirs.
-const ROUNDS_MAX: usize = 8;
+/// Polls in a row, at most; then the scheduler runs other tasks.
+const POLLS_MAX: usize = 8;
 
-/// It is being polled.
+/// Flag: the future is being polled.
 const POLLING: u8 = 1;
-/// It was woken since the last poll began.
+/// Flag: the future was woken since the last poll began.
 const WOKEN: u8 = 2;
 
-/// How one future is polled, for as long as it lives.
+/// The waker and wake flags of one future.
 #[derive(Debug)]
 pub struct PollBudget {
     wakes: Arc<WakeCounter>,
@@ -42,7 +42,7 @@ impl Default for PollBudget {
 }
 
 impl PollBudget {
-    /// Polls `future` until it is ready, or pending with nobody having woken it meanwhile.
+    /// Polls `future` until it is ready, or pending without a wake since the poll began.
     pub fn poll<F: Future>(
         &self,
         mut future: Pin<&mut F>,
@@ -50,16 +50,16 @@ impl PollBudget {
     ) -> Poll<F::Output> {
         let WakeCounter { state, task } = &*self.wakes;
         task.register(context.waker());
-        for _ in 0..ROUNDS_MAX {
-            // What woke it until now is seen by the poll that follows.
+        for _ in 0..POLLS_MAX {
+            // The following poll covers every wake until now.
             state.swap(POLLING, Ordering::AcqRel);
             let polled = future.as_mut().poll(&mut Context::from_waker(&self.waker));
             if polled.is_ready() {
                 return polled;
             }
-            let rested =
+            let is_idle =
                 state.compare_exchange(POLLING, 0, Ordering::AcqRel, Ordering::Acquire).is_ok();
-            if rested {
+            if is_idle {
                 return Poll::Pending;
             }
         }
@@ -75,7 +75,7 @@ impl Wake for WakeCounter {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Whoever polls looks afterwards; a task that was told already comes anyway.
+        // During a poll the flag suffices; a task that was woken already will run anyway.
         if self.state.fetch_or(WOKEN, Ordering::AcqRel) == 0 {
             self.task.wake();
         }
@@ -105,11 +105,11 @@ mod tests {
         }
     }
 
-    /// Goal: what wakes itself goes on without its task being woken, but not for ever. Method: a
+    /// Goal: a future that wakes itself is polled again without waking its task, within the bound. Method: a
     /// future that wakes itself a number of times.
     #[test]
     fn again_at_once() {
-        for (wakes, polls, told) in [(0, 1, 0), (3, 4, 0), (100, ROUNDS_MAX, 1)] {
+        for (wakes, polls, wakes_of_task) in [(0, 1, 0), (3, 4, 0), (100, POLLS_MAX, 1)] {
             let count = Arc::<CountingWaker>::default();
             let waker = Waker::from(Arc::clone(&count));
             let mut polled = 0;
@@ -121,36 +121,36 @@ mod tests {
                 Poll::<()>::Pending
             });
             let mut future = pin!(future);
-            let rounds = PollBudget::default();
+            let budget = PollBudget::default();
             let context = &mut Context::from_waker(&waker);
-            assert!(rounds.poll(future.as_mut(), context).is_pending());
-            assert_eq!(count.get(), told);
+            assert!(budget.poll(future.as_mut(), context).is_pending());
+            assert_eq!(count.get(), wakes_of_task);
             assert_eq!(polled, polls);
         }
     }
 
-    /// Goal: a wake between polls reaches the task, each time it rests. Method: one waker, kept
+    /// Goal: a wake between polls reaches the task, each time the future is pending. Method: one waker, kept
     /// over several polls.
     #[test]
     fn woken_from_without() {
         let count = Arc::<CountingWaker>::default();
         let waker = Waker::from(Arc::clone(&count));
         let mut kept: Option<Waker> = None;
-        let rounds = PollBudget::default();
-        for told in 0..3 {
+        let budget = PollBudget::default();
+        for wakes_of_task in 0..3 {
             let mut future = pin!(poll_fn(|context| {
                 kept = Some(context.waker().clone());
                 Poll::<()>::Pending
             }));
             let context = &mut Context::from_waker(&waker);
-            assert!(rounds.poll(future.as_mut(), context).is_pending());
-            assert_eq!(count.get(), told);
+            assert!(budget.poll(future.as_mut(), context).is_pending());
+            assert_eq!(count.get(), wakes_of_task);
             let kept = kept.as_ref().expect("it was polled");
             kept.wake_by_ref();
-            assert_eq!(count.get(), told + 1);
+            assert_eq!(count.get(), wakes_of_task + 1);
             // Twice before the next poll is once.
             kept.wake_by_ref();
-            assert_eq!(count.get(), told + 1);
+            assert_eq!(count.get(), wakes_of_task + 1);
         }
     }
 }

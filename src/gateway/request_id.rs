@@ -1,4 +1,4 @@
-//! The name under which a request is known in answers, logs and spans.
+//! Request ids: the same in answers, logs and spans.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, HeaderValue};
 use super::answer::REQUEST_ID;
 use crate::clock::entropy;
 
-/// The longest that a client may give.
+/// Characters of an id that a client gives, at most.
 const LENGTH_MAX: usize = 128;
 
-/// Names requests: those of one start of the server differ by a counter.
+/// Generates ids: a random number per start of the server, and a counter.
 pub struct RequestIds {
     start: u32,
     count: AtomicU64,
@@ -24,7 +24,8 @@ impl Default for RequestIds {
 }
 
 impl RequestIds {
-    /// The name that the client gave, if it is 1 to 128 visible ASCII characters; else a new one.
+    /// The id that the client gave, if it has 1 to [`LENGTH_MAX`] visible ASCII characters; else a
+    /// new one.
     pub fn of(&self, headers: &HeaderMap) -> HeaderValue {
         let mut given = headers.get_all(REQUEST_ID).iter();
         if let (Some(id), None) = (given.next(), given.next()) {
@@ -36,7 +37,7 @@ impl RequestIds {
         HeaderValue::try_from(self.next()).unwrap_or(HeaderValue::from_static("-"))
     }
 
-    /// A new name.
+    /// A new id.
     pub fn next(&self) -> String {
         let mut text = String::with_capacity(24);
         let count = self.count.fetch_add(1, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! Folding: what the log has committed goes into the archive, a slice at a time, behind the
-//! writer and without holding it up (hard-places.md 2).
+//! Moves committed entries from the tail into the archive, a slice at a time, behind the writer and
+//! without delaying it.
 //!
-//! Most slices are committed without a sync; now and then one is durable, and only what is durable
-//! leaves the tail's memory and frees the log. If the archive's disk fails, the archive is opened
-//! anew, so that reading goes on, and what it lacks comes back into the tail. As long as the disk
-//! takes no writes, which opening needs, it is read through a memory that keeps them from it.
+//! Most slices are committed without a sync; at intervals one is durable, and only durable entries
+//! are dropped from the tail and from the log. If the archive's disk fails, the archive is reopened,
+//! so that reading goes on, and entries that it lacks return to the tail. While the disk refuses the
+//! writes that reopening needs, the archive is read through an overlay in memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,55 +19,61 @@ use crate::storage::error::StoreError;
 
 /// Entries of one slice, at least and at most.
 ///
-/// A slice copies every page that it touches, once: acts spread over many threads cost about a
-/// page each in a small slice, and share pages in a large one (docs/PERFORMANCE.md).
+/// A slice copies every page that it touches once: acts of many threads cost about a page each in
+/// a small slice, and share pages in a large one (docs/PERFORMANCE.md).
 const SLICE_MIN: usize = 32;
 const SLICE_MAX: usize = 65_536;
-/// Work of one slice that is aimed at: it has a file and a thread of its own and holds up nobody.
+/// The target duration of one slice: it has a file and a thread of its own and delays no caller.
 const SLICE_SECONDS: f64 = 1.0;
-/// Entries that may be folded and not durable.
+/// Entries that are archived and not durable, at most.
 const UNSYNCED_MAX: u64 = 65_536;
-/// How long what is folded may wait to become durable.
+/// How long archived entries may wait to become durable.
 const UNSYNCED_FOR: Duration = Duration::from_secs(1);
-/// How long a small slice waits for more.
+/// How long a small slice waits for more entries.
 const LINGER_FOR: Duration = Duration::from_secs(3);
-/// Between attempts while the disk refuses.
+/// Between attempts while the disk refuses writes.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
-/// Attempts that closing makes while the disk refuses: what is not folded is in the log.
+/// Attempts of closing while the disk refuses writes: entries that are not archived are in the log.
 const CLOSING_ATTEMPTS: u32 = 3;
 
-/// What the folder needs from outside.
+/// What the archiver depends on.
 pub struct ArchiverDeps {
-    /// Where the views are kept.
+    /// The tail, and the view to update.
     pub views: Arc<Views>,
-    /// The clock that ages the outcomes remembered.
+    /// The clock by which remembered outcomes expire.
     pub clock: Arc<dyn Clock>,
-    /// Opens the archive anew.
+    /// Opens the archive for writing.
     pub reopen: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
-    /// Opens it for reading only, beside whoever has it open: nothing gets to its file.
+    /// Opens the archive for reading only, also while it is open for writing: its file is not
+    /// written.
     pub rescue: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
-    /// Whether there is room to fold. Asked before each slice: a database whose write has failed
-    /// refuses reads too, so a full disk must be seen before it is met.
+    /// Checks the free space, before each slice: a database whose write has failed refuses reads
+    /// too.
     pub free_space: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
-    /// Bytes of one slice, roughly; one entry more may be in it.
+    /// Bytes of one slice, exceeded by at most one entry.
     pub slice_bytes_max: u64,
 }
 
-/// Folds the tail into the archive.
+/// Archives the tail: [`Archiver::run`] on a thread of its own, or [`Archiver::step`] repeatedly and
+/// [`Archiver::finish`] at the end.
+///
+/// Entries are archived in order and each once: `archived_upto` only rises, except that reopening
+/// after a failure takes it back to the last durable slice. After an error the tail still has the
+/// entries, and the next step tries again.
 pub struct Archiver {
     deps: ArchiverDeps,
     /// `None` while it cannot be opened.
     archive: Option<Archive>,
-    /// What is read meanwhile, and never folded into.
+    /// Read while `archive` cannot be opened; never written.
     rescued: Option<Archive>,
-    /// Snapshots whose last act is not folded yet.
+    /// Snapshots whose last act is not archived yet.
     snapshots: Vec<Thread>,
     slice: usize,
     since_sync: Stopwatch,
 }
 
 impl Archiver {
-    /// A folder that goes on from what `archive` holds.
+    /// An archiver that goes on after the last entry of `archive`.
     pub fn new(deps: ArchiverDeps, archive: Archive) -> Self {
         let since_sync = deps.clock.stopwatch();
         Self {
@@ -80,24 +86,24 @@ impl Archiver {
         }
     }
 
-    /// Folds the oldest slice of the tail, or makes durable what is folded if that is due;
+    /// Archives the oldest slice of the tail, or makes the archived entries durable if that is due;
     /// returns whether there was anything to do.
     ///
     /// # Errors
-    /// What the disk says. The tail keeps what is not folded; calling again tries again.
+    /// Those of the disk.
     pub fn step(&mut self) -> Result<bool, StoreError> {
         self.step_with(false)
     }
 
-    /// Opens the archive anew: what it did not hold durably may come back into the tail.
+    /// Reopens the archive: entries that were not durable may return to the tail.
     ///
     /// # Errors
-    /// What the disk says; then the archive cannot be read until a step has opened it.
+    /// Those of the disk; then the archive cannot be read until a step has opened it.
     pub fn reopen_now(&mut self) -> Result<(), StoreError> {
         self.reopen()
     }
 
-    /// Folds everything and makes it durable.
+    /// Archives all entries and makes them durable.
     ///
     /// # Errors
     /// As [`Archiver::step`].
@@ -106,7 +112,8 @@ impl Archiver {
         Ok(())
     }
 
-    /// Folds whatever comes until [`Views::close`], then the rest. On a thread of its own.
+    /// Archives entries until [`Views::close`], then the remaining ones. Blocks: for a thread of its
+    /// own.
     pub fn run(mut self) {
         let views = Arc::clone(&self.deps.views);
         let mut failures = 0;
@@ -115,7 +122,7 @@ impl Archiver {
             match self.guarded_step(closing) {
                 Ok(true) => {
                     if failures > 0 {
-                        tracing::info!(failures, "folding goes on");
+                        tracing::info!(failures, "archiving goes on");
                     }
                     failures = 0;
                 }
@@ -123,7 +130,7 @@ impl Archiver {
                 Ok(false) => {}
                 Err(error) => {
                     if failures == 0 {
-                        tracing::error!(%error, "folding into the archive failed");
+                        tracing::error!(%error, "archiving failed");
                     }
                     failures += 1;
                     if closing && failures >= CLOSING_ATTEMPTS {
@@ -135,7 +142,7 @@ impl Archiver {
         }
     }
 
-    /// A step; a damaged file may make the database panic, which must not end folding.
+    /// A step that a panic of the database, which a damaged file may cause, does not end.
     fn guarded_step(&mut self, all: bool) -> Result<bool, StoreError> {
         catch_unwind(AssertUnwindSafe(|| self.step_with(all))).unwrap_or_else(|_| {
             let reopened = catch_unwind(AssertUnwindSafe(|| self.reopen()));
@@ -146,7 +153,7 @@ impl Archiver {
         })
     }
 
-    /// Waits for something to do; returns whether the views are closing.
+    /// Waits for work; returns whether the views are closing.
     fn wait(&self) -> bool {
         let views = &self.deps.views;
         let backlog = views.backlog();
@@ -178,7 +185,7 @@ impl Archiver {
         }
         (self.deps.free_space)()?;
         let now = self.deps.clock.now();
-        let work = self.deps.clock.stopwatch();
+        let stopwatch = self.deps.clock.stopwatch();
         let archive = self.archive.as_ref().expect("opened above");
         let appended = archive.append(&slice, &snapshots, now, sync);
         let appended = appended.and_then(|progress| Ok((progress, archive.read()?)));
@@ -192,7 +199,7 @@ impl Archiver {
             }
         };
         let is_full = slice.len() == self.slice;
-        self.adapt(work.seconds(), is_full, sync);
+        self.adapt(stopwatch.seconds(), is_full, sync);
         views.show(read);
         if is_durable {
             views.synced(progress.archived_upto);
@@ -201,8 +208,7 @@ impl Archiver {
         Ok(true)
     }
 
-    /// Whether what is folded has waited long enough to become durable, once it is `unsynced`
-    /// entries.
+    /// Whether the archived entries are to become durable, once they are `unsynced` many.
     fn is_sync_due(&self, unsynced: usize) -> bool {
         let (entries_max, bytes_max) = self.deps.views.unsynced_max();
         unsynced as u64 >= entries_max.min(UNSYNCED_MAX)
@@ -210,8 +216,8 @@ impl Archiver {
             || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64()
     }
 
-    /// The snapshots offered that may be stored once the archive is true up to `upto`. Those that
-    /// are ahead of it wait; those ahead of `last` show what was never committed.
+    /// The offered snapshots that may be stored with the entry `upto`. Later ones wait; those after
+    /// `last` show entries that were never committed, and are dropped.
     fn take_snapshots(&mut self, upto: u64, last: u64) -> Vec<Thread> {
         self.snapshots.extend(self.deps.views.take_snapshots());
         let entry = |thread: &Thread| thread.summary().position.entry();
@@ -220,7 +226,7 @@ impl Archiver {
         ready
     }
 
-    /// Fits the next slice to the work that this one was.
+    /// Adapts the size of the next slice to the duration of this one.
     fn adapt(&mut self, seconds: f64, is_full: bool, sync: SyncMode) {
         if sync == SyncMode::Durable {
             return;
@@ -232,15 +238,15 @@ impl Archiver {
         }
     }
 
-    /// Opens the archive anew and shows it: after a failure the database refuses reads too.
+    /// Reopens the archive and shows it: after a failure the database refuses reads too.
     fn reopen(&mut self) -> Result<(), StoreError> {
         if self.archive.is_some() {
-            // Shown before the failed one is closed, so that reading does not stop.
+            // Shown before the failed one is closed, so that reading goes on.
             match self.rescue() {
                 Ok(rescued) => self.rescued = Some(rescued),
                 Err(error) => tracing::error!(%error, "the archive cannot be read"),
             }
-            // Closed before it is opened again: no two may write one file.
+            // Closed before it is reopened: one file has one writer.
             self.archive = None;
         }
         let archive = (self.deps.reopen)()?;

@@ -1,7 +1,7 @@
-//! Who may append to which thread: one actor at a time, in order.
+//! Leases: the right to append to a thread, of one actor at a time, in the order of `seq`.
 //!
-//! On one node this guards against two actors for one thread; across nodes the same question will
-//! be answered by a database.
+//! On one node they guard against two actors for one thread; across nodes a database will grant
+//! them.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use parley_protocol::ids::ThreadId;
 
 use super::Lease;
 
-/// A lease as its giver remembers it.
+/// The last lease granted for a thread.
 #[derive(Clone, Copy, Debug)]
 struct HeldLease {
     epoch: u64,
@@ -17,7 +17,7 @@ struct HeldLease {
     next_seq: Option<u64>,
 }
 
-/// The leases given. Their number is bounded by that of the actors that hold one.
+/// The leases granted. Their number is bounded by that of the actors that hold one.
 #[derive(Debug, Default)]
 pub struct Leases {
     last_epoch: u64,
@@ -25,7 +25,7 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Gives the lease of `thread`; one given before is stale from now on.
+    /// Grants the lease of `thread`; an earlier one is stale from now on.
     pub fn acquire(&mut self, thread: ThreadId) -> Lease {
         self.last_epoch += 1;
         let epoch = self.last_epoch;
@@ -33,20 +33,20 @@ impl Leases {
         Lease { thread, epoch }
     }
 
-    /// Takes `lease` back, if it is still the last one given.
+    /// Releases `lease`, unless it is stale.
     pub fn release(&mut self, lease: Lease) {
         if self.holds(lease) {
             self.held.remove(&lease.thread);
         }
     }
 
-    /// Whether `lease` is still the last one given of its thread.
+    /// Whether `lease` is the last one granted for its thread.
     pub fn holds(&self, lease: Lease) -> bool {
         self.held.get(&lease.thread).is_some_and(|held| held.epoch == lease.epoch)
     }
 
-    /// Takes the act `seq` of the thread under `lease`; `false` if the lease is stale or `seq` is
-    /// not the next one, and then no later act under it is taken either.
+    /// Admits the act `seq` of the thread under `lease`; `false` if the lease is stale or `seq` is not
+    /// the next one, and then for every later act under it too.
     pub fn admit(&mut self, lease: Lease, seq: u64) -> bool {
         let Some(held) = self.held.get_mut(&lease.thread) else {
             return false;
@@ -58,7 +58,7 @@ impl Leases {
         true
     }
 
-    /// Makes all stale.
+    /// Makes all leases stale.
     pub fn void(&mut self) {
         self.held.clear();
     }

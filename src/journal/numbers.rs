@@ -1,11 +1,11 @@
-//! The sequences of messages, events and claims (parley.md §2): each number given once, gaps
-//! allowed. Threads and entries are numbered in the queue, in the order of their places.
+//! The sequences of messages, events and claims (parley.md §2): each number is assigned once, with
+//! gaps. Threads and entries are numbered by the queue.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers};
 
-/// The last number given of each sequence.
+/// The last number assigned of each sequence.
 #[derive(Debug, Default)]
 pub struct Counters {
     message: AtomicU64,
@@ -14,13 +14,13 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Sequences that go on after these numbers.
+    /// Sequences that begin after these numbers.
     pub fn new(message: u64, event: u64, claim: u64) -> Self {
         Self { message: message.into(), event: event.into(), claim: claim.into() }
     }
 }
 
-/// Where an act takes its numbers from. Cheap to make, one for each act.
+/// Assigns the numbers of an act; cheap to make.
 #[derive(Clone, Copy, Debug)]
 pub struct JournalNumbers<'a>(pub(super) &'a Counters);
 

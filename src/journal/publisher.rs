@@ -1,5 +1,5 @@
-//! The one task after the writer: replies go out in the order of the queue, then whoever listens
-//! is told. It runs on the callers' runtime, so that waking them costs no foreign thread.
+//! The task after the writer: sends answers in the order of the queue, then the committed batch to
+//! its listeners. It runs on the callers' runtime, so that waking them crosses no thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::queue::JournalQueue;
 use super::{Committed, Lease, QueueItem, ReplyPort, WriteOutcome};
 
-/// What one commit brought.
+/// The entries of one commit.
 #[derive(Debug)]
 pub struct CommittedBatch {
     /// The entries, in order; never empty.
@@ -23,7 +23,7 @@ impl CommittedBatch {
     }
 }
 
-/// An answer that may leave now.
+/// An answer whose entries are on the disk.
 #[derive(Debug)]
 pub(super) enum ReadyReply {
     Reply(ReplyPort, Result<WriteOutcome>),
@@ -34,7 +34,7 @@ impl ReadyReply {
     fn send(self, queue: &JournalQueue) {
         match self {
             Self::Reply(reply, result) => reply.send(result),
-            // An actor that went away meanwhile must not leave its lease behind.
+            // An actor that has gone must not keep its lease.
             Self::Lease(sender, lease) => {
                 if sender.send(Ok(lease)).is_err() {
                     queue.submit(QueueItem::Release(lease));
@@ -44,7 +44,7 @@ impl ReadyReply {
     }
 }
 
-/// What the writer hands on.
+/// What the writer passes to the publisher at once.
 #[derive(Debug)]
 pub(super) struct OutgoingBatch {
     pub batch: Option<Arc<CommittedBatch>>,
@@ -55,21 +55,21 @@ pub(super) struct OutgoingBatch {
 struct BatchListenersState {
     published: u64,
     senders: Vec<mpsc::Sender<Arc<CommittedBatch>>>,
-    /// Whether the publisher is done.
+    /// Whether the publisher has ended.
     has_ended: bool,
 }
 
-/// Who is told of every batch.
+/// The listeners of committed batches.
 #[derive(Debug)]
 pub(super) struct BatchListeners(Mutex<BatchListenersState>);
 
-/// Every batch from a place in the order on, in order, without gaps.
+/// Every batch from a number on, in order, without gaps.
 #[derive(Debug)]
 pub struct BatchStream {
-    /// Batches begin with the entry after this one.
+    /// The first batch begins with the entry after this one.
     pub after: u64,
-    /// The batches. Whoever takes them must not wait for a client meanwhile: once the queue is
-    /// full, the journal waits too.
+    /// The batches. Their receiver must not wait for a client: once the queue is full, the journal
+    /// waits too.
     pub batches: mpsc::Receiver<Arc<CommittedBatch>>,
 }
 
@@ -91,14 +91,14 @@ impl BatchListeners {
         BatchStream { after: state.published, batches }
     }
 
-    /// Ends the listening of all: nothing will come any more.
+    /// Ends all streams, the future ones too.
     fn end(&self) {
         let mut state = self.state();
         state.has_ended = true;
         state.senders.clear();
     }
 
-    /// Whoever must be told of the batch that ends with `upto`.
+    /// The listeners of the batch that ends with `upto`.
     fn senders_after(&self, upto: u64) -> Vec<mpsc::Sender<Arc<CommittedBatch>>> {
         let mut state = self.state();
         state.published = upto;
@@ -107,7 +107,7 @@ impl BatchListeners {
     }
 }
 
-/// The publisher; ends when the writer has.
+/// Publishes what the writer passes on; ends after the writer.
 pub struct Publisher {
     pub(super) inbox: mpsc::Receiver<OutgoingBatch>,
     pub(super) listeners: Arc<BatchListeners>,
@@ -130,7 +130,7 @@ impl Publisher {
         true
     }
 
-    /// Publishes what is there already; for whoever drives the writer by hand.
+    /// Publishes the batches that are queued; for tests that step the writer.
     pub async fn drain(&mut self) {
         while let Ok(outgoing) = self.inbox.try_recv() {
             self.publish(outgoing).await;
@@ -143,7 +143,7 @@ impl Publisher {
         }
         let Some(batch) = outgoing.batch else { return };
         for sender in self.listeners.senders_after(batch.upto()) {
-            // One that has gone is left out the next time.
+            // A listener that has gone is removed with the next batch.
             drop(sender.send(Arc::clone(&batch)).await);
         }
     }

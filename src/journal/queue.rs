@@ -1,4 +1,5 @@
-//! The one queue: a place in it is a place in the one order.
+//! The bounded queue before the writer. It assigns the numbers of entries and threads: queue order
+//! is number order is commit order.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,17 +13,17 @@ use super::options::STALL_MS;
 use super::{Append, QueueItem, ReplyPort};
 use crate::clock::Clock;
 
-/// The append is not in the queue, and its caller has its refusal. Whoever applied the act already
-/// runs ahead of the journal: that state must be dropped and read again.
+/// The append was not queued, and its caller has been refused. State to which the act was already
+/// applied is ahead of the journal: it must be dropped and read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendRefused;
 
-/// Where the numbers of the next entry and thread stand at the start.
+/// The last numbers assigned, from which the queue goes on.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstNumbers {
-    /// The last entry number ever given.
+    /// Of entries.
     pub entry: u64,
-    /// The last thread number ever given.
+    /// Of threads.
     pub thread: u64,
 }
 
@@ -31,27 +32,27 @@ struct QueueState {
     items: VecDeque<QueueItem>,
     last: FirstNumbers,
     writable: bool,
-    /// No appends any more: the server shuts down.
+    /// Appends are refused: the server shuts down.
     closing: bool,
-    /// No writer any more.
+    /// The writer has ended.
     ended: bool,
-    /// The writer sleeps until so many items are there; 0 while it works.
+    /// The writer waits for so many items; 0 while it works.
     wait_count: usize,
-    /// Something beside the queue has moved that the writer waits for.
+    /// [`JournalQueue::notify`] was called since the last wait.
     notified: bool,
 }
 
-/// What the journal's door and its writer share.
+/// What [`Journal`](super::Journal), its writer and its publisher share.
 pub struct JournalQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
     max: usize,
-    /// Rises with every failure; written under the lock only.
+    /// The generation: rises with every failure; written under the lock only.
     generation: AtomicU64,
     writable: AtomicBool,
-    /// The fold is behind as far as it may be.
+    /// The tail is full: the archiver is behind as far as it may be.
     full: AtomicBool,
-    /// When the commit under way began, in milliseconds; 0 if there is none.
+    /// When the current commit began, in milliseconds; 0 if there is none.
     commit_since: AtomicU64,
     clock: Arc<dyn Clock>,
 }
@@ -84,30 +85,30 @@ impl JournalQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often the store has failed, from 1. What was computed under an older one may depend on
-    /// what was never stored.
+    /// The number of failures of the store, plus 1. Results computed in an older generation may
+    /// depend on entries that were never stored.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Whether the store takes writes.
+    /// Whether the store accepts writes.
     pub fn is_writable(&self) -> bool {
         self.writable.load(Ordering::Acquire) && !self.is_stalled()
     }
 
-    /// Whether the commit under way takes longer than any disk in good order.
+    /// Whether the current commit takes longer than any working disk.
     fn is_stalled(&self) -> bool {
         let since = self.commit_since.load(Ordering::Acquire);
         since != 0 && self.clock.now().0.saturating_sub(since) > STALL_MS
     }
 
-    /// Says that a commit begins or has ended.
+    /// Notes that a commit begins or has ended.
     pub fn set_committing(&self, under_way: bool) {
         let since = if under_way { self.clock.now().0.max(1) } else { 0 };
         self.commit_since.store(since, Ordering::Release);
     }
 
-    /// Says whether the fold is so far behind that nothing more is to be queued.
+    /// Notes whether the tail is full: then appends are refused.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::Release);
     }
@@ -123,7 +124,7 @@ impl JournalQueue {
         self.state().items.len()
     }
 
-    /// Why an append would be refused now; `None` if it would be taken.
+    /// The refusal that an append would get now; `None` if it would be queued.
     pub fn refuses(&self) -> Option<Refusal> {
         self.refuses_in(&self.state())
     }
@@ -147,41 +148,39 @@ impl JournalQueue {
         }
     }
 
-    /// Gives an append its number and its place, or its caller a refusal.
+    /// Queues an append under the next number, or refuses its caller.
     pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, AppendRefused> {
-        let mut state = self.state();
-        let number = state.last.entry + 1;
-        let append = make(number);
-        if let Some(refusal) = self.refuses_in(&state) {
-            drop(state);
-            append.reply.send(Err(refusal));
-            return Err(AppendRefused);
-        }
-        state.last.entry = number;
-        self.push(&mut state, QueueItem::Append(number, Box::new(append)));
-        Ok(number)
+        self.append_with(0, |number, _| make(number)).map(|(number, _)| number)
     }
 
-    /// The same for an act that opens a thread, whose number it is given too.
+    /// As [`JournalQueue::append`], for an act that opens a thread, with the number of the thread.
     pub fn open_thread(
         &self,
         make: impl FnOnce(u64, ThreadId) -> Append,
     ) -> Result<(u64, ThreadId), AppendRefused> {
+        self.append_with(1, make)
+    }
+
+    fn append_with(
+        &self,
+        threads: u64,
+        make: impl FnOnce(u64, ThreadId) -> Append,
+    ) -> Result<(u64, ThreadId), AppendRefused> {
         let mut state = self.state();
-        let (number, thread) = (state.last.entry + 1, state.last.thread + 1);
-        let append = make(number, ThreadId(thread));
+        let (entry, thread) = (state.last.entry + 1, state.last.thread + threads);
+        let append = make(entry, ThreadId(thread));
         if let Some(refusal) = self.refuses_in(&state) {
             drop(state);
             append.reply.send(Err(refusal));
             return Err(AppendRefused);
         }
-        state.last = FirstNumbers { entry: number, thread };
-        self.push(&mut state, QueueItem::Append(number, Box::new(append)));
-        Ok((number, ThreadId(thread)))
+        state.last = FirstNumbers { entry, thread };
+        self.push(&mut state, QueueItem::Append(entry, Box::new(append)));
+        Ok((entry, ThreadId(thread)))
     }
 
-    /// Puts in what appends nothing. A refusal goes to whoever waits for it; what nobody waits for
-    /// is never refused, it is bounded by the leases given.
+    /// Queues an item that appends nothing, or refuses its caller. A release is never refused: the
+    /// leases held bound their number.
     pub fn submit(&self, item: QueueItem) {
         let mut state = self.state();
         let refusal = if state.ended {
@@ -200,15 +199,15 @@ impl JournalQueue {
         }
     }
 
-    /// Takes up to `max` items into `into`.
+    /// Moves up to `max` items into `into`.
     pub fn take(&self, max: usize, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         let count = state.items.len().min(max);
         into.extend(state.items.drain(..count));
     }
 
-    /// Takes everything, lets nothing be appended until [`JournalQueue::resume`], and begins a new
-    /// generation: all in one, so that nothing of the old one comes after.
+    /// Moves all items into `into`, refuses appends until [`JournalQueue::resume`], and begins a new
+    /// generation, atomically: no item of the old generation is queued after.
     pub fn fail(&self, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         into.extend(state.items.drain(..));
@@ -217,26 +216,26 @@ impl JournalQueue {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Lets appends in again.
+    /// Accepts appends again.
     pub fn resume(&self) {
         let mut state = self.state();
         state.writable = true;
         self.writable.store(true, Ordering::Release);
     }
 
-    /// Lets no append in any more; what is queued is still committed.
+    /// Refuses appends from now on; queued items are still committed.
     pub fn close(&self) {
         self.state().closing = true;
         self.notify();
     }
 
-    /// Whether no append comes any more and nothing is queued.
+    /// Whether the queue is closed and empty.
     pub fn is_done(&self) -> bool {
         let state = self.state();
         state.closing && state.items.is_empty()
     }
 
-    /// Refuses all that is queued and all that comes: there is no writer any more.
+    /// Refuses all items, queued and future: the writer has ended.
     pub fn end(&self) {
         let items = {
             let mut state = self.state();
@@ -250,12 +249,12 @@ impl JournalQueue {
         }
     }
 
-    /// Waits until something is queued, the queue is closed or notified, or `timeout` is over.
+    /// Waits until an item is queued, the queue is closed or notified, or `timeout` has passed.
     pub fn wait(&self, timeout: Option<Duration>) {
         self.wait_for(1, timeout);
     }
 
-    /// The same until `count` items are queued.
+    /// As [`JournalQueue::wait`], until `count` items are queued.
     pub fn wait_for(&self, count: usize, timeout: Option<Duration>) {
         let mut state = self.state();
         state.wait_count = count;
@@ -275,7 +274,7 @@ impl JournalQueue {
         state.notified = false;
     }
 
-    /// Waits for a notify, whatever is queued, or until `timeout` is over.
+    /// Waits for [`JournalQueue::notify`], whatever is queued, or until `timeout` has passed.
     pub fn wait_for_notification(&self, timeout: Duration) {
         let mut state = self.state();
         if !state.notified {
@@ -286,7 +285,7 @@ impl JournalQueue {
     }
 }
 
-/// Tells whoever waits for `item` that it is refused.
+/// Refuses the caller of `item`, if it has one.
 pub fn refuse(item: QueueItem, refusal: Refusal) {
     match item {
         QueueItem::Append(_, append) => append.reply.send(Err(refusal)),
@@ -297,7 +296,7 @@ pub fn refuse(item: QueueItem, refusal: Refusal) {
 }
 
 impl ReplyPort {
-    /// Answers, and frees the permits. A caller that went away is no error.
+    /// Sends the answer and frees the permits. A caller that has gone is no error.
     pub fn send(self, result: parley_protocol::refusal::Result<super::WriteOutcome>) {
         drop(self.sender.send(result));
         drop(self.permit);

@@ -1,5 +1,4 @@
-//! From what is on the disk to a journal that works: the archive, and what the log holds beyond
-//! it, replayed into the view.
+//! Opening a journal: the archive, and the entries of the log after it, replayed into the view.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
-use super::view::{TailMax, Views};
+use super::view::{TailMax, Views, next};
 use super::writer::Writer;
 use super::{Committed, Journal, archive, log};
 use crate::clock::Clock;
@@ -29,9 +28,9 @@ use crate::storage::migration::migrate;
 use crate::storage::overlay::Overlay;
 use crate::storage::panic_guard::panic_guard;
 
-/// A journal, and what must run for it to work.
+/// A journal and the tasks that it needs. It works while all three run.
 pub struct OpenedJournal {
-    /// The door.
+    /// The interface.
     pub journal: Arc<Journal>,
     /// To be run on a thread of its own.
     pub writer: Writer,
@@ -44,10 +43,10 @@ pub struct OpenedJournal {
 }
 
 impl Journal {
-    /// Opens what lies on `disk`, making it where there is nothing.
+    /// Opens the journal on `disk`, initializing an empty one.
     ///
     /// # Errors
-    /// [`StoreError::NewerFormat`], [`StoreError::Damaged`], or what the disk says.
+    /// [`StoreError::NewerFormat`], [`StoreError::Damaged`], or those of the disk.
     pub fn open(
         options: JournalOptions,
         disk: Arc<dyn Disk>,
@@ -59,7 +58,7 @@ impl Journal {
         })
     }
 
-    /// Opens what is of the present format.
+    /// Opens files of the current format.
     fn open_current(
         options: JournalOptions,
         disk: Arc<dyn Disk>,
@@ -113,8 +112,8 @@ impl Journal {
     }
 }
 
-/// Bytes of one slice of the fold: its pages are to find room in the cache, and while it is
-/// folded, and until it is durable, as much again comes into the tail.
+/// Bytes of one slice of the archiver: its pages are to fit into the cache, and until it is durable
+/// as many bytes again may be added to the tail.
 fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
     (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
@@ -123,15 +122,15 @@ fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreErr
     Archive::open(disk::open_made(disk, archive::FILE_NAME)?, cache_bytes)
 }
 
-/// Opens the archive so that nothing gets to its file: for a disk that takes no writes.
+/// Opens the archive without writing to its file: for a disk that refuses writes.
 fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
     let error = |error| StoreError::io(archive::FILE_NAME, error);
     let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
 }
 
-/// The entries with what they made of their threads, as they were committed first; and the highest
-/// numbers used in all.
+/// The entries with the summaries and claims that they were committed with, and the highest numbers
+/// used by the archive and by them.
 fn replay(
     views: &Views,
     entries: Vec<(u64, Entry)>,
@@ -164,29 +163,16 @@ fn replay_act(
     act: &Act,
 ) -> Result<(Arc<ThreadSummary>, Vec<Arc<Claim>>), StoreError> {
     let id = act.thread;
-    if !threads.contains_key(&id)
-        && let Some(thread) = stored()?
-    {
-        threads.insert(id, thread);
-    }
-    let misplaced = || {
+    let before = match threads.remove(&id) {
+        Some(thread) => Some(thread),
+        None => stored()?,
+    };
+    let thread = next(before, number, act).ok_or_else(|| {
         let detail = format!("entry {number} is act {} of {id}, which is not the next", act.seq);
         StoreError::damaged("the log", detail)
-    };
-    let thread = match threads.get_mut(&id) {
-        Some(thread) => {
-            if thread.summary().seq != act.seq {
-                return Err(misplaced());
-            }
-            thread.apply(act);
-            thread
-        }
-        None => {
-            let opened = Thread::open(act).ok_or_else(misplaced)?;
-            threads.entry(id).or_insert(opened)
-        }
-    };
-    thread.stamp(act, number);
+    })?;
     let claims = act.claims().filter_map(|claim| thread.claim(claim).cloned()).collect();
-    Ok((Arc::new(thread.summary().clone()), claims))
+    let summary = Arc::new(thread.summary().clone());
+    threads.insert(id, thread);
+    Ok((summary, claims))
 }

@@ -1,10 +1,9 @@
-//! What is committed and not yet folded, in order for reading.
+//! The tail: committed entries that are not archived yet, in memory, ordered for reading.
 //!
-//! Persistent maps: a clone is a handful of counters and stays as it is while the tail goes on.
-//! The tail holds every entry after the archive's `archived_upto`: whoever joins the two lets the
-//! tail's heads, claims and questions stand for the archive's, and takes acts and artifacts after
-//! `archived_upto` from the tail alone. It only grows; once a slice is folded, a new one takes its
-//! place.
+//! Its maps are persistent: a clone costs a few counters and does not change. The tail holds every
+//! entry after the archive's `archived_upto`. To join the two, the tail's summaries, claims and
+//! questions replace the archive's, and acts and artifacts after `archived_upto` come from the tail
+//! alone. A tail only grows; once a slice is archived, a new tail replaces it.
 
 use std::sync::Arc;
 
@@ -21,17 +20,17 @@ use super::archive::{self, Retraction};
 /// A thread that has acts in the tail.
 #[derive(Clone, Debug)]
 pub(super) struct TailThread {
-    /// As it stands.
+    /// Its summary after its last act.
     pub summary: Arc<ThreadSummary>,
     /// Its acts, in order.
     pub acts: Vector<Arc<Committed>>,
     /// Its claims that were made or changed, with the entry of the last change.
     pub claims: OrdMap<ClaimId, (u64, Arc<Claim>)>,
-    /// Its messages that were taken back.
+    /// Its retracted messages.
     pub retracted: OrdMap<MessageId, Retraction>,
 }
 
-/// The tail.
+/// The entries, indexed as the archive's tables are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tail {
     /// The threads that have acts here.
@@ -44,20 +43,20 @@ pub(super) struct Tail {
     pub directed: OrdMap<(Identity, u64), ThreadId>,
     /// The threads of the claims here.
     pub claim_threads: OrdMap<ClaimId, ThreadId>,
-    /// What came under an idempotency key, by its digest.
+    /// Entries under an idempotency key, by its digest.
     pub outcomes: HashMap<[u8; 16], Arc<Committed>>,
     /// Artifacts by entry.
     pub artifacts: OrdMap<u64, Arc<Committed>>,
     /// Artifacts by identifier.
     pub artifact_ids: OrdMap<[u8; 32], u64>,
-    /// (referred to, entry) → what refers, and whether it objects.
+    /// (artifact referred to, entry) → the artifact that refers to it, and whether it objects.
     pub artifact_refs: OrdMap<([u8; 32], u64), ([u8; 32], bool)>,
     /// (thread, entry) of artifacts published about a thread.
     pub artifact_threads: OrdMap<(ThreadId, u64), ()>,
 }
 
 impl Tail {
-    /// Takes the next entry.
+    /// Adds the next entry.
     pub fn push(&mut self, committed: &Arc<Committed>) {
         match &committed.entry {
             Entry::Act(act) => self.push_act(committed, act),
@@ -99,35 +98,21 @@ impl Tail {
         self.updated.insert(summary.position.entry(), act.thread);
         if old.as_deref().and_then(standing) != standing(summary) {
             if let Some(old) = &old {
-                self.unlist(old);
+                self.list(old, false);
             }
-            self.list(summary);
+            self.list(summary, true);
         }
     }
 
-    /// Lists the question of `summary` that stands, if any.
-    fn list(&mut self, summary: &ThreadSummary) {
-        match summary.awaiting.as_ref().map(|awaiting| &awaiting.due) {
-            Some(Due::Anyone) => {
-                self.board.insert(summary.awaiting_entry, summary.id);
-            }
-            Some(Due::Participant(due)) => {
+    /// Lists the open question of `summary`, if it has one, or unlists it.
+    fn list(&mut self, summary: &ThreadSummary, is_open: bool) {
+        let Some(awaiting) = &summary.awaiting else { return };
+        match &awaiting.due {
+            Due::Anyone => change(&mut self.board, summary.awaiting_entry, summary.id, is_open),
+            Due::Participant(due) => {
                 let key = (Arc::clone(&due.identity), summary.awaiting_entry);
-                self.directed.insert(key, summary.id);
+                change(&mut self.directed, key, summary.id, is_open);
             }
-            None => {}
-        }
-    }
-
-    fn unlist(&mut self, summary: &ThreadSummary) {
-        match summary.awaiting.as_ref().map(|awaiting| &awaiting.due) {
-            Some(Due::Anyone) => {
-                self.board.remove(&summary.awaiting_entry);
-            }
-            Some(Due::Participant(due)) => {
-                self.directed.remove(&(Arc::clone(&due.identity), summary.awaiting_entry));
-            }
-            None => {}
         }
     }
 
@@ -145,7 +130,7 @@ impl Tail {
         }
     }
 
-    /// Whether the tail says how `thread` stands.
+    /// Whether `thread` has acts in the tail, so that its rows in the archive are out of date.
     pub fn holds(&self, thread: ThreadId) -> bool {
         self.threads.contains_key(&thread)
     }
@@ -163,12 +148,25 @@ impl TailThread {
     }
 }
 
-/// The entry that set the question which stands, if one does.
+/// The entry that set the open question, if there is one.
 fn standing(summary: &ThreadSummary) -> Option<u64> {
     summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
 }
 
-/// What an entry weighs in memory, in bytes, roughly: enough to bound the tail by.
+fn change<K: Ord + Clone>(
+    questions: &mut OrdMap<K, ThreadId>,
+    key: K,
+    thread: ThreadId,
+    is_open: bool,
+) {
+    if is_open {
+        questions.insert(key, thread);
+    } else {
+        questions.remove(&key);
+    }
+}
+
+/// Bytes that an entry takes in memory, roughly: enough to bound the tail.
 pub(super) fn weight(committed: &Committed) -> u64 {
     /// An act, its summary, and their places in the maps.
     const ACT: usize = 1_200;

@@ -1,4 +1,5 @@
-//! The one writer: takes what is queued, commits it, moves the view, hands the answers on.
+//! The one writer: commits queued entries in groups, updates the view, passes answers to the
+//! publisher.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,34 +21,40 @@ use crate::metric;
 use crate::storage::error::StoreError;
 use crate::storage::free_space::FreeSpace;
 
-/// How long the writer rests when the fold is behind.
+/// How long the writer waits while the tail is full.
 const FULL_PAUSE: Duration = Duration::from_millis(2);
 
-/// What a step did, and so what to wait for before the next.
+/// The result of a step: what to wait for before the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriterStep {
-    /// Something; more may be there.
+    /// It did something; there may be more.
     Worked,
-    /// Nothing: the queue is empty.
+    /// Nothing done: the queue is empty.
     Idle,
-    /// Nothing: the publisher is behind.
+    /// Nothing done: the queue of the publisher is full.
     Behind,
-    /// Nothing: the fold is behind.
+    /// Nothing done: the tail is full.
     Full,
-    /// Nothing: the disk takes no writes, it is not time to try again yet.
+    /// Nothing done: the disk refuses writes, and the next attempt is not due yet.
     Down,
-    /// Nothing, ever again.
+    /// The queue is closed and empty: the writer is to be finished.
     Done,
 }
 
-/// The metrics of operations.md §4, their handles taken once.
+/// Handles of the metrics of operations.md §4.
 struct WriterMetrics {
     batch_size: metrics::Histogram,
     commit_seconds: metrics::Histogram,
     queue: metrics::Gauge,
 }
 
-/// The writer.
+/// Commits the queue: [`Writer::run`] on a thread of its own, or [`Writer::step`] repeatedly and
+/// [`Writer::finish`] at the end.
+///
+/// For each batch, in this order: the log is synced, the view updated, the batch passed to the
+/// publisher. An entry whose sync fails is in no view and no answer; then the generation rises, all
+/// leases are void, and everything queued is refused. The writer retries until the disk accepts
+/// writes, and goes on with the next number.
 pub struct Writer {
     pub(super) queue: Arc<JournalQueue>,
     pub(super) log: LogWriter,
@@ -59,29 +66,29 @@ pub struct Writer {
     state: WriterState,
 }
 
-/// What only the writer knows.
+/// The state of the writer between steps.
 struct WriterState {
     leases: Leases,
-    /// What the publisher had no room for.
+    /// The batch that did not fit into the queue of the publisher.
     unsent: Option<OutgoingBatch>,
-    /// When writing failed or was tried again last; `None` while the disk takes writes.
+    /// When writing failed or was retried last; `None` while the disk accepts writes.
     down_since: Option<Millis>,
-    /// Since when the fold has been behind; `None` while it is not.
+    /// Since when the tail has been full; `None` while it is not.
     full_since: Option<Millis>,
     items: Vec<QueueItem>,
-    /// Items that the last batch had.
+    /// Items of the last batch.
     last_batch: usize,
     metrics: WriterMetrics,
 }
 
 impl Drop for Writer {
-    /// However it ends, nobody is left waiting.
+    /// Refuses the callers that still wait, also after a panic.
     fn drop(&mut self) {
         self.queue.end();
     }
 }
 
-/// A batch that is being put together.
+/// A batch before its commit.
 #[derive(Default)]
 struct PendingBatch {
     committed: Vec<Arc<Committed>>,
@@ -115,8 +122,8 @@ impl Writer {
         Self { queue, log, views, free_space, clock, options, outbox, state }
     }
 
-    /// Works until the journal is closed and everything queued is answered; then closes the log
-    /// in good order. For a thread of its own.
+    /// Runs until the journal is closed and every queued item is answered; then closes the log in
+    /// good order. Blocks: for a thread of its own.
     pub fn run(mut self) {
         let delay = Duration::from_micros(self.options.batch_delay_us);
         let retry = Duration::from_millis(RETRY_MS);
@@ -140,12 +147,12 @@ impl Writer {
         self.finish();
     }
 
-    /// Under load, waits a little for more: a commit costs about the same however much is in it.
+    /// Under load, waits at most `delay` for more items: the cost of a commit depends little on its
+    /// size.
     ///
-    /// Whoever was answered just now comes again, if it is one of many in a closed loop: together
-    /// with what is queued they are as many as can be waited for. Half of them make batches that
-    /// grow with the load and leave the other half under way; one that comes alone waits for
-    /// nobody.
+    /// Callers in a closed loop send again once they are answered: the items of the last batch and
+    /// those queued are as many as can be expected. Waiting for half of them makes batches that grow
+    /// with the load; a single caller does not wait.
     fn linger(&self, delay: Duration) {
         let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
         if expected > 1 && !delay.is_zero() {
@@ -153,7 +160,7 @@ impl Writer {
         }
     }
 
-    /// Ends the writer and closes the log in good order.
+    /// Refuses what is still queued and closes the log in good order.
     pub fn finish(mut self) {
         self.queue.end();
         if let Err(error) = self.log.close() {
@@ -162,12 +169,12 @@ impl Writer {
         self.views.close();
     }
 
-    /// Does one thing without ever waiting for anything but the disk.
+    /// Does one piece of work; waits for nothing but the disk.
     pub fn step(&mut self) -> WriterStep {
         self.step_of(self.options.batch_entries_max as usize)
     }
 
-    /// The same, committing `entries_max` of what is queued at most.
+    /// As [`Writer::step`], with at most `entries_max` items in a commit.
     pub fn step_of(&mut self, entries_max: usize) -> WriterStep {
         if let Some(unsent) = self.state.unsent.take()
             && !self.hand_over(unsent)
@@ -203,8 +210,8 @@ impl Writer {
         WriterStep::Worked
     }
 
-    /// Whether to wait for the fold. If it does not come forward, the disk of the archive takes no
-    /// writes, and then the store does not.
+    /// Whether the tail is full, so that the archiver is to be waited for. If it makes no progress
+    /// for [`STALL_MS`], the disk of the archive refuses writes, and then the store does too.
     fn is_full(&mut self) -> bool {
         let full = self.views.is_full();
         self.queue.set_full(full);
@@ -213,19 +220,19 @@ impl Writer {
             return false;
         }
         if self.state.down_since.is_some() {
-            // No append is queued then: whoever waits is answered.
+            // No append is queued then, and other items are answered.
             return false;
         }
         let now = self.clock.now();
         let since = *self.state.full_since.get_or_insert(now);
         if now.0.abs_diff(since.0) > STALL_MS {
-            tracing::error!("folding into the archive does not come forward");
+            tracing::error!("archiving makes no progress");
             self.fail(Vec::new());
         }
         true
     }
 
-    /// Puts `item` where it belongs in the batch.
+    /// Adds `item` to the batch: its entry if it has one, and its answer.
     fn add_to_batch(&mut self, item: QueueItem, batch: &mut PendingBatch) {
         match item {
             QueueItem::Append(number, append) => {
@@ -258,7 +265,7 @@ impl Writer {
         }
     }
 
-    /// Whether the lease of `append` still holds.
+    /// Whether `append` needs no lease, or its lease is valid and its act the next one.
     fn holds_lease(&mut self, append: &Append) -> bool {
         match (append.lease, append.entry.act()) {
             (None, _) => true,
@@ -299,8 +306,8 @@ impl Writer {
         written
     }
 
-    /// After a failed commit: what was in it and what is queued may depend on what is not stored.
-    /// All of it is refused, all leases are void, and a new generation begins.
+    /// After a failed commit: its entries and the queued items may depend on entries that are not
+    /// stored. All are refused, all leases are void, and a new generation begins.
     fn fail(&mut self, failed: Vec<ReadyReply>) {
         let mut items = std::mem::take(&mut self.state.items);
         self.queue.fail(&mut items);
@@ -336,7 +343,7 @@ impl Writer {
         self.hand_over(OutgoingBatch { batch: None, answers });
     }
 
-    /// Tries whether the disk takes writes again.
+    /// Tries whether the disk accepts writes again.
     fn retry(&mut self) {
         if self.views.is_full() {
             self.state.down_since = Some(self.clock.now());
@@ -361,7 +368,7 @@ impl Writer {
         }
     }
 
-    /// After a rotation, drops what no replay reaches any more.
+    /// After a rotation, drops segments beyond the reach of a replay.
     fn drop_segments(&mut self) {
         if !self.log.has_rotated() {
             return;
@@ -373,7 +380,7 @@ impl Writer {
         }
     }
 
-    /// Gives `outgoing` to the publisher; `false` if that has no room for it now.
+    /// Passes `outgoing` to the publisher; keeps it and returns `false` if its queue is full.
     fn hand_over(&mut self, outgoing: OutgoingBatch) -> bool {
         match self.outbox.try_send(outgoing) {
             Ok(()) | Err(TrySendError::Closed(_)) => true,

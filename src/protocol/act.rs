@@ -28,28 +28,16 @@ pub enum Kind {
     Retract,
 }
 
-/// What an act says about its parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParentRule {
-    /// With or without one.
-    Optional,
-    /// A reply: to the awaited message where none is named (§3.1).
-    Reply,
-    /// Must be named.
-    Required,
-}
-
-impl ParentRule {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::Optional, Self::Reply, Self::Required];
-
-    /// The word in the manifest.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Optional => "optional",
-            Self::Reply => "reply",
-            Self::Required => "required",
-        }
+words! {
+    /// What an act says about its parent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ParentRule {
+        /// With or without one.
+        Optional = "optional",
+        /// A reply: to the awaited message where none is named (§3.1).
+        Reply = "reply",
+        /// Must be named.
+        Required = "required",
     }
 }
 

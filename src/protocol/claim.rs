@@ -7,59 +7,30 @@ use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, ThreadId};
 use crate::time::Millis;
 
-/// What an evidence's `ref` points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum EvidenceKind {
-    /// An absolute http or https URL.
-    Url,
-    /// `<algorithm>:<hex>`.
-    Hash,
-    /// An artifact's identifier.
-    Artifact,
-    /// A commit, 7 to 64 hex digits.
-    Commit,
-    /// A log.
-    Log,
-    /// Something that shows it again.
-    Reproducer,
-    /// A remark; no proof alone.
-    Note,
-    /// Anything else; no proof alone.
-    Other,
+words! {
+    /// What an evidence's `ref` points at.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum EvidenceKind {
+        /// An absolute http or https URL.
+        Url = "url",
+        /// `<algorithm>:<hex>`.
+        Hash = "hash",
+        /// An artifact's identifier.
+        Artifact = "artifact",
+        /// A commit, 7 to 64 hex digits.
+        Commit = "commit",
+        /// A log.
+        Log = "log",
+        /// Something that shows it again.
+        Reproducer = "reproducer",
+        /// A remark; no proof alone.
+        Note = "note",
+        /// Anything else; no proof alone.
+        Other = "other",
+    }
 }
 
 impl EvidenceKind {
-    /// All of them, in the order of the page.
-    pub const ALL: [Self; 8] = [
-        Self::Url,
-        Self::Hash,
-        Self::Artifact,
-        Self::Commit,
-        Self::Log,
-        Self::Reproducer,
-        Self::Note,
-        Self::Other,
-    ];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Url => "url",
-            Self::Hash => "hash",
-            Self::Artifact => "artifact",
-            Self::Commit => "commit",
-            Self::Log => "log",
-            Self::Reproducer => "reproducer",
-            Self::Note => "note",
-            Self::Other => "other",
-        }
-    }
-
-    /// The kind of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
     /// Whether a piece of this kind may stand alone as proof.
     pub fn proves(self) -> bool {
         !matches!(self, Self::Note | Self::Other)
@@ -126,40 +97,20 @@ pub fn proves(evidence: &[Evidence]) -> bool {
     evidence.iter().any(|piece| piece.kind.proves())
 }
 
-/// The status of a claim. `refuted` and `superseded` are final.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ClaimStatus {
-    /// Asserted, nothing more.
-    Unverified,
-    /// Attested with proof by another identity.
-    Supported,
-    /// Sealed by a verifier.
-    Verified,
-    /// Refuted with proof.
-    Refuted,
-    /// Replaced by a newer claim.
-    Superseded,
-}
-
-impl ClaimStatus {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Unverified, Self::Supported, Self::Verified, Self::Refuted, Self::Superseded];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unverified => "unverified",
-            Self::Supported => "supported",
-            Self::Verified => "verified",
-            Self::Refuted => "refuted",
-            Self::Superseded => "superseded",
-        }
-    }
-
-    /// The status of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
+words! {
+    /// The status of a claim. `refuted` and `superseded` are final.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum ClaimStatus {
+        /// Asserted, nothing more.
+        Unverified = "unverified",
+        /// Attested with proof by another identity.
+        Supported = "supported",
+        /// Sealed by a verifier.
+        Verified = "verified",
+        /// Refuted with proof.
+        Refuted = "refuted",
+        /// Replaced by a newer claim.
+        Superseded = "superseded",
     }
 }
 

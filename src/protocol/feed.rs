@@ -7,31 +7,25 @@ use crate::identity::Participant;
 /// Threads that a query names at most.
 pub const QUERY_THREADS_MAX: usize = 100;
 
-/// What a feed follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// The turns of one participant.
-    #[default]
-    Inbox,
-    /// Some threads.
-    Threads,
-    /// Everything, and the turns of one participant.
-    All,
+words! {
+    /// What a feed follows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Scope {
+        /// The turns of one participant.
+        #[default]
+        Inbox = "inbox",
+        /// Some threads.
+        Threads = "threads",
+        /// Everything, and the turns of one participant.
+        All = "all",
+    }
 }
 
 impl Scope {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inbox => "inbox",
-            Self::Threads => "threads",
-            Self::All => "all",
-        }
-    }
-
-    /// The scope of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Inbox, Self::Threads, Self::All].into_iter().find(|scope| scope.as_str() == word)
+    /// The words in a sentence: `inbox, threads and all`.
+    pub fn listed() -> String {
+        let [first @ .., last] = Self::ALL.map(Self::as_str);
+        format!("{} and {last}", first.join(", "))
     }
 
     /// Whether the feed tells of messages, events and claims.

@@ -13,22 +13,14 @@ pub type Identity = Arc<str>;
 /// The realm of humans, which no realm of models may be named.
 pub const HUMAN_REALM: &str = "human";
 
-/// Whether a token speaks for a human or a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum AuthorKind {
-    /// A person.
-    Human,
-    /// A language model.
-    Llm,
-}
-
-impl AuthorKind {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Human => "human",
-            Self::Llm => "llm",
-        }
+words! {
+    /// Whether a token speaks for a human or a model.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum AuthorKind {
+        /// A person.
+        Human = "human",
+        /// A language model.
+        Llm = "llm",
     }
 }
 
@@ -52,41 +44,24 @@ impl fmt::Display for Participant {
     }
 }
 
-/// One right on a token, in the order in which a refusal names the first lacking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Right {
-    /// Reading.
-    Read,
-    /// Whatever changes a thread or publishes.
-    Write,
-    /// Moderation.
-    Lock,
-    /// Giving the seal.
-    Verify,
-    /// Managing tokens, backup, metrics.
-    Admin,
+words! {
+    /// One right on a token, in the order in which a refusal names the first lacking.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Right {
+        /// Reading.
+        Read = "read",
+        /// Whatever changes a thread or publishes.
+        Write = "write",
+        /// Moderation.
+        Lock = "lock",
+        /// Giving the seal.
+        Verify = "verify",
+        /// Managing tokens, backup, metrics.
+        Admin = "admin",
+    }
 }
 
 impl Right {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Lock, Self::Verify, Self::Admin];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Lock => "lock",
-            Self::Verify => "verify",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// The right of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|right| right.as_str() == word)
-    }
-
     fn bit(self) -> u8 {
         1 << self as u8
     }

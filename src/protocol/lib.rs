@@ -4,6 +4,9 @@
 //! gives the [`entry::Act`] to store, or a [`refusal::Refusal`]; [`thread::Thread::apply`] makes
 //! of the acts what a thread is.
 
+#[macro_use]
+mod words;
+
 pub mod act;
 pub mod arguments;
 pub mod artifact;

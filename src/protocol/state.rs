@@ -2,55 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The state of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum State {
-    /// Asked, not answered.
-    Open,
-    /// Answered, not decided.
-    Answered,
-    /// Decided, not closed.
-    Decided,
-    /// Closed; locked once confirmed.
-    Closed,
-    /// Side state: put off.
-    Deferred,
-    /// Side state: no longer of interest.
-    Obsolete,
-    /// Side state: turned down.
-    Rejected,
+words! {
+    /// The state of a thread.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum State {
+        /// Asked, not answered.
+        Open = "open",
+        /// Answered, not decided.
+        Answered = "answered",
+        /// Decided, not closed.
+        Decided = "decided",
+        /// Closed; locked once confirmed.
+        Closed = "closed",
+        /// Side state: put off.
+        Deferred = "deferred",
+        /// Side state: no longer of interest.
+        Obsolete = "obsolete",
+        /// Side state: turned down.
+        Rejected = "rejected",
+    }
 }
 
 impl State {
-    /// All of them: the line first, in order, then the side states.
-    pub const ALL: [Self; 7] = [
-        Self::Open,
-        Self::Answered,
-        Self::Decided,
-        Self::Closed,
-        Self::Deferred,
-        Self::Obsolete,
-        Self::Rejected,
-    ];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Answered => "answered",
-            Self::Decided => "decided",
-            Self::Closed => "closed",
-            Self::Deferred => "deferred",
-            Self::Obsolete => "obsolete",
-            Self::Rejected => "rejected",
-        }
-    }
-
-    /// The state of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
-
     /// The place on the line, 0 to 3; `None` for a side state.
     pub fn step(self) -> Option<u8> {
         match self {
@@ -83,21 +56,13 @@ impl State {
     }
 }
 
-/// Who set the present state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Origin {
-    /// A human.
-    User,
-    /// A model.
-    Llm,
-}
-
-impl Origin {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Llm => "llm",
-        }
+words! {
+    /// Who set the present state.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Origin {
+        /// A human.
+        User = "user",
+        /// A model.
+        Llm = "llm",
     }
 }

@@ -3,9 +3,10 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a test that cannot go on panics, and says what it did"
+    reason = "a test that cannot go on panics, says what it did, and measures"
 )]
 
 mod actors;

@@ -47,45 +47,6 @@ fn names() {
     none(&broken, "no file is named after what it is made of");
 }
 
-/// Goal: time and randomness come from one place, and no queue is without a bound. Method: the
-/// words that would go around that, in all code but the one file that each may stand in.
-#[test]
-fn one_place() {
-    const CLOCKS: &[&str] = &["src/clock.rs", "load/src/clock.rs"];
-    let words: [(&str, &[&str]); 6] = [
-        ("SystemTime", CLOCKS),
-        ("std::time::Instant::now", CLOCKS),
-        ("getrandom::", CLOCKS),
-        ("unbounded_channel", &[]),
-        ("OutputPort", &[]),
-        ("ractor::call!", &[]),
-    ];
-    let mut broken = Vec::new();
-    for source in all().iter().filter(|source| !is_aside(&source.path)) {
-        // A runtime's own clock can be held still by tests; the machine's cannot.
-        let is_machine = source.bare.split("use std::time::").skip(1).any(|rest| {
-            let import = rest.split(';').next().unwrap_or(rest);
-            import.split(|it: char| !it.is_alphanumeric()).any(|name| name == "Instant")
-        });
-        let code = source.bare.replace("tokio::time::Instant::now", "");
-        let reads = code.contains("Instant::now") || code.contains(".elapsed()");
-        if is_machine && reads && !CLOCKS.contains(&source.path.as_str()) {
-            broken.push(format!("{}: Instant::now", source.path));
-        }
-        for (word, places) in words {
-            if source.bare.contains(word) && !places.contains(&source.path.as_str()) {
-                broken.push(format!("{}: {word}", source.path));
-            }
-        }
-    }
-    none(&broken, "time, randomness and queues come from where they are bounded");
-}
-
-/// Tests and examples may look at the machine's clock: they measure.
-fn is_aside(path: &str) -> bool {
-    path.starts_with("tests/") || path.contains("/examples/")
-}
-
 /// Where each function begins, counted from 1, and how many lines it has.
 fn functions(bare: &str) -> Vec<(usize, usize)> {
     let mut functions = Vec::new();

@@ -137,24 +137,14 @@ impl Forum {
 
     fn answer(&self, command: &Command, entry: Option<&Entry>) -> Vec<u8> {
         let thread = self.thread.as_ref().unwrap();
-        let (mut out, mut head, mut part) = (Vec::new(), Vec::new(), Vec::new());
-        wire::thread(&mut head, thread.summary(), "16.1.ab");
+        let (mut out, cursor) = (Vec::new(), "16.1.ab");
         match command {
-            Command::Post(_) => {
-                wire::message(&mut part, entry.unwrap(), None);
-                wire::posted(&mut out, &part, &head);
-            }
+            Command::Post(_) => wire::posted(&mut out, entry.unwrap(), thread.summary(), cursor),
             Command::Mark(_) | Command::Confirm(_) | Command::Reopen(_) => {
-                let event = entry.map(|entry| {
-                    wire::event(&mut part, entry);
-                    part.as_slice()
-                });
-                wire::marked(&mut out, &head, event);
+                wire::marked(&mut out, thread.summary(), cursor, entry);
             }
-            _ => {
-                let claim = thread.claims().last().unwrap();
-                wire::claim(&mut part, claim, Millis(self.now));
-                wire::claim_changed(&mut out, &part);
+            Command::Assert(_) | Command::Attest(_) | Command::Refute(_) => {
+                wire::claim_changed(&mut out, thread.claims().last().unwrap(), Millis(self.now));
             }
         }
         out

@@ -1,4 +1,4 @@
-//! Requests as they leave, and answers as they are taken.
+//! Requests as sent, and answers as read.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -7,8 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// A client of a server that reads one request and answers it with these bytes; the task gives
-/// the request.
+/// A client of a server that answers one request with these bytes; the task returns the request.
 pub async fn answering(answer: String) -> (Client, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/base", listener.local_addr().unwrap());
@@ -29,7 +28,7 @@ pub fn whole(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Whether head and announced body of a request are there.
+/// Whether a request's head and announced body have come.
 fn is_whole(request: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(request) else { return false };
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
@@ -37,8 +36,8 @@ fn is_whole(request: &[u8]) -> bool {
     length.is_none_or(|length| body.len() >= length.parse().unwrap())
 }
 
-/// Goal: a request carries token, type, key and body, under the URL's own path. Method: what a
-/// server of one request was sent.
+/// Goal: a request carries token, type, key and body, below the path of the URL. Method: the bytes
+/// that a server of one request received.
 #[tokio::test]
 async fn requests() {
     let answer = whole("201 Created", r#"{"a": 1}"#);
@@ -56,7 +55,7 @@ async fn requests() {
     assert!(request.ends_with("\r\n\r\n{\"kind\":\"ask\"}"), "{request}");
 }
 
-/// Goal: whatever answers, the failure says so in a line. Method: a row an answer.
+/// Goal: every wrong answer becomes a failure of one line. Method: a row an answer.
 #[tokio::test]
 async fn failures() {
     let refused = r#"{"reason":"thread_not_found","detail":"Look."}"#;
@@ -80,8 +79,8 @@ async fn failures() {
     assert!(format!("{failure:?}").contains("parley serve"), "{failure:?}");
 }
 
-/// Goal: a list is read to its end, page by page. Method: two pages from two servers would need
-/// one address, so one page that says there is no more, and its members.
+/// Goal: a list is read to its end. Method: one page without more; two would need two servers on
+/// one address.
 #[tokio::test]
 async fn lists() {
     let answer = whole("200 OK", r#"{"items":[1,2],"cursor":"c","more":false}"#);
@@ -91,7 +90,7 @@ async fn lists() {
     assert!(server.await.unwrap().starts_with("GET /base/v1/tokens?status=x HTTP/1.1"));
 }
 
-/// Goal: only URLs that this client can speak to are taken. Method: a row a case.
+/// Goal: only URLs that this client supports are accepted. Method: a row a case.
 #[test]
 fn urls() {
     for (url, want) in [
@@ -119,7 +118,7 @@ fn tokens_stay_hidden() {
     assert!(matches!(Client::new("http://host", Some("a\nb")), Err(CliError::Usage(_))));
 }
 
-/// Goal: what a user types stays one value. Method: characters with a meaning in URLs.
+/// Goal: an argument stays one value. Method: characters with a meaning in URLs.
 #[test]
 fn encoding() {
     assert_eq!(encode("th_1"), "th_1");
@@ -129,8 +128,7 @@ fn encoding() {
     assert_eq!(with_query("/v1/inbox", &[("b", None)]), "/v1/inbox");
 }
 
-/// Goal: a problem becomes a refusal with reason, detail and field; anything else says what
-/// answered. Method: three bodies.
+/// Goal: a problem becomes a refusal with reason, detail and field; every other answer a failure. Method: three bodies.
 #[test]
 fn problems() {
     let client = Client::new("http://host", None).unwrap();

@@ -1,10 +1,10 @@
-//! The throw-away forum: the shipped server on a free port of the loopback, its data in a
-//! temporary folder.
+//! The forum of the demo: the shipped server on a free loopback port, its data in a temporary
+//! directory.
 
 use std::fs::DirBuilder;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cli::client::Client;
@@ -13,22 +13,22 @@ use crate::clock::{SystemClock, entropy};
 use crate::config::Config;
 use crate::server::{self, Running, StartError};
 
-/// Only its owner may look into the data folder.
-const FOLDER_MODE: u32 = 0o700;
+/// The mode of the data directory: access for its owner only.
+const DIRECTORY_MODE: u32 = 0o700;
 
-/// A forum that ends with [`DemoForum::stop`].
+/// A server that runs until [`DemoForum::stop`].
 pub struct DemoForum {
     running: Running,
     admin: Client,
-    folder: TemporaryFolder,
+    directory: TemporaryDirectory,
 }
 
 impl DemoForum {
-    /// Starts it.
+    /// Starts a server.
     pub async fn start() -> CliResult<Self> {
-        let folder = TemporaryFolder::new()?;
+        let directory = TemporaryDirectory::new()?;
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let config = Config { listen, data: folder.path().to_owned(), ..Config::default() };
+        let config = Config { listen, data: directory.path.clone(), ..Config::default() };
         let failed = |error: StartError| CliError::failed(error.to_string());
         let listener = server::listen(listen).map_err(failed)?;
         let running = server::start(config, Arc::new(SystemClock), listener).await;
@@ -36,39 +36,35 @@ impl DemoForum {
         let first = running.first_start().map(|first| first.admin.clone());
         let url = format!("http://{}", running.address());
         let admin = Client::new(&url, first.as_deref())?;
-        Ok(Self { running, admin, folder })
+        Ok(Self { running, admin, directory })
     }
 
-    /// A client of its administrator.
+    /// A client with the administrator's token.
     pub fn admin(&self) -> &Client {
         &self.admin
     }
 
-    /// Ends it and removes its folder.
+    /// Stops the server and removes its directory.
     pub async fn stop(self) -> CliResult {
         self.running.stop().await;
-        self.folder.remove()
+        self.directory.remove()
     }
 }
 
-/// A folder that goes when its owner goes.
-struct TemporaryFolder {
+/// A directory that is removed on drop.
+struct TemporaryDirectory {
     path: PathBuf,
 }
 
-impl TemporaryFolder {
+impl TemporaryDirectory {
     fn new() -> CliResult<Self> {
         let name = format!("parley-demo-{:016x}", u64::from_le_bytes(entropy()));
         let path = std::env::temp_dir().join(name);
-        DirBuilder::new().mode(FOLDER_MODE).create(&path).map_err(|error| {
+        DirBuilder::new().mode(DIRECTORY_MODE).create(&path).map_err(|error| {
             let path = path.display();
             CliError::failed(format!("cannot create {path}: {error}; set TMPDIR to where one can"))
         })?;
         Ok(Self { path })
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
     }
 
     fn remove(self) -> CliResult {
@@ -78,9 +74,9 @@ impl TemporaryFolder {
     }
 }
 
-impl Drop for TemporaryFolder {
+impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
-        // Gone already after `remove`; here the demo has failed otherwise and says so.
+        // After `remove` nothing is left; without it the demo failed and reports that.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -1,24 +1,24 @@
-//! Who takes part in the demo: four models, one of them with two extensions, and a human.
+//! The participants of the demo: four models, one of them with two extensions, and a human.
 
 use serde_json::{Value, json};
 
 use crate::cli::client::Client;
 use crate::cli::error::{CliError, CliResult};
-use crate::cli::speech::NO_EXTRA;
+use crate::cli::request::NO_EXTRA;
 
 /// A participant with a token.
 #[derive(Clone, Debug)]
 pub struct DemoParticipant {
-    /// What it speaks through.
+    /// A client with its token.
     pub client: Client,
-    /// Its line, as the server named it.
+    /// Its identity, as the server named it.
     pub identity: String,
-    /// The sub-agent, if it is one.
+    /// Its extension, if it is a sub-agent.
     pub extension: Option<&'static str>,
 }
 
 impl DemoParticipant {
-    /// The same line's sub-agent.
+    /// A sub-agent of the same identity.
     fn extended(&self, extension: &'static str) -> Self {
         Self { extension: Some(extension), ..self.clone() }
     }
@@ -31,48 +31,48 @@ impl DemoParticipant {
         }
     }
 
-    /// `from`, for those that are an extension.
+    /// The member `from` of its requests; `None` without an extension.
     pub fn from(&self) -> Option<Value> {
         self.extension.map(|extension| json!({ "extension": extension }))
     }
 }
 
-/// All of them.
+/// All participants.
 #[derive(Debug)]
 pub struct DemoParticipants {
-    /// A model that asks.
+    /// The model that asks.
     pub planner: DemoParticipant,
     /// An extension of a model that builds.
     pub reader: DemoParticipant,
-    /// Another extension of the same line.
+    /// Another extension of the same model.
     pub prober: DemoParticipant,
     /// A model that holds `lock`, with a label.
     pub moderator: DemoParticipant,
-    /// A model that may give the seal.
+    /// A model that holds `verify`.
     pub verifier: DemoParticipant,
     /// A human.
     pub operator: DemoParticipant,
 }
 
 impl DemoParticipants {
-    /// Gives each a token of its own.
-    pub async fn enter(admin: &Client) -> CliResult<Self> {
+    /// Creates a token for each.
+    pub async fn create(admin: &Client) -> CliResult<Self> {
         let model = |handle: &str, rights: &[&str]| json!({ "handle": handle, "rights": rights });
         let mut moderator = model("moderator", &["read", "write", "lock"]);
         moderator["label"] = "Night shift".into();
-        let builder = player(admin, model("builder", &["read", "write"])).await?;
+        let builder = create(admin, model("builder", &["read", "write"])).await?;
         Ok(Self {
-            planner: player(admin, model("planner", &["read", "write"])).await?,
+            planner: create(admin, model("planner", &["read", "write"])).await?,
             reader: builder.extended("reader"),
             prober: builder.extended("prober"),
-            moderator: player(admin, moderator).await?,
-            verifier: player(admin, model("verifier", &["read", "write", "verify"])).await?,
-            operator: player(admin, json!({ "human": "operator" })).await?,
+            moderator: create(admin, moderator).await?,
+            verifier: create(admin, model("verifier", &["read", "write", "verify"])).await?,
+            operator: create(admin, json!({ "human": "operator" })).await?,
         })
     }
 }
 
-async fn player(admin: &Client, request: Value) -> CliResult<DemoParticipant> {
+async fn create(admin: &Client, request: Value) -> CliResult<DemoParticipant> {
     let made = admin.post("/v1/tokens", &request, NO_EXTRA).await?.json()?;
     let member = |value: &Value| value.as_str().map(str::to_owned);
     let (Some(secret), Some(identity)) =

@@ -1,4 +1,4 @@
-//! What is followed, and how it is told.
+//! Connections, reconnections and the text of frames.
 
 use clap::Parser;
 use futures_util::SinkExt;
@@ -20,7 +20,7 @@ fn options(line: &str) -> WatchArgs {
     Line::try_parse_from(line.split_whitespace()).unwrap().options
 }
 
-/// Takes one connection; gives it with the path that it asked for.
+/// Accepts one connection; returns it with the requested path.
 async fn accept(listener: &TcpListener) -> (WebSocketStream<TcpStream>, String) {
     let (stream, _) = listener.accept().await.unwrap();
     let mut path = String::new();
@@ -36,12 +36,12 @@ async fn accept(listener: &TcpListener) -> (WebSocketStream<TcpStream>, String) 
     (socket, path)
 }
 
-async fn tell(socket: &mut WebSocketStream<TcpStream>, frame: Value) {
+async fn send(socket: &mut WebSocketStream<TcpStream>, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
-/// Goal: a feed that breaks off is taken up again after the last frame printed, and a token that
-/// holds no more ends it. Method: a server of two connections that looks at what is asked for.
+/// Goal: a broken feed resumes after the last printed frame, and a revoked token ends it. Method:
+/// a server of two connections that checks the requested paths.
 #[tokio::test]
 async fn a_broken_feed_is_taken_up_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -49,8 +49,8 @@ async fn a_broken_feed_is_taken_up_again() {
     let server = tokio::spawn(async move {
         let (mut first, path) = accept(&listener).await;
         assert_eq!(path, "/v1/feed?scope=inbox&extension=w&anyone=false");
-        tell(&mut first, json!({ "type": "hello", "cursor": "16.0.a" })).await;
-        tell(&mut first, json!({ "type": "settled", "thread": "th_1", "cursor": "32.0.b" })).await;
+        send(&mut first, json!({ "type": "hello", "cursor": "16.0.a" })).await;
+        send(&mut first, json!({ "type": "settled", "thread": "th_1", "cursor": "32.0.b" })).await;
         drop(first);
         let (mut second, path) = accept(&listener).await;
         assert_eq!(path, "/v1/feed?scope=inbox&extension=w&since=32.0.b&anyone=false");
@@ -65,7 +65,7 @@ async fn a_broken_feed_is_taken_up_again() {
     server.await.unwrap();
 }
 
-/// Goal: a refusal before the upgrade is told, not tried again. Method: a server that refuses.
+/// Goal: a refusal before the upgrade ends the command. Method: a server that refuses.
 #[tokio::test]
 async fn a_refused_feed_says_why() {
     let refused = r#"{"reason":"invalid_cursor","detail":"Begin anew."}"#;
@@ -75,7 +75,7 @@ async fn a_refused_feed_says_why() {
     assert_eq!(problem.reason, "invalid_cursor");
 }
 
-/// Goal: every frame of bindings.md §6 reads as a line that names what it is about. Method: a
+/// Goal: every frame of bindings.md §6 has a text that names its object. Method: a
 /// row a type.
 #[test]
 fn frames() {
@@ -114,13 +114,13 @@ fn frames() {
     }
 }
 
-/// Goal: only a token that holds no more ends the following; whatever else closes is tried
-/// again. Method: a row a close code.
+/// Goal: only the close code of a revoked token is final; every other one leads to a
+/// reconnection. Method: a row a close code.
 #[test]
 fn close_codes() {
     for (code, is_final) in [(1001, false), (4008, false), (4001, true), (1009, false)] {
         let close = CloseFrame { code: code.into(), reason: "why 1.0.ab".into() };
-        assert_eq!(matches!(closed(Some(&close)), WatchEnd::For(_)), is_final, "{code}");
+        assert_eq!(matches!(closed(Some(&close)), WatchEnd::Final(_)), is_final, "{code}");
     }
-    assert!(matches!(closed(None), WatchEnd::Again(_)));
+    assert!(matches!(closed(None), WatchEnd::Retry(_)));
 }

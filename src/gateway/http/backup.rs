@@ -16,10 +16,10 @@ const BYTES: &str = "application/octet-stream";
 
 impl Gateway {
     /// Streams a copy of everything.
-    pub(super) fn backup(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        self.caller_with(asked, &[Right::Admin])?;
-        accept::negotiate(&asked.head.headers, &[BYTES])?;
-        if let Some(name) = Query::parse(asked.head.uri.query().unwrap_or_default())?.rest() {
+    pub(super) fn backup(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        self.principal_with(context, &[Right::Admin])?;
+        accept::negotiate(&context.head.headers, &[BYTES])?;
+        if let Some(name) = Query::parse(context.head.uri.query().unwrap_or_default())?.rest() {
             return Err(Refusal::parameter(name, "A copy takes no parameters: it is of all."));
         }
         let BackupStream { cursor, pieces } = self.parts.forum.backup(&self.parts.tokens)?;

@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use parley_protocol::refusal::{Reason, Refusal, Result};
+use parley_protocol::wire;
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
@@ -11,7 +12,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 
 /// The process lives.
 pub(super) fn alive() -> HttpResponse {
-    answer::json("{\"status\":\"ok\"}")
+    answer::json(wire::STATUS_OK)
 }
 
 /// The metrics as Prometheus reads them.
@@ -38,8 +39,8 @@ pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
 
 impl Gateway {
     /// 200 while the server serves and its store takes writes.
-    pub(super) fn ready(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        if asked.connection.lifetime.stop.is_cancelled() {
+    pub(super) fn ready(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        if context.connection.lifetime.stop.is_cancelled() {
             return Err(Refusal::shutting_down());
         }
         self.parts.forum.ready()?;

@@ -117,47 +117,47 @@ impl Gateway {
 
     pub(super) async fn dispatch(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         endpoint: Endpoint<'_>,
     ) -> Result<NextStep> {
         let reply = match endpoint {
             Endpoint::Operation(operation, value) => {
-                asked.label = RequestLabel::Operation(operation);
-                return self.operation(asked, operation, value).await;
+                context.label = RequestLabel::Operation(operation);
+                return self.operation(context, operation, value).await;
             }
             Endpoint::Token(id) => {
-                asked.label = RequestLabel::Tokens;
-                self.revoke_token(asked, &id).await
+                context.label = RequestLabel::Tokens;
+                self.revoke_token(context, &id).await
             }
             Endpoint::Fixed(fixed) => match fixed {
-                FixedResource::Page => page::page(asked),
+                FixedResource::Page => page::page(context),
                 FixedResource::Health => Ok(health::alive()),
-                FixedResource::Ready => self.ready(asked),
+                FixedResource::Ready => self.ready(context),
                 FixedResource::Metrics => {
-                    self.caller_with(asked, &[Right::Admin])?;
-                    health::metrics(&asked.head.headers)
+                    self.principal_with(context, &[Right::Admin])?;
+                    health::metrics(&context.head.headers)
                 }
-                FixedResource::OpenApi => self.openapi(asked),
-                FixedResource::Mcp => Box::pin(self.mcp(asked)).await,
+                FixedResource::OpenApi => self.openapi(context),
+                FixedResource::Mcp => Box::pin(self.mcp(context)).await,
                 FixedResource::Tokens => {
-                    asked.label = RequestLabel::Tokens;
-                    if asked.head.method == Method::POST {
-                        self.create_token(asked).await
+                    context.label = RequestLabel::Tokens;
+                    if context.head.method == Method::POST {
+                        self.create_token(context).await
                     } else {
-                        self.list_tokens(asked)
+                        self.list_tokens(context)
                     }
                 }
                 FixedResource::Backup => {
-                    asked.label = RequestLabel::Backup;
-                    self.backup(asked)
+                    context.label = RequestLabel::Backup;
+                    self.backup(context)
                 }
                 FixedResource::Feed => {
-                    asked.label = RequestLabel::Feed;
-                    self.feed(asked)
+                    context.label = RequestLabel::Feed;
+                    self.feed(context)
                 }
                 FixedResource::Tickets => {
-                    asked.label = RequestLabel::Feed;
-                    self.ticket(asked).await
+                    context.label = RequestLabel::Feed;
+                    self.ticket(context).await
                 }
             },
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
 use parley_protocol::arguments;
-use parley_protocol::command::{Call, Language};
+use parley_protocol::command::{Call, Language, ReadCall};
 use parley_protocol::identity::Principal;
 use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
@@ -33,19 +33,19 @@ impl Gateway {
     /// Token, right, size, type, `Accept`, parameters, envelope; then the forum.
     pub(super) async fn operation(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         operation: Operation,
         value: Option<(&'static str, Cow<'_, str>)>,
     ) -> Result<NextStep> {
-        let head = asked.head;
+        let head = context.head;
         let rights = operation.rights();
         let known = if rights.is_empty() {
-            self.principal(asked)?
+            self.principal(context)?
         } else {
-            Some(self.caller_with(asked, rights)?)
+            Some(self.principal_with(context, rights)?)
         };
         let principal = known.as_deref().unwrap_or(&self.anonymous);
-        let body = if operation.has_body() { Some(self.body(asked).await?) } else { None };
+        let body = if operation.has_body() { Some(self.body(context).await?) } else { None };
         if body.is_some() {
             let artifact = operation == Operation::PublishArtifact;
             let types = if artifact { ARTIFACTS } else { BODIES };
@@ -53,7 +53,7 @@ impl Gateway {
         }
         let exports = operation == Operation::ExportThread;
         let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { ANSWERS })?;
-        let key = if operation.writes() { idempotency_key(asked)? } else { None };
+        let key = if operation.writes() { idempotency_key(context)? } else { None };
         let values = value.as_ref().map(|(name, value)| (*name, &**value));
         let mut call = arguments::read_http(
             operation,
@@ -77,28 +77,28 @@ impl Gateway {
             }
             Call::GetManifest(language) => {
                 let language = *language;
-                return Box::pin(self.manifest(asked, principal, language))
+                return Box::pin(self.manifest(context, principal, language))
                     .await
                     .map(NextStep::Reply);
             }
-            Call::ExportThread(thread, _) if kind == JSON_LINES => {
+            Call::Read(ReadCall::Export(thread, _)) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(*thread).await?;
                 let kind = HeaderValue::from_static(JSON_LINES);
                 return Ok(NextStep::Reply(answer::stream(kind, lines)));
             }
             Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
-            _ => {}
+            Call::PublishArtifact(_) | Call::ReadInbox(_) | Call::Read(_) => {}
         }
         // Apart, like other answers that take long or come seldom: each request would move the room
         // for them.
-        let answered = Box::pin(self.perform_held(asked, principal, call, key)).await;
-        answered.map(answer::of_forum).map(NextStep::Reply)
+        let answered = Box::pin(self.perform_held(context, principal, call, key)).await;
+        answered.map(answer::from_forum).map(NextStep::Reply)
     }
 
     /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.
     pub(in super::super) async fn perform_held(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         principal: &Principal,
         call: Call,
         key: Option<&str>,
@@ -106,7 +106,7 @@ impl Gateway {
         if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
             return self.parts.forum.perform(principal, call, key).await;
         }
-        asked.held = true;
+        context.held = true;
         tokio::select! {
             biased;
             answered = self.parts.forum.perform(principal, call, key) => answered,
@@ -116,7 +116,7 @@ impl Gateway {
 
     async fn manifest(
         &self,
-        asked: &RequestContext<'_>,
+        context: &RequestContext<'_>,
         principal: &Principal,
         language: Language,
     ) -> Result<HttpResponse> {
@@ -124,13 +124,13 @@ impl Gateway {
         // It does not change while the server runs.
         let tag = self.manifest_tags[language as usize]
             .get_or_init(|| HeaderValue::try_from(manifest::etag(&answer.body)).unwrap_or(NO_TAG));
-        Ok(answer::tagged(answer::of_forum(answer), tag, &asked.head.headers))
+        Ok(answer::tagged(answer::from_forum(answer), tag, &context.head.headers))
     }
 
     /// The description of the HTTP binding; it does not change while the server runs.
-    pub(super) fn openapi(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        self.principal(asked)?;
-        accept::negotiate(&asked.head.headers, ANSWERS)?;
+    pub(super) fn openapi(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        self.principal(context)?;
+        accept::negotiate(&context.head.headers, ANSWERS)?;
         let (text, tag) = self.openapi.get_or_init(|| {
             let facts = OpenApiFacts {
                 version: env!("CARGO_PKG_VERSION"),
@@ -141,13 +141,13 @@ impl Gateway {
             let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
             (text, tag)
         });
-        Ok(answer::tagged(answer::json(text.clone()), tag, &asked.head.headers))
+        Ok(answer::tagged(answer::json(text.clone()), tag, &context.head.headers))
     }
 }
 
 /// The key of a write, if it came with one.
-fn idempotency_key<'a>(asked: &RequestContext<'a>) -> Result<Option<&'a str>> {
-    let mut given = asked.head.headers.get_all(&IDEMPOTENCY_KEY).iter();
+fn idempotency_key<'a>(context: &RequestContext<'a>) -> Result<Option<&'a str>> {
+    let mut given = context.head.headers.get_all(&IDEMPOTENCY_KEY).iter();
     match (given.next(), given.next()) {
         (None, _) => Ok(None),
         (Some(key), None) => {
@@ -163,8 +163,8 @@ fn idempotency_key<'a>(asked: &RequestContext<'a>) -> Result<Option<&'a str>> {
 }
 
 /// Refuses a key where none is taken.
-pub(in crate::gateway) fn no_idempotency_key(asked: &RequestContext<'_>) -> Result<()> {
-    if asked.head.headers.contains_key(&IDEMPOTENCY_KEY) {
+pub(in crate::gateway) fn no_idempotency_key(context: &RequestContext<'_>) -> Result<()> {
+    if context.head.headers.contains_key(&IDEMPOTENCY_KEY) {
         let detail = "This is not done again under a key; send it without `Idempotency-Key`.";
         return Err(Refusal::parameter("Idempotency-Key", detail));
     }

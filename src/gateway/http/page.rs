@@ -16,8 +16,8 @@ const PAGE: &str = include_str!("../page/index.html");
 const NONCE: &str = "{nonce}";
 
 /// The page, under a policy that lets it fetch from this server and nothing else.
-pub(super) fn page(asked: &RequestContext<'_>) -> Result<HttpResponse> {
-    accept::negotiate(&asked.head.headers, &["text/html"])?;
+pub(super) fn page(context: &RequestContext<'_>) -> Result<HttpResponse> {
+    accept::negotiate(&context.head.headers, &["text/html"])?;
     let nonce = format!("{:032x}", u128::from_le_bytes(entropy()));
     let page = PAGE.replace(NONCE, &nonce);
     let mut reply = answer::bytes(StatusCode::OK, HTML, page.into());

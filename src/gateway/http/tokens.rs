@@ -21,14 +21,14 @@ const LIST: &str = "tokens";
 impl Gateway {
     pub(super) async fn create_token(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
     ) -> Result<HttpResponse> {
-        self.caller_with(asked, &[Right::Admin])?;
-        let body = self.body(asked).await?;
-        accept::check_content_type(&asked.head.headers, &["application/json"])?;
-        accept::negotiate(&asked.head.headers, &["application/json"])?;
-        no_idempotency_key(asked)?;
-        end(&query(asked)?)?;
+        self.principal_with(context, &[Right::Admin])?;
+        let body = self.body(context).await?;
+        accept::check_content_type(&context.head.headers, &["application/json"])?;
+        accept::negotiate(&context.head.headers, &["application/json"])?;
+        no_idempotency_key(context)?;
+        end(&query(context)?)?;
         let now = self.parts.clock.now();
         let new = NewToken::read(&body, now)?;
         let tokens = self.parts.tokens.clone();
@@ -38,10 +38,10 @@ impl Gateway {
         Ok(answer::bytes(StatusCode::CREATED, JSON, out.into()))
     }
 
-    pub(super) fn list_tokens(&self, asked: &RequestContext<'_>) -> Result<HttpResponse> {
-        self.caller_with(asked, &[Right::Admin])?;
-        accept::negotiate(&asked.head.headers, &["application/json"])?;
-        let mut query = query(asked)?;
+    pub(super) fn list_tokens(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+        self.principal_with(context, &[Right::Admin])?;
+        accept::negotiate(&context.head.headers, &["application/json"])?;
+        let mut query = query(context)?;
         let cursor = query.take("cursor");
         let limit = query.take("limit");
         end(&query)?;
@@ -70,16 +70,16 @@ impl Gateway {
 
     pub(super) async fn revoke_token(
         &self,
-        asked: &RequestContext<'_>,
+        context: &RequestContext<'_>,
         id: &str,
     ) -> Result<HttpResponse> {
-        self.caller_with(asked, &[Right::Admin])?;
-        no_idempotency_key(asked)?;
-        end(&query(asked)?)?;
+        self.principal_with(context, &[Right::Admin])?;
+        no_idempotency_key(context)?;
+        end(&query(context)?)?;
         let id = TokenId::parse(id).ok_or_else(Refusal::token_not_found)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
         let sources = Arc::clone(&self.parts.feed_deps);
-        // Even if whoever asked has gone away: in force is in force.
+        // Even if whoever context has gone away: in force is in force.
         blocking(move || {
             tokens.revoke(id, now)?;
             sources.hub.revoke(id);
@@ -100,8 +100,8 @@ impl Gateway {
     }
 }
 
-fn query<'a>(asked: &RequestContext<'a>) -> Result<Query<'a>> {
-    Query::parse(asked.head.uri.query().unwrap_or_default())
+fn query<'a>(context: &RequestContext<'a>) -> Result<Query<'a>> {
+    Query::parse(context.head.uri.query().unwrap_or_default())
 }
 
 /// Refuses parameters that nobody took.

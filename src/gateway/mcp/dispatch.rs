@@ -25,11 +25,11 @@ pub enum Dispatch<'b> {
 #[derive(Debug)]
 pub enum MessageStep<'b> {
     /// Nothing is said to it.
-    Silent,
+    NoReply,
     /// It fails, answered to the id if it had one.
     Fail(Option<RpcId>, RpcError),
     /// It is to be carried out.
-    Do(McpTask<'b>),
+    Perform(McpTask<'b>),
 }
 
 /// A request that may be carried out.
@@ -37,15 +37,15 @@ pub enum MessageStep<'b> {
 pub struct McpTask<'b> {
     /// What the answer names.
     pub id: RpcId,
-    /// The era, which forms the answer.
-    pub era: ProtocolFamily,
+    /// The family, which forms the answer.
+    pub family: ProtocolFamily,
     /// What is asked for.
     pub method: McpMethod,
     /// With what.
     pub params: Params<'b>,
 }
 
-/// The methods served, in one era or both.
+/// The methods served, in one family or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpMethod {
     /// `initialize`.
@@ -91,16 +91,16 @@ const METHODS: [(&str, McpMethod, bool, bool); 12] = [
 ];
 
 impl McpMethod {
-    /// The method of a name, if the era has it.
-    pub fn parse(name: &str, era: ProtocolFamily) -> Option<Self> {
+    /// The method of a name, if the family has it.
+    pub fn parse(name: &str, family: ProtocolFamily) -> Option<Self> {
         let (_, method, legacy, modern) = METHODS.into_iter().find(|(known, ..)| *known == name)?;
-        let there = if era == ProtocolFamily::Modern { modern } else { legacy };
+        let there = if family == ProtocolFamily::Modern { modern } else { legacy };
         there.then_some(method)
     }
 }
 
 /// Decides about a body.
-pub fn decide<'b>(headers: &McpHeaders<'_>, bytes: &'b [u8]) -> Dispatch<'b> {
+pub fn dispatch<'b>(headers: &McpHeaders<'_>, bytes: &'b [u8]) -> Dispatch<'b> {
     match RpcBody::read(bytes) {
         Err(failure) => Dispatch::One(MessageStep::Fail(None, failure)),
         Ok(RpcBody::One(text)) => Dispatch::One(step(headers, text)),
@@ -110,28 +110,28 @@ pub fn decide<'b>(headers: &McpHeaders<'_>, bytes: &'b [u8]) -> Dispatch<'b> {
 
 fn step<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
     match envelope::read(text) {
-        Ok(RpcMessage::Silent) => MessageStep::Silent,
+        Ok(RpcMessage::NoReply) => MessageStep::NoReply,
         Ok(RpcMessage::Request(request)) => {
             let id = request.id.clone();
             task(headers, request)
-                .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Do)
+                .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Perform)
         }
         Err((id, failure)) => MessageStep::Fail(id, failure),
     }
 }
 
 fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask<'b>, RpcError> {
-    let era = family::judge(&request, headers)?;
-    if era == ProtocolFamily::Modern
+    let family = family::judge(&request, headers)?;
+    if family == ProtocolFamily::Modern
         && let Ok(params) = &request.params
     {
         headers::check(&request, params, headers)?;
     }
     let RpcRequest { id, method: name, params } = request;
     let params = params.map_err(RpcError::params)?;
-    let status = if era == ProtocolFamily::Modern { 404 } else { 200 };
-    match McpMethod::parse(&name, era) {
-        Some(method) => Ok(McpTask { id, era, method, params }),
+    let status = if family == ProtocolFamily::Modern { 404 } else { 200 };
+    match McpMethod::parse(&name, family) {
+        Some(method) => Ok(McpTask { id, family, method, params }),
         None => Err(RpcError::no_method(status, &name)),
     }
 }
@@ -152,7 +152,7 @@ fn batch<'b>(headers: &McpHeaders<'_>, entries: &[&'b RawValue]) -> Dispatch<'b>
 
 fn entry_of_batch<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
     let request = match envelope::read(text) {
-        Ok(RpcMessage::Silent) => return MessageStep::Silent,
+        Ok(RpcMessage::NoReply) => return MessageStep::NoReply,
         Ok(RpcMessage::Request(request)) => request,
         Err((id, failure)) => return MessageStep::Fail(id, failure),
     };
@@ -163,5 +163,5 @@ fn entry_of_batch<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b
         return MessageStep::Fail(Some(id), RpcError::no_request(message));
     }
     task(headers, request)
-        .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Do)
+        .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Perform)
 }

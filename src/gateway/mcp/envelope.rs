@@ -20,7 +20,7 @@ pub enum RpcMessage<'b> {
     /// Wants an answer.
     Request(RpcRequest<'b>),
     /// A notification or a response.
-    Silent,
+    NoReply,
 }
 
 /// A request.
@@ -138,14 +138,14 @@ pub fn read(text: &str) -> Result<RpcMessage<'_>, InvalidMessage> {
     let Some(method) = get("method") else {
         let answers = [get("result"), get("error")].iter().flatten().count();
         if answers == 1 && (id.is_some() || get("error").is_some()) {
-            return Ok(RpcMessage::Silent);
+            return Ok(RpcMessage::NoReply);
         }
         return refuse("A request names its `method`.");
     };
     let Some(method) = string(method) else {
         return refuse("`method` must be a string.");
     };
-    let Some(id) = id else { return Ok(RpcMessage::Silent) };
+    let Some(id) = id else { return Ok(RpcMessage::NoReply) };
     let params = get("params").map_or(Ok(Params::default()), Params::read);
     Ok(RpcMessage::Request(RpcRequest { id, method, params }))
 }

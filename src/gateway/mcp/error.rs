@@ -13,7 +13,7 @@ use super::rpc_id::RpcId;
 pub const PARSE_ERROR: i32 = -32_700;
 /// JSON, but no request.
 pub const INVALID_REQUEST: i32 = -32_600;
-/// No such method in this era.
+/// No such method in this family.
 pub const METHOD_NOT_FOUND: i32 = -32_601;
 /// `params` of the wrong shape, or naming what does not exist.
 pub const INVALID_PARAMS: i32 = -32_602;

@@ -1,11 +1,11 @@
-//! Which era a request belongs to (mcp.md §1).
+//! Which family a request belongs to (mcp.md §1).
 
 use super::envelope::{self, RpcRequest};
 use super::error::RpcError;
 use super::headers::{McpHeaders, SingleHeader};
 use super::revision::{Revision, SERVED, VERSION};
 
-/// The era of a request.
+/// The family of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolFamily {
     /// With `initialize`; of `initialize` itself, the revision to answer with.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::select_all;
-use parley_protocol::command::{Call, PageQuery};
+use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
@@ -82,11 +82,11 @@ impl RequestedResources {
     }
 
     /// All addresses honoured, in the order asked for.
-    fn honoured<'u>(&'u self, asked: &'u [String]) -> impl Iterator<Item = &'u String> {
+    fn honoured<'u>(&'u self, requested: &'u [String]) -> impl Iterator<Item = &'u String> {
         let threads = self.threads.values().flatten();
         let all: Vec<&String> = threads.chain(self.inboxes.iter().map(|(_, uri)| uri)).collect();
         let mut said: Vec<&String> = Vec::new();
-        asked.iter().filter(move |uri| {
+        requested.iter().filter(move |uri| {
             let first = all.contains(uri) && !said.contains(uri);
             if first {
                 said.push(uri);
@@ -256,12 +256,18 @@ fn tag(out: &mut JsonBuffer, id: &RpcId) {
     raw(out, id.text());
 }
 
-fn acknowledged(id: &RpcId, wanted: &RequestedResources, asked: Option<&[String]>) -> JsonBuffer {
+fn acknowledged(
+    id: &RpcId,
+    wanted: &RequestedResources,
+    requested: Option<&[String]>,
+) -> JsonBuffer {
     let mut out = notification("notifications/subscriptions/acknowledged", id);
     raw(&mut out, ",\"notifications\":{");
-    if let Some(asked) = asked {
+    if let Some(requested) = requested {
         raw(&mut out, "\"resourceSubscriptions\":");
-        parley_protocol::wire::array(&mut out, wanted.honoured(asked), |out, uri| text(out, uri));
+        parley_protocol::wire::array(&mut out, wanted.honoured(requested), |out, uri| {
+            text(out, uri)
+        });
     }
     raw(&mut out, "}}}");
     out
@@ -271,20 +277,23 @@ impl Gateway {
     /// Opens the stream. What changes after the acknowledgement is told; nothing before it.
     pub(super) async fn listen(
         &self,
-        asked: &RequestContext<'_>,
+        context: &RequestContext<'_>,
         principal: &Arc<Principal>,
         task: &McpTask<'_>,
     ) -> Result<HttpResponse, RpcError> {
         if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right).into());
         }
-        let asked_for = addresses(&task.params)?;
-        let mut wanted = RequestedResources::of(asked_for.as_deref().unwrap_or_default());
+        let requested = addresses(&task.params)?;
+        let mut wanted = RequestedResources::of(requested.as_deref().unwrap_or_default());
         let mut unknown = Vec::new();
         for thread in wanted.threads.keys() {
             let first = PageQuery { cursor: None, limit: Some(1) };
-            let read =
-                self.parts.forum.perform(principal, Call::ReadFlat(*thread, first), None).await;
+            let read = self
+                .parts
+                .forum
+                .perform(principal, Call::Read(ReadCall::Flat(*thread, first)), None)
+                .await;
             match read {
                 Ok(_) => {}
                 Err(refusal) if super::resources::is_missing(refusal.reason) => {
@@ -300,13 +309,13 @@ impl Gateway {
         comments.reset();
         let (tokens, token) = (Arc::clone(&self.parts.tokens), principal.token);
         let stream = ListenStream {
-            first: Some(acknowledged(&task.id, &wanted, asked_for.as_deref())),
+            first: Some(acknowledged(&task.id, &wanted, requested.as_deref())),
             id: task.id.clone(),
             server: self.documents.server().into(),
             threads: wanted.threads,
             followed,
             ended: Box::pin(async move { tokens.ended(token).await }),
-            stop: asked.connection.lifetime.stop.clone(),
+            stop: context.connection.lifetime.stop.clone(),
             comments,
             over: false,
         };

@@ -1,6 +1,6 @@
 //! The MCP binding (mcp.md): JSON-RPC over POST, stateless, in legacy revisions and the modern one.
 //!
-//! What a body comes down to is decided by [`decide::decide`] out of headers and bytes alone; here
+//! What a body comes down to is decided by [`dispatch::dispatch`] out of headers and bytes alone; here
 //! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
 //! in JSON-RPC.
 
@@ -32,7 +32,7 @@ use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
 
-use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, decide};
+use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, dispatch};
 use error::RpcError;
 use family::ProtocolFamily;
 use headers::McpHeaders;
@@ -98,41 +98,41 @@ fn events(body: axum::body::Body) -> HttpResponse {
 
 impl Gateway {
     /// Answers one POST: size, token, type, then what is in it.
-    pub(super) async fn mcp(&self, asked: &mut RequestContext<'_>) -> Result<HttpResponse> {
+    pub(super) async fn mcp(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
-        let body = self.body_up_to(asked, bytes_max).await?;
-        let principal = self.principal(asked)?;
+        let body = self.body_up_to(context, bytes_max).await?;
+        let principal = self.principal(context)?;
         let principal = principal.as_ref();
-        accept::check_content_type(&asked.head.headers, &["application/json"])?;
-        let streamed = result::wants_event(&asked.head.headers);
-        let headers = McpHeaders::of(&asked.head.headers);
-        match decide(&headers, &body) {
-            Dispatch::One(MessageStep::Silent) => Ok(answer::empty(StatusCode::ACCEPTED)),
+        accept::check_content_type(&context.head.headers, &["application/json"])?;
+        let streamed = result::wants_event(&context.head.headers);
+        let headers = McpHeaders::of(&context.head.headers);
+        match dispatch(&headers, &body) {
+            Dispatch::One(MessageStep::NoReply) => Ok(answer::empty(StatusCode::ACCEPTED)),
             Dispatch::One(MessageStep::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
-            Dispatch::One(MessageStep::Do(task)) => {
-                Ok(match self.carry_out(asked, principal, &task).await {
+            Dispatch::One(MessageStep::Perform(task)) => {
+                Ok(match self.perform_task(context, principal, &task).await {
                     Ok(TaskOutcome::Done(done)) if streamed => {
                         let mut out = JsonBuffer::new();
-                        done.put(&mut out, &task.id, task.era, self.documents.server());
+                        done.put(&mut out, &task.id, task.family, self.documents.server());
                         reasoned(events(result::event(&out).into()), done.reason)
                     }
                     Ok(TaskOutcome::Done(done)) => {
                         let reason = done.reason;
-                        let pieces = done.pieces(&task.id, task.era, self.documents.server());
-                        reasoned(answer::pieces(StatusCode::OK, JSON, pieces), reason)
+                        let pieces = done.pieces(&task.id, task.family, self.documents.server());
+                        reasoned(answer::segmented(StatusCode::OK, JSON, pieces), reason)
                     }
                     Ok(TaskOutcome::Stream(reply)) => reply,
                     Err(failure) => failed(&failure, Some(&task.id)),
                 })
             }
-            Dispatch::Batch(steps) => Ok(self.batch(asked, principal, &steps, streamed).await),
+            Dispatch::Batch(steps) => Ok(self.batch(context, principal, &steps, streamed).await),
         }
     }
 
     /// Judges the entries one by one; their answers come in their order.
     async fn batch(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         principal: Option<&Arc<Principal>>,
         steps: &[MessageStep<'_>],
         streamed: bool,
@@ -141,21 +141,23 @@ impl Gateway {
         for step in steps {
             let mut one = JsonBuffer::new();
             match step {
-                MessageStep::Silent => continue,
+                MessageStep::NoReply => continue,
                 MessageStep::Fail(id, failure) => failure.put(&mut one, id.as_ref()),
-                MessageStep::Do(task) => match self.carry_out(asked, principal, task).await {
-                    Ok(TaskOutcome::Done(done)) => {
-                        done.put(&mut one, &task.id, task.era, self.documents.server());
+                MessageStep::Perform(task) => {
+                    match self.perform_task(context, principal, task).await {
+                        Ok(TaskOutcome::Done(done)) => {
+                            done.put(&mut one, &task.id, task.family, self.documents.server());
+                        }
+                        // No revision with batches has streams.
+                        Ok(TaskOutcome::Stream(_)) => continue,
+                        Err(failure) => failure.put(&mut one, Some(&task.id)),
                     }
-                    // No revision with batches has streams.
-                    Ok(TaskOutcome::Stream(_)) => continue,
-                    Err(failure) => failure.put(&mut one, Some(&task.id)),
-                },
+                }
             }
             out.push(if out.is_empty() { b'[' } else { b',' });
             out.append(&mut one);
         }
-        asked.label = RequestLabel::Other;
+        context.label = RequestLabel::Other;
         if out.is_empty() {
             return answer::empty(StatusCode::ACCEPTED);
         }
@@ -164,9 +166,9 @@ impl Gateway {
     }
 
     /// Carries out one request, once its token is there if it needs one.
-    async fn carry_out(
+    async fn perform_task(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         principal: Option<&Arc<Principal>>,
         task: &McpTask<'_>,
     ) -> Result<TaskOutcome, RpcError> {
@@ -176,7 +178,7 @@ impl Gateway {
             None => return Err(Refusal::token_missing().into()),
         };
         let done = match task.method {
-            McpMethod::Initialize => match task.era {
+            McpMethod::Initialize => match task.family {
                 ProtocolFamily::Legacy(revision) => self.documents.initialize(revision),
                 ProtocolFamily::Modern => return Err(RpcError::no_method(404, "initialize")),
             },
@@ -187,12 +189,12 @@ impl Gateway {
             | McpMethod::ListTemplates
             | McpMethod::ListPrompts => self.documents.list(task.method, &task.params)?,
             McpMethod::GetPrompt => Documents::prompt(&task.params)?,
-            McpMethod::CallTool => self.call_tool(asked, principal, task).await?,
-            McpMethod::ReadResource => self.read_resource(asked, principal, task).await?,
+            McpMethod::CallTool => self.call_tool(context, principal, task).await?,
+            McpMethod::ReadResource => self.read_resource(context, principal, task).await?,
             McpMethod::Listen => {
-                asked.label = RequestLabel::Feed;
-                asked.held = true;
-                return self.listen(asked, principal, task).await.map(TaskOutcome::Stream);
+                context.label = RequestLabel::Feed;
+                context.held = true;
+                return self.listen(context, principal, task).await.map(TaskOutcome::Stream);
             }
         };
         Ok(TaskOutcome::Done(done))
@@ -200,13 +202,13 @@ impl Gateway {
 
     async fn call_tool(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         principal: &Principal,
         task: &McpTask<'_>,
     ) -> Result<ResultMembers, RpcError> {
         let call = ToolCall::read(&task.params, self.profiles)?;
-        asked.label = RequestLabel::Operation(call.operation);
-        match self.perform_tool(asked, principal, call).await {
+        context.label = RequestLabel::Operation(call.operation);
+        match self.perform_tool(context, principal, call).await {
             Ok(answer) if answer.is_refusal() => Ok(tools::problem(&answer.body, None)),
             Ok(answer) if call.operation == Operation::GetManifest => {
                 Ok(self.documents.manifests.answered(answer.body))
@@ -221,7 +223,7 @@ impl Gateway {
     /// Right, size, arguments; then the forum.
     async fn perform_tool(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         principal: &Principal,
         call: ToolCall<'_>,
     ) -> Result<Answer> {
@@ -243,24 +245,24 @@ impl Gateway {
         if let Call::Write(Some(thread), _) = &call {
             tracing::Span::current().record("thread", tracing::field::display(thread));
         }
-        self.perform_held(asked, principal, call, key.as_deref()).await
+        self.perform_held(context, principal, call, key.as_deref()).await
     }
 
     async fn read_resource(
         &self,
-        asked: &mut RequestContext<'_>,
+        context: &mut RequestContext<'_>,
         principal: &Principal,
         task: &McpTask<'_>,
     ) -> Result<ResultMembers, RpcError> {
         let Some(uri) = task.params.text("uri") else {
             return Err(RpcError::params("`uri` must be the address of a resource."));
         };
-        let not_found = || resources::not_found(task.era, &uri);
+        let not_found = || resources::not_found(task.family, &uri);
         let address = ResourceUri::parse(&uri).ok_or_else(not_found)?;
         let arguments = address.arguments();
         let call = ToolCall { operation: address.operation(), arguments: &arguments };
-        asked.label = RequestLabel::Operation(call.operation);
-        match self.perform_tool(asked, principal, call).await {
+        context.label = RequestLabel::Operation(call.operation);
+        match self.perform_tool(context, principal, call).await {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
             Err(refusal) if resources::is_missing(refusal.reason) => Err(not_found()),
             Err(refusal) => Err(refusal.into()),

@@ -137,8 +137,8 @@ impl<'u> ResourceUri<'u> {
 }
 
 /// Nothing is at this address.
-pub fn not_found(era: ProtocolFamily, uri: &str) -> RpcError {
-    let code = if era == ProtocolFamily::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
+pub fn not_found(family: ProtocolFamily, uri: &str) -> RpcError {
+    let code = if family == ProtocolFamily::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
     RpcError::no_resource(code, uri)
 }
 

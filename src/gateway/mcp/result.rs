@@ -1,4 +1,4 @@
-//! Results, as both eras write them (mcp.md §3), and the form in which they leave.
+//! Results, as both families write them (mcp.md §3), and the form in which they leave.
 
 use axum::http::header::{ACCEPT, HeaderMap};
 use bytes::Bytes;
@@ -28,7 +28,7 @@ pub enum CacheHint {
     Own,
 }
 
-/// A result: the members of the object, without braces, that both eras have.
+/// A result: the members of the object, without braces, that both families have.
 #[derive(Clone, Debug)]
 pub struct ResultMembers {
     /// The members, in pieces that follow one another: what others hold too is not copied.
@@ -56,8 +56,8 @@ impl ResultMembers {
     }
 
     /// Appends the response to the request `id`.
-    pub fn put(&self, out: &mut JsonBuffer, id: &RpcId, era: ProtocolFamily, server: &str) {
-        self.open(out, id, era, server);
+    pub fn put(&self, out: &mut JsonBuffer, id: &RpcId, family: ProtocolFamily, server: &str) {
+        self.open(out, id, family, server);
         for piece in &self.members {
             out.extend_from_slice(piece);
         }
@@ -65,19 +65,19 @@ impl ResultMembers {
     }
 
     /// The response to the request `id`, in pieces.
-    pub fn pieces(self, id: &RpcId, era: ProtocolFamily, server: &str) -> SegmentedBody {
+    pub fn pieces(self, id: &RpcId, family: ProtocolFamily, server: &str) -> SegmentedBody {
         let mut out = JsonBuffer::with_capacity(OPENING_BYTES + id.text().len());
-        self.open(&mut out, id, era, server);
+        self.open(&mut out, id, family, server);
         let [first, second, third] = self.members;
         SegmentedBody::new([out.into(), first, second, third, Bytes::from_static(END.as_bytes())])
     }
 
     /// All of the response before the members.
-    fn open(&self, out: &mut JsonBuffer, id: &RpcId, era: ProtocolFamily, server: &str) {
+    fn open(&self, out: &mut JsonBuffer, id: &RpcId, family: ProtocolFamily, server: &str) {
         raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(out, id.text());
         raw(out, ",\"result\":{");
-        if era == ProtocolFamily::Modern {
+        if family == ProtocolFamily::Modern {
             raw(out, "\"resultType\":\"complete\",\"_meta\":{");
             raw(out, "\"io.modelcontextprotocol/serverInfo\":");
             raw(out, server);

@@ -1,6 +1,6 @@
 //! The core alone: headers and bytes in, a decision out. No server, no socket.
 
-use super::dispatch::{Dispatch, McpMethod, MessageStep, decide};
+use super::dispatch::{Dispatch, McpMethod, MessageStep, dispatch};
 use super::error::RpcError;
 use super::family::ProtocolFamily;
 use super::headers::{McpHeaders, SingleHeader};
@@ -23,23 +23,23 @@ fn headers<'h>(
     McpHeaders { version: given(version), method: given(method), name: given(name) }
 }
 
-/// One step as a few words: `silent`, `status code`, or the era and the method.
+/// One step as a few words: `silent`, `status code`, or the family and the method.
 fn told(step: &MessageStep<'_>) -> String {
     match step {
-        MessageStep::Silent => "silent".to_owned(),
+        MessageStep::NoReply => "silent".to_owned(),
         MessageStep::Fail(_, RpcError { status, code, .. }) => format!("{status} {code}"),
-        MessageStep::Do(task) => {
-            let era = match task.era {
+        MessageStep::Perform(task) => {
+            let family = match task.family {
                 ProtocolFamily::Legacy(revision) => revision.as_str(),
                 ProtocolFamily::Modern => "modern",
             };
-            format!("{era} {:?}", task.method)
+            format!("{family} {:?}", task.method)
         }
     }
 }
 
 fn one(headers: &McpHeaders<'_>, body: &[u8]) -> String {
-    match decide(headers, body) {
+    match dispatch(headers, body) {
         Dispatch::One(step) => told(&step),
         Dispatch::Batch(steps) => steps.iter().map(told).collect::<Vec<_>>().join(", "),
     }
@@ -56,7 +56,7 @@ fn modern(version: &str, rest: &str) -> String {
 /// Goal: the four rules of mcp.md §1, in their order. Method: a row a method, what `_meta` says
 /// and what the header says.
 #[test]
-fn eras() {
+fn families() {
     let november = Some("2025-11-25");
     for (method, meta, header, want) in [
         // 1: whatever version it names, whatever the header says.
@@ -89,7 +89,7 @@ fn eras() {
         ("tools/list", None, Some("2026-7-28"), "400 -32600"),
         ("tools/list", None, Some(""), "400 -32600"),
         ("tools/list", None, Some("2025-11-25, 2025-11-25"), "400 -32600"),
-        // Methods of the other era.
+        // Methods of the other family.
         ("ping", None, None, "2025-03-26 Ping"),
         ("ping", Some("\"2026-07-28\""), Some("2026-07-28"), "404 -32601"),
         ("logging/setLevel", None, None, "2025-03-26 SetLevel"),
@@ -272,7 +272,7 @@ fn messages() {
     let deep: [(&str, _, _); 2] =
         [(&deep, "400 -32600", None), (&deep_arguments, "2025-03-26 CallTool", None)];
     for &(body, want, id) in BROKEN.iter().chain(TAKEN).chain(&deep) {
-        let Dispatch::One(step) = decide(&McpHeaders::default(), body.as_bytes()) else {
+        let Dispatch::One(step) = dispatch(&McpHeaders::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };
         let shown: String = body.chars().take(80).collect();
@@ -319,14 +319,14 @@ fn batches() {
         assert_eq!(got, want, "{version:?} {body}");
     }
     let body = many(50);
-    let Dispatch::Batch(steps) = decide(&McpHeaders::default(), body.as_bytes()) else {
+    let Dispatch::Batch(steps) = dispatch(&McpHeaders::default(), body.as_bytes()) else {
         panic!("no batch");
     };
     assert_eq!(steps.len(), 50);
     assert!(
-        steps
-            .iter()
-            .all(|step| matches!(step, MessageStep::Do(task) if task.method == McpMethod::Ping))
+        steps.iter().all(
+            |step| matches!(step, MessageStep::Perform(task) if task.method == McpMethod::Ping)
+        )
     );
 }
 

@@ -9,20 +9,24 @@ use parley_protocol::entry::{Act, Entry, Published};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
-use redb::{AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, TableError};
+use redb::{
+    AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, StorageError,
+    TableError, Value,
+};
+use serde::de::DeserializeOwned;
 
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
 use super::write::BUCKETS_KEPT;
 use super::{ArchiveMeta, ArchiveProgress, RememberedOutcome};
 use crate::storage::error::StoreError;
 
-/// Rows of a table, each with its number, in the order asked for.
+/// Rows of a table, each with its number, in the requested order.
 pub(crate) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
 
-/// What refers to an artifact: its identifier, and whether it objects to it.
+/// An artifact that refers to another: its identifier, and whether it objects to the other.
 pub(crate) type Referrer = ([u8; 32], bool);
 
-/// What the archive says of itself; `None` if it was never made.
+/// The archive's own rows; `None` if it was never initialized.
 pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, StoreError> {
     let transaction = database.begin_read()?;
     let table = match transaction.open_table(t::META) {
@@ -38,7 +42,7 @@ pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, St
     unpack("meta", meta.value()).map(Some)
 }
 
-/// One committed state of the archive. It pins the pages that it shows: do not hold one while
+/// One committed state of the archive. It pins the pages of that state: do not hold one while
 /// waiting for a client.
 pub struct ArchiveRead {
     pub(super) transaction: ReadTransaction,
@@ -91,7 +95,7 @@ impl ArchiveRead {
         })
     }
 
-    /// How far this state is.
+    /// The progress of this state.
     pub fn progress(&self) -> &ArchiveProgress {
         &self.progress
     }
@@ -102,25 +106,16 @@ impl ArchiveRead {
     }
 
     pub(crate) fn summary(&self, thread: ThreadId) -> Result<Option<ThreadSummary>, StoreError> {
-        let row = self.heads.get(thread.0)?;
-        row.map(|row| unpack("heads", row.value())).transpose()
+        unpack_row("heads", self.heads.get(thread.0))
     }
 
-    /// Heads by thread, those after (descending: before) `place`, each to be read when needed.
-    pub(crate) fn heads(
+    /// Summaries by thread, those after (descending: before) `place`, each unpacked on demand.
+    pub(crate) fn summaries(
         &self,
         place: u64,
         descending: bool,
     ) -> Result<Rows<'_, LazySummary>, StoreError> {
-        let lazy = |row: Result<(AccessGuard<'_, u64>, _), redb::StorageError>| {
-            let (key, row) = row?;
-            Ok((key.value(), LazySummary(row)))
-        };
-        Ok(if descending {
-            Box::new(self.heads.range(..place)?.rev().map(lazy))
-        } else {
-            Box::new(self.heads.range(beyond(place)..)?.map(lazy))
-        })
+        numbered(&self.heads, place, descending, |row| Ok(LazySummary(row)))
     }
 
     /// Threads by the entry of their last change, those after (descending: before) `place`.
@@ -129,33 +124,22 @@ impl ArchiveRead {
         place: u64,
         descending: bool,
     ) -> Result<Rows<'_, ThreadId>, StoreError> {
-        let thread = |row: Result<(AccessGuard<'_, u64>, AccessGuard<'_, u64>), _>| {
-            let (key, thread) = row.map_err(|error: redb::StorageError| StoreError::from(error))?;
-            Ok((key.value(), ThreadId(thread.value())))
-        };
-        Ok(if descending {
-            Box::new(self.updated.range(..place)?.rev().map(thread))
-        } else {
-            Box::new(self.updated.range(beyond(place)..)?.map(thread))
-        })
+        numbered(&self.updated, place, descending, |row| Ok(ThreadId(row.value())))
     }
 
-    /// Questions to anyone that stand, by the entry that set them, from `entry` on.
-    pub(crate) fn board(&self, entry: u64) -> Result<Rows<'_, Waiting>, StoreError> {
-        let rows = self.board.range(entry..)?;
-        Ok(Box::new(rows.map(|row| {
-            let (key, row) = row?;
-            Ok((key.value(), unpack("board", row.value())?))
-        })))
+    /// Open questions to anyone, by the entry that set them, those after `place`.
+    pub(crate) fn board(&self, place: u64) -> Result<Rows<'_, Waiting>, StoreError> {
+        numbered(&self.board, place, false, |row| unpack("board", row.value()))
     }
 
-    /// What stands due to participants of `identity`, by the entry that set it, from `entry` on.
+    /// Open questions due to participants of `identity`, by the entry that set them, those after
+    /// `place`.
     pub(crate) fn directed(
         &self,
         identity: &str,
-        entry: u64,
+        place: u64,
     ) -> Result<Rows<'_, Waiting>, StoreError> {
-        let (first, last) = (t::directed(identity, entry), t::directed(identity, u64::MAX));
+        let (first, last) = (t::directed(identity, beyond(place)), t::directed(identity, u64::MAX));
         let rows = self.directed.range(first.as_slice()..=last.as_slice())?;
         Ok(Box::new(rows.map(|row| {
             let (key, row) = row?;
@@ -174,12 +158,7 @@ impl ArchiveRead {
         thread: ThreadId,
         after: u64,
     ) -> Result<Rows<'_, Box<Act>>, StoreError> {
-        let (first, last) = (pair(thread.0, beyond(after)), pair(thread.0, u64::MAX));
-        let rows = self.acts.range::<&[u8; 16]>(&first..=&last)?;
-        Ok(Box::new(rows.map(|row| {
-            let (key, row) = row?;
-            Ok((second(key.value()), decode_act(row.value())?))
-        })))
+        paired(&self.acts, thread, after, |row| decode_act(row.value()))
     }
 
     pub(crate) fn retraction(
@@ -187,26 +166,20 @@ impl ArchiveRead {
         thread: ThreadId,
         message: MessageId,
     ) -> Result<Option<Retraction>, StoreError> {
-        let row = self.retracted.get(&pair(thread.0, message.0))?;
-        row.map(|row| unpack("retracted", row.value())).transpose()
+        unpack_row("retracted", self.retracted.get(&pair(thread.0, message.0)))
     }
 
     pub(crate) fn retractions(
         &self,
         thread: ThreadId,
     ) -> Result<BTreeMap<MessageId, Retraction>, StoreError> {
-        let (first, last) = (pair(thread.0, 0), pair(thread.0, u64::MAX));
-        let mut found = BTreeMap::new();
-        for row in self.retracted.range::<&[u8; 16]>(&first..=&last)? {
-            let (key, row) = row?;
-            found.insert(MessageId(second(key.value())), unpack("retracted", row.value())?);
-        }
-        Ok(found)
+        // No message has the number 0.
+        let rows = paired(&self.retracted, thread, 0, |row| unpack("retracted", row.value()))?;
+        rows.map(|row| row.map(|(message, retraction)| (MessageId(message), retraction))).collect()
     }
 
     pub(crate) fn snapshot(&self, thread: ThreadId) -> Result<Option<Thread>, StoreError> {
-        let row = self.snapshots.get(thread.0)?;
-        row.map(|row| unpack("snapshots", row.value())).transpose()
+        unpack_row("snapshots", self.snapshots.get(thread.0))
     }
 
     pub(crate) fn claim_thread(&self, claim: ClaimId) -> Result<Option<ThreadId>, StoreError> {
@@ -218,8 +191,7 @@ impl ArchiveRead {
         thread: ThreadId,
         claim: ClaimId,
     ) -> Result<Option<Claim>, StoreError> {
-        let row = self.claims.get(&pair(thread.0, claim.0))?;
-        row.map(|row| unpack("claims", row.value())).transpose()
+        unpack_row("claims", self.claims.get(&pair(thread.0, claim.0)))
     }
 
     /// Claims of `thread` after `place`, in order.
@@ -228,12 +200,7 @@ impl ArchiveRead {
         thread: ThreadId,
         place: u64,
     ) -> Result<Rows<'_, Arc<Claim>>, StoreError> {
-        let (first, last) = (pair(thread.0, beyond(place)), pair(thread.0, u64::MAX));
-        let rows = self.claims.range::<&[u8; 16]>(&first..=&last)?;
-        Ok(Box::new(rows.map(|row| {
-            let (key, row) = row?;
-            Ok((second(key.value()), Arc::new(unpack("claims", row.value())?)))
-        })))
+        paired(&self.claims, thread, place, |row| unpack("claims", row.value()).map(Arc::new))
     }
 
     pub(crate) fn outcome(
@@ -242,8 +209,9 @@ impl ArchiveRead {
     ) -> Result<Option<RememberedOutcome>, StoreError> {
         let newest = self.progress.bucket;
         for bucket in (newest.saturating_sub(BUCKETS_KEPT)..=newest).rev() {
-            if let Some(row) = self.outcomes.get(&t::outcome(bucket, digest))? {
-                return unpack("outcomes", row.value()).map(Some);
+            let row = unpack_row("outcomes", self.outcomes.get(&t::outcome(bucket, digest)))?;
+            if row.is_some() {
+                return Ok(row);
             }
         }
         Ok(None)
@@ -254,17 +222,12 @@ impl ArchiveRead {
     }
 
     pub(crate) fn artifact(&self, entry: u64) -> Result<Option<Published>, StoreError> {
-        let row = self.artifacts.get(entry)?;
-        row.map(|row| unpack("artifacts", row.value())).transpose()
+        unpack_row("artifacts", self.artifacts.get(entry))
     }
 
-    /// Entries of artifacts after the entry `after`, in order.
+    /// Artifacts by entry, those after the entry `after`.
     pub(crate) fn artifacts(&self, after: u64) -> Result<Rows<'_, Published>, StoreError> {
-        let rows = self.artifacts.range(beyond(after)..)?;
-        Ok(Box::new(rows.map(|row| {
-            let (key, row) = row?;
-            Ok((key.value(), unpack("artifacts", row.value())?))
-        })))
+        numbered(&self.artifacts, after, false, |row| unpack("artifacts", row.value()))
     }
 
     /// Entries of artifacts published about `thread`, after the entry `after`.
@@ -273,12 +236,10 @@ impl ArchiveRead {
         thread: ThreadId,
         after: u64,
     ) -> Result<Rows<'_, ()>, StoreError> {
-        let (first, last) = (pair(thread.0, beyond(after)), pair(thread.0, u64::MAX));
-        let rows = self.artifact_threads.range::<&[u8; 16]>(&first..=&last)?;
-        Ok(Box::new(rows.map(|row| Ok((second(row?.0.value()), ())))))
+        paired(&self.artifact_threads, thread, after, |_| Ok(()))
     }
 
-    /// What refers to `id`, by entry, after the entry `after`.
+    /// The artifacts that refer to `id`, by entry, after the entry `after`.
     pub(crate) fn referrers(
         &self,
         id: &[u8; 32],
@@ -293,7 +254,7 @@ impl ArchiveRead {
     }
 }
 
-/// A summary that is read only if it is wanted.
+/// A summary that is unpacked on demand.
 pub(crate) struct LazySummary(AccessGuard<'static, &'static [u8]>);
 
 impl LazySummary {
@@ -302,9 +263,51 @@ impl LazySummary {
     }
 }
 
-/// The first number after `place`; there are none as high as the highest.
+/// The first number after `place`; there is no key as high as the highest number.
 fn beyond(place: u64) -> u64 {
     place.saturating_add(1)
+}
+
+/// Rows of a table whose keys are numbers, those after (descending: before) `place`.
+fn numbered<'a, V: Value + 'static, T: 'a>(
+    table: &'a ReadOnlyTable<u64, V>,
+    place: u64,
+    descending: bool,
+    read: fn(AccessGuard<'static, V>) -> Result<T, StoreError>,
+) -> Result<Rows<'a, T>, StoreError> {
+    let read = move |row: Result<(AccessGuard<'static, u64>, _), StorageError>| {
+        let (key, row) = row?;
+        Ok((key.value(), read(row)?))
+    };
+    Ok(if descending {
+        Box::new(table.range(..place)?.rev().map(read))
+    } else {
+        Box::new(table.range(beyond(place)..)?.map(read))
+    })
+}
+
+/// Rows of `thread` in a table whose keys are a [`pair`], those whose second number is after
+/// `place`, under that number.
+fn paired<'a, V: Value + 'static, T: 'a>(
+    table: &'a ReadOnlyTable<&'static [u8; 16], V>,
+    thread: ThreadId,
+    place: u64,
+    read: fn(AccessGuard<'static, V>) -> Result<T, StoreError>,
+) -> Result<Rows<'a, T>, StoreError> {
+    let (first, last) = (pair(thread.0, beyond(place)), pair(thread.0, u64::MAX));
+    let rows = table.range::<&[u8; 16]>(&first..=&last)?;
+    Ok(Box::new(rows.map(move |row| {
+        let (key, row) = row?;
+        Ok((second(key.value()), read(row)?))
+    })))
+}
+
+/// The row of `table` that was looked up, unpacked.
+fn unpack_row<T: DeserializeOwned>(
+    table: &str,
+    row: Result<Option<AccessGuard<'_, &'static [u8]>>, StorageError>,
+) -> Result<Option<T>, StoreError> {
+    row?.map(|row| unpack(table, row.value())).transpose()
 }
 
 fn decode_act(bytes: &[u8]) -> Result<Box<Act>, StoreError> {

@@ -15,99 +15,105 @@ use crate::storage::rows::{NextRow, RawRows};
 /// Bytes of rows that one transaction of a refill takes, about.
 const TRANSACTION_BYTES: usize = 16 << 20;
 
-/// What is done with each table, whatever its rows are.
-pub(super) trait TableVisitor {
-    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
-        &mut self,
-        table: TableDefinition<'static, K, V>,
-    ) -> Result<(), StoreError>;
+/// All tables, in the order in which they are copied.
+const TABLES: [&dyn RawTable; 15] = [
+    &t::META,
+    &t::HEADS,
+    &t::ACTS,
+    &t::RETRACTED,
+    &t::UPDATED,
+    &t::BOARD,
+    &t::DIRECTED,
+    &t::CLAIMS,
+    &t::CLAIM_THREADS,
+    &t::OUTCOMES,
+    &t::ARTIFACTS,
+    &t::ARTIFACT_IDS,
+    &t::ARTIFACT_REFS,
+    &t::ARTIFACT_THREADS,
+    &t::SNAPSHOTS,
+];
+
+/// A table, whatever the types of its rows.
+trait RawTable {
+    fn name(&self) -> &str;
+
+    fn create(&self, transaction: &WriteTransaction) -> Result<(), StoreError>;
+
+    fn rows(&self, transaction: &ReadTransaction) -> Result<RawRows, StoreError>;
+
+    /// Inserts rows, as many as one transaction takes; returns whether those were all.
+    fn insert(&self, transaction: &WriteTransaction, next: NextRow<'_>)
+    -> Result<bool, StoreError>;
 }
 
-/// Visits every table there is: the one list of them.
-pub(super) fn each_table(visit: &mut impl TableVisitor) -> Result<(), StoreError> {
-    visit.table(t::META)?;
-    visit.table(t::HEADS)?;
-    visit.table(t::ACTS)?;
-    visit.table(t::RETRACTED)?;
-    visit.table(t::UPDATED)?;
-    visit.table(t::BOARD)?;
-    visit.table(t::DIRECTED)?;
-    visit.table(t::CLAIMS)?;
-    visit.table(t::CLAIM_THREADS)?;
-    visit.table(t::OUTCOMES)?;
-    visit.table(t::ARTIFACTS)?;
-    visit.table(t::ARTIFACT_IDS)?;
-    visit.table(t::ARTIFACT_REFS)?;
-    visit.table(t::ARTIFACT_THREADS)?;
-    visit.table(t::SNAPSHOTS)
-}
+impl<K, V> RawTable for TableDefinition<'static, K, V>
+where
+    K: Key + Send + Sync + 'static,
+    V: Value + Send + Sync + 'static,
+{
+    fn name(&self) -> &str {
+        TableHandle::name(self)
+    }
 
-/// Makes each table.
-pub(super) struct CreateTables<'a>(pub &'a WriteTransaction);
-
-impl TableVisitor for CreateTables<'_> {
-    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
-        &mut self,
-        table: TableDefinition<'static, K, V>,
-    ) -> Result<(), StoreError> {
-        self.0.open_table(table)?;
+    fn create(&self, transaction: &WriteTransaction) -> Result<(), StoreError> {
+        transaction.open_table(*self)?;
         Ok(())
     }
-}
 
-struct TableNames(Vec<String>);
-
-impl TableVisitor for TableNames {
-    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
-        &mut self,
-        table: TableDefinition<'static, K, V>,
-    ) -> Result<(), StoreError> {
-        self.0.push(table.name().to_owned());
-        Ok(())
+    fn rows(&self, transaction: &ReadTransaction) -> Result<RawRows, StoreError> {
+        let rows = transaction.open_table(*self)?.range::<K::SelfType<'static>>(..)?;
+        Ok(Box::new(rows.map(|row| {
+            let (key, value) = row?;
+            let key = K::as_bytes(&key.value()).as_ref().to_vec();
+            Ok((key, V::as_bytes(&value.value()).as_ref().to_vec()))
+        })))
     }
-}
 
-struct TableRows<'a> {
-    transaction: &'a ReadTransaction,
-    name: &'a str,
-    found: Option<RawRows>,
-}
-
-impl TableVisitor for TableRows<'_> {
-    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
-        &mut self,
-        table: TableDefinition<'static, K, V>,
-    ) -> Result<(), StoreError> {
-        if table.name() == self.name {
-            let table = self.transaction.open_table(table)?;
-            let rows = table.range::<K::SelfType<'static>>(..)?;
-            self.found = Some(Box::new(rows.map(|row| {
-                let (key, value) = row?;
-                let key = K::as_bytes(&key.value()).as_ref().to_vec();
-                Ok((key, V::as_bytes(&value.value()).as_ref().to_vec()))
-            })));
+    fn insert(
+        &self,
+        transaction: &WriteTransaction,
+        next: NextRow<'_>,
+    ) -> Result<bool, StoreError> {
+        let fits = |width: Option<usize>, bytes: &[u8]| width.is_none_or(|it| it == bytes.len());
+        let mut table = transaction.open_table(*self)?;
+        let mut bytes = 0;
+        while bytes < TRANSACTION_BYTES {
+            let Some((key, value)) = next()? else { return Ok(true) };
+            if !fits(K::fixed_width(), &key) || !fits(V::fixed_width(), &value) {
+                return Err(damaged(format!("a row of {} has another form", RawTable::name(self))));
+            }
+            table.insert(K::from_bytes(&key), V::from_bytes(&value))?;
+            bytes += key.len() + value.len();
         }
-        Ok(())
+        Ok(false)
     }
+}
+
+fn table(name: &str) -> Result<&'static dyn RawTable, StoreError> {
+    let table = TABLES.into_iter().find(|table| table.name() == name);
+    table.ok_or_else(|| damaged(format!("there is no table {name}")))
+}
+
+/// Creates all tables, those that exist excepted.
+pub(super) fn create_tables(transaction: &WriteTransaction) -> Result<(), StoreError> {
+    TABLES.iter().try_for_each(|table| table.create(transaction))
 }
 
 impl ArchiveRead {
     /// The names of all tables, in the order in which they are copied.
-    pub(crate) fn tables() -> Vec<String> {
-        let mut names = TableNames(Vec::new());
-        each_table(&mut names).expect("nothing is read");
-        names.0
+    pub(crate) fn tables() -> impl DoubleEndedIterator<Item = &'static str> {
+        TABLES.into_iter().map(RawTable::name)
     }
 
-    /// The rows of the table `name`. They stay what they are as long as this state is held.
+    /// The rows of the table `name`. They do not change as long as this state is held.
     pub(crate) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
-        let mut rows = TableRows { transaction: &self.transaction, name, found: None };
-        each_table(&mut rows)?;
-        rows.found.ok_or_else(|| damaged(format!("there is no table {name}")))
+        table(name)?.rows(&self.transaction)
     }
 }
 
-/// An archive that is filled with the rows of a copy.
+/// An archive that is filled with the rows of a copy: [`Refill::put`] for each table, then
+/// [`Refill::finish`].
 pub(crate) struct Refill(Database);
 
 impl Refill {
@@ -118,15 +124,13 @@ impl Refill {
         open_database(t::FILE_NAME, &builder, BoxedFile(file)).map(Self)
     }
 
-    /// Puts all rows into the table `name`.
+    /// Inserts all rows that `next` gives into the table `name`.
     pub(crate) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
+        let table = table(name)?;
         loop {
             let mut transaction = self.0.begin_write()?;
             transaction.set_durability(Durability::None)?;
-            let mut put =
-                RowWriter { transaction: &transaction, name, next: &mut *next, ended: None };
-            each_table(&mut put)?;
-            let ended = put.ended.ok_or_else(|| damaged(format!("there is no table {name}")))?;
+            let ended = table.insert(&transaction, &mut *next)?;
             transaction.commit()?;
             if ended {
                 return Ok(());
@@ -138,45 +142,8 @@ impl Refill {
     pub(crate) fn finish(self) -> Result<(), StoreError> {
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
-        each_table(&mut CreateTables(&transaction))?;
+        create_tables(&transaction)?;
         transaction.commit()?;
         Ok(self.0.close()?)
-    }
-}
-
-/// Puts rows into one table, as many as one transaction takes.
-struct RowWriter<'a, 'n> {
-    transaction: &'a WriteTransaction,
-    name: &'a str,
-    next: NextRow<'n>,
-    /// Whether that was all; `None` if there is no such table.
-    ended: Option<bool>,
-}
-
-impl TableVisitor for RowWriter<'_, '_> {
-    fn table<K: Key + Send + Sync + 'static, V: Value + Send + Sync + 'static>(
-        &mut self,
-        table: TableDefinition<'static, K, V>,
-    ) -> Result<(), StoreError> {
-        if table.name() != self.name {
-            return Ok(());
-        }
-        let mut table = self.transaction.open_table(table)?;
-        let mut bytes = 0;
-        while bytes < TRANSACTION_BYTES {
-            let Some((key, value)) = (self.next)()? else {
-                self.ended = Some(true);
-                return Ok(());
-            };
-            let fits =
-                |width: Option<usize>, bytes: &[u8]| width.is_none_or(|it| it == bytes.len());
-            if !fits(K::fixed_width(), &key) || !fits(V::fixed_width(), &value) {
-                return Err(damaged(format!("a row of {} has another form", self.name)));
-            }
-            table.insert(K::from_bytes(&key), V::from_bytes(&value))?;
-            bytes += key.len() + value.len();
-        }
-        self.ended = Some(false);
-        Ok(())
     }
 }

@@ -14,7 +14,7 @@ use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
-use super::rows::{CreateTables, each_table};
+use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
 use crate::storage::error::StoreError;
@@ -38,7 +38,7 @@ pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), Stor
         table.insert(meta_row::META, pack(meta).as_slice())?;
         table.insert(meta_row::PROGRESS, pack(&ArchiveProgress::default()).as_slice())?;
     }
-    each_table(&mut CreateTables(&transaction))?;
+    create_tables(&transaction)?;
     transaction.commit()?;
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! The form of one row of the log: several entries under the number of the first.
+//! The format of one row of the log: several entries under the number of the first.
 //!
 //! `checksum u64 · previous u64 · (number u64 · length u32 · entry)…`, integers little-endian.
 //! `previous` is the number of the entry before the first in the one order, 0 if there is none:
-//! numbers may have gaps, a missing row is noticed all the same.
+//! so a missing row is detected although numbers have gaps.
 
 use std::hash::Hasher;
 
@@ -21,7 +21,7 @@ pub struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// A row whose first entry will be `first`, after `previous`; `bytes` is memory to use again.
+    /// A row whose first entry will be `first`, after `previous`; `bytes` is a buffer to reuse.
     pub fn new(previous: u64, first: u64, bytes: Vec<u8>) -> Self {
         let mut bytes = bytes;
         bytes.clear();
@@ -30,7 +30,7 @@ impl ChunkWriter {
         Self { first, bytes }
     }
 
-    /// Adds the entry `number`, which `encode` writes at the end of the memory it is given.
+    /// Adds the entry `number`; `encode` appends it to the buffer that it receives.
     pub fn push(&mut self, number: u64, encode: impl FnOnce(Vec<u8>) -> Vec<u8>) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(&number.to_le_bytes());
@@ -64,7 +64,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// One entry as it lies in a row.
+/// One entry as stored in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct RawEntry<'a> {
     /// The number of the entry before it, 0 if there is none.
@@ -75,8 +75,7 @@ pub struct RawEntry<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A row that is being read. It ends early, with [`ChunkReader::is_whole`] false, where it is not
-/// what was written.
+/// Reads a row. It ends early, with [`ChunkReader::is_whole`] false, at an invalid entry.
 #[derive(Debug)]
 pub struct ChunkReader<'a> {
     previous: u64,
@@ -85,7 +84,7 @@ pub struct ChunkReader<'a> {
 }
 
 impl<'a> ChunkReader<'a> {
-    /// The row `value` under `key`; `None` if it is not what was written.
+    /// The row `value` under `key`; `None` if its checksum is wrong.
     pub fn new(key: u64, value: &'a [u8]) -> Option<Self> {
         let sum = u64_at(value, 0)?;
         let previous = u64_at(value, 8)?;
@@ -93,7 +92,7 @@ impl<'a> ChunkReader<'a> {
         good.then_some(Self { previous, rest: &value[HEADER..], whole: true })
     }
 
-    /// Whether nothing wrong was found so far.
+    /// Whether no error was found so far.
     pub fn is_whole(&self) -> bool {
         self.whole
     }

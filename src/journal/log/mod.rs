@@ -1,10 +1,10 @@
-//! The log: what was acknowledged, in the one order, in segments with rising keys only.
+//! The log: acknowledged entries in the one order, in segments with rising keys only.
 //!
-//! A segment is authority for the numbers from its name to below the name of the next one. After
-//! an error nobody knows what of a file is on the disk, and a later sync may succeed without
-//! writing what an earlier one lost. So a file that failed, or was not closed in good order, is
-//! never written again: a new segment takes over from it with a copy of what was acknowledged and
-//! is not folded yet, and by its name voids whatever else the old one may hold.
+//! A segment is the authority for the numbers from its name to below the name of the next one.
+//! After an error it is unknown which bytes of a file are on the disk, and a later sync may succeed
+//! without writing those that an earlier one lost. So a file that failed, or was not closed in good
+//! order, is never written again: a new segment takes over with a copy of the entries that are
+//! acknowledged and not archived, and its name invalidates every later entry of the old one.
 
 pub(crate) mod chunk;
 mod refill;
@@ -35,15 +35,15 @@ pub use writing::{LogWriter, begin, open};
 pub struct EntryRange {
     /// In order, each with its number.
     pub entries: Vec<(u64, Entry)>,
-    /// Everything up to this number is in `entries`.
+    /// All entries up to this number are in `entries`.
     pub upto: u64,
 }
 
-/// The log as readers see it.
+/// The log as readers see it: entries up to [`Log::shown`], from [`Log::oldest`] on.
 #[derive(Debug)]
 pub struct Log {
     disk: Arc<dyn Disk>,
-    /// Committed, and in the view: no reader is told more.
+    /// The last entry that is committed and in the view; readers see no later one.
     shown: AtomicU64,
     segments: Mutex<SegmentSet>,
 }
@@ -51,9 +51,9 @@ pub struct Log {
 #[derive(Debug, Default)]
 struct SegmentSet {
     by_first: BTreeMap<u64, Arc<Segment>>,
-    /// Sealed ones open for reading, the longest open first.
+    /// Sealed segments open for reading, the longest open first.
     reading: VecDeque<Arc<Segment>>,
-    /// The numbers from which on nothing is to be dropped, and how often each is held.
+    /// The first numbers that the guards keep from being dropped, and the guards of each.
     retained: BTreeMap<u64, usize>,
 }
 
@@ -67,22 +67,22 @@ impl Log {
         self.shown.load(Ordering::Acquire)
     }
 
-    /// Lets readers see everything up to the entry `number`, once the view does.
+    /// Lets readers see the entries up to `number`. Called once the view has them; never goes back.
     pub fn show(&self, number: u64) {
         self.shown.store(number, Ordering::Release);
     }
 
-    /// The lowest number from which the log still holds everything.
+    /// The first number from which on no entry was dropped.
     pub fn oldest(&self) -> u64 {
         self.segments().by_first.first_key_value().map_or(u64::MAX, |(first, _)| *first)
     }
 
-    /// The entries after the number `after`, at most `entries_max` and, but for the first, about
-    /// `bytes_max` encoded bytes; `None` if some of them are held no more. No transaction outlives
-    /// the call.
+    /// The entries after the number `after`, at most `entries_max` and, except for the first, about
+    /// `bytes_max` encoded bytes; `None` if some of them were dropped. No transaction outlives the
+    /// call.
     ///
     /// # Errors
-    /// If the disk refuses, or a row is not what was written.
+    /// Those of the disk, and [`StoreError::Damaged`] for an altered row.
     pub fn entries(
         &self,
         after: u64,
@@ -95,7 +95,7 @@ impl Log {
             return Ok(Some(range));
         }
         let (mut bytes, mut full) = (0, false);
-        let held = self.scan(after, shown, |raw| {
+        let is_complete = self.scan(after, shown, |raw| {
             let fits = bytes == 0 || bytes + raw.bytes.len() <= bytes_max;
             if range.entries.len() >= entries_max || !fits {
                 full = true;
@@ -110,21 +110,21 @@ impl Log {
         if !full {
             range.upto = shown;
         }
-        Ok(held.then_some(range))
+        Ok(is_complete.then_some(range))
     }
 
-    /// Gives the entries after the number `after` and up to `upto`, as they are stored and in
-    /// order, to `each`, until that breaks; `false`, and none, if some of them are held no more.
+    /// Calls `each` with the entries after the number `after` and up to `upto`, as they are stored
+    /// and in order, until it breaks; `false`, and no call, if some of them were dropped.
     ///
     /// # Errors
-    /// If the disk refuses, or a row is not what was written, or those of `each`.
+    /// Those of the disk and of `each`, and [`StoreError::Damaged`] for an altered row.
     pub fn scan(
         &self,
         after: u64,
         upto: u64,
         mut each: impl FnMut(RawEntry<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<bool, StoreError> {
-        let Some(segments) = self.retaining(after + 1) else {
+        let Some(segments) = self.segments_from(after + 1) else {
             return Ok(false);
         };
         let mut broken = false;
@@ -144,16 +144,17 @@ impl Log {
         Ok(true)
     }
 
-    /// The segments from the one that holds `number` on, each with the number where it ends.
-    fn retaining(&self, number: u64) -> Option<Vec<(Arc<Segment>, u64)>> {
+    /// The segments from the one that has `number` on, each with the number before which it ends;
+    /// `None` if that one was dropped.
+    fn segments_from(&self, number: u64) -> Option<Vec<(Arc<Segment>, u64)>> {
         let segments = self.segments();
         let (first, _) = segments.by_first.range(..=number).next_back()?;
-        let held: Vec<_> = segments.by_first.range(first..).map(|(_, held)| held).collect();
-        let ends = held.iter().skip(1).map(|next| next.first).chain([u64::MAX]);
-        Some(held.iter().map(|held| Arc::clone(held)).zip(ends).collect())
+        let found: Vec<_> = segments.by_first.range(first..).map(|(_, found)| found).collect();
+        let ends = found.iter().skip(1).map(|next| next.first).chain([u64::MAX]);
+        Some(found.iter().map(|found| Arc::clone(found)).zip(ends).collect())
     }
 
-    /// Keeps few sealed segments open.
+    /// Bounds the sealed segments that are open, after `segment` was read.
     fn opened(&self, segment: &Arc<Segment>) {
         if !segment.is_reading() {
             return;
@@ -168,7 +169,7 @@ impl Log {
                 }
             }
         }
-        // Outside the lock: it waits for whoever reads the segment.
+        // Outside the lock: it waits for the readers of the segment.
         if let Some(closing) = close
             && closing.close().is_err()
         {
@@ -176,11 +177,11 @@ impl Log {
         }
     }
 
-    /// Drops the segments that are folded, everything in them being at most `archived_upto`, and
-    /// that no replay reaches any more, `replay_max` entries back.
+    /// Drops the segments whose entries are all archived, up to `archived_upto`, and beyond the
+    /// reach of a replay, `replay_max` entries back.
     ///
     /// # Errors
-    /// If the disk refuses; what could not be dropped is tried again at the next call.
+    /// Those of the disk; the next call tries again.
     pub fn drop_archived(&self, archived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
         let reach = (archived_upto + 1).min((self.shown() + 1).saturating_sub(replay_max));
         let mut dropped = Vec::new();

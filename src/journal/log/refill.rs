@@ -1,4 +1,4 @@
-//! A log made of the entries of a copy.
+//! Makes a log of the entries of a copy.
 
 use super::segment::Segment;
 use super::writing::ChunkInserter;
@@ -6,12 +6,12 @@ use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
 use crate::storage::rows::NextRow;
 
-/// Makes the log of a folder that has none out of entries in order: under the eight bytes of its
-/// number, little-endian, each as it was encoded. What comes up to `archived_upto` is there for
-/// replays, what comes after it to be folded. Gives the number of the last entry.
+/// Makes the log on a disk that has none. `next` gives the entries in order: under the eight bytes
+/// of its number, little-endian, each as it was encoded. Those up to `archived_upto` serve replays,
+/// later ones are archived at the next start. Returns the number of the last entry.
 ///
 /// # Errors
-/// If the disk refuses, or the entries are in no order, or those of `next`.
+/// Those of the disk and of `next`, and [`StoreError::Damaged`] for entries out of order.
 pub(crate) fn refill(
     disk: &dyn Disk,
     segment_bytes: u64,
@@ -36,10 +36,7 @@ pub(crate) fn refill(
                 if number <= last {
                     return Err(disordered());
                 }
-                rows.push(number, |mut bytes| {
-                    bytes.extend_from_slice(&entry);
-                    bytes
-                })?;
+                rows.push_raw(number, &entry)?;
                 last = number;
                 pending = numbered()?;
                 if rows.bytes >= segment_bytes {

@@ -1,11 +1,11 @@
-//! Keeping the log from dropping what a copy still has to read.
+//! Keeps the log from dropping segments that a backup still has to read.
 
 use std::sync::Arc;
 
 use super::Log;
 
-/// As long as it lives, nothing that the log held when it was taken is dropped: the disk fills up
-/// by what is said meanwhile and no more.
+/// As long as it lives, no entry that the log had when it was taken is dropped. The disk grows by
+/// later entries only.
 #[derive(Debug)]
 pub struct RetentionGuard {
     log: Arc<Log>,
@@ -13,7 +13,7 @@ pub struct RetentionGuard {
 }
 
 impl Log {
-    /// Holds all that is held now.
+    /// Retains all entries that the log has now.
     pub fn retain(self: &Arc<Self>) -> RetentionGuard {
         let mut segments = self.segments();
         let first = segments.by_first.first_key_value().map_or(u64::MAX, |(first, _)| *first);
@@ -24,7 +24,7 @@ impl Log {
 }
 
 impl RetentionGuard {
-    /// The lowest number that is held.
+    /// The first number that is retained.
     pub fn first(&self) -> u64 {
         self.first
     }

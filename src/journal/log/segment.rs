@@ -1,7 +1,7 @@
-//! One file of the log, and how it is opened: for writing by its one writer, or for reading only.
+//! One file of the log: made and opened for writing by the one writer, or opened for reading only.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 
@@ -14,7 +14,7 @@ use crate::storage::migration::FileFormat;
 use crate::storage::overlay::Overlay;
 use crate::storage::panic_guard::{open_database, panic_guard};
 
-/// What a segment is called until it is complete and has its name.
+/// The name of a segment until it is complete.
 pub const NEW_NAME: &str = "log-new.redb";
 
 /// Rows under the number of their first entry.
@@ -52,38 +52,37 @@ pub fn parse_name(name: &str) -> Option<u64> {
 /// How a segment is open.
 #[derive(Debug)]
 enum SegmentHandle {
-    /// Not at all.
     Closed,
     /// By the writer.
     Writing(Database),
-    /// Read only: nothing gets to the file.
+    /// For reading: the file is not written.
     Reading(Database),
 }
 
 /// One file of the log.
 #[derive(Debug)]
 pub struct Segment {
-    /// The number that it begins with: what it holds at or above is not below.
+    /// The number that it begins with; it has no entry below.
     pub first: u64,
     slot: RwLock<SegmentHandle>,
 }
 
-/// Refuses another format, and a file under a wrong name.
+/// Refuses a newer format, and a file under a wrong name.
 fn check_meta(database: &Database, first: u64) -> Result<(), StoreError> {
     let file = || name(first);
     let reading = database.begin_read()?;
     let meta = reading
         .open_table(META)
         .map_err(|_| StoreError::damaged(file(), "it is no segment of the log"))?;
-    let of = |key| -> Result<u64, StoreError> {
+    let number = |key| -> Result<u64, StoreError> {
         let value = meta.get(key)?;
         value
             .map(|value| value.value())
             .ok_or_else(|| StoreError::damaged(file(), format!("it does not say its {key}")))
     };
-    let format = u32::try_from(of("format")?).unwrap_or(u32::MAX);
+    let format = u32::try_from(number("format")?).unwrap_or(u32::MAX);
     StoreError::refuse_newer(&file(), format, FILE_FORMAT.current())?;
-    let named = of("first")?;
+    let named = number("first")?;
     if named != first {
         let detail = format!("it begins with entry {named}, its name says {first}");
         return Err(StoreError::damaged(file(), detail));
@@ -92,9 +91,17 @@ fn check_meta(database: &Database, first: u64) -> Result<(), StoreError> {
 }
 
 impl Segment {
-    /// The segment that lies on the disk under its name.
+    /// A segment that is on the disk, not opened yet.
     pub fn stored(first: u64) -> Arc<Self> {
         Arc::new(Self { first, slot: RwLock::new(SegmentHandle::Closed) })
+    }
+
+    fn slot(&self) -> RwLockReadGuard<'_, SegmentHandle> {
+        self.slot.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slot_mut(&self) -> RwLockWriteGuard<'_, SegmentHandle> {
+        self.slot.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The name of its file.
@@ -102,9 +109,8 @@ impl Segment {
         name(self.first)
     }
 
-    /// Makes the segment that begins with `first`, with what `fill` writes in it. When this
-    /// returns it is on the disk under its name, in the place of what had that name; before,
-    /// nothing of it is seen.
+    /// Makes the segment that begins with `first`, with the rows that `fill` writes. It appears on
+    /// the disk under its name complete and synced, replacing a file of that name.
     pub fn create(
         disk: &dyn Disk,
         first: u64,
@@ -119,7 +125,7 @@ impl Segment {
         let mut builder = Builder::new();
         builder.set_cache_size(ACTIVE_CACHE_BYTES);
         let database = open_database(NEW_NAME, &builder, backend)?;
-        let made = (|| {
+        let written = (|| {
             let writing = database.begin_write()?;
             {
                 let mut meta = writing.open_table(META)?;
@@ -131,7 +137,7 @@ impl Segment {
             disk.rename(NEW_NAME, &name(first)).map_err(error)?;
             disk.sync().map_err(error)
         })();
-        if let Err(error) = made {
+        if let Err(error) = written {
             latch.trip();
             return Err(error);
         }
@@ -139,8 +145,8 @@ impl Segment {
         Ok((Arc::new(Self { first, slot }), latch))
     }
 
-    /// Opens it for writing, if its last writer closed it in good order; `None` if not: then
-    /// nobody knows what of it is on the disk, and it is only to be read.
+    /// Opens it for writing, if its last writer closed it in good order; `None` if not: then it is
+    /// unknown which bytes are on the disk, and it must only be read.
     pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<ErrorLatch>, StoreError> {
         let file = self.name();
         let latch = ErrorLatch::default();
@@ -150,8 +156,7 @@ impl Segment {
         match open_database(&file, &builder, LatchedFile::new(inner, latch.clone())) {
             Ok(database) => {
                 check_meta(&database, self.first)?;
-                *self.slot.write().unwrap_or_else(PoisonError::into_inner) =
-                    SegmentHandle::Writing(database);
+                *self.slot_mut() = SegmentHandle::Writing(database);
                 Ok(Some(latch))
             }
             Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
@@ -161,21 +166,21 @@ impl Segment {
         }
     }
 
-    /// Gives the database to `with`, opening the file for reading if it is not open. A damaged
-    /// file may make the database panic: that is an error like any other.
+    /// Calls `with` with the database, opening the file for reading if it is closed. A panic of the
+    /// database, which a damaged file may cause, is an error.
     pub fn with<T>(
         &self,
         disk: &dyn Disk,
         with: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         loop {
-            match &*self.slot.read().unwrap_or_else(PoisonError::into_inner) {
+            match &*self.slot() {
                 SegmentHandle::Writing(database) | SegmentHandle::Reading(database) => {
                     return panic_guard(&self.name(), || with(database));
                 }
                 SegmentHandle::Closed => {}
             }
-            let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+            let mut slot = self.slot_mut();
             if matches!(*slot, SegmentHandle::Closed) {
                 *slot = SegmentHandle::Reading(self.open_for_reading(disk)?);
             }
@@ -193,9 +198,9 @@ impl Segment {
         Ok(database)
     }
 
-    /// Closes it; a writer's in good order, if its fuse is not blown.
+    /// Closes it; a segment that is written in good order, unless its latch has tripped.
     pub fn close(&self) -> Result<(), StoreError> {
-        let mut slot = self.slot.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.slot_mut();
         match std::mem::replace(&mut *slot, SegmentHandle::Closed) {
             SegmentHandle::Writing(database) => Ok(database.close()?),
             SegmentHandle::Closed | SegmentHandle::Reading(_) => Ok(()),
@@ -204,13 +209,10 @@ impl Segment {
 
     /// Whether it is open for reading only.
     pub fn is_reading(&self) -> bool {
-        matches!(
-            *self.slot.read().unwrap_or_else(PoisonError::into_inner),
-            SegmentHandle::Reading(_)
-        )
+        matches!(*self.slot(), SegmentHandle::Reading(_))
     }
 
-    /// Gives every entry from the number `from` to below `end` to `each`, in order, until `each`
+    /// Calls `each` with every entry from the number `from` to below `end`, in order, until it
     /// breaks.
     pub fn scan(
         &self,
@@ -225,7 +227,7 @@ impl Segment {
             };
             let reading = database.begin_read()?;
             let table = reading.open_table(ENTRIES)?;
-            // The row that holds `from` may begin before it.
+            // The row that contains `from` may begin before it.
             let start = table.range(..=from)?.next_back().transpose()?;
             let start = start.map_or(from, |(key, _)| key.value());
             for row in table.range(start..end)? {

@@ -1,5 +1,5 @@
 //! The one writer of the log: appends, rotation, and the new segment that takes over after a
-//! failure or a bad end.
+//! failure or an unclean end.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -22,37 +22,42 @@ use crate::storage::latch::ErrorLatch;
 struct ActiveSegment {
     segment: Arc<Segment>,
     latch: ErrorLatch,
-    /// Bytes of rows in it, about.
+    /// Bytes of its rows, about.
     bytes: u64,
 }
 
-/// The log as its one writer sees it.
+/// Writes the log; there is one at a time.
+///
+/// [`LogWriter::append`] in the order of numbers. After an error of it [`LogWriter::make_ready`]
+/// must succeed before the next one; in between nothing is written. [`LogWriter::last`] rises only
+/// by appends that succeeded. [`LogWriter::close`] ends it in good order; a drop without it has the
+/// effect of a kill.
 #[derive(Debug)]
 pub struct LogWriter {
     log: Arc<Log>,
     /// `None` after a failure, until [`LogWriter::make_ready`].
     active: Option<ActiveSegment>,
-    /// The number of the last entry that is on the disk for certain.
+    /// The number of the last entry that is known to be on the disk.
     last: u64,
     segment_bytes: u64,
     rotated: bool,
 }
 
-/// Makes the log of a folder that has none, so that the first entry will be `first` or more.
+/// Makes an empty log, whose entries will have the numbers from `first` on.
 ///
 /// # Errors
-/// If the disk refuses.
+/// Those of the disk.
 pub fn begin(disk: &dyn Disk, first: u64) -> Result<(), StoreError> {
     let (segment, _) = Segment::create(disk, first, |_| Ok(()))?;
     segment.close()
 }
 
-/// Opens the log, making one where nothing was ever stored, and gives what is in it after
-/// `archived_upto`, the number up to which everything is folded.
+/// Opens the log, making one if nothing was ever stored. Returns its entries after
+/// `archived_upto`, the number up to which all are archived.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], or
-/// what the disk says.
+/// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], and
+/// those of the disk.
 pub fn open(
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
@@ -93,18 +98,18 @@ pub fn open(
     Ok((writer, entries))
 }
 
-/// The numbers that the stored segments begin with.
+/// The first numbers of the segments on the disk.
 fn stored(disk: &dyn Disk) -> Result<Vec<u64>, StoreError> {
     let names = disk.list().map_err(|error| StoreError::io("log", error))?;
     Ok(names.iter().filter_map(|name| parse_name(name)).collect())
 }
 
-/// Puts entries into rows.
+/// Inserts entries into a table, several in one row; ends with [`ChunkInserter::flush`].
 pub(super) struct ChunkInserter<'a, 'txn> {
     table: &'a mut redb::Table<'txn, u64, &'static [u8]>,
     chunk: Option<ChunkWriter>,
     last: u64,
-    /// Bytes of the rows that are in the table.
+    /// Bytes of the rows inserted.
     pub(super) bytes: u64,
     spare: Vec<u8>,
 }
@@ -127,6 +132,14 @@ impl<'a, 'txn> ChunkInserter<'a, 'txn> {
         if chunk.len() >= CHUNK_BYTES { self.flush() } else { Ok(()) }
     }
 
+    /// As [`ChunkInserter::push`], for an entry that is encoded already.
+    pub(super) fn push_raw(&mut self, number: u64, entry: &[u8]) -> Result<(), StoreError> {
+        self.push(number, |mut bytes| {
+            bytes.extend_from_slice(entry);
+            bytes
+        })
+    }
+
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
         if let Some(chunk) = self.chunk.take() {
             let (key, value) = chunk.finish();
@@ -139,7 +152,7 @@ impl<'a, 'txn> ChunkInserter<'a, 'txn> {
 }
 
 impl LogWriter {
-    /// The log for readers.
+    /// The log as readers see it.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
     }
@@ -149,15 +162,15 @@ impl LogWriter {
         self.last
     }
 
-    /// Whether a new segment was begun since this was asked last.
+    /// Whether a new segment was begun since the last call.
     pub fn has_rotated(&mut self) -> bool {
         std::mem::take(&mut self.rotated)
     }
 
-    /// Makes ready to append after an error, once the disk takes writes.
+    /// Prepares the next append after an error: a new segment takes over.
     ///
     /// # Errors
-    /// What the disk says; it may be tried again.
+    /// Those of the disk; it may be called again.
     pub fn make_ready(&mut self, archived_upto: u64) -> Result<(), StoreError> {
         match &self.active {
             None => self.renew(archived_upto),
@@ -166,11 +179,11 @@ impl LogWriter {
         }
     }
 
-    /// Puts `entries` on the disk, all or none, and syncs.
+    /// Writes `entries` to the disk, all or none, and syncs.
     ///
     /// # Errors
-    /// What the disk says. Whether they are there is unknown then, and nothing can be appended
-    /// until [`LogWriter::make_ready`], which sees to it that they are not.
+    /// Those of the disk. It is unknown then whether the entries are stored, and nothing can be
+    /// appended until [`LogWriter::make_ready`], after which they are not.
     pub fn append(&mut self, entries: &[Arc<Committed>]) -> Result<(), StoreError> {
         if self.active.as_ref().is_some_and(|active| active.bytes >= self.segment_bytes) {
             self.rotate()?;
@@ -210,7 +223,7 @@ impl LogWriter {
         }
     }
 
-    /// Gives up the segment that is written: nothing gets to its file any more.
+    /// Abandons the segment that is written: its file is not written any more.
     fn fail(&mut self) {
         if let Some(active) = self.active.take() {
             active.latch.trip();
@@ -220,14 +233,14 @@ impl LogWriter {
         }
     }
 
-    /// Goes on in a new segment.
+    /// Begins a new segment.
     fn rotate(&mut self) -> Result<(), StoreError> {
         let (segment, latch) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
         self.log.segments().by_first.insert(segment.first, Arc::clone(&segment));
         self.rotated = true;
         let sealed = self.active.replace(ActiveSegment { segment, latch, bytes: 0 });
-        // What it holds was synced with every commit: without a good end it is mended, in memory,
-        // whenever it is read.
+        // Every commit synced it: without a clean end it is repaired, in memory, whenever it is
+        // read.
         if let Some(sealed) = sealed
             && let Err(error) = sealed.segment.close()
         {
@@ -236,8 +249,8 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Goes on after a failure or a bad end: a new segment, with a copy of what is not folded into
-    /// the archive, takes over.
+    /// Begins the segment that takes over after a failure or an unclean end, with a copy of the
+    /// entries that are not archived.
     fn renew(&mut self, archived_upto: u64) -> Result<(), StoreError> {
         self.fail();
         let last = {
@@ -249,23 +262,15 @@ impl LogWriter {
         let (disk, end) = (Arc::clone(&self.log.disk), self.last + 1);
         let mut bytes = 0;
         let (segment, latch) = Segment::create(&*disk, first, |table| {
-            let mut rows = None;
-            let mut table = Some(table);
+            let mut rows = ChunkInserter::after(0, table);
             doubtful.scan(&*disk, first, end, |raw| {
-                let rows = rows.get_or_insert_with(|| {
-                    let table = table.take().expect("it is taken with the first entry only");
-                    ChunkInserter::after(raw.previous, table)
-                });
-                rows.push(raw.number, |mut bytes| {
-                    bytes.extend_from_slice(raw.bytes);
-                    bytes
-                })?;
+                // The first one may follow an entry that is not copied; later ones are in order.
+                rows.last = raw.previous;
+                rows.push_raw(raw.number, raw.bytes)?;
                 Ok(ControlFlow::Continue(()))
             })?;
-            if let Some(mut rows) = rows {
-                rows.flush()?;
-                bytes = rows.bytes;
-            }
+            rows.flush()?;
+            bytes = rows.bytes;
             Ok(())
         })?;
         doubtful.close()?;
@@ -274,11 +279,11 @@ impl LogWriter {
         Ok(())
     }
 
-    /// What is stored after `archived_upto`, checked to be whole.
+    /// The entries after `archived_upto`; an error if one is missing.
     fn tail(&mut self, archived_upto: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
         let log = Arc::clone(&self.log);
         let mut entries = Vec::new();
-        for (segment, end) in log.retaining(archived_upto + 1).unwrap_or_default() {
+        for (segment, end) in log.segments_from(archived_upto + 1).unwrap_or_default() {
             let from = segment.first.max(archived_upto + 1);
             segment.scan(&*log.disk, from, end, |raw: RawEntry<'_>| {
                 let before = self.last;
@@ -305,7 +310,7 @@ impl LogWriter {
     /// Closes the log in good order.
     ///
     /// # Errors
-    /// What the disk says; what was acknowledged is there all the same.
+    /// Those of the disk; acknowledged entries are stored in any case.
     pub fn close(&mut self) -> Result<(), StoreError> {
         let active = self.active.take();
         active.map_or(Ok(()), |active| active.segment.close())
@@ -313,7 +318,7 @@ impl LogWriter {
 }
 
 impl Drop for LogWriter {
-    /// Without [`LogWriter::close`] it is as if the process had been killed.
+    /// Without [`LogWriter::close`], the effect of a kill.
     fn drop(&mut self) {
         self.fail();
     }

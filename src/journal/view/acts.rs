@@ -1,45 +1,26 @@
-//! The acts of one thread, what was taken back of them, and the thread itself.
+//! The acts of one thread, its retractions, and the thread itself.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use parley_protocol::entry::{Act, Entry};
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::thread::Thread;
 
-use super::super::Committed;
 use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
 use super::View;
+use super::placed::Placed;
 use crate::storage::error::StoreError;
 
 /// An act and its place in the one order.
-#[derive(Clone, Debug)]
-pub struct PlacedAct {
-    /// The number of the entry.
-    pub entry: u64,
-    source: ActSource,
-}
-
-#[derive(Clone, Debug)]
-enum ActSource {
-    Tail(Arc<Committed>),
-    Archive(Box<Act>),
-}
+pub type PlacedAct = Placed<Act>;
 
 impl PlacedAct {
     /// The act.
     pub fn act(&self) -> &Act {
-        match &self.source {
-            ActSource::Archive(act) => act,
-            ActSource::Tail(committed) => match &committed.entry {
-                Entry::Act(act) => act,
-                _ => unreachable!("a thread in the tail holds acts only"),
-            },
-        }
-    }
-
-    fn of(committed: &Arc<Committed>) -> Self {
-        Self { entry: committed.number, source: ActSource::Tail(Arc::clone(committed)) }
+        self.get(|entry| match entry {
+            Entry::Act(act) => Some(act),
+            _ => None,
+        })
     }
 }
 
@@ -60,19 +41,19 @@ impl View {
         if after < upto {
             for row in self.0.archive.acts(thread, after)?.take(max) {
                 let (entry, act) = row?;
-                acts.push(PlacedAct { entry, source: ActSource::Archive(act) });
+                acts.push(Placed::of_archive(entry, act));
             }
         }
         if let Some(found) = self.0.tail.threads.get(&thread) {
             let after = after.max(upto);
             let first = found.acts.binary_search_by_key(&after.saturating_add(1), |one| one.number);
             let rest = found.acts.iter().skip(first.unwrap_or_else(|place| place));
-            acts.extend(rest.take(max - acts.len()).map(PlacedAct::of));
+            acts.extend(rest.take(max - acts.len()).map(Placed::of_tail));
         }
         Ok(acts)
     }
 
-    /// The act of `thread` that the entry `entry` holds, if it holds one.
+    /// The act of `thread` in the entry `entry`, if there is one.
     ///
     /// # Errors
     /// What the disk says.
@@ -80,13 +61,13 @@ impl View {
         if let Some(found) = self.0.tail.threads.get(&thread)
             && let Ok(place) = found.acts.binary_search_by_key(&entry, |one| one.number)
         {
-            return Ok(Some(PlacedAct::of(&found.acts[place])));
+            return Ok(Some(Placed::of_tail(&found.acts[place])));
         }
         let act = self.0.archive.act(thread, entry)?;
-        Ok(act.map(|act| PlacedAct { entry, source: ActSource::Archive(act) }))
+        Ok(act.map(|act| Placed::of_archive(entry, act)))
     }
 
-    /// How messages of `thread` were taken back.
+    /// The retractions of `thread`, by message.
     ///
     /// # Errors
     /// What the disk says.
@@ -101,7 +82,7 @@ impl View {
         Ok(retractions)
     }
 
-    /// How `message` of `thread` was taken back, if it was.
+    /// The retraction of `message` of `thread`, if it was retracted.
     ///
     /// # Errors
     /// What the disk says.
@@ -117,7 +98,7 @@ impl View {
         }
     }
 
-    /// How many acts of `thread` the snapshot holds from which it would be woken, if there is one.
+    /// The number of acts in the stored snapshot of `thread`, if there is one.
     ///
     /// # Errors
     /// What the disk says.
@@ -125,8 +106,7 @@ impl View {
         Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.summary().seq))
     }
 
-    /// The thread as its acts have made it, to wake its actor with: from the last snapshot, or
-    /// from its opening.
+    /// The state of the thread, for its actor: rebuilt from the last snapshot, or from its opening.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] if its acts do not make what the summary shows, or what the disk says.
@@ -157,8 +137,8 @@ impl View {
     }
 }
 
-/// What the next act, which `entry` holds, makes of a thread, or of none; `None` if it is not the
-/// next one.
+/// The state of a thread after the act of the entry `entry`; `thread` is the state before, `None`
+/// before an opening. `None` if the act is not the next one.
 pub(crate) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thread> {
     let mut thread = match thread {
         None => Thread::open(act)?,
@@ -172,5 +152,5 @@ pub(crate) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thre
     Some(thread)
 }
 
-/// Acts read at once while a thread is made again.
+/// Acts read at once while a thread is rebuilt.
 const ACTS_AT_ONCE: usize = 1_024;

@@ -1,50 +1,31 @@
-//! Artifacts (artifacts.md §4): by identifier, in order of publication, and who refers to what.
+//! Artifacts (artifacts.md §4): by identifier, in order of publication, and by reference.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use parley_protocol::command::ArtifactQuery;
 use parley_protocol::entry::{Entry, Published};
 
-use super::super::Committed;
 use super::super::archive::{Referrer, Rows, damaged};
 use super::View;
+use super::placed::Placed;
 use super::scan::{Merged, Scan, ScanLimits, scan};
 use crate::storage::error::StoreError;
 
 /// An artifact and its place in the one order.
-#[derive(Clone, Debug)]
-pub struct PlacedArtifact {
-    /// The number of the entry.
-    pub entry: u64,
-    source: ArtifactSource,
-}
-
-#[derive(Clone, Debug)]
-enum ArtifactSource {
-    Tail(Arc<Committed>),
-    Archive(Box<Published>),
-}
+pub type PlacedArtifact = Placed<Published>;
 
 impl PlacedArtifact {
     /// The artifact.
     pub fn published(&self) -> &Published {
-        match &self.source {
-            ArtifactSource::Archive(published) => published,
-            ArtifactSource::Tail(committed) => match &committed.entry {
-                Entry::Artifact(published) => published,
-                _ => unreachable!("the tail lists artifacts as such"),
-            },
-        }
-    }
-
-    fn of(committed: &Arc<Committed>) -> Self {
-        Self { entry: committed.number, source: ArtifactSource::Tail(Arc::clone(committed)) }
+        self.get(|entry| match entry {
+            Entry::Artifact(published) => Some(published),
+            _ => None,
+        })
     }
 }
 
 impl View {
-    /// The entry of the artifact `id`: its place in the order of publication.
+    /// The entry of the artifact `id`, which is its place in the order of publication.
     ///
     /// # Errors
     /// What the disk says.
@@ -68,15 +49,15 @@ impl View {
 
     fn artifact_at(&self, entry: u64) -> Result<PlacedArtifact, StoreError> {
         if let Some(committed) = self.0.tail.artifacts.get(&entry) {
-            return Ok(PlacedArtifact::of(committed));
+            return Ok(Placed::of_tail(committed));
         }
         let published = self.0.archive.artifact(entry)?;
         let published = published.ok_or_else(|| damaged(format!("no artifact at {entry}")))?;
-        Ok(PlacedArtifact { entry, source: ArtifactSource::Archive(Box::new(published)) })
+        Ok(Placed::of_archive(entry, Box::new(published)))
     }
 
-    /// Artifacts that `query` selects, in order of publication, those beyond the place `after`:
-    /// an entry. The page of `query` is not looked at.
+    /// Artifacts that `query` selects, in order of publication, those after the entry `after`. The
+    /// page of `query` is ignored.
     ///
     /// # Errors
     /// What the disk says.
@@ -109,21 +90,15 @@ impl View {
         let from = start.max(self.0.archive.upto());
         let in_tail = self.0.tail.artifacts.range(from.saturating_add(1)..);
         let in_tail =
-            in_tail.map(|(entry, committed)| Ok((*entry, Some(PlacedArtifact::of(committed)))));
+            in_tail.map(|(entry, committed)| Ok((*entry, Some(Placed::of_tail(committed)))));
         let stored = self.0.archive.artifacts(start)?.map(|row| {
             let (entry, published) = row?;
-            Ok((
-                entry,
-                Some(PlacedArtifact {
-                    entry,
-                    source: ArtifactSource::Archive(Box::new(published)),
-                }),
-            ))
+            Ok((entry, Some(Placed::of_archive(entry, Box::new(published)))))
         });
         Ok(Merged::new(vec![Box::new(stored), Box::new(in_tail)], false))
     }
 
-    /// What refers to `id`, in order of publication, after the entry `after`.
+    /// The artifacts that refer to `id`, in order of publication, after the entry `after`.
     fn referrers(&self, id: &[u8; 32], after: u64) -> Result<Merged<'_, Referrer>, StoreError> {
         let from = after.max(self.0.archive.upto());
         let in_tail =
@@ -147,8 +122,8 @@ impl View {
         Ok(missing)
     }
 
-    /// The artifacts of type `OBJECTION` that object to `id` (artifacts.md §2), each once, at
-    /// most `max` references being looked at; and whether that was all.
+    /// The artifacts of type `OBJECTION` that object to `id` (artifacts.md §2), each once, found
+    /// among the first `max` references; and whether there are no more references.
     ///
     /// # Errors
     /// What the disk says.
@@ -171,7 +146,7 @@ impl View {
     }
 }
 
-/// Rows whose artifact is still to be read.
+/// Rows without the artifact, which is loaded later.
 fn unread<T>(
     rows: impl Iterator<Item = Result<(u64, T), StoreError>>,
 ) -> impl Iterator<Item = Result<(u64, Option<PlacedArtifact>), StoreError>> {

@@ -1,4 +1,4 @@
-//! What waits for a participant (parley.md §7).
+//! The threads that wait for a participant (parley.md §7).
 
 use std::sync::Arc;
 
@@ -12,21 +12,16 @@ use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
 use crate::storage::error::StoreError;
 
-/// A question that stands.
+/// An open question, or an out-of-date row of one.
 enum OpenQuestion {
     /// In a thread of the tail.
     Tail(Arc<ThreadSummary>),
-    /// In the archive.
-    Archive(Waiting, QuestionIndex),
-    /// The archive's row is out of date: the tail holds the thread.
+    /// On the archive's board; the row names the asker.
+    Board(Waiting),
+    /// In the archive, due to a participant, whom the row names.
+    Directed(Waiting),
+    /// The archive's row is out of date: the tail has the thread.
     Superseded,
-}
-
-/// Which index the row is from, and so whom it names.
-#[derive(Clone, Copy)]
-enum QuestionIndex {
-    Anyone,
-    One,
 }
 
 /// A page of an inbox.
@@ -35,9 +30,9 @@ pub struct InboxScan {
     /// The threads that wait, by the moment at which `awaiting` was set. The entry that holds the
     /// awaited message is [`ThreadSummary::awaited_entry`].
     pub items: Vec<Arc<ThreadSummary>>,
-    /// The place to go on from: after the last item where there is more, else now.
+    /// Where the next page begins: after the last item if there is more, else now.
     pub next: Position,
-    /// Whether there is more, or may be: the bound on rows was reached.
+    /// Whether there may be more; also where the bound on rows was reached.
     pub more: bool,
 }
 
@@ -60,101 +55,79 @@ impl View {
         } else {
             since.entry() + 1
         };
-        let mut sources = vec![
-            self.tail_directed(participant, first),
-            self.archive_directed(participant, first)?,
+        let start = first.saturating_sub(1);
+        let View(state) = self;
+        let identity = &participant.identity;
+        let of_tail = |entry: &u64, thread: &ThreadId| {
+            let found = state.tail.threads.get(thread);
+            let summary = found.map(|found| OpenQuestion::Tail(Arc::clone(&found.summary)));
+            Ok((*entry, summary.unwrap_or(OpenQuestion::Superseded)))
+        };
+        let of_archive = |row: Result<(u64, Waiting), _>, question: fn(Waiting) -> OpenQuestion| {
+            let (entry, waiting) = row?;
+            let superseded = state.tail.holds(waiting.thread);
+            let question = if superseded { OpenQuestion::Superseded } else { question(waiting) };
+            Ok((entry, question))
+        };
+        let key = |entry| (Arc::clone(identity), entry);
+        let directed = state.tail.directed.range(key(first)..=key(u64::MAX));
+        let stored = state.archive.directed(identity, start)?;
+        let mut sources: Vec<Rows<'_, OpenQuestion>> = vec![
+            Box::new(directed.map(|((_, entry), thread)| of_tail(entry, thread))),
+            Box::new(stored.map(|row| of_archive(row, OpenQuestion::Directed))),
         ];
         if anyone {
-            sources.push(self.tail_board(first));
-            sources.push(self.archive_board(first)?);
+            let board = state.tail.board.range(first..);
+            sources.push(Box::new(board.map(|(entry, thread)| of_tail(entry, thread))));
+            let stored = state.archive.board(start)?;
+            sources.push(Box::new(stored.map(|row| of_archive(row, OpenQuestion::Board))));
         }
         let rows = Merged::new(sources, false);
-        let start = first.saturating_sub(1);
-        let found = scan(rows, start, page, |entry, standing| {
-            self.concerned(participant, anyone, entry, standing)
+        let found = scan(rows, start, page, |entry, question| {
+            self.concerned(participant, anyone, entry, question)
         })?;
         let Scan { items, next, more } = found;
         let next = if more { Position::after(next).max(since) } else { self.position().max(since) };
         Ok(InboxScan { items, next, more })
     }
 
+    /// The summary of the thread whose question the entry `entry` set, if it concerns
+    /// `participant`.
     fn concerned(
         &self,
         participant: &Participant,
         anyone: bool,
         entry: u64,
-        standing: OpenQuestion,
+        question: OpenQuestion,
     ) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
-        let summary = match standing {
+        // What the archive's row alone rules out is not loaded.
+        let (waiting, may_concern) = match question {
             OpenQuestion::Superseded => return Ok(None),
-            OpenQuestion::Tail(summary) => summary,
-            OpenQuestion::Archive(waiting, asked) => {
-                if !may_concern(participant, &waiting, asked) {
-                    return Ok(None);
-                }
-                let summary = self.0.archive.summary(waiting.thread)?;
-                let summary = summary.filter(|summary| summary.awaiting_entry == entry);
-                let odd = || damaged(format!("{} does not wait as listed", waiting.thread));
-                Arc::new(summary.ok_or_else(odd)?)
+            OpenQuestion::Tail(summary) => return Ok(concerning(summary, participant, anyone)),
+            OpenQuestion::Board(waiting) => {
+                let others = waiting.participant != *participant;
+                (waiting, others)
+            }
+            OpenQuestion::Directed(waiting) => {
+                let same = participant.extension.is_none() || waiting.participant == *participant;
+                (waiting, same)
             }
         };
-        let concerns = |awaiting: &Awaiting| awaiting.concerns(participant, anyone);
-        Ok(summary.awaiting.as_ref().is_some_and(concerns).then_some(summary))
-    }
-
-    fn archive_board(&self, first: u64) -> Result<Rows<'_, OpenQuestion>, StoreError> {
-        let rows = self.0.archive.board(first)?;
-        Ok(Box::new(
-            rows.map(|row| {
-                row.map(|(entry, row)| self.of_archive(entry, row, QuestionIndex::Anyone))
-            }),
-        ))
-    }
-
-    fn archive_directed(
-        &self,
-        participant: &Participant,
-        first: u64,
-    ) -> Result<Rows<'_, OpenQuestion>, StoreError> {
-        let rows = self.0.archive.directed(&participant.identity, first)?;
-        Ok(Box::new(
-            rows.map(|row| row.map(|(entry, row)| self.of_archive(entry, row, QuestionIndex::One))),
-        ))
-    }
-
-    fn of_archive(&self, entry: u64, row: Waiting, asked: QuestionIndex) -> (u64, OpenQuestion) {
-        let superseded = self.0.tail.holds(row.thread);
-        (
-            entry,
-            if superseded { OpenQuestion::Superseded } else { OpenQuestion::Archive(row, asked) },
-        )
-    }
-
-    fn tail_board(&self, first: u64) -> Rows<'_, OpenQuestion> {
-        let rows = self.0.tail.board.range(first..);
-        Box::new(rows.map(|(entry, thread)| Ok((*entry, self.of_tail(*thread)))))
-    }
-
-    fn tail_directed(&self, participant: &Participant, first: u64) -> Rows<'_, OpenQuestion> {
-        let key = |entry| (Arc::clone(&participant.identity), entry);
-        let rows = self.0.tail.directed.range(key(first)..=key(u64::MAX));
-        Box::new(rows.map(|((_, entry), thread)| Ok((*entry, self.of_tail(*thread)))))
-    }
-
-    fn of_tail(&self, thread: ThreadId) -> OpenQuestion {
-        let found = self.0.tail.threads.get(&thread);
-        found.map_or(OpenQuestion::Superseded, |found| {
-            OpenQuestion::Tail(Arc::clone(&found.summary))
-        })
+        if !may_concern {
+            return Ok(None);
+        }
+        let summary = self.0.archive.summary(waiting.thread)?;
+        let summary = summary.filter(|summary| summary.awaiting_entry == entry);
+        let odd = || damaged(format!("{} does not wait as listed", waiting.thread));
+        Ok(concerning(Arc::new(summary.ok_or_else(odd)?), participant, anyone))
     }
 }
 
-/// Whether a row of the archive may concern `participant`, judged without the summary.
-fn may_concern(participant: &Participant, waiting: &Waiting, asked: QuestionIndex) -> bool {
-    match asked {
-        QuestionIndex::Anyone => waiting.participant != *participant,
-        QuestionIndex::One => {
-            participant.extension.is_none() || waiting.participant == *participant
-        }
-    }
+fn concerning(
+    summary: Arc<ThreadSummary>,
+    participant: &Participant,
+    anyone: bool,
+) -> Option<Arc<ThreadSummary>> {
+    let concerns = |awaiting: &Awaiting| awaiting.concerns(participant, anyone);
+    summary.awaiting.as_ref().is_some_and(concerns).then_some(summary)
 }

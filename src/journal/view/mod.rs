@@ -1,12 +1,13 @@
-//! What readers see: one consistent state, the archive joined with the tail (hard-places.md 2).
+//! The state for reading: the archive joined with the tail, consistent (decision 1).
 //!
-//! The writer moves the view once a batch is on disk; the folder swaps the archive's state when a
-//! slice is folded. Both publish a whole new [`View`], which readers take without waiting.
+//! The writer adds a batch once it is on the disk; the archiver replaces the archive's state once a
+//! slice is archived. Both publish a whole new [`View`], which readers take without waiting.
 
 mod acts;
 mod artifacts;
 mod claims;
 mod inbox;
+mod placed;
 mod scan;
 mod threads;
 
@@ -31,16 +32,17 @@ pub use acts::PlacedAct;
 pub(crate) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::InboxScan;
+pub use placed::Placed;
 pub use scan::{Scan, ScanLimits};
 
-/// Entries taken at once while a new tail is filled: the writer waits for the lock no longer.
+/// Entries added at once while a new tail is filled: bounds the time for which the writer waits.
 const REFILLED_AT_ONCE: usize = 256;
-/// Which part of the tail may be folded and not durable.
+/// The fraction of the tail that may be archived and not durable.
 const UNSYNCED_PART: u64 = 8;
 /// Snapshots that may wait to be stored.
 const SNAPSHOTS_MAX: usize = 64;
 
-/// What one moment shows.
+/// The state that a view shows.
 #[derive(Debug)]
 struct ViewState {
     tail: Tail,
@@ -48,8 +50,8 @@ struct ViewState {
     last: u64,
 }
 
-/// A consistent view of what is committed. Cheap to take and to clone, it never changes; it pins
-/// pages of the archive, so hold none while waiting for a client.
+/// A consistent state of the committed entries. It is cheap to take and to clone, and never changes;
+/// it pins pages of the archive, so do not hold one while waiting for a client.
 #[derive(Clone, Debug)]
 pub struct View(Arc<ViewState>);
 
@@ -68,16 +70,16 @@ impl Default for TailMax {
     }
 }
 
-/// What the folder still has to do.
+/// The work of the archiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// Entries to fold.
+    /// Entries to archive.
     pub waiting: usize,
-    /// Entries folded that are not durable in the archive.
+    /// Entries that are archived and not durable.
     pub unsynced: usize,
-    /// The entry up to which the archive is true.
+    /// The last entry that is archived.
     pub archived_upto: u64,
-    /// The last entry shown.
+    /// The last entry in the view.
     pub last: u64,
 }
 
@@ -85,16 +87,21 @@ struct ViewsState {
     tail: Tail,
     archive: Arc<ArchiveRead>,
     last: u64,
-    /// Entries that the archive does not hold durably, in order.
+    /// Entries that are not durable in the archive, in order.
     queue: VecDeque<Arc<Committed>>,
-    /// How many of them, from the front, the archive holds.
+    /// How many of them, from the front, are archived.
     archived: usize,
-    /// Threads that went to sleep, to be stored by the folder.
+    /// Threads that were passivated, to be stored by the archiver.
     snapshots: Vec<Thread>,
     closing: bool,
 }
 
-/// Where the present view is kept, and what is still to be folded.
+/// Keeps the current view, and the entries that are not durable in the archive.
+///
+/// The writer calls [`Views::push`] in the order of numbers. The archiver alone calls
+/// [`Views::slice`], [`Views::show`] with a state that contains the slice, and [`Views::synced`]
+/// once that state is durable. Readers call [`Views::view`] at any time: a later view shows at least
+/// the entries of an earlier one, and every entry is in exactly one of archive and tail.
 pub struct Views {
     state: Mutex<ViewsState>,
     current: ArcSwap<ViewState>,
@@ -106,7 +113,7 @@ pub struct Views {
 }
 
 impl Views {
-    /// Views of what `archive` holds; entries after it are pushed as they are read back.
+    /// Views that begin with the state of `archive`; later entries of the log are to be pushed.
     pub fn new(archive: ArchiveRead, max: TailMax) -> Self {
         let archive = Arc::new(archive);
         let (tail, last) = (Tail::default(), archive.upto());
@@ -131,13 +138,13 @@ impl Views {
         }
     }
 
-    /// The present view.
+    /// The current view.
     pub fn view(&self) -> View {
         View(self.current.load_full())
     }
 
-    /// Moves the view over a batch that is on disk, in order; entries that are shown already are
-    /// passed over. When this returns, every view taken shows the batch.
+    /// Adds a batch that is on the disk, in order; entries that were added already are skipped. Views
+    /// taken after the call contain the batch.
     pub fn push(&self, batch: &[Arc<Committed>]) {
         let mut state = self.lock();
         for committed in batch {
@@ -153,30 +160,30 @@ impl Views {
         self.changed.notify_one();
     }
 
-    /// Entries that the archive does not hold durably.
+    /// Entries that are not durable in the archive.
     pub fn tail_entries(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
     }
 
-    /// What they weigh in memory, in bytes, roughly.
+    /// Their bytes in memory, roughly.
     pub fn tail_bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether the tail has reached a bound: the writer refuses with `overloaded` until the
-    /// folder has caught up.
+    /// Whether the tail has reached a bound: then appends are refused with `overloaded` until the
+    /// archiver has caught up.
     pub fn is_full(&self) -> bool {
         self.tail_entries() >= self.max.entries || self.tail_bytes() >= self.max.bytes
     }
 
-    /// The entry up to which the archive is known to hold everything durably. The log may drop
-    /// what is older; 0 until the first durable fold of this process.
+    /// The entry up to which the archive is known to be durable, so that the log may drop older ones;
+    /// 0 until the first durable slice of this process.
     pub fn durable_upto(&self) -> u64 {
         self.durable_upto.load(Ordering::Acquire)
     }
 
-    /// The oldest entries that are not folded: at most `entries_max`, and no more once `bytes_max`
-    /// is reached.
+    /// The oldest entries that are not archived: at most `entries_max`, up to the one that reaches
+    /// `bytes_max`.
     pub fn slice(&self, entries_max: usize, bytes_max: u64) -> Vec<Arc<Committed>> {
         let state = self.lock();
         let mut bytes = 0;
@@ -189,11 +196,11 @@ impl Views {
         waiting.take(entries_max).take_while(fits).cloned().collect()
     }
 
-    /// Shows a state of the archive, after a fold or opened anew: the tail holds what this one
-    /// lacks. For the folder alone.
+    /// Replaces the archive's state, after a slice or a reopening; the tail then has the entries
+    /// after it. For the archiver alone.
     pub fn show(&self, archive: ArchiveRead) {
-        // A new tail costs as much as there is left, and is made while the writer goes on, a piece
-        // at a time; only the last piece goes in under the lock.
+        // A new tail is filled while the writer goes on, a piece at a time; only the last piece is
+        // added under the lock.
         let upto = archive.upto();
         let mut tail = Tail::default();
         let mut refilled = upto;
@@ -222,7 +229,7 @@ impl Views {
         drop(old);
     }
 
-    /// Everything folded is durable in the archive, up to the entry `upto`.
+    /// Notes that the archive is durable up to the entry `upto`: drops the entries up to there.
     pub fn synced(&self, upto: u64) {
         let mut state = self.lock();
         let durable = state.queue.partition_point(|committed| committed.number <= upto);
@@ -231,13 +238,13 @@ impl Views {
         state.archived -= durable;
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
         drop(state);
-        // Freeing them takes long, and the writer waits for the lock.
+        // Outside the lock: freeing them takes long.
         let bytes = drained.iter().map(|committed| weight(committed)).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.durable_upto.fetch_max(upto, Ordering::AcqRel);
     }
 
-    /// What is still to be done.
+    /// The work to do.
     pub fn backlog(&self) -> Backlog {
         let state = self.lock();
         Backlog {
@@ -248,14 +255,14 @@ impl Views {
         }
     }
 
-    /// Entries and bytes that may be folded and not durable: a part of what the tail may hold.
+    /// Entries and bytes that may be archived and not durable: a fraction of the bounds of the tail.
     pub fn unsynced_max(&self) -> (u64, u64) {
         ((self.max.entries / UNSYNCED_PART).max(1), (self.max.bytes / UNSYNCED_PART).max(1))
     }
 
-    /// Offers a thread that goes to sleep, all its acts committed, to be stored as it is, so that
-    /// waking it need not begin at its opening. Dropped if too many wait already, or if it is not
-    /// how the archive knows the thread once that has come so far.
+    /// Offers the state of a thread that is passivated, all its acts committed, to be stored as a
+    /// snapshot, from which waking it can begin. Dropped if too many are waiting, or if the thread
+    /// has acted again by the time its acts are archived.
     pub fn offer_snapshot(&self, thread: Thread) {
         let mut state = self.lock();
         if state.snapshots.len() < SNAPSHOTS_MAX {
@@ -270,13 +277,13 @@ impl Views {
         std::mem::take(&mut self.lock().snapshots)
     }
 
-    /// Waits until anything is to be folded, or a snapshot was offered, or [`Views::close`] was
-    /// called, or `timeout` is over (`None`: however long it takes); returns whether it was closed.
+    /// Waits until an entry is to be archived, a snapshot was offered, [`Views::close`] was called,
+    /// or `timeout` has passed (`None`: without limit); returns whether it was closed.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         self.wait_while(timeout, |state| state.queue.len() == state.archived)
     }
 
-    /// The same until `entries` or so many `bytes` of the tail are there, or it is full.
+    /// As [`Views::wait`], until the tail has so many `entries` or `bytes`, or is full.
     pub fn linger(&self, entries: usize, bytes: u64, timeout: Duration) -> bool {
         self.wait_while(Some(timeout), |state| {
             let waiting = state.queue.len() - state.archived;
@@ -304,7 +311,7 @@ impl Views {
         state.closing
     }
 
-    /// Waits for `time`, or until [`Views::close`] is called if it was not yet.
+    /// Waits for `time`, or until [`Views::close`] is called.
     pub fn pause(&self, time: Duration) {
         let state = self.lock();
         let closed = state.closing;
@@ -312,15 +319,14 @@ impl Views {
         drop(self.changed.wait_timeout_while(state, time, pending));
     }
 
-    /// Tells whoever waits that no more will come.
+    /// Ends the waiting of the archiver: no more entries will be pushed.
     pub fn close(&self) {
         self.lock().closing = true;
         self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, ViewsState> {
-        // Whoever panicked with the lock held was changing maps that are consistent at each step
-        // or not published; the folder's next step goes on from them.
+        // A panic with the lock held leaves maps that are consistent at each step or not published.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -335,12 +341,12 @@ impl Views {
 }
 
 impl View {
-    /// The place after everything that the last entry shown has caused: a cursor for "now".
+    /// The position after the last entry of the view: "now" for a cursor.
     pub fn position(&self) -> Position {
         Position::after(self.0.last)
     }
 
-    /// The archive's part of it.
+    /// The state of the archive in it.
     pub(crate) fn archive(&self) -> Arc<ArchiveRead> {
         Arc::clone(&self.0.archive)
     }

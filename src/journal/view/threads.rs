@@ -66,7 +66,7 @@ impl View {
         start: u64,
         descending: bool,
     ) -> Result<Rows<'_, SummarySource>, StoreError> {
-        let rows = self.0.archive.heads(start, descending)?;
+        let rows = self.0.archive.summaries(start, descending)?;
         Ok(Box::new(rows.map(|row| {
             let (thread, summary) = row?;
             let superseded = self.0.tail.holds(ThreadId(thread));

@@ -40,7 +40,7 @@ pub struct BackupCopy {
 enum CopyStage {
     Head,
     /// The tables still to come, the last one first, and the rows of the one under way.
-    Archive(Vec<String>, Option<(String, RawRows)>),
+    Archive(Vec<&'static str>, Option<(String, RawRows)>),
     /// The entries after this one.
     Log(u64),
     Tokens,
@@ -122,14 +122,12 @@ impl BackupCopy {
         let mut bytes = self.writer.begin();
         let rows = self.writer.rows(section::HEAD, &mut || Ok(rows.next()))?;
         bytes.extend(rows.unwrap_or_default());
-        let mut tables = ArchiveRead::tables();
-        tables.reverse();
-        Ok((Some(bytes), CopyStage::Archive(tables, None)))
+        Ok((Some(bytes), CopyStage::Archive(ArchiveRead::tables().rev().collect(), None)))
     }
 
     fn table(
         &mut self,
-        mut tables: Vec<String>,
+        mut tables: Vec<&'static str>,
         table: Option<(String, RawRows)>,
     ) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
         let Some(archive) = &self.archive else { return Ok((None, CopyStage::Log(0))) };
@@ -137,7 +135,7 @@ impl BackupCopy {
             Some(table) => table,
             None => match tables.pop() {
                 Some(name) => {
-                    let rows = archive.rows(&name)?;
+                    let rows = archive.rows(name)?;
                     (format!("{}{name}", section::ARCHIVE), rows)
                 }
                 None => {

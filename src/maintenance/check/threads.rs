@@ -29,7 +29,7 @@ pub(super) fn check(
     expected: &mut ExpectedRows,
     report: &mut CheckReport,
 ) -> Result<(), StoreError> {
-    for row in archive.heads(0, false)? {
+    for row in archive.summaries(0, false)? {
         let (thread, summary) = row?;
         let id = ThreadId(thread);
         expected.rows.heads += 1;

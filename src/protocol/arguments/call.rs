@@ -7,7 +7,7 @@ use crate::act::{Kind, ParentRule};
 use crate::claim::{ClaimStatus, Evidence, proves};
 use crate::command::{
     ArtifactQuery, Assertion, Call, ClaimProof, Command, Envelope, InboxQuery, Language, Mark,
-    PageQuery, ThreadOrder, ThreadQuery,
+    PageQuery, ReadCall, ThreadOrder, ThreadQuery,
 };
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
@@ -95,16 +95,18 @@ pub(super) fn assemble(operation: Operation, mut given: ParsedArguments) -> Resu
             let envelope = envelope(given)?;
             Call::Write(envelope.thread, Command::Post(envelope))
         }
-        Operation::ListThreads => Call::ListThreads(ThreadQuery {
+        Operation::ListThreads => Call::Read(ReadCall::ListThreads(ThreadQuery {
             state: given.state(),
             creator: given.text("creator"),
             awaiting: given.truth("awaiting"),
             locked: given.truth("locked"),
             order: given.word("order").and_then(ThreadOrder::parse).unwrap_or_default(),
             page: given.page("cursor"),
-        }),
+        })),
         Operation::ReadThread => reading(given)?,
-        Operation::ReadEvents => Call::ReadEvents(given.path_thread(), given.page("cursor")),
+        Operation::ReadEvents => {
+            Call::Read(ReadCall::Events(given.path_thread(), given.page("cursor")))
+        }
         Operation::MarkThread => write(given, |given| Command::Mark(mark(given))),
         Operation::ConfirmThread => write(given, |given| Command::Confirm(mark(given))),
         Operation::ReopenThread => write(given, |given| Command::Reopen(mark(given))),
@@ -125,24 +127,26 @@ pub(super) fn assemble(operation: Operation, mut given: ParsedArguments) -> Resu
         }),
         Operation::AttestClaim => Call::Write(None, Command::Attest(proof(given)?)),
         Operation::RefuteClaim => Call::Write(None, Command::Refute(proof(given)?)),
-        Operation::ReadClaim => Call::ReadClaim(given.path_claim()),
+        Operation::ReadClaim => Call::Read(ReadCall::Claim(given.path_claim())),
         Operation::ListClaims => {
             let status = given.word("status").and_then(ClaimStatus::parse);
-            Call::ListClaims(given.path_thread(), status, given.page("cursor"))
+            Call::Read(ReadCall::ListClaims(given.path_thread(), status, given.page("cursor")))
         }
         Operation::PublishArtifact => Call::PublishArtifact(Box::default()),
-        Operation::ReadArtifact => Call::ReadArtifact(given.path_artifact()),
-        Operation::ListArtifacts => Call::ListArtifacts(ArtifactQuery {
+        Operation::ReadArtifact => Call::Read(ReadCall::Artifact(given.path_artifact())),
+        Operation::ListArtifacts => Call::Read(ReadCall::ListArtifacts(ArtifactQuery {
             kind: given.word("type").map(Box::from),
             references: given.artifact_id("references"),
             thread: given.thread("thread"),
             page: given.page("cursor"),
-        }),
+        })),
         Operation::VerifyClosure => {
             let strict = given.truth("strict").unwrap_or(true);
-            Call::VerifyClosure(given.path_artifact(), strict)
+            Call::Read(ReadCall::VerifyClosure(given.path_artifact(), strict))
         }
-        Operation::ExportThread => Call::ExportThread(given.path_thread(), given.page("cursor")),
+        Operation::ExportThread => {
+            Call::Read(ReadCall::Export(given.path_thread(), given.page("cursor")))
+        }
     })
 }
 
@@ -177,11 +181,11 @@ fn reading(given: &mut ParsedArguments) -> Result<Call> {
     let (thread, format) = (given.path_thread(), given.word("format"));
     let page = given.page("since");
     if format == Some("flat") {
-        return Ok(Call::ReadFlat(thread, page));
+        return Ok(Call::Read(ReadCall::Flat(thread, page)));
     }
     let unfit = [("since", page.cursor.is_some()), ("limit", page.limit.is_some())];
     match unfit.into_iter().find(|(_, there)| *there) {
-        None => Ok(Call::ReadTree(thread)),
+        None => Ok(Call::Read(ReadCall::Tree(thread))),
         Some((name, _)) => {
             let detail = "A tree holds the whole thread. For a part of it give `format` `flat`.";
             Err(Refusal::parameter(name, detail))

@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::claim::Evidence;
-use crate::command::{Assertion, Call, ClaimProof, Command, Envelope, Mark};
+use crate::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use crate::entry::Provenance;
 use crate::ids::ThreadId;
 use crate::operation::Operation;
@@ -49,20 +49,12 @@ impl DigestParts {
     }
 }
 
-/// The digest of the content of a call: its operation and its arguments as parsed. A key compares
-/// by it. For `publish_artifact` it is [`content_digest_of_artifact`], which needs the identifier.
-pub fn content_digest(operation: Operation, call: &Call) -> [u8; 16] {
+/// The digest of the content of a write: its operation and its arguments as parsed. For
+/// `publish_artifact` it is [`content_digest_of_artifact`].
+pub fn content_digest(thread: Option<ThreadId>, command: &Command) -> [u8; 16] {
     let mut parts = DigestParts::new("parley content 1");
-    parts.text(operation.name());
-    match call {
-        Call::Write(thread, command) => write(&mut parts, *thread, command),
-        Call::PublishArtifact(bytes) => {
-            parts.number(bytes.len() as u64);
-            parts.0.update(bytes);
-        }
-        // Readers take no key.
-        _ => {}
-    }
+    parts.text(Operation::of_command(command).name());
+    write(&mut parts, thread, command);
     parts.finish()
 }
 
@@ -95,42 +87,48 @@ fn write(parts: &mut DigestParts, thread: Option<ThreadId>, command: &Command) {
     }
 }
 
+// Each struct is taken apart, so that a new member does not compile until it is hashed or left out.
+
 fn post(parts: &mut DigestParts, envelope: &Envelope) {
-    parts.text(envelope.kind.as_str());
-    parts.option(envelope.parent, |parts, parent| parts.number(parent.0));
-    parts.text(&envelope.body);
-    parts.option(envelope.provenance.as_ref(), |parts, Provenance { model, client }| {
+    let Envelope { kind, thread: _, parent, extension: _, body, provenance } = envelope;
+    parts.text(kind.as_str());
+    parts.option(*parent, |parts, parent| parts.number(parent.0));
+    parts.text(body);
+    parts.option(provenance.as_ref(), |parts, Provenance { model, client }| {
         parts.text_option(model.as_deref());
         parts.text_option(client.as_deref());
     });
 }
 
-fn set(parts: &mut DigestParts, mark: &Mark) {
-    parts.text(mark.state.as_str());
-    parts.text_option(mark.reason.as_deref());
+fn set(parts: &mut DigestParts, Mark { state, reason, extension: _ }: &Mark) {
+    parts.text(state.as_str());
+    parts.text_option(reason.as_deref());
 }
 
 fn assert(parts: &mut DigestParts, assertion: &Assertion) {
-    parts.text(&assertion.statement);
-    evidence(parts, &assertion.evidence);
-    parts.number(assertion.supersedes.len() as u64);
-    for claim in &assertion.supersedes {
+    let Assertion { statement, evidence: pieces, supersedes, valid_until, extension: _ } =
+        assertion;
+    parts.text(statement);
+    evidence(parts, pieces);
+    parts.number(supersedes.len() as u64);
+    for claim in supersedes {
         parts.number(claim.0);
     }
-    parts.option(assertion.valid_until, |parts, until| parts.number(until.0));
+    parts.option(*valid_until, |parts, until| parts.number(until.0));
 }
 
 fn prove(parts: &mut DigestParts, proof: &ClaimProof) {
-    parts.number(proof.claim.0);
-    evidence(parts, &proof.evidence);
-    parts.number(u64::from(proof.seal));
+    let ClaimProof { claim, evidence: pieces, seal, extension: _ } = proof;
+    parts.number(claim.0);
+    evidence(parts, pieces);
+    parts.number(u64::from(*seal));
 }
 
 fn evidence(parts: &mut DigestParts, pieces: &[Evidence]) {
     parts.number(pieces.len() as u64);
-    for piece in pieces {
-        parts.text(piece.kind.as_str());
-        parts.text(&piece.reference);
-        parts.text_option(piece.note.as_deref());
+    for Evidence { kind, reference, note } in pieces {
+        parts.text(kind.as_str());
+        parts.text(reference);
+        parts.text_option(note.as_deref());
     }
 }

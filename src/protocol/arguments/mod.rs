@@ -203,7 +203,20 @@ fn missing_thing(shape: FieldType, detail: Cow<'static, str>) -> Refusal {
         FieldType::Message => Reason::MessageNotFound,
         FieldType::Claim => Reason::ClaimNotFound,
         FieldType::ArtifactId => Reason::ArtifactNotFound,
-        _ => Reason::NotFound,
+        FieldType::Text { .. }
+        | FieldType::Extension
+        | FieldType::Identity
+        | FieldType::Bool
+        | FieldType::Integer { .. }
+        | FieldType::Word(_)
+        | FieldType::Cursor
+        | FieldType::Evidence
+        | FieldType::Claims
+        | FieldType::From
+        | FieldType::Provenance
+        | FieldType::Future
+        | FieldType::Artifact
+        | FieldType::Ignored => Reason::NotFound,
     };
     Refusal::malformed_identifier(reason, detail)
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::act::Kind;
 use crate::claim::ClaimStatus;
 use crate::command::{
-    ArtifactQuery, Command, InboxQuery, Language, PageQuery, ThreadOrder, ThreadQuery,
+    ArtifactQuery, Command, InboxQuery, Language, PageQuery, ReadCall, ThreadOrder, ThreadQuery,
 };
 use crate::ids::{ClaimId, ThreadId};
 use crate::state::State;
@@ -67,24 +67,29 @@ fn calls() {
     for (operation, path, query, want) in [
         (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr)),
         (GetManifest, "", "", Call::GetManifest(Language::En)),
-        (ListThreads, "", "", Call::ListThreads(ThreadQuery::default())),
+        (ListThreads, "", "", Call::Read(ReadCall::ListThreads(ThreadQuery::default()))),
         (
             ListThreads,
             "",
             "state=decided&creator=local:ada&awaiting=false&locked=true&order=-created&cursor=c\
              &limit=7",
-            Call::ListThreads(ThreadQuery {
+            Call::Read(ReadCall::ListThreads(ThreadQuery {
                 state: Some(State::Decided),
                 creator: Some("local:ada".into()),
                 awaiting: Some(false),
                 locked: Some(true),
                 order: ThreadOrder::CreatedDescending,
                 page: page("c", 7),
-            }),
+            })),
         ),
-        (ReadThread, "1", "", Call::ReadTree(th)),
-        (ReadThread, "1", "format=flat&since=c&limit=7", Call::ReadFlat(th, page("c", 7))),
-        (ReadEvents, "1", "cursor=c&limit=7", Call::ReadEvents(th, page("c", 7))),
+        (ReadThread, "1", "", Call::Read(ReadCall::Tree(th))),
+        (
+            ReadThread,
+            "1",
+            "format=flat&since=c&limit=7",
+            Call::Read(ReadCall::Flat(th, page("c", 7))),
+        ),
+        (ReadEvents, "1", "cursor=c&limit=7", Call::Read(ReadCall::Events(th, page("c", 7)))),
         (
             ReadInbox,
             "",
@@ -107,12 +112,12 @@ fn calls() {
                 anyone: false,
             }),
         ),
-        (ReadClaim, "cl_9", "", Call::ReadClaim(ClaimId(9))),
+        (ReadClaim, "cl_9", "", Call::Read(ReadCall::Claim(ClaimId(9)))),
         (
             ListClaims,
             "1",
             "status=verified&cursor=c&limit=7",
-            Call::ListClaims(th, Some(ClaimStatus::Verified), page("c", 7)),
+            Call::Read(ReadCall::ListClaims(th, Some(ClaimStatus::Verified), page("c", 7))),
         ),
     ] {
         assert_eq!(Operation::of(&want), operation);
@@ -129,21 +134,21 @@ fn calls_of_artifacts() {
     let mut bytes = [0; 32];
     bytes[31] = 15;
     for (operation, path, query, want) in [
-        (ReadArtifact, id.as_str(), "", Call::ReadArtifact(bytes)),
-        (VerifyClosure, &id, "", Call::VerifyClosure(bytes, true)),
-        (VerifyClosure, &id, "strict=false", Call::VerifyClosure(bytes, false)),
+        (ReadArtifact, id.as_str(), "", Call::Read(ReadCall::Artifact(bytes))),
+        (VerifyClosure, &id, "", Call::Read(ReadCall::VerifyClosure(bytes, true))),
+        (VerifyClosure, &id, "strict=false", Call::Read(ReadCall::VerifyClosure(bytes, false))),
         (
             ListArtifacts,
             "",
             &format!("type=DECISION&references={id}&thread=th_1&cursor=c&limit=7"),
-            Call::ListArtifacts(ArtifactQuery {
+            Call::Read(ReadCall::ListArtifacts(ArtifactQuery {
                 kind: Some("DECISION".into()),
                 references: Some(bytes),
                 thread: Some(ThreadId(1)),
                 page: page(),
-            }),
+            })),
         ),
-        (ExportThread, "1", "cursor=c&limit=7", Call::ExportThread(ThreadId(1), page())),
+        (ExportThread, "1", "cursor=c&limit=7", Call::Read(ReadCall::Export(ThreadId(1), page()))),
     ] {
         assert_eq!(Operation::of(&want), operation);
         assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.name());
@@ -188,7 +193,8 @@ fn keys() {
 fn digests() {
     let digest = |operation, body: &str| {
         let call = http(operation, "5", "", Some(body.as_bytes())).expect(body);
-        content_digest(operation, &call)
+        let Call::Write(thread, command) = call else { panic!("{body} is no write") };
+        content_digest(thread, &command)
     };
     let post = |body: &str| digest(Operation::PostMessage, body);
     let plain = post(r#"{"kind":"inform","thread":"th_5","body":"x"}"#);

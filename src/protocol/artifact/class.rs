@@ -4,81 +4,41 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// What kind of error or warning it is. The order is that of the names, which is the order
-/// failures stand in (`artifacts.md` §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ViolationClass {
-    /// Another identifier is computed than the artifact states (§1).
-    ArtifactIdentifierMismatch,
-    /// A blocking objection that a final decision passes over (§3.1, 4).
-    HiddenObjection,
-    /// `artifact_id` is missing, no string, or no identifier (§1).
-    InvalidArtifactIdentifierSyntax,
-    /// An objection that came after the decision; no failure (§3.1).
-    LaterObjection,
-    /// A bound of §3.3 is passed.
-    LimitExceeded,
-    /// The bytes are no admissible JSON text (§1).
-    MalformedInput,
-    /// Two names become one under NFC (§1).
-    NormalizationCollision,
-    /// A deadlock or exhaustion that leaves an unresolved objection behind (§3.1, 5).
-    ObjectionNotPreserved,
-    /// Artifacts that refer to one another in a circle (§3.1, 3).
-    ReferenceCycle,
-    /// An artifact that is referred to and cannot be had (§3.1, 1).
-    ReferenceUnavailable,
-    /// A missing or wrong member (§2).
-    SemanticViolation,
-    /// A completion without a final decision that verifies (§3.1, 5).
-    TerminationWithoutDecision,
-    /// Evidence that claims to be observed and names no source; a warning (§2).
-    UngroundedProvenance,
-    /// A value that the profile does not admit (§1).
-    UnsupportedValue,
-    /// Another `protocol_version` than `0.1` (§2).
-    UnsupportedVersion,
-}
-
-impl ViolationClass {
-    /// Every class, in order.
-    pub const ALL: [Self; 15] = [
-        Self::ArtifactIdentifierMismatch,
-        Self::HiddenObjection,
-        Self::InvalidArtifactIdentifierSyntax,
-        Self::LaterObjection,
-        Self::LimitExceeded,
-        Self::MalformedInput,
-        Self::NormalizationCollision,
-        Self::ObjectionNotPreserved,
-        Self::ReferenceCycle,
-        Self::ReferenceUnavailable,
-        Self::SemanticViolation,
-        Self::TerminationWithoutDecision,
-        Self::UngroundedProvenance,
-        Self::UnsupportedValue,
-        Self::UnsupportedVersion,
-    ];
-
-    /// The name as it stands in answers and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ArtifactIdentifierMismatch => "artifact_identifier_mismatch",
-            Self::HiddenObjection => "hidden_objection",
-            Self::InvalidArtifactIdentifierSyntax => "invalid_artifact_identifier_syntax",
-            Self::LaterObjection => "later_objection",
-            Self::LimitExceeded => "limit_exceeded",
-            Self::MalformedInput => "malformed_input",
-            Self::NormalizationCollision => "normalization_collision",
-            Self::ObjectionNotPreserved => "objection_not_preserved",
-            Self::ReferenceCycle => "reference_cycle",
-            Self::ReferenceUnavailable => "reference_unavailable",
-            Self::SemanticViolation => "semantic_violation",
-            Self::TerminationWithoutDecision => "termination_without_decision",
-            Self::UngroundedProvenance => "ungrounded_provenance",
-            Self::UnsupportedValue => "unsupported_value",
-            Self::UnsupportedVersion => "unsupported_version",
-        }
+words! {
+    /// What kind of error or warning it is. The order is that of the names, which is the order
+    /// failures stand in (`artifacts.md` §3.2).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ViolationClass {
+        /// Another identifier is computed than the artifact states (§1).
+        ArtifactIdentifierMismatch = "artifact_identifier_mismatch",
+        /// A blocking objection that a final decision passes over (§3.1, 4).
+        HiddenObjection = "hidden_objection",
+        /// `artifact_id` is missing, no string, or no identifier (§1).
+        InvalidArtifactIdentifierSyntax = "invalid_artifact_identifier_syntax",
+        /// An objection that came after the decision; no failure (§3.1).
+        LaterObjection = "later_objection",
+        /// A bound of §3.3 is passed.
+        LimitExceeded = "limit_exceeded",
+        /// The bytes are no admissible JSON text (§1).
+        MalformedInput = "malformed_input",
+        /// Two names become one under NFC (§1).
+        NormalizationCollision = "normalization_collision",
+        /// A deadlock or exhaustion that leaves an unresolved objection behind (§3.1, 5).
+        ObjectionNotPreserved = "objection_not_preserved",
+        /// Artifacts that refer to one another in a circle (§3.1, 3).
+        ReferenceCycle = "reference_cycle",
+        /// An artifact that is referred to and cannot be had (§3.1, 1).
+        ReferenceUnavailable = "reference_unavailable",
+        /// A missing or wrong member (§2).
+        SemanticViolation = "semantic_violation",
+        /// A completion without a final decision that verifies (§3.1, 5).
+        TerminationWithoutDecision = "termination_without_decision",
+        /// Evidence that claims to be observed and names no source; a warning (§2).
+        UngroundedProvenance = "ungrounded_provenance",
+        /// A value that the profile does not admit (§1).
+        UnsupportedValue = "unsupported_value",
+        /// Another `protocol_version` than `0.1` (§2).
+        UnsupportedVersion = "unsupported_version",
     }
 }
 

@@ -2,40 +2,10 @@
 
 use super::Identifier;
 
-/// Defines an enumeration with the texts its values have in artifacts.
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl $name {
-            /// Every value, in the order of the specification.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            /// The text as it stands in artifacts.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)+
-                }
-            }
-
-            /// The value of that text, compared exactly.
-            pub fn from_text(text: &str) -> Option<Self> {
-                match text {
-                    $($text => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
 words! {
     /// The seven types of artifacts (`artifacts.md` §2).
-    ArtifactType {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ArtifactType {
         /// A proposition.
         Claim = "CLAIM",
         /// Support for an artifact.
@@ -55,7 +25,8 @@ words! {
 
 words! {
     /// What a reference says of the artifact it names (`artifacts.md` §2).
-    Relation {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Relation {
         /// It speaks for it.
         Supports = "supports",
         /// It speaks against it.
@@ -73,7 +44,8 @@ words! {
 
 words! {
     /// Where evidence comes from (`artifacts.md` §2).
-    ProvenanceClass {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ProvenanceClass {
         /// Observed, with a trace that can be verified.
         TraceVerifiedObservation = "TRACE_VERIFIED_OBSERVATION",
         /// Taken from outside.
@@ -87,7 +59,8 @@ words! {
 
 words! {
     /// Whether a decision is the last word (`artifacts.md` §2).
-    Status {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Status {
         /// It may be decided anew.
         Provisional = "provisional",
         /// It closes the question, and may hide no objection.
@@ -97,7 +70,8 @@ words! {
 
 words! {
     /// How a deliberation ended (`artifacts.md` §2).
-    TerminationState {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum TerminationState {
         /// With a final decision.
         Completed = "completed",
         /// For the time being.

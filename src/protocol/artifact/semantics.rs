@@ -84,7 +84,7 @@ impl<'a> Examiner<'a> {
             .body
             .get("artifact_type")
             .and_then(JsonValue::as_str)
-            .and_then(ArtifactType::from_text);
+            .and_then(ArtifactType::parse);
         if is_supported && self.content.artifact_type.is_none() {
             self.violation("/artifact_type", "The type is missing or none of the seven.");
         }
@@ -154,7 +154,7 @@ impl<'a> Examiner<'a> {
             };
             let artifact_id = self.identifier(object, &pointer, "artifact_id");
             let relation = object.get("relation");
-            let known = relation.and_then(JsonValue::as_str).and_then(Relation::from_text);
+            let known = relation.and_then(JsonValue::as_str).and_then(Relation::parse);
             if relation.is_some() && known.is_none() {
                 self.violation(join(&pointer, "relation"), "The relation is none of the six.");
             }
@@ -194,9 +194,9 @@ impl<'a> Examiner<'a> {
         &mut self,
         payload: &'a JsonObject,
         name: &str,
-        from_text: fn(&str) -> Option<T>,
+        parse: fn(&str) -> Option<T>,
     ) -> Option<T> {
-        let word = payload.get(name).and_then(JsonValue::as_str).and_then(from_text);
+        let word = payload.get(name).and_then(JsonValue::as_str).and_then(parse);
         if word.is_none() {
             self.violation(join("/payload", name), "A word is missing or none of those defined.");
         }
@@ -239,7 +239,7 @@ impl<'a> Examiner<'a> {
                 self.boolean(payload, "retryable");
             }
             ArtifactType::Termination => {
-                let state = self.word(payload, "state", TerminationState::from_text);
+                let state = self.word(payload, "state", TerminationState::parse);
                 self.content.state = state;
                 let is_bare = references.is_some_and(<[JsonValue]>::is_empty);
                 if state == Some(TerminationState::Completed) && is_bare {
@@ -250,7 +250,7 @@ impl<'a> Examiner<'a> {
     }
 
     fn provenance(&mut self, payload: &'a JsonObject) {
-        let class = self.word(payload, "provenance_class", ProvenanceClass::from_text);
+        let class = self.word(payload, "provenance_class", ProvenanceClass::parse);
         let is_observed = matches!(
             class,
             Some(ProvenanceClass::TraceVerifiedObservation | ProvenanceClass::ExternalEvidence)
@@ -271,7 +271,7 @@ impl<'a> Examiner<'a> {
         let Some(items) = references else { return };
         let is_admitted = |item: &JsonValue| {
             let relation = item.as_object().and_then(|object| object.get("relation"));
-            let relation = relation.and_then(JsonValue::as_str).and_then(Relation::from_text);
+            let relation = relation.and_then(JsonValue::as_str).and_then(Relation::parse);
             relation.is_some_and(|relation| admitted.contains(&relation))
         };
         if !items.iter().any(is_admitted) {
@@ -281,7 +281,7 @@ impl<'a> Examiner<'a> {
 
     fn decision(&mut self, payload: &'a JsonObject) {
         self.visible(payload, "outcome");
-        let status = self.word(payload, "status", Status::from_text);
+        let status = self.word(payload, "status", Status::parse);
         let dispositions = self.array(payload, "objection_dispositions");
         let issues = self.array(payload, "unresolved_issues");
         let mut decision = DecisionContent {

@@ -1,6 +1,14 @@
 //! What a caller may ask of a thread, as read: one enum. Everything here is well-formed already;
 //! whether it may happen is for [`crate::thread::Thread::admit`].
 
+mod call;
+mod language;
+mod query;
+
+pub use call::{Call, ReadCall};
+pub use language::Language;
+pub use query::{ArtifactQuery, InboxQuery, PageQuery, ThreadOrder, ThreadQuery};
+
 use std::sync::Arc;
 
 use crate::act::Kind;
@@ -95,156 +103,4 @@ impl Command {
             Self::Attest(proof) | Self::Refute(proof) => proof.extension.as_ref(),
         }
     }
-}
-
-/// The order of `list_threads`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ThreadOrder {
-    /// By creation, oldest first.
-    #[default]
-    Created,
-    /// By last change, oldest first.
-    Updated,
-    /// By creation, newest first.
-    CreatedDescending,
-    /// By last change, newest first.
-    UpdatedDescending,
-}
-
-impl ThreadOrder {
-    /// All four, in the order of the page.
-    pub const ALL: [Self; 4] =
-        [Self::Created, Self::Updated, Self::CreatedDescending, Self::UpdatedDescending];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Updated => "updated",
-            Self::CreatedDescending => "-created",
-            Self::UpdatedDescending => "-updated",
-        }
-    }
-
-    /// The order of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|order| order.as_str() == word)
-    }
-}
-
-/// What `list_threads` selects and how it pages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ThreadQuery {
-    /// Only those in this state.
-    pub state: Option<State>,
-    /// Only those of this identity.
-    pub creator: Option<Box<str>>,
-    /// Only those that await a reply, or none.
-    pub awaiting: Option<bool>,
-    /// Only those that are locked, or are not.
-    pub locked: Option<bool>,
-    /// The order.
-    pub order: ThreadOrder,
-    /// The page.
-    pub page: PageQuery,
-}
-
-/// A page of a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PageQuery {
-    /// The cursor as given; judged by whoever gave it.
-    pub cursor: Option<Box<str>>,
-    /// Items at most; `None` is the default page.
-    pub limit: Option<u64>,
-}
-
-/// What `read_inbox` asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InboxQuery {
-    /// The participant's extension; `None` is the bare line.
-    pub extension: Option<Arc<str>>,
-    /// `since` and `limit`.
-    pub page: PageQuery,
-    /// Seconds to be held back while nothing is new.
-    pub wait_seconds: u64,
-    /// Whether questions to anyone are in it.
-    pub anyone: bool,
-}
-
-/// What `list_artifacts` selects.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ArtifactQuery {
-    /// Only those of this type.
-    pub kind: Option<Box<str>>,
-    /// Only those that refer to this one.
-    pub references: Option<[u8; 32]>,
-    /// Only those published with this thread in `extensions["parley/1"]`.
-    pub thread: Option<ThreadId>,
-    /// The page.
-    pub page: PageQuery,
-}
-
-/// The language of the manifest's prose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
-    /// English.
-    #[default]
-    En,
-    /// German.
-    De,
-    /// French.
-    Fr,
-}
-
-impl Language {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::En, Self::De, Self::Fr];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::En => "en",
-            Self::De => "de",
-            Self::Fr => "fr",
-        }
-    }
-
-    /// The language of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.as_str() == word)
-    }
-}
-
-/// One call of one operation of bindings.md §3 or artifacts.md §4, well-formed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// `get_manifest`.
-    GetManifest(Language),
-    /// The writes of threads and claims. The thread is `None` for an `ask` that opens one, and
-    /// for `attest_claim` and `refute_claim`, whose claim names it.
-    Write(Option<ThreadId>, Command),
-    /// `list_threads`.
-    ListThreads(ThreadQuery),
-    /// `read_thread` as a tree.
-    ReadTree(ThreadId),
-    /// `read_thread` flat; the page's cursor is `since`.
-    ReadFlat(ThreadId, PageQuery),
-    /// `read_events`.
-    ReadEvents(ThreadId, PageQuery),
-    /// `read_inbox`.
-    ReadInbox(InboxQuery),
-    /// `read_claim`.
-    ReadClaim(ClaimId),
-    /// `list_claims`, of one status or all.
-    ListClaims(ThreadId, Option<crate::claim::ClaimStatus>, PageQuery),
-    /// `publish_artifact`: the artifact's bytes.
-    PublishArtifact(Box<[u8]>),
-    /// `read_artifact`.
-    ReadArtifact([u8; 32]),
-    /// `list_artifacts`.
-    ListArtifacts(ArtifactQuery),
-    /// `verify_closure`, strict or literal.
-    VerifyClosure([u8; 32], bool),
-    /// `export_thread`, a page of it.
-    ExportThread(ThreadId, PageQuery),
 }

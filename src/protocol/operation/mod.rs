@@ -14,7 +14,7 @@ pub use profile::{Profile, Profiles};
 use crate::act::Kind;
 use crate::artifact::ArtifactType;
 use crate::claim::ClaimStatus;
-use crate::command::{Call, Command, Language, ThreadOrder};
+use crate::command::{Call, Command, Language, ReadCall, ThreadOrder};
 use crate::identity::Right;
 use crate::limits::Limits;
 use crate::state::State;
@@ -44,22 +44,14 @@ pub enum Operation {
     ExportThread,
 }
 
-/// How an operation is asked for over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HttpMethod {
-    /// `GET`, a reader's.
-    Get,
-    /// `POST`, a writer's.
-    Post,
-}
-
-impl HttpMethod {
-    /// The word in a request line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-        }
+words! {
+    /// How an operation is asked for over HTTP.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum HttpMethod {
+        /// `GET`, a reader's.
+        Get = "GET",
+        /// `POST`, a writer's.
+        Post = "POST",
     }
 }
 
@@ -106,7 +98,7 @@ impl WordSet {
             Self::Format => vec!["tree", "flat"],
             Self::Status => ClaimStatus::ALL.map(ClaimStatus::as_str).into(),
             Self::Language => Language::ALL.map(Language::as_str).into(),
-            Self::ArtifactType => ArtifactType::ALL.iter().map(|kind| kind.as_str()).collect(),
+            Self::ArtifactType => ArtifactType::ALL.map(ArtifactType::as_str).into(),
         }
     }
 }
@@ -354,26 +346,33 @@ impl Operation {
     pub fn of(call: &Call) -> Self {
         match call {
             Call::GetManifest(_) => Self::GetManifest,
-            Call::Write(_, command) => match command {
-                Command::Post(_) => Self::PostMessage,
-                Command::Mark(_) => Self::MarkThread,
-                Command::Confirm(_) => Self::ConfirmThread,
-                Command::Reopen(_) => Self::ReopenThread,
-                Command::Assert(_) => Self::AssertClaim,
-                Command::Attest(_) => Self::AttestClaim,
-                Command::Refute(_) => Self::RefuteClaim,
-            },
-            Call::ListThreads(_) => Self::ListThreads,
-            Call::ReadTree(_) | Call::ReadFlat(..) => Self::ReadThread,
-            Call::ReadEvents(..) => Self::ReadEvents,
-            Call::ReadInbox(_) => Self::ReadInbox,
-            Call::ReadClaim(_) => Self::ReadClaim,
-            Call::ListClaims(..) => Self::ListClaims,
+            Call::Write(_, command) => Self::of_command(command),
             Call::PublishArtifact(_) => Self::PublishArtifact,
-            Call::ReadArtifact(_) => Self::ReadArtifact,
-            Call::ListArtifacts(_) => Self::ListArtifacts,
-            Call::VerifyClosure(..) => Self::VerifyClosure,
-            Call::ExportThread(..) => Self::ExportThread,
+            Call::ReadInbox(_) => Self::ReadInbox,
+            Call::Read(read) => match read {
+                ReadCall::ListThreads(_) => Self::ListThreads,
+                ReadCall::Tree(_) | ReadCall::Flat(..) => Self::ReadThread,
+                ReadCall::Events(..) => Self::ReadEvents,
+                ReadCall::Claim(_) => Self::ReadClaim,
+                ReadCall::ListClaims(..) => Self::ListClaims,
+                ReadCall::Artifact(_) => Self::ReadArtifact,
+                ReadCall::ListArtifacts(_) => Self::ListArtifacts,
+                ReadCall::VerifyClosure(..) => Self::VerifyClosure,
+                ReadCall::Export(..) => Self::ExportThread,
+            },
+        }
+    }
+
+    /// The operation that `command` is one of.
+    pub fn of_command(command: &Command) -> Self {
+        match command {
+            Command::Post(_) => Self::PostMessage,
+            Command::Mark(_) => Self::MarkThread,
+            Command::Confirm(_) => Self::ConfirmThread,
+            Command::Reopen(_) => Self::ReopenThread,
+            Command::Assert(_) => Self::AssertClaim,
+            Command::Attest(_) => Self::AttestClaim,
+            Command::Refute(_) => Self::RefuteClaim,
         }
     }
 }

@@ -2,44 +2,28 @@
 
 use super::Operation;
 
-/// A part of the language that may be there or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Profile {
-    /// What every instance offers.
-    Core,
-    /// Claims that carry evidence (parley.md §8).
-    Dialectic,
-    /// Push to listeners (bindings.md §6).
-    Feed,
-    /// Auditable artifacts (artifacts.md).
-    Artifacts,
+words! {
+    /// A part of the language that may be there or not.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Profile {
+        /// What every instance offers.
+        Core = "core",
+        /// Claims that carry evidence (parley.md §8).
+        Dialectic = "dialectic",
+        /// Push to listeners (bindings.md §6).
+        Feed = "feed",
+        /// Auditable artifacts (artifacts.md).
+        Artifacts = "artifacts",
+    }
 }
 
 impl Profile {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Core, Self::Dialectic, Self::Feed, Self::Artifacts];
-
-    /// The word in manifest and configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::Dialectic => "dialectic",
-            Self::Feed => "feed",
-            Self::Artifacts => "artifacts",
-        }
-    }
-
     /// The version that the manifest names.
     pub fn version(self) -> &'static str {
         match self {
             Self::Core | Self::Dialectic | Self::Feed => "1",
             Self::Artifacts => "0.1",
         }
-    }
-
-    /// The profile of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|profile| profile.as_str() == word)
     }
 
     /// The operations that belong to it; the feed is a way in of its own and has none.

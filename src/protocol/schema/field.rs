@@ -16,7 +16,7 @@ pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
         FieldType::Message => strings::id("msg_"),
         FieldType::Claim => strings::id("cl_"),
         FieldType::Cursor => json!({ "type": "string", "minLength": 1 }),
-        shape => value(shape, limits),
+        other => value(other, limits),
     };
     json!({
         "name": field.name,

@@ -14,11 +14,11 @@ fn state() -> OutputValue {
 }
 
 fn author_kind() -> OutputValue {
-    OutputValue::Words([AuthorKind::Human, AuthorKind::Llm].map(AuthorKind::as_str).into())
+    OutputValue::Words(AuthorKind::ALL.map(AuthorKind::as_str).into())
 }
 
 fn origin() -> OutputValue {
-    OutputValue::Words([Origin::User, Origin::Llm].map(Origin::as_str).into())
+    OutputValue::Words(Origin::ALL.map(Origin::as_str).into())
 }
 
 fn due() -> OutputValue {

@@ -6,6 +6,7 @@ use super::field::{self, component};
 use super::output::page;
 use super::output_value::{OutputObject, OutputValue, always};
 use super::{members, strings};
+use crate::feed::Scope;
 use crate::identity::Right;
 use crate::limits::Limits;
 use crate::operation::{FieldPlace, HttpMethod, Operation, OutputType, Profile, Profiles};
@@ -48,19 +49,29 @@ fn of_table(operation: Operation, limits: &Limits) -> Value {
         item.0.insert("requestBody".to_owned(), request_body(operation, limits));
     }
     let mut success = json(&row.output.of());
-    if row.output == OutputType::Posted {
-        success["headers"] = json!({ "Location": { "schema": { "type": "string" } } });
-    }
-    let mut responses = vec![(row.success, success)];
+    let mut more = None;
     match row.output {
-        OutputType::Published => responses.push((200, json(&row.output.of()))),
-        OutputType::Artifacts if operation == Operation::ExportThread => {
-            responses[0].1["content"]["application/jsonl"] =
-                json!({ "schema": { "type": "string" } });
+        OutputType::Posted => {
+            success["headers"] = json!({ "Location": { "schema": { "type": "string" } } });
         }
-        OutputType::Manifest => responses.push((304, json!({ "description": "Not changed." }))),
-        _ => {}
+        OutputType::Published => more = Some((200, success.clone())),
+        OutputType::Artifacts if operation == Operation::ExportThread => {
+            success["content"]["application/jsonl"] = json!({ "schema": { "type": "string" } });
+        }
+        OutputType::Manifest => more = Some((304, json!({ "description": "Not changed." }))),
+        OutputType::Threads
+        | OutputType::Reading
+        | OutputType::Events
+        | OutputType::Marked
+        | OutputType::Inbox
+        | OutputType::ClaimChanged
+        | OutputType::Claim
+        | OutputType::Claims
+        | OutputType::Artifact
+        | OutputType::Artifacts
+        | OutputType::Report => {}
     }
+    let responses = [(row.success, success)].into_iter().chain(more).collect();
     let conflict = (row.method == HttpMethod::Post).then_some(409);
     item.answers(responses, conflict)
 }
@@ -224,7 +235,7 @@ fn feed() -> Vec<PathEntry> {
          streams server-sent events; else 406.",
         read,
     );
-    let scope = json!({ "type": "string", "enum": ["inbox", "threads", "all"] });
+    let scope = json!({ "type": "string", "enum": Scope::ALL.map(Scope::as_str) });
     let parameters = vec![
         parameter("scope", scope, "`inbox` if left out."),
         parameter("extension", strings::handle(), "The sub-agent that listens."),

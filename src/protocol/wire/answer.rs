@@ -1,39 +1,71 @@
-//! The answers of operations, put together from objects that are made already.
+//! The objects with which operations answer (bindings.md §3, §6; artifacts.md §4).
 
-use super::{JsonBuffer, raw, text, truth};
+use super::{
+    JsonBuffer, array, claim, event, message, option, raw, text, thread, time, truth, word,
+};
+use crate::artifact::Identifier;
+use crate::claim::Claim;
+use crate::entry::Act;
+use crate::thread_summary::ThreadSummary;
+use crate::time::Millis;
 
-/// The answer of `post_message`.
-pub fn posted(out: &mut JsonBuffer, message: &[u8], thread: &[u8]) {
+/// The answer of the probes while the server lives, or is ready (operations.md §4).
+pub const STATUS_OK: &str = "{\"status\":\"ok\"}";
+
+/// The answer of `post_message`; `cursor` is that of the thread.
+pub fn posted(out: &mut JsonBuffer, act: &Act, summary: &ThreadSummary, cursor: &str) {
     raw(out, "{\"message\":");
-    out.extend_from_slice(message);
+    message(out, act, None);
     raw(out, ",\"thread\":");
-    out.extend_from_slice(thread);
+    thread(out, summary, cursor);
     out.push(b'}');
 }
 
-/// The answer of `mark_thread`, `confirm_thread` and `reopen_thread`; without an event if nothing
+/// The answer of `mark_thread`, `confirm_thread` and `reopen_thread`; without an act if nothing
 /// changed.
-pub fn marked(out: &mut JsonBuffer, thread: &[u8], event: Option<&[u8]>) {
+pub fn marked(out: &mut JsonBuffer, summary: &ThreadSummary, cursor: &str, act: Option<&Act>) {
     raw(out, "{\"thread\":");
-    out.extend_from_slice(thread);
+    thread(out, summary, cursor);
     raw(out, ",\"event\":");
-    out.extend_from_slice(event.unwrap_or(b"null"));
+    option(out, act, event);
     out.push(b'}');
 }
 
 /// The answer of `assert_claim`, `attest_claim` and `refute_claim`.
-pub fn claim_changed(out: &mut JsonBuffer, claim: &[u8]) {
+pub fn claim_changed(out: &mut JsonBuffer, changed: &Claim, now: Millis) {
     raw(out, "{\"claim\":");
-    out.extend_from_slice(claim);
+    claim(out, changed, now);
     out.push(b'}');
 }
 
-/// One item of the inbox: the thread and the message that waits.
-pub fn inbox_item(out: &mut JsonBuffer, thread: &[u8], message: &[u8]) {
+/// One item of the inbox: the thread, and the awaited message that `act` made.
+pub fn inbox_item(out: &mut JsonBuffer, summary: &ThreadSummary, cursor: &str, act: &Act) {
     raw(out, "{\"thread\":");
-    out.extend_from_slice(thread);
+    thread(out, summary, cursor);
     raw(out, ",\"message\":");
-    out.extend_from_slice(message);
+    message(out, act, None);
+    out.push(b'}');
+}
+
+/// The answer of `publish_artifact`.
+pub fn artifact_published(
+    out: &mut JsonBuffer,
+    id: Identifier,
+    unresolved: impl IntoIterator<Item = Identifier>,
+) {
+    raw(out, "{\"artifact_id\":");
+    word(out, &id.to_string());
+    raw(out, ",\"unresolved\":");
+    array(out, unresolved, |out, id| word(out, &id.to_string()));
+    out.push(b'}');
+}
+
+/// The answer to the request for a feed's ticket, which is hex digits.
+pub fn feed_ticket(out: &mut JsonBuffer, ticket: &str, expires_at: Millis) {
+    raw(out, "{\"ticket\":");
+    text(out, ticket);
+    raw(out, ",\"expires_at\":");
+    time(out, expires_at);
     out.push(b'}');
 }
 

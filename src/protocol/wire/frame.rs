@@ -6,56 +6,28 @@ use crate::identity::Participant;
 use crate::ids::ThreadId;
 use crate::refusal::Reason;
 
-/// The kinds of frames, as `type` names them and metrics count them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FrameType {
-    /// The first one.
-    Hello,
-    /// A message.
-    Message,
-    /// A change of state.
-    Event,
-    /// A claim as it stands now.
-    Claim,
-    /// A thread that now waits for the listener.
-    Awaiting,
-    /// A thread whose turn has left the listener.
-    Settled,
-    /// The end of a replay, or a sign that nothing was missed.
-    CaughtUp,
-    /// What the feed follows now.
-    Subscribed,
-    /// A client's frame was not understood.
-    Notice,
-}
-
-impl FrameType {
-    /// All of them, in the order of the page.
-    pub const ALL: [Self; 9] = [
-        Self::Hello,
-        Self::Message,
-        Self::Event,
-        Self::Claim,
-        Self::Awaiting,
-        Self::Settled,
-        Self::CaughtUp,
-        Self::Subscribed,
-        Self::Notice,
-    ];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hello => "hello",
-            Self::Message => "message",
-            Self::Event => "event",
-            Self::Claim => "claim",
-            Self::Awaiting => "awaiting",
-            Self::Settled => "settled",
-            Self::CaughtUp => "caught_up",
-            Self::Subscribed => "subscribed",
-            Self::Notice => "notice",
-        }
+words! {
+    /// The kinds of frames, as `type` names them and metrics count them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum FrameType {
+        /// The first one.
+        Hello = "hello",
+        /// A message.
+        Message = "message",
+        /// A change of state.
+        Event = "event",
+        /// A claim as it stands now.
+        Claim = "claim",
+        /// A thread that now waits for the listener.
+        Awaiting = "awaiting",
+        /// A thread whose turn has left the listener.
+        Settled = "settled",
+        /// The end of a replay, or a sign that nothing was missed.
+        CaughtUp = "caught_up",
+        /// What the feed follows now.
+        Subscribed = "subscribed",
+        /// A client's frame was not understood.
+        Notice = "notice",
     }
 }
 

@@ -12,7 +12,10 @@ mod reading;
 mod thread;
 mod token;
 
-pub use answer::{ListWriter, claim_changed, inbox_item, marked, posted};
+pub use answer::{
+    ListWriter, STATUS_OK, artifact_published, claim_changed, feed_ticket, inbox_item, marked,
+    posted,
+};
 pub use claim::claim;
 pub use message::message;
 pub use reading::{ShownMessage, reading_flat, reading_tree};

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::act::Kind;
+use crate::artifact::Identifier;
 use crate::claim::{Attestation, Claim, ClaimStatus, Evidence, EvidenceKind, Refutation};
 use crate::entry::{Act, Change, Event, Message, Provenance, Retraction};
 use crate::identity::{AuthorKind, Right, Rights};
@@ -176,6 +177,7 @@ fn claims() {
     shown.refutation = Some(Refutation { by, at: AT, evidence: Vec::new() });
     shown.superseded_by = Some(ClaimId(9));
     let text = written(|out| claim(out, &shown, AT));
+    assert_eq!(written(|out| claim_changed(out, &shown, AT)), format!("{{\"claim\":{text}}}"));
     for part in [
         "\"expired\":true",
         "\"evidence\":[{\"kind\":\"log\",\"ref\":\"l\",\"note\":\"\"},\
@@ -244,19 +246,53 @@ fn answers_and_frames() {
     };
     assert!(flat(true).contains("\"cursor\":\"c\",\"messages\":[{\"id\":\"msg_2\""));
     assert!(flat(true).ends_with("}],\"more\":true}"));
-    assert_eq!(written(|out| posted(out, b"1", b"2")), "{\"message\":1,\"thread\":2}");
-    assert_eq!(written(|out| marked(out, b"1", None)), "{\"thread\":1,\"event\":null}");
-    assert_eq!(written(|out| marked(out, b"1", Some(b"2"))), "{\"thread\":1,\"event\":2}");
-    assert_eq!(written(|out| claim_changed(out, b"1")), "{\"claim\":1}");
-    let list = written(|out| {
-        let mut list = ListWriter::begin(out);
-        inbox_item(list.item(), b"1", b"2");
-        inbox_item(list.item(), b"3", b"4");
-        list.end("c", false);
-    });
-    let want = "{\"items\":[{\"thread\":1,\"message\":2},{\"thread\":3,\"message\":4}],\
-                \"cursor\":\"c\",\"more\":false}";
-    assert_eq!(list, want);
+    let (one, whole) =
+        (written(|out| message(out, &act, None)), written(|out| thread(out, &head, "c")));
+    let caused = written(|out| event(out, &opening()));
+    for (got, want) in [
+        (
+            written(|out| posted(out, &act, &head, "c")),
+            format!("{{\"message\":{one},\"thread\":{whole}}}"),
+        ),
+        (
+            written(|out| marked(out, &head, "c", None)),
+            format!("{{\"thread\":{whole},\"event\":null}}"),
+        ),
+        (
+            written(|out| marked(out, &head, "c", Some(&opening()))),
+            format!("{{\"thread\":{whole},\"event\":{caused}}}"),
+        ),
+        (
+            written(|out| {
+                let mut list = ListWriter::begin(out);
+                inbox_item(list.item(), &head, "c", &act);
+                inbox_item(list.item(), &head, "c", &act);
+                list.end("d", false);
+            }),
+            format!(
+                "{{\"items\":[{item},{item}],\"cursor\":\"d\",\"more\":false}}",
+                item = format_args!("{{\"thread\":{whole},\"message\":{one}}}")
+            ),
+        ),
+        (
+            written(|out| {
+                let id = |byte| Identifier::from_digest([byte; 32]);
+                artifact_published(out, id(0), [id(1), id(255)]);
+            }),
+            format!(
+                "{{\"artifact_id\":\"sha256:{}\",\"unresolved\":[\"sha256:{}\",\"sha256:{}\"]}}",
+                "00".repeat(32),
+                "01".repeat(32),
+                "ff".repeat(32)
+            ),
+        ),
+        (
+            written(|out| feed_ticket(out, "0af", AT)),
+            "{\"ticket\":\"0af\",\"expires_at\":\"2026-11-30T20:00:00.000Z\"}".to_owned(),
+        ),
+    ] {
+        assert_eq!(got, want);
+    }
     let none = written(|out| ListWriter::begin(out).end("c", true));
     assert_eq!(none, "{\"items\":[],\"cursor\":\"c\",\"more\":true}");
     let ada = who("local:ada", None);

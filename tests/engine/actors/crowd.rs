@@ -9,7 +9,7 @@ use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_kit::folder::Folder;
 use parley_kit::number;
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Call, PageQuery};
+use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
     loop {
         let was_done = done.load(Ordering::Acquire) == WRITERS;
         let page = PageQuery { cursor: cursor.clone(), limit: Some(7) };
-        let call = Call::ReadFlat(thread, page);
+        let call = Call::Read(ReadCall::Flat(thread, page));
         let body = json(&engine.forum.perform(&model("reader"), call, None).await.unwrap());
         let messages = body["messages"].as_array().unwrap();
         let texts = messages.iter().map(|message| message["body"].as_str().unwrap().to_owned());
@@ -90,7 +90,7 @@ async fn list(engine: &Engine, done: &AtomicU64) -> Vec<u64> {
     query.page.limit = Some(5);
     loop {
         let was_done = done.load(Ordering::Acquire) == WRITERS;
-        let call = Call::ListThreads(query.clone());
+        let call = Call::Read(ReadCall::ListThreads(query.clone()));
         let body = json(&engine.forum.perform(&model("reader"), call, None).await.unwrap());
         let items = body["items"].as_array().unwrap();
         found.extend(items.iter().filter_map(|item| item["number"].as_u64()));

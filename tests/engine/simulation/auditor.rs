@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use parley::forum::Answer;
 use parley_protocol::arguments::{content_digest, key_digest};
-use parley_protocol::command::{Call, Command};
+use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change, KeyUse};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire;
 use serde_json::Value;
@@ -109,10 +108,9 @@ impl Auditor {
         command: Command,
         key: Option<Arc<str>>,
     ) -> usize {
-        let call = Call::Write(thread, command.clone());
         let used = key.as_deref().map(|key| KeyUse {
             key: key_digest(&principal.identity, key),
-            content: content_digest(Operation::of(&call), &call),
+            content: content_digest(thread, &command),
         });
         let number = self.intents.len();
         if let Some(used) = used {

@@ -10,7 +10,7 @@ use parley::feed::subscriber::Subscription;
 use parley_kit::clock::elapse;
 use parley_kit::expected::ExpectedFeed;
 use parley_kit::position;
-use parley_protocol::command::{Call, InboxQuery, PageQuery};
+use parley_protocol::command::{Call, InboxQuery, PageQuery, ReadCall};
 use parley_protocol::entry::Position;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
@@ -105,7 +105,8 @@ impl World {
         }
         let (thread, since) = (self.rng.pick(&threads), self.cursor(30));
         let after = since.as_deref().map_or(0, position);
-        let call = Call::ReadFlat(thread, PageQuery { cursor: since, limit: Some(PAGE) });
+        let call =
+            Call::Read(ReadCall::Flat(thread, PageQuery { cursor: since, limit: Some(PAGE) }));
         let principal =
             server.access.principal(&token.secret, &call).map_err(|it| it.to_string())?;
         let outcome = server.access.perform(&principal, call, None).await;

@@ -53,7 +53,7 @@ pub fn run(bytes: &[u8]) {
     assert!((1..=50).contains(&all.len()));
     for one in &all {
         match one {
-            MessageOutcome::Silent | MessageOutcome::Other => {}
+            MessageOutcome::NoReply | MessageOutcome::Other => {}
             MessageOutcome::Failed(status, code, answer) => is_error(*status, *code, answer),
             MessageOutcome::Call(read) => {
                 if let Err(refusal) = &**read {

@@ -1,4 +1,4 @@
-//! What participants say on the command line, and the fields they say it under.
+//! Request bodies and headers from command-line arguments.
 
 use std::io::Read;
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use crate::cli::client::ExtraHeaders;
 use crate::cli::error::{CliError, CliResult};
 
-/// The largest text that is read from standard input, in bytes: far above what any body may
-/// have, so that the server is the one to refuse it.
+/// The largest text that is read from standard input, in bytes: above the limit of any body, so that
+/// the server refuses it.
 const STDIN_BYTES_MAX: u64 = 1 << 20;
 
-/// The text given, or with `-` standard input without its final line end, which is the shell's.
+/// The argument, or for `-` standard input without its final line end, which the shell adds.
 pub fn text_or_stdin(given: &str) -> CliResult<String> {
     if given != "-" {
         return Ok(given.to_owned());
@@ -37,21 +37,21 @@ pub fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
     Value::Object(given.collect::<Map<_, _>>())
 }
 
-/// `from` for an extension.
+/// The member `from` for an extension.
 pub fn from(extension: Option<&str>) -> Option<Value> {
     extension.map(|extension| json!({ "extension": extension }))
 }
 
-/// The header for an idempotency key.
+/// The header of an idempotency key.
 pub fn key(key: Option<&String>) -> Vec<(hyper::header::HeaderName, &str)> {
     let name = hyper::header::HeaderName::from_static("idempotency-key");
     key.map(|key| (name, key.as_str())).into_iter().collect()
 }
 
-/// The words of a table of the protocol, as the values that an argument may have.
+/// A parser for the words of a table of the protocol.
 pub fn words<const N: usize>(words: [&'static str; N]) -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(words)
 }
 
-/// No header beside the usual ones.
+/// No additional header.
 pub const NO_EXTRA: ExtraHeaders<'static> = &[];
