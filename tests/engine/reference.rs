@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parley_kit::expected::ExpectedFeed;
+use parley_kit::ExpectedFeed;
 use parley_kit::numbers::{Given, Nowhere};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;

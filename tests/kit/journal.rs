@@ -12,10 +12,8 @@ use parley::journal::{
 use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Entry;
-use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
-use parley_protocol::ids::{ThreadId, TokenId};
+use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::thread::{Context, Thread};
@@ -23,6 +21,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use tokio::sync::oneshot;
 
+use crate::acts::{post, principal};
 use crate::clock::TestClock;
 
 /// A call that waits for its answer.
@@ -64,29 +63,6 @@ pub struct Rig {
     /// The clock of all of them.
     pub clock: Arc<TestClock>,
     runtime: tokio::runtime::Runtime,
-}
-
-/// Somebody who may write.
-pub fn principal(identity: &str) -> Principal {
-    Principal {
-        token: TokenId(1),
-        identity: identity.into(),
-        author_kind: AuthorKind::Llm,
-        rights: Rights::default().with(Right::Read).with(Right::Write),
-        label: None,
-    }
-}
-
-/// A message of this kind, in `thread` or opening one.
-pub fn post(kind: Kind, thread: Option<ThreadId>, body: &str) -> Command {
-    Command::Post(Envelope {
-        kind,
-        thread,
-        parent: None,
-        extension: None,
-        body: body.into(),
-        provenance: None,
-    })
 }
 
 fn reply() -> (ReplyPort, Waiting) {

@@ -10,11 +10,13 @@
     reason = "a test that cannot go on panics; what a name says is not said again"
 )]
 
+pub mod acts;
 pub mod artifact;
 pub mod client;
 pub mod clock;
 pub mod connection;
 pub mod disk;
+pub mod engine;
 pub mod expected;
 pub mod feed;
 pub mod folder;
@@ -30,6 +32,20 @@ pub mod rng;
 pub mod server;
 
 use std::ops::Range;
+
+pub use client::Client;
+pub use clock::{TestClock, elapse};
+pub use connection::Connection;
+pub use disk::{Cut, Faults, FaultyDisk, Op};
+pub use expected::{ExpectedFeed, ExpectedFrame};
+pub use feed::{Frame, Heard, Listener};
+pub use folder::Folder;
+pub use http::Answer;
+pub use observed::Observed;
+pub use peer::Peer;
+pub use process::{Ended, GENEROUS, Process};
+pub use rng::Rng;
+pub use server::{BlockingServer, Server};
 
 /// The number in the environment variable `variable`, else `default`.
 pub fn number(variable: &str, default: u64) -> u64 {

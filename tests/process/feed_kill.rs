@@ -1,9 +1,6 @@
 //! What listeners miss while a server is killed.
 
-use parley_kit::client::Client;
-use parley_kit::feed::{Heard, Listener};
-use parley_kit::folder::Folder;
-use parley_kit::process::{GENEROUS, Process};
+use parley_kit::{Client, Folder, GENEROUS, Heard, Listener, Process};
 
 /// Goal: after kill −9 and a start a listener goes on from its cursor, and nothing is missing or
 /// doubled. Method: kill the process while acts go on, several times; what one listener heard over

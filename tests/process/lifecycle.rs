@@ -3,10 +3,10 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use parley_kit::folder::Folder;
 use parley_kit::http::request;
-use parley_kit::peer::{Peer, get};
-use parley_kit::process::{Ended, Process, run};
+use parley_kit::peer::get;
+use parley_kit::process::run;
+use parley_kit::{Ended, Folder, Peer, Process};
 use rustix::process::Signal;
 
 fn one_line(ended: &Ended, code: i32, named: &[&str]) {

@@ -9,11 +9,12 @@ use futures_util::future::{BoxFuture, ready};
 use parley::forum::PassivationOptions;
 use parley::storage::disk::MemoryDisk;
 use parley::yield_points::{Point, YieldPoints};
-use parley_kit::observed::Observed;
-use parley_kit::panics;
+use parley_kit::acts::model;
+use parley_kit::engine::AWAKE;
+use parley_kit::{Observed, panics};
 use parley_protocol::refusal::Reason;
 
-use super::site::{AWAKE, SLEEPY, bodies, model, open, say, start};
+use super::harness::{SLEEPY, bodies, open, say, start};
 
 /// Restarts within the budget (docs/ARCHITECTURE.md).
 const RESTARTS: u64 = 5;

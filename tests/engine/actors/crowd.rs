@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
 use parley::storage::disk::{FolderDisk, MemoryDisk};
-use parley_kit::folder::Folder;
-use parley_kit::number;
+use parley_kit::acts::{message, model};
+use parley_kit::engine::AWAKE;
+use parley_kit::{Folder, number};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 
-use super::site::{AWAKE, SLEEPY, bodies, json, model, open, said_as, say, start, start_on, write};
+use super::harness::{SLEEPY, bodies, json, open, say, start, start_on, write};
 
 /// Writers of the test of readers.
 const WRITERS: u64 = 32;
@@ -129,7 +130,13 @@ async fn hot_thread() {
             tokio::spawn(async move {
                 let name = format!("w{writer}");
                 while begun.elapsed() < lasts {
-                    let command = said_as(Kind::Inform, Some(thread), Some(&name), "more");
+                    let command = message(
+                        Kind::Inform,
+                        Some(thread),
+                        None,
+                        Some(name.as_str().into()),
+                        "more",
+                    );
                     write(&engine, &principal, Some(thread), command, None).await.unwrap();
                 }
             })

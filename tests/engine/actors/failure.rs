@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use parley_kit::disk::{Cut, Faults, FaultyDisk};
-use parley_kit::number;
-use parley_kit::rng::Rng;
+use parley_kit::acts::{model, post};
+use parley_kit::engine::{AWAKE, generous};
+use parley_kit::{Cut, Faults, FaultyDisk, Rng, number};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
-use super::shadow::{Told, audit};
-use super::site::{AWAKE, bodies, generous, model, open, post, say, start, writable, write};
+use super::audit::{Told, audit};
+use super::harness::{bodies, open, say, start, writable, write};
 
 /// Goal: a commit that fails before it reaches the store leaves no trace: 503, reads and later
 /// acts as if it had not been, and service resumes. Method: a disk that takes no writes for a

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use parley::storage::disk::MemoryDisk;
+use parley_kit::acts::{human, mark, model, post};
+use parley_kit::engine::AWAKE;
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 
-use super::site::{AWAKE, SLEEPY, bodies, human, json, mark, model, open, post, say, start, write};
+use super::harness::{SLEEPY, bodies, json, open, say, start, write};
 
 /// Goal: calls with one key at once are one act, all told the same; with other content they are
 /// refused. Method: several at once, many times, while actors sleep.

@@ -14,7 +14,9 @@ use parley::storage::disk::MemoryDisk;
 use parley::threads::actor::{ThreadActor, ThreadRequest};
 use parley::threads::deps::Deps;
 use parley::yield_points::{Hook, Point, YieldPoints};
-use parley_kit::disk::{Faults, FaultyDisk};
+use parley_kit::acts::{human, mark, model, post};
+use parley_kit::engine::{AWAKE, generous};
+use parley_kit::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::refusal::{Reason, Refusal};
@@ -22,10 +24,8 @@ use parley_protocol::state::State;
 use ractor::Actor;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::shadow::{Told, audit};
-use super::site::{
-    AWAKE, bodies, generous, human, mark, model, open, post, say, start, writable, write,
-};
+use super::audit::{Told, audit};
+use super::harness::{bodies, open, say, start, writable, write};
 
 /// Goal: two actors for one thread never both get through: what the older one still admits is
 /// refused, and the thread stays whole. Method: a second actor, planted beside the router's.

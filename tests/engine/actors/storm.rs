@@ -8,18 +8,18 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parley::storage::disk::MemoryDisk;
 use parley::yield_points::{Point, YieldPoints};
-use parley_kit::number;
-use parley_kit::panics;
-use parley_kit::rng::Rng;
+use parley_kit::acts::{assertion, human, mark, model, post};
+use parley_kit::engine::generous;
+use parley_kit::{Rng, number, panics};
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Assertion, Command};
+use parley_protocol::command::Command;
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 
-use super::shadow::{Told, audit};
-use super::site::{SLEEPY, generous, human, mark, model, post, start, write};
+use super::audit::{Told, audit};
+use super::harness::{SLEEPY, start, write};
 
 /// Callers at once; every fifth is human.
 const WRITERS: u64 = 16;
@@ -143,13 +143,7 @@ fn command(rng: &Rng, principal: &Principal, thread: Option<ThreadId>, text: &st
         0..=8 => post(Kind::Inform, thread, text),
         9..=11 => post(Kind::Ask, thread, text),
         12..=14 => post(Kind::Answer, thread, text),
-        15 => Command::Assert(Assertion {
-            statement: text.into(),
-            evidence: Vec::new(),
-            supersedes: Vec::new(),
-            valid_until: None,
-            extension: None,
-        }),
+        15 => assertion(text, None, None),
         16 if principal.is_human() => Command::Mark(mark(State::Closed, text)),
         16 | 17 => Command::Mark(mark(State::Answered, text)),
         _ => Command::Reopen(mark(State::Open, text)),

@@ -7,9 +7,9 @@ use std::time::Instant;
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley::storage::disk::Disk;
-use parley_kit::disk::{Cut, Faults, FaultyDisk, Op};
 use parley_kit::journal::{Came, Rig, came};
 use parley_kit::recorded::Player;
+use parley_kit::{Cut, Faults, FaultyDisk, Op};
 use parley_protocol::refusal::Reason;
 
 use super::load::{Mark, Recording, options, record, submit};

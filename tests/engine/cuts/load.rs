@@ -3,13 +3,13 @@
 
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};
-use parley_kit::disk::{FaultyDisk, Op};
 use parley_kit::journal::{Came, Rig, Waiting, came};
 use parley_kit::recorded::Recorder;
+use parley_kit::{FaultyDisk, Op};
 use parley_protocol::entry::Entry;
 use tokio::sync::oneshot;
 
-use super::shadow::Shadow;
+use super::audit::Shadow;
 use crate::view::world::World;
 
 /// Commits of the load.

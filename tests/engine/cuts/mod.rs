@@ -4,10 +4,10 @@
 //! `PARLEY_CUTS=all cargo test --release --test cuts` leaves nothing out; else every sync is looked
 //! at and a part of the writes, another part with each `PARLEY_SEED`.
 
+mod audit;
 mod faults;
 mod load;
 mod power;
-mod shadow;
 
 /// Threads that go through the moments of a load at once.
 const WORKERS: usize = 2;

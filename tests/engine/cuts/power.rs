@@ -8,9 +8,9 @@ use parley::clock::SystemClock;
 use parley::journal::WriterStep;
 use parley::maintenance::check::check_disk;
 use parley::maintenance::open_read_only;
-use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::journal::{Came, Rig, came};
 use parley_kit::recorded::Player;
+use parley_kit::{Cut, Faults, FaultyDisk};
 
 use super::load::{Recording, options, record};
 use super::{Extent, WORKERS};

@@ -3,7 +3,7 @@
 use parley::journal::WriterStep;
 use parley::journal::options::JournalOptions;
 use parley::storage::disk::MemoryDisk;
-use parley_kit::disk::FaultyDisk;
+use parley_kit::FaultyDisk;
 use parley_kit::journal::{Came, Rig, came};
 use parley_protocol::act::Kind;
 use parley_protocol::refusal::Reason;

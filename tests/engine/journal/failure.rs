@@ -3,8 +3,8 @@
 
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
-use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::journal::{Came, Rig, Waiting, came};
+use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;

@@ -7,7 +7,7 @@ use parley::journal::Journal;
 use parley::journal::options::JournalOptions;
 use parley::storage::disk::FolderDisk;
 use parley::storage::error::StoreError;
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 use parley_protocol::ids::ThreadId;
 
 /// Goal: a folder is held by one server at a time. Method: open it twice, then again after the

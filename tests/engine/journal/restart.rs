@@ -6,8 +6,8 @@ use parley::journal::log;
 use parley::journal::options::JournalOptions;
 use parley::storage::disk::{BoxedFile, Disk, MemoryDisk};
 use parley::storage::error::StoreError;
-use parley_kit::disk::{Cut, Faults, FaultyDisk};
 use parley_kit::journal::{Came, Rig, came};
+use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
 use parley::tokens::{NewToken, Tokens};
-use parley_kit::disk::{Cut, Faults, FaultyDisk};
+use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use parley_kit::rng::Rng;
+use parley_kit::Rng;
+use parley_kit::acts::{assertion, message};
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
-use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
+use parley_protocol::command::{ClaimProof, Command, Mark};
+use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::state::State;
 use parley_protocol::thread::Thread;
 
@@ -32,7 +33,7 @@ pub fn wish(rng: &Rng, reference: &Reference, threads: usize, text: &str, seals:
     let opened: Vec<ThreadId> = reference.threads.keys().copied().collect();
     let extension = extension(rng);
     if opened.is_empty() || opened.len() < threads && rng.percent(20) {
-        let command = post(Kind::Ask, None, None, extension, text);
+        let command = message(Kind::Ask, None, None, extension, text);
         return Wish { thread: None, home: None, command };
     }
     let thread = if rng.percent(1) { NOWHERE } else { rng.pick(&opened) };
@@ -42,17 +43,6 @@ pub fn wish(rng: &Rng, reference: &Reference, threads: usize, text: &str, seals:
         70..=83 => here(mark(rng, reference, thread, extension, text)),
         _ => claim(rng, reference, thread, extension, text, seals),
     }
-}
-
-fn post(
-    kind: Kind,
-    thread: Option<ThreadId>,
-    parent: Option<MessageId>,
-    extension: Option<Arc<str>>,
-    text: &str,
-) -> Command {
-    let body = text.into();
-    Command::Post(Envelope { kind, thread, parent, extension, body, provenance: None })
 }
 
 fn speech(
@@ -81,7 +71,7 @@ fn speech(
     let named = none && rng.percent(90) || kind == Kind::Retract || rng.percent(40);
     let named = named && !recent.is_empty();
     let parent = named.then(|| rng.pick(recent).0);
-    post(kind, Some(thread), parent, extension, text)
+    message(kind, Some(thread), parent, extension, text)
 }
 
 fn mark(
@@ -123,14 +113,8 @@ fn claim(
     let claims: Vec<ClaimId> = reference.claims.iter().filter(here).map(|(id, _)| *id).collect();
     if claims.is_empty() || rng.percent(40) {
         let replaces = !claims.is_empty() && rng.percent(30);
-        let supersedes = replaces.then(|| rng.pick(&claims)).into_iter().collect();
-        let command = Command::Assert(Assertion {
-            statement: text.into(),
-            evidence: Vec::new(),
-            supersedes,
-            valid_until: None,
-            extension,
-        });
+        let supersedes = replaces.then(|| rng.pick(&claims));
+        let command = assertion(text, supersedes, extension);
         return Wish { thread: Some(thread), home: Some(thread), command };
     }
     let claim = rng.pick(&claims);

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use parley::threads::admission::PermitClass;
-use parley_kit::clock::elapse;
-use parley_kit::disk::{Cut, Faults};
+use parley_kit::{Cut, Faults, elapse};
 use parley_protocol::command::{Call, Command};
 use parley_protocol::identity::Right;
 use parley_protocol::ids::ThreadId;

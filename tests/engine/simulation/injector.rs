@@ -9,10 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parley::yield_points::{Point, YieldPoints};
-use parley_kit::clock::elapse;
-use parley_kit::disk::Op;
-use parley_kit::panics::{self, ASKED};
-use parley_kit::rng::Rng;
+use parley_kit::panics::ASKED;
+use parley_kit::{Op, Rng, elapse, panics};
 use parley_protocol::ids::ThreadId;
 
 /// A fault that is injected at a seam.

@@ -3,7 +3,7 @@
 use parley::forum::PassivationOptions;
 use parley::journal::options::JournalOptions;
 use parley::threads::admission::AdmissionBounds;
-use parley_kit::rng::Rng;
+use parley_kit::Rng;
 use parley_protocol::limits::Limits;
 
 /// A world's options.

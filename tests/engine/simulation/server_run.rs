@@ -7,15 +7,15 @@ use parley::clock::Clock;
 use parley::engine::{Engine, EngineOptions, JournalTasks};
 use parley::feed::hub::FeedCaps;
 use parley::feed::replay_cache::ReadMode;
-use parley::forum::{Answer, Manifests, PassivationOptions};
+use parley::forum::{Answer, PassivationOptions};
 use parley::journal::archiver::Archiver;
 use parley::journal::options::JournalOptions;
 use parley::journal::{Writer, WriterStep};
 use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
 use parley::yield_points::Hook;
-use parley_kit::clock::{TestClock, elapse};
-use parley_kit::disk::FaultyDisk;
+use parley_kit::engine::manifests;
+use parley_kit::{FaultyDisk, TestClock, elapse};
 use parley_protocol::command::Call;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::limits::Limits;
@@ -72,8 +72,7 @@ impl ServerRun {
             caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: setup.buffer },
             hook: Hook::of(Arc::clone(&setup.injector) as _),
         };
-        let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
-        let assembled = Engine::assemble(options, disk, clock, none, ReadMode::Here).await;
+        let assembled = Engine::assemble(options, disk, clock, manifests, ReadMode::Here).await;
         let assembled =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
         let (engine, JournalTasks { writer, mut publisher, archiver: folder }) = assembled;

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use parley::feed::replay::OutgoingFrame;
 use parley::feed::subscriber::CloseReason;
-use parley_kit::expected::{ExpectedFeed, ExpectedFrame};
-use parley_kit::position;
+use parley_kit::{ExpectedFeed, ExpectedFrame, position};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
 use parley::threads::admission::PermitClass;
-use parley_kit::clock::elapse;
-use parley_kit::disk::{Cut, FaultyDisk};
-use parley_kit::rng::Rng;
+use parley_kit::{Cut, FaultyDisk, Rng, elapse};
 use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;

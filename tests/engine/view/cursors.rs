@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parley::journal::archive::{ArchiveMeta, HighestNumbers};
 use parley::journal::cursor::Cursors;
 use parley::journal::view::TailMax;
-use parley_kit::disk::FaultyDisk;
+use parley_kit::FaultyDisk;
 use parley_protocol::entry::Position;
 use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;

@@ -8,15 +8,15 @@ use parley::journal::archive::SyncMode;
 use parley::journal::view::{TailMax, Views};
 use parley::storage::disk::{BoxedFile, Disk};
 use parley::storage::error::StoreError;
-use parley_kit::disk::{Faults, FaultyDisk};
+use parley_kit::acts::{post, principal};
+use parley_kit::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::time::Millis;
 
 use super::model::Model;
-use super::world::{World, principal};
+use super::world::World;
 use super::{FILE, Rig, open_archive};
 
 /// No write and no sync succeeds any more.
@@ -155,14 +155,7 @@ fn outcomes_age() {
 /// Lets the first thread go on until it has `acts`.
 fn inform_until(world: &mut World, acts: u64) {
     while world.threads[&ThreadId(1)].summary().seq < acts {
-        let command = Command::Post(Envelope {
-            kind: Kind::Inform,
-            thread: Some(ThreadId(1)),
-            parent: None,
-            extension: None,
-            body: "and so on".into(),
-            provenance: None,
-        });
+        let command = post(Kind::Inform, Some(ThreadId(1)), "and so on");
         world.command_on(ThreadId(1), &principal("human:eve"), &command);
     }
 }

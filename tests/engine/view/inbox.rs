@@ -1,14 +1,14 @@
 //! The inbox, a row a case (parley.md §7).
 
 use parley::journal::view::{ScanLimits, TailMax};
-use parley_kit::disk::FaultyDisk;
+use parley_kit::FaultyDisk;
+use parley_kit::acts::{message, principal};
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Command, Envelope};
 use parley_protocol::entry::Position;
 use parley_protocol::ids::{MessageId, ThreadId};
 
 use super::Rig;
-use super::world::{World, participant, principal};
+use super::world::{World, participant};
 
 const ALL: ScanLimits = ScanLimits { limit: 100, scan_max: 100 };
 
@@ -18,14 +18,8 @@ fn split(who: &str) -> (&str, Option<&str>) {
 
 fn say(world: &mut World, who: &str, thread: u64, kind: Kind, parent: Option<u64>) {
     let (identity, extension) = split(who);
-    let command = Command::Post(Envelope {
-        kind,
-        thread: Some(ThreadId(thread)),
-        parent: parent.map(MessageId),
-        extension: extension.map(Into::into),
-        body: "words".into(),
-        provenance: None,
-    });
+    let (parent, extension) = (parent.map(MessageId), extension.map(Into::into));
+    let command = message(kind, Some(ThreadId(thread)), parent, extension, "words");
     let said = world.command_on(ThreadId(thread), &principal(identity), &command);
     assert!(said.is_some(), "{who} could not speak");
 }

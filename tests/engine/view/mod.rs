@@ -16,8 +16,7 @@ use parley::journal::archiver::{Archiver, ArchiverDeps};
 use parley::journal::view::{TailMax, View, Views};
 use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
-use parley_kit::clock::TestClock;
-use parley_kit::disk::{Cut, FaultyDisk};
+use parley_kit::{Cut, FaultyDisk, TestClock};
 
 use model::Model;
 use world::World;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley::journal::archive::{FirstOutcome, Retraction};
 use parley::journal::view::{PlacedAct, Scan, ScanLimits, View};
-use parley_kit::rng::Rng;
+use parley_kit::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::command::{ArtifactQuery, ThreadOrder, ThreadQuery};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parley::journal::view::{ScanLimits, TailMax, View};
-use parley_kit::disk::FaultyDisk;
+use parley_kit::FaultyDisk;
 use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::entry::Position;
 use parley_protocol::ids::ThreadId;

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parley::journal::Committed;
-use parley_kit::rng::Rng;
+use parley_kit::Rng;
+use parley_kit::acts::{assertion, message, principal};
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::claim::{Evidence, EvidenceKind};
-use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
+use parley_protocol::command::{ClaimProof, Command, Mark};
 use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
-use parley_protocol::identity::{AuthorKind, Participant, Principal, Right, Rights};
-use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
+use parley_protocol::identity::{Participant, Principal};
+use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Refusal, StoredRefusal};
 use parley_protocol::state::State;
@@ -126,14 +127,7 @@ impl World {
         extension: Option<Arc<str>>,
     ) -> Arc<Committed> {
         let id = ThreadId(self.threads.len() as u64 + 1);
-        let command = Command::Post(Envelope {
-            kind: Kind::Ask,
-            thread: None,
-            parent: None,
-            extension,
-            body: format!("question of {id}").into(),
-            provenance: None,
-        });
+        let command = message(Kind::Ask, None, None, extension, &format!("question of {id}"));
         let key = self.key();
         let mut context = Context {
             now: self.now,
@@ -283,14 +277,7 @@ impl World {
         let messages = &self.messages[&id];
         let parent =
             (!self.rng.once_in(3) || kind == Kind::Retract).then(|| self.rng.pick(messages));
-        Command::Post(Envelope {
-            kind,
-            thread: Some(id),
-            parent,
-            extension: self.extension(),
-            body: "words".into(),
-            provenance: None,
-        })
+        message(kind, Some(id), parent, self.extension(), "words")
     }
 
     fn claim_of(&mut self, id: ThreadId) -> Option<ClaimId> {
@@ -300,13 +287,7 @@ impl World {
 
     fn assertion(&mut self, id: ThreadId) -> Command {
         let supersedes = if self.rng.once_in(3) { self.claim_of(id) } else { None };
-        Command::Assert(Assertion {
-            statement: "so it is".into(),
-            evidence: Vec::new(),
-            supersedes: supersedes.into_iter().collect(),
-            valid_until: None,
-            extension: self.extension(),
-        })
+        assertion("so it is", supersedes, self.extension())
     }
 
     fn proof(&mut self, id: ThreadId) -> ClaimProof {
@@ -317,18 +298,5 @@ impl World {
             seal: false,
             extension: self.extension(),
         }
-    }
-}
-
-/// Who calls with a token of `identity`.
-pub fn principal(identity: &str) -> Principal {
-    let human = identity.starts_with("human:");
-    let rights: Rights = [Right::Read, Right::Write].into_iter().collect();
-    Principal {
-        token: TokenId(1),
-        identity: identity.into(),
-        author_kind: if human { AuthorKind::Human } else { AuthorKind::Llm },
-        rights: if human { Rights::HUMAN } else { rights },
-        label: None,
     }
 }

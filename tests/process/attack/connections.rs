@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parley_kit::connection::Connection;
+use parley_kit::Connection;
 use tokio::time::Instant;
 
 use super::Force;

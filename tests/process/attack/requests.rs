@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parley_kit::connection::Connection;
-use parley_kit::http::Answer;
+use parley_kit::{Answer, Connection};
 use serde_json::{Value, json};
 
 use super::Force;

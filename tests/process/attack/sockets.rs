@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use parley_kit::connection::Connection;
+use parley_kit::Connection;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 

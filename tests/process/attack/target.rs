@@ -3,10 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use parley_kit::connection::Connection;
-use parley_kit::folder::Folder;
-use parley_kit::http;
-use parley_kit::process::Process;
+use parley_kit::{Connection, Folder, Process, http};
 
 use super::Force;
 

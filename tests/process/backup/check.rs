@@ -1,9 +1,8 @@
 //! What `check` says, and that it changes nothing.
 
-use parley_kit::folder::Folder;
 use parley_kit::peer::post;
-use parley_kit::process::Process;
 use parley_kit::process::run;
+use parley_kit::{Folder, Process};
 use serde_json::json;
 
 use super::forum::fill;

@@ -4,12 +4,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::forum::{fill, read};
 use super::site::{backup, restore, start, state};
-use parley_kit::folder::Folder;
 use parley_kit::folder::names;
-use parley_kit::peer::get;
-use parley_kit::peer::post;
-use parley_kit::position;
+use parley_kit::peer::{get, post};
 use parley_kit::process::run;
+use parley_kit::{Folder, position};
 use serde_json::json;
 
 /// Goal: what is restored shows what the source showed, to the byte but for cursors; tokens and

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use parley::clock::{Clock, SystemClock};
 use parley::maintenance::backup::{restore, verify};
-use parley_kit::folder::Folder;
 use parley_kit::folder::names;
-use parley_kit::number;
 use parley_kit::process::run;
-use parley_kit::rng::Rng;
+use parley_kit::{Folder, Rng, number};
 
 use super::forum::{Shown, fill, read};
 use super::site::{backup, copy_folder, is_database, start, try_start};

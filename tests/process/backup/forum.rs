@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use parley_kit::artifact::claim;
-use parley_kit::peer::ask;
-use parley_kit::peer::get;
-use parley_kit::peer::post;
-use parley_kit::position;
-use parley_kit::process::Process;
+use parley_kit::peer::{ask, get, post};
+use parley_kit::{Process, position};
 use serde_json::{Value, json};
 
 /// Everything that one forum shows.

@@ -2,15 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parley_kit::folder::Folder;
 use parley_kit::http::field;
-use parley_kit::peer::get;
-use parley_kit::peer::post;
-use parley_kit::peer::{Events, ask};
-use parley_kit::position;
-use parley_kit::process::Process;
+use parley_kit::peer::{Events, ask, get, post};
 use parley_kit::process::run;
-use parley_kit::rng::Rng;
+use parley_kit::{Folder, Process, Rng, position};
 use serde_json::{Value, json};
 
 use super::forum::{Shown, read};

@@ -1,6 +1,6 @@
 //! What is refused, with one line, and leaves nothing.
 
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 use parley_kit::peer::ask;
 use parley_kit::process::run;
 use serde_json::json;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use parley_kit::folder::names;
-use parley_kit::process::{Ended, GENEROUS, Process, run};
+use parley_kit::process::run;
+use parley_kit::{Ended, GENEROUS, Process};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

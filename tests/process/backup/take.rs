@@ -5,19 +5,13 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use parley::clock::SystemClock;
 use parley::engine::{Engine, EngineOptions};
-use parley::feed::hub::FeedCaps;
-use parley::forum::{Manifests, PassivationOptions};
 use parley::journal::options::JournalOptions;
 use parley::storage::disk::MemoryDisk;
-use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
-use parley::yield_points::Hook;
-use parley_kit::folder::Folder;
+use parley_kit::acts::{model, post};
+use parley_kit::{Folder, engine};
 use parley_protocol::act::Kind;
-use parley_protocol::command::{Call, Command, Envelope};
-use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
-use parley_protocol::ids::TokenId;
-use parley_protocol::limits::Limits;
+use parley_protocol::command::Call;
 use parley_protocol::refusal::Reason;
 
 /// Bytes that one piece may have: a frame and the row that made it too long.
@@ -26,44 +20,19 @@ const PIECE_MAX: usize = 512 << 10;
 const REPLAY_MAX: u64 = 100;
 
 async fn start(disk: &MemoryDisk) -> Engine {
-    let options = EngineOptions {
-        journal: JournalOptions {
-            free_bytes_min: 0,
-            segment_bytes: 64 << 10,
-            replay_max: REPLAY_MAX,
-            ..JournalOptions::default()
-        },
-        limits: Arc::new(Limits { writes_per_minute: 0, ..Limits::default() }),
-        bounds: AdmissionBounds { writes_max: 1_024, reads_max: 1_024, wait_ms: 250 },
-        residence: PassivationOptions {
-            idle_seconds: 3_600,
-            resident_threads_max: 10_000,
-            sweep_ms: 1_000,
-        },
-        caps: FeedCaps { connections_max: 1, per_identity_max: 1, buffer: 1 },
-        hook: Hook::default(),
+    let options = engine::options();
+    let journal = JournalOptions {
+        segment_bytes: 64 << 10,
+        replay_max: REPLAY_MAX,
+        ..options.journal.clone()
     };
-    let none = |_: &_| Manifests { en: "{}".into(), de: "{}".into(), fr: "{}".into() };
-    Engine::start(options, Arc::new(disk.clone()), Arc::new(SystemClock), none).await.unwrap()
+    engine::start(EngineOptions { journal, ..options }, Arc::new(disk.clone())).await
 }
 
 async fn open_threads(engine: &Engine, count: usize) {
-    let principal = Principal {
-        token: TokenId(1),
-        identity: "local:ada".into(),
-        author_kind: AuthorKind::Llm,
-        rights: Rights::default().with(Right::Read).with(Right::Write),
-        label: None,
-    };
+    let principal = model("ada");
     let calls = (0..count).map(|number| {
-        let command = Command::Post(Envelope {
-            kind: Kind::Ask,
-            thread: None,
-            parent: None,
-            extension: None,
-            body: format!("{number} {}", "x".repeat(400)).into(),
-            provenance: None,
-        });
+        let command = post(Kind::Ask, None, &format!("{number} {}", "x".repeat(400)));
         engine.forum.perform(&principal, Call::Write(None, command), None)
     });
     let answers: Vec<_> = futures_util::stream::iter(calls).buffer_unordered(128).collect().await;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 use parley_kit::process::{run, run_with};
 
 /// A claim, and its identifier as SHA-256 of its canonical bytes gives it.

@@ -1,7 +1,7 @@
 //! The terminal commands against a running server.
 
-use parley_kit::folder::Folder;
-use parley_kit::process::{Ended, run_with};
+use parley_kit::process::run_with;
+use parley_kit::{Ended, Folder};
 
 use super::{serve, token};
 

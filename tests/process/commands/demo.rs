@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 use parley_kit::process::command;
 
 /// Goal: the demo shows what it is for, ends by itself with 0 and leaves nothing. Method: its

@@ -8,8 +8,8 @@ mod tokens;
 mod usage;
 mod watching;
 
-use parley_kit::folder::Folder;
-use parley_kit::process::{Process, run};
+use parley_kit::process::run;
+use parley_kit::{Folder, Process};
 
 /// A server on the data in `folder`.
 fn serve(folder: &Folder) -> Process {

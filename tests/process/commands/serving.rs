@@ -1,6 +1,6 @@
 //! `parley serve` on a folder that it does not know.
 
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 use parley_kit::process::run;
 use redb::{Database, ReadableTable, TableDefinition};
 

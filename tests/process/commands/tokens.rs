@@ -1,6 +1,6 @@
 //! `parley token`, on a running server and on the folder of a stopped one.
 
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 use parley_kit::process::run;
 
 use super::{serve, token};

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Lines, Read};
 use std::process::{Child, ChildStdout, Stdio};
 
-use parley_kit::folder::Folder;
-use parley_kit::process::{Process, command};
+use parley_kit::process::command;
+use parley_kit::{Folder, Process};
 
 use super::{serve, token};
 

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use parley_kit::Rng;
 use parley_kit::artifact::claim;
-use parley_kit::rng::Rng;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Client};

@@ -16,10 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
-use parley_kit::folder::Folder;
-use parley_kit::number;
-use parley_kit::process::{GENEROUS, Process};
-use parley_kit::rng::Rng;
+use parley_kit::{Folder, GENEROUS, Process, Rng, number};
 use serde_json::{Value, json};
 
 use client::Client;

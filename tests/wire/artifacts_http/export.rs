@@ -1,7 +1,6 @@
 //! Exporting a thread.
 
-use parley_kit::peer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{BlockingServer, peer};
 use parley_protocol::artifact::closure::{VerifyOptions, verify};
 use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ArtifactType, validate};

@@ -3,9 +3,7 @@
 mod export;
 mod publish;
 
-use parley_kit::http::Answer;
-use parley_kit::peer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{Answer, BlockingServer, peer};
 
 /// Asks as the agent, a model that reads and writes.
 fn agent(server: &BlockingServer, line: &str, headers: &str, body: &[u8]) -> Answer {

@@ -1,8 +1,7 @@
 //! Publishing, listing, reading and verifying.
 
-use parley_kit::artifact::{self, artifact};
-use parley_kit::http::Answer;
-use parley_kit::server::BlockingServer;
+use parley_kit::artifact::artifact;
+use parley_kit::{Answer, BlockingServer, artifact};
 use serde_json::{Value, json};
 
 use super::{agent, export, start};

@@ -1,8 +1,8 @@
 //! The caps on feeds, and how far a replay reaches back.
 
-use parley_kit::feed::{Listener, ask, upgrade};
+use parley_kit::feed::{ask, upgrade};
 use parley_kit::http::bearer;
-use parley_kit::server::Server;
+use parley_kit::{Listener, Server};
 
 /// Goal: feeds above an identity's cap are 429, above the server's 503; one that ends makes room.
 /// Method: caps of two and three.

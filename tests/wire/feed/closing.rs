@@ -1,9 +1,8 @@
 //! How feeds end.
 
-use parley_kit::feed::{Events, Listener, ask, upgrade};
+use parley_kit::feed::{Events, ask, upgrade};
 use parley_kit::http::bearer;
-use parley_kit::observed::Observed;
-use parley_kit::server::Server;
+use parley_kit::{Listener, Observed, Server};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;

@@ -1,8 +1,8 @@
 //! What stands before the upgrade: the order of checks, the parameters, the handshake.
 
-use parley_kit::feed::{Listener, ask, upgrade};
+use parley_kit::feed::{ask, upgrade};
 use parley_kit::http::bearer;
-use parley_kit::server::Server;
+use parley_kit::{Listener, Server};
 use serde_json::json;
 
 const EVENTS: &str = "accept: text/event-stream\r\n";

@@ -1,8 +1,7 @@
 //! The feed as server-sent events.
 
-use parley_kit::feed::{Events, Frame};
-use parley_kit::observed::Observed;
-use parley_kit::server::Server;
+use parley_kit::feed::Events;
+use parley_kit::{Frame, Observed, Server};
 use serde_json::{Value, json};
 
 /// Goal: events carry what frames carry, and `Last-Event-ID`, which goes before `since`, resumes.

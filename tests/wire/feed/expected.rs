@@ -1,7 +1,6 @@
 //! Frames as they came, each object of which must be whole.
 
-use parley_kit::expected::ExpectedFrame;
-use parley_kit::feed::Frame;
+use parley_kit::{ExpectedFrame, Frame};
 use parley_protocol::wire::frame::FrameType;
 use serde_json::Value;
 

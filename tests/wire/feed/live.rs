@@ -1,7 +1,6 @@
 //! What a listener is told, and in which order.
 
-use parley_kit::feed::{Frame, Listener};
-use parley_kit::server::Server;
+use parley_kit::{Frame, Listener, Server};
 use serde_json::json;
 
 fn kinds(frames: &[Frame]) -> Vec<&str> {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use parley_kit::feed::Listener;
-use parley_kit::server::Server;
+use parley_kit::{Listener, Server};
 use tokio::task::JoinSet;
 
 /// Goal: inboxes far behind that come back at once each get what they are owed and nothing else,

@@ -4,12 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use parley_kit::client::Client;
-use parley_kit::expected::{ExpectedFeed, ExpectedFrame};
-use parley_kit::feed::{Frame, Heard, Listener};
-use parley_kit::rng::Rng;
-use parley_kit::seeds;
-use parley_kit::server::Server;
+use parley_kit::{Client, ExpectedFeed, ExpectedFrame, Frame, Heard, Listener, Rng, Server, seeds};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::ThreadId;
 use serde_json::json;

@@ -1,9 +1,8 @@
 //! A listener that does not take what it is sent.
 
-use parley_kit::feed::{Heard, Listener, upgrade};
+use parley_kit::feed::upgrade;
 use parley_kit::http::bearer;
-use parley_kit::observed::Observed;
-use parley_kit::server::Server;
+use parley_kit::{Heard, Listener, Observed, Server};
 
 /// Acts after which a listener that takes nothing must have been cut off.
 const ACTS_MAX: usize = 20_000;

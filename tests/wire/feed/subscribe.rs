@@ -1,7 +1,6 @@
 //! Changing the threads that a feed follows.
 
-use parley_kit::feed::Listener;
-use parley_kit::server::Server;
+use parley_kit::{Listener, Server};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 

@@ -1,9 +1,8 @@
 //! Tickets: good for one upgrade, of whoever asked for them.
 
-use parley_kit::client::Client;
-use parley_kit::feed::{Listener, ask, upgrade};
+use parley_kit::feed::{ask, upgrade};
 use parley_kit::http::bearer;
-use parley_kit::server::Server;
+use parley_kit::{Client, Listener, Server};
 use serde_json::json;
 
 async fn ticket(http: &mut Client) -> String {

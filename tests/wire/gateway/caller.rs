@@ -1,6 +1,6 @@
 //! Tokens, right and wrong ones.
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use parley::config::keys::{self, KEYS};
 use parley::config::{Config, ConfigSources};
-use parley_kit::folder::Folder;
+use parley_kit::Folder;
 
 fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

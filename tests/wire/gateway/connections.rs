@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use parley_kit::peer::Peer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{BlockingServer, Peer};
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";

@@ -9,10 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parley::storage::disk::FolderDisk;
-use parley_kit::folder::Folder;
-use parley_kit::http::Answer;
-use parley_kit::peer::Peer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{Answer, BlockingServer, Folder, Peer};
 
 /// The size of the file system.
 const SIZE: &str = "size=64m";

@@ -1,6 +1,6 @@
 //! `Host`, `Origin` and what browsers are told (bindings.md §1, §6).
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 
 const AGENT: &str = "Authorization: Bearer {agent}";
 

@@ -1,6 +1,6 @@
 //! Every error that the transport gives, and the order in which they are found.
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";

@@ -1,7 +1,6 @@
 //! What is no operation: manifest tags, health, metrics, the page, request ids.
 
-use parley_kit::peer::Peer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{BlockingServer, Peer};
 
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use parley_kit::disk::{Faults, FaultyDisk};
-use parley_kit::http::Answer;
 use parley_kit::http::PATIENCE;
-use parley_kit::server::BlockingServer;
+use parley_kit::{Answer, BlockingServer, Faults, FaultyDisk};
 
 const ASK: &str = r#"{"kind":"ask","body":"Who is there?"}"#;
 

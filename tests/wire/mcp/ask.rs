@@ -1,7 +1,6 @@
 //! Asking over MCP, and what every answer must be.
 
-use parley_kit::http::Answer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{Answer, BlockingServer};
 use serde_json::{Value, json};
 
 use super::schema::{Revision, Schemas};

@@ -1,6 +1,6 @@
 //! The official client in Rust holds a conversation (mcp.md §6).
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 use rmcp::model::{CallToolRequestParams, ProtocolVersion, ReadResourceRequestParams};
 use rmcp::service::RunningService;
 use rmcp::transport::StreamableHttpClientTransport;

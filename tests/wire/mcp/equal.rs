@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 use parley_protocol::operation::{FieldPlace, Operation};
 use parley_protocol::refusal::Reason;
 use serde_json::{Map, Value, json};

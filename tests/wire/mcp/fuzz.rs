@@ -1,10 +1,7 @@
 //! Malformed bodies and headers: JSON-RPC errors with the statuses of mcp.md, never a 5xx, never
 //! text.
 
-use parley_kit::number;
-use parley_kit::peer::Peer;
-use parley_kit::rng::Rng;
-use parley_kit::server::BlockingServer;
+use parley_kit::{BlockingServer, Peer, Rng, number};
 use serde_json::{Value, json};
 
 use super::ask::{bearer, request, with_meta};

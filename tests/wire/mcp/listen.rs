@@ -1,7 +1,6 @@
 //! `subscriptions/listen` (mcp.md §5): the stream, event by event.
 
-use parley_kit::peer::Peer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{BlockingServer, Peer};
 use serde_json::{Value, json};
 
 use super::ask::{Client, bearer, bytes, request, with_meta};

@@ -1,6 +1,6 @@
 //! Resources and prompts (mcp.md §5).
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 use serde_json::{Value, json};
 
 use super::ask::Client;

@@ -1,7 +1,6 @@
 //! What HTTP says around the messages (mcp.md §2): statuses, headers, order of checks.
 
-use parley_kit::http::Answer;
-use parley_kit::server::BlockingServer;
+use parley_kit::{Answer, BlockingServer};
 use serde_json::{Value, json};
 
 use super::ask::{Client, bearer, bytes, post, request, with_meta};

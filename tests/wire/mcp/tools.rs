@@ -1,6 +1,6 @@
 //! Tools (mcp.md §4).
 
-use parley_kit::server::BlockingServer;
+use parley_kit::BlockingServer;
 use serde_json::{Value, json};
 
 use super::ask::{Client, bearer, post, request};

@@ -16,7 +16,7 @@ use parley_protocol::wire;
 
 use crate::reference::{Reference, Verdict, text_of};
 
-use super::site::{Outcome, json};
+use super::harness::{Outcome, json};
 
 /// One call and what came of it.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley::journal::archive::RememberedOutcome;
 use parley::journal::view::View;
-use parley_kit::rng::Rng;
+use parley_kit::Rng;
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
 
