@@ -51,7 +51,7 @@ pub fn came(waiting: &mut Waiting) -> Came {
 }
 
 /// The journal and whatever drives it.
-pub struct Rig {
+pub struct JournalHarness {
     /// The door.
     pub journal: Arc<Journal>,
     /// The writer.
@@ -59,7 +59,7 @@ pub struct Rig {
     /// The publisher.
     pub publisher: Publisher,
     /// The folder.
-    pub folder: Archiver,
+    pub archiver: Archiver,
     /// The clock of all of them.
     pub clock: Arc<TestClock>,
     runtime: tokio::runtime::Runtime,
@@ -70,7 +70,7 @@ fn reply() -> (ReplyPort, Waiting) {
     (ReplyPort { sender, permit: None }, receiver)
 }
 
-impl Rig {
+impl JournalHarness {
     /// Opens what lies on `disk`.
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
@@ -80,7 +80,7 @@ impl Rig {
             journal: opened.journal,
             writer: opened.writer,
             publisher: opened.publisher,
-            folder: opened.archiver,
+            archiver: opened.archiver,
             clock,
             runtime,
         })
@@ -106,7 +106,7 @@ impl Rig {
     pub fn finish(mut self) {
         self.work();
         self.writer.finish();
-        self.folder.finish().unwrap();
+        self.archiver.finish().unwrap();
     }
 
     /// Opens a thread.

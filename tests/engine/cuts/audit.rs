@@ -16,14 +16,14 @@ use crate::view::model::Model;
 const IN_FULL: u64 = 400;
 
 /// All that was asked for, in order: the entry `n` at `n - 1`.
-pub struct Shadow {
+pub struct ExpectedEntries {
     /// The entries.
     pub entries: Vec<Arc<Committed>>,
     threads: BTreeMap<ThreadId, Vec<usize>>,
 }
 
-impl Shadow {
-    /// A shadow of these, whose numbers have no gaps.
+impl ExpectedEntries {
+    /// A expected of these, whose numbers have no gaps.
     pub fn new(entries: Vec<Arc<Committed>>) -> Self {
         let mut threads: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (index, committed) in entries.iter().enumerate() {

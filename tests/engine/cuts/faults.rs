@@ -7,7 +7,7 @@ use std::time::Instant;
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley::storage::disk::Disk;
-use parley_kit::journal::{Came, Rig, came};
+use parley_kit::journal::{Came, JournalHarness, came};
 use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk, Op};
 use parley_protocol::refusal::Reason;
@@ -100,43 +100,43 @@ impl Before<'_> {
         let what = || format!("commit {}, {faults:?}", self.commit);
         let Mark { told, asked, .. } = self.mark;
         let disk = self.image.copy();
-        let mut rig = Rig::open(&disk, options.clone()).unwrap();
-        assert_eq!(rig.journal.committed(), told, "{}", what());
+        let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
+        assert_eq!(harness.journal.committed(), told, "{}", what());
         disk.set(faults);
         let batch = told as usize..asked as usize;
-        let batch = self.recording.shadow.entries[batch].iter();
-        let mut waiting: Vec<_> = batch.map(|committed| submit(&rig, committed)).collect();
-        let step = rig.work();
+        let batch = self.recording.expected.entries[batch].iter();
+        let mut waiting: Vec<_> = batch.map(|committed| submit(&harness, committed)).collect();
+        let step = harness.work();
         let stored = waiting.iter_mut().map(|one| usize::from(self.is_stored(one))).sum::<usize>();
         let whole = stored == waiting.len();
         assert!(stored == 0 || whole, "{}: half a batch is acknowledged", what());
         assert_eq!(step, if whole { WriterStep::Idle } else { WriterStep::Down }, "{}", what());
-        drop(rig.folder.finish());
+        drop(harness.archiver.finish());
         let last = if whole { asked } else { told };
         let struck = disk.writes() >= faults.write && faults.write > 0
             || disk.syncs() >= faults.sync && faults.sync > 0
             || !whole;
-        let view = rig.journal.view();
+        let view = harness.journal.view();
         assert_eq!(view.position().entry(), last, "{}", what());
-        let found = self.recording.shadow.audit_touched(&view, (told, asked), last);
+        let found = self.recording.expected.audit_touched(&view, (told, asked), last);
         found.unwrap_or_else(|found| panic!("{}: {found}", what()));
         drop(view);
         disk.mend();
-        rig.clock.pass(RETRY_MS);
-        rig.work();
-        let mut next = rig.ask("local:ada", "goes on");
-        rig.work();
+        harness.clock.pass(RETRY_MS);
+        harness.work();
+        let mut next = harness.ask("local:ada", "goes on");
+        harness.work();
         let Came::Stored(next) = came(&mut next) else { panic!("{}: not mended", what()) };
         assert_eq!(next.number, asked + 1, "{}: a number is given once", what());
-        rig.folder.finish().unwrap_or_else(|error| panic!("{}: {error}", what()));
+        harness.archiver.finish().unwrap_or_else(|error| panic!("{}: {error}", what()));
         disk.cut([Cut::ForgetAll, Cut::Kill, Cut::KeepSome(next.number)][self.commit % 3]);
-        drop(rig);
-        let rig = Rig::open(&disk, options.clone());
-        let rig = rig.unwrap_or_else(|error| panic!("{}: {error}", what()));
-        assert_eq!(rig.journal.committed(), next.number, "{}", what());
+        drop(harness);
+        let harness = JournalHarness::open(&disk, options.clone());
+        let harness = harness.unwrap_or_else(|error| panic!("{}: {error}", what()));
+        assert_eq!(harness.journal.committed(), next.number, "{}", what());
         let thread = next.entry.act().unwrap().thread;
-        assert_eq!(rig.journal.view().summary(thread).unwrap(), next.summary, "{}", what());
-        let found = self.recording.shadow.audit_acts(&rig.journal.view(), last, Some(thread));
+        assert_eq!(harness.journal.view().summary(thread).unwrap(), next.summary, "{}", what());
+        let found = self.recording.expected.audit_acts(&harness.journal.view(), last, Some(thread));
         found.unwrap_or_else(|found| panic!("{}: {found}", what()));
         struck
     }
@@ -149,8 +149,8 @@ impl Before<'_> {
         }
     }
 
-    fn audit(&self, rig: &Rig, last: u64, what: &str) {
-        let found = self.recording.shadow.audit(&rig.journal.view(), last, 1);
+    fn audit(&self, harness: &JournalHarness, last: u64, what: &str) {
+        let found = self.recording.expected.audit(&harness.journal.view(), last, 1);
         found.unwrap_or_else(|found| panic!("{what}: {found}"));
     }
 }
@@ -186,12 +186,13 @@ fn each_sync_stalls() {
     let stalls = before_each(&recording, |before| {
         let Mark { told, asked, .. } = before.mark;
         let disk = before.image.copy();
-        let mut rig = Rig::open(&disk, options()).unwrap();
-        let batch = &before.recording.shadow.entries[told as usize..asked as usize];
-        let mut waiting: Vec<_> = batch.iter().map(|committed| submit(&rig, committed)).collect();
+        let mut harness = JournalHarness::open(&disk, options()).unwrap();
+        let batch = &before.recording.expected.entries[told as usize..asked as usize];
+        let mut waiting: Vec<_> =
+            batch.iter().map(|committed| submit(&harness, committed)).collect();
         let stalls = Arc::new(Mutex::new(0));
         let (journal, clock, count) =
-            (Arc::clone(&rig.journal), Arc::clone(&rig.clock), Arc::clone(&stalls));
+            (Arc::clone(&harness.journal), Arc::clone(&harness.clock), Arc::clone(&stalls));
         let looks = move || {
             assert!(journal.is_writable());
             clock.pass(STALL_MS + 1);
@@ -208,11 +209,11 @@ fn each_sync_stalls() {
             }
             true
         })));
-        assert_eq!(rig.work(), WriterStep::Idle);
+        assert_eq!(harness.work(), WriterStep::Idle);
         disk.watch(None);
         assert!(waiting.iter_mut().all(|one| before.is_stored(one)));
-        assert!(rig.journal.is_writable());
-        before.audit(&rig, asked, "after a stall");
+        assert!(harness.journal.is_writable());
+        before.audit(&harness, asked, "after a stall");
         let stalls = *stalls.lock().unwrap();
         assert!(stalls > 0);
         stalls

@@ -3,13 +3,13 @@
 
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};
-use parley_kit::journal::{Came, Rig, Waiting, came};
+use parley_kit::journal::{Came, JournalHarness, Waiting, came};
 use parley_kit::recorded::Recorder;
 use parley_kit::{FaultyDisk, Op};
 use parley_protocol::entry::Entry;
 use tokio::sync::oneshot;
 
-use super::audit::Shadow;
+use super::audit::ExpectedEntries;
 use crate::view::world::World;
 
 /// Commits of the load.
@@ -40,7 +40,7 @@ pub struct Recording {
     /// In order.
     pub marks: Vec<Mark>,
     /// All that was asked for.
-    pub shadow: Shadow,
+    pub expected: ExpectedEntries,
 }
 
 impl Recording {
@@ -52,7 +52,7 @@ impl Recording {
 }
 
 /// Puts an entry that was judged and applied already into the journal's queue.
-pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
+pub fn submit(harness: &JournalHarness, committed: &Committed) -> Waiting {
     let (sender, waiting) = oneshot::channel();
     let reply = ReplyPort { sender, permit: None };
     let append = Append {
@@ -64,9 +64,9 @@ pub fn submit(rig: &Rig, committed: &Committed) -> Waiting {
     };
     let opens = committed.entry.act().filter(|act| act.seq == 0).map(|act| act.thread);
     let taken = match opens {
-        None => rig.journal.append(|_| append).map(|number| (number, None)),
+        None => harness.journal.append(|_| append).map(|number| (number, None)),
         Some(_) => {
-            let opened = rig.journal.open_thread(|_, _| append);
+            let opened = harness.journal.open_thread(|_, _| append);
             opened.map(|(number, thread)| (number, Some(thread)))
         }
     };
@@ -81,7 +81,7 @@ pub fn record(seed: u64) -> Recording {
     let disk = FaultyDisk::default();
     let recorder = Recorder::of(&disk);
     let mut world = World::without_gaps(seed);
-    let mut rig = Rig::open(&disk, options()).unwrap();
+    let mut harness = JournalHarness::open(&disk, options()).unwrap();
     let mut marks = vec![Mark { at: recorder.ops().len(), told: 0, asked: 0 }];
     for commit in 0..COMMITS {
         let from = world.entries.len();
@@ -91,26 +91,26 @@ pub fn record(seed: u64) -> Recording {
             acts += usize::from(happened.is_some_and(|one| matches!(one.entry, Entry::Act(_))));
         }
         let batch = &world.entries[from..];
-        let mut waiting: Vec<_> = batch.iter().map(|one| submit(&rig, one)).collect();
+        let mut waiting: Vec<_> = batch.iter().map(|one| submit(&harness, one)).collect();
         let (told, asked) = (from as u64, world.entries.len() as u64);
         let began = recorder.ops().len();
         marks.push(Mark { at: began, told, asked });
-        assert_eq!(rig.work(), WriterStep::Idle);
+        assert_eq!(harness.work(), WriterStep::Idle);
         assert!(waiting.iter_mut().all(|one| matches!(came(one), Came::Stored(_))));
         // Segments that are dropped are dropped after the answers have left.
         marks.push(Mark { at: recorder.removal_after(began), told: asked, asked });
         if commit % 20 == 7 {
             for thread in world.threads.values().filter(|thread| thread.summary().seq > 64) {
-                rig.journal.offer_snapshot(thread.clone());
+                harness.journal.offer_snapshot(thread.clone());
             }
         }
         match commit % 8 {
-            7 => rig.folder.finish().unwrap(),
-            2 | 5 => drop(rig.folder.step().unwrap()),
+            7 => harness.archiver.finish().unwrap(),
+            2 | 5 => drop(harness.archiver.step().unwrap()),
             _ => {}
         }
     }
-    rig.finish();
+    harness.finish();
     let ops = recorder.ops().clone();
-    Recording { ops, marks, shadow: Shadow::new(world.entries) }
+    Recording { ops, marks, expected: ExpectedEntries::new(world.entries) }
 }

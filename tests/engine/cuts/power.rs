@@ -8,7 +8,7 @@ use parley::clock::SystemClock;
 use parley::journal::WriterStep;
 use parley::maintenance::check::check_disk;
 use parley::maintenance::open_read_only;
-use parley_kit::journal::{Came, Rig, came};
+use parley_kit::journal::{Came, JournalHarness, came};
 use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk};
 
@@ -33,7 +33,7 @@ fn each_write_and_each_sync() {
     let extent = Extent::read(STRIDE);
     let began = Instant::now();
     let recording = record(extent.seed);
-    let acts = recording.shadow.acts();
+    let acts = recording.expected.acts();
     assert!(acts >= 2_000, "{acts} acts");
     let counts: Vec<_> = std::thread::scope(|scope| {
         let recording = &recording;
@@ -88,27 +88,30 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let left = disk.copy();
     left.cut(cut);
     let what = || format!("at {at}, {cut:?}, {mark:?}");
-    let opened = Rig::open(&left, options());
-    let mut rig = opened.unwrap_or_else(|error| panic!("{}: {error}", what()));
-    let last = rig.journal.committed();
+    let opened = JournalHarness::open(&left, options());
+    let mut harness = opened.unwrap_or_else(|error| panic!("{}: {error}", what()));
+    let last = harness.journal.committed();
     assert!(last == mark.told || last == mark.asked, "{}: {last} entries", what());
-    let audit = |rig: &Rig| recording.shadow.audit(&rig.journal.view(), last, at as u64);
-    audit(&rig).unwrap_or_else(|found| panic!("{}: {found}", what()));
+    let audit = |harness: &JournalHarness| {
+        recording.expected.audit(&harness.journal.view(), last, at as u64)
+    };
+    audit(&harness).unwrap_or_else(|found| panic!("{}: {found}", what()));
     if !at.is_multiple_of(GOES_ON) {
         return;
     }
-    let mut next = rig.ask("local:ada", "goes on");
-    assert_eq!(rig.work(), WriterStep::Idle, "{}", what());
+    let mut next = harness.ask("local:ada", "goes on");
+    assert_eq!(harness.work(), WriterStep::Idle, "{}", what());
     let Came::Stored(stored) = came(&mut next) else { panic!("{}: not stored", what()) };
     assert_eq!(stored.number, last + 1, "{}", what());
     left.cut(Cut::ForgetAll);
-    drop(rig);
-    let rig = Rig::open(&left, options()).unwrap_or_else(|error| panic!("{}: {error}", what()));
-    assert_eq!(rig.journal.committed(), last + 1, "{}", what());
+    drop(harness);
+    let harness = JournalHarness::open(&left, options())
+        .unwrap_or_else(|error| panic!("{}: {error}", what()));
+    assert_eq!(harness.journal.committed(), last + 1, "{}", what());
     let thread = stored.entry.act().unwrap().thread;
-    let head = rig.journal.view().summary(thread).unwrap();
+    let head = harness.journal.view().summary(thread).unwrap();
     assert_eq!(head, stored.summary, "{}", what());
-    drop(rig);
+    drop(harness);
     let checked = open_read_only(Arc::new(left), Path::new("the disk")).unwrap();
     let report = check_disk(checked, Arc::new(SystemClock)).unwrap();
     // There are no tokens beside this journal, and nothing else is to be found.
@@ -141,17 +144,17 @@ fn recovery_that_is_cut() {
                 let left = player.disk().copy();
                 left.cut(Cut::Kill);
                 left.set(faults);
-                drop(Rig::open(&left, options()));
+                drop(JournalHarness::open(&left, options()));
                 let struck = left.writes() >= at && faults.write > 0
                     || left.syncs() >= at && faults.sync > 0;
                 left.cut(cut);
                 starts += 1;
                 let what = || format!("mark {turn}, {faults:?}, {cut:?}");
-                let rig = Rig::open(&left, options());
-                let rig = rig.unwrap_or_else(|error| panic!("{}: {error}", what()));
-                let last = rig.journal.committed();
+                let harness = JournalHarness::open(&left, options());
+                let harness = harness.unwrap_or_else(|error| panic!("{}: {error}", what()));
+                let last = harness.journal.committed();
                 assert!(last == mark.told || last == mark.asked, "{}: {last}", what());
-                let found = recording.shadow.audit(&rig.journal.view(), last, 1);
+                let found = recording.expected.audit(&harness.journal.view(), last, 1);
                 found.unwrap_or_else(|found| panic!("{}: {found}", what()));
                 struck
             });
@@ -183,6 +186,6 @@ fn planted() {
     let mark = recording.mark(end);
     let left = player.disk().copy();
     left.cut(Cut::ForgetAll);
-    let found = Rig::open(&left, options()).map(|rig| rig.journal.committed());
+    let found = JournalHarness::open(&left, options()).map(|harness| harness.journal.committed());
     assert!(found.as_ref().map_or(true, |last| *last < mark.told), "{found:?} {mark:?}");
 }

@@ -3,14 +3,14 @@
 
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
-use parley_kit::journal::{Came, Rig, Waiting, came};
+use parley_kit::journal::{Came, JournalHarness, Waiting, came};
 use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
-fn open(disk: &FaultyDisk) -> Rig {
-    Rig::open(disk, JournalOptions::default()).unwrap()
+fn open(disk: &FaultyDisk) -> JournalHarness {
+    JournalHarness::open(disk, JournalOptions::default()).unwrap()
 }
 
 fn is_stored(waiting: &mut Waiting) -> bool {
@@ -22,9 +22,9 @@ fn is_stored(waiting: &mut Waiting) -> bool {
 }
 
 /// Lets the writer try again.
-fn retry(rig: &mut Rig) {
-    rig.clock.pass(RETRY_MS);
-    rig.work();
+fn retry(harness: &mut JournalHarness) {
+    harness.clock.pass(RETRY_MS);
+    harness.work();
 }
 
 /// The ways in which one commit fails.
@@ -50,46 +50,49 @@ fn failed_commit() {
     for (way, faults) in ways() {
         let disk = FaultyDisk::default();
         let options = JournalOptions { batch_entries_max: 4, ..JournalOptions::default() };
-        let mut rig = Rig::open(&disk, options).unwrap();
-        let thread = rig.opened("local:ada", "before");
-        let mut holder = rig.load(thread);
+        let mut harness = JournalHarness::open(&disk, options).unwrap();
+        let thread = harness.opened("local:ada", "before");
+        let mut holder = harness.load(thread);
         let mut failing = vec![
-            rig.ask("local:ada", "failing"),
-            rig.say(&mut holder, "local:bob", Kind::Inform, "failing"),
-            rig.behind(&holder),
-            rig.ask("local:ada", "failing"),
-            rig.ask("local:ada", "queued behind"),
+            harness.ask("local:ada", "failing"),
+            harness.say(&mut holder, "local:bob", Kind::Inform, "failing"),
+            harness.behind(&holder),
+            harness.ask("local:ada", "failing"),
+            harness.ask("local:ada", "queued behind"),
         ];
-        let generation = rig.journal.generation();
+        let generation = harness.journal.generation();
         disk.set(faults);
-        assert_eq!(rig.work(), WriterStep::Down, "{way}");
-        failing.push(rig.ask("local:ada", "while down"));
-        retry(&mut rig);
+        assert_eq!(harness.work(), WriterStep::Down, "{way}");
+        failing.push(harness.ask("local:ada", "while down"));
+        retry(&mut harness);
         assert!(failing.iter_mut().all(|one| !is_stored(one)), "{way}");
-        assert!(!rig.journal.is_writable() && rig.journal.generation() > generation, "{way}");
-        assert_eq!(rig.subjects(), ["before"], "{way}: reading goes on");
-        let replayed = rig.journal.log().entries(0, 10, 1 << 20).unwrap().unwrap();
+        assert!(
+            !harness.journal.is_writable() && harness.journal.generation() > generation,
+            "{way}"
+        );
+        assert_eq!(harness.subjects(), ["before"], "{way}: reading goes on");
+        let replayed = harness.journal.log().entries(0, 10, 1 << 20).unwrap().unwrap();
         assert_eq!(replayed.entries.len(), 1, "{way}: replaying goes on");
 
         disk.mend();
-        retry(&mut rig);
-        assert!(rig.journal.is_writable(), "{way}");
-        let mut stale = rig.say(&mut holder, "local:bob", Kind::Inform, "stale");
-        rig.work();
+        retry(&mut harness);
+        assert!(harness.journal.is_writable(), "{way}");
+        let mut stale = harness.say(&mut holder, "local:bob", Kind::Inform, "stale");
+        harness.work();
         assert!(!is_stored(&mut stale), "{way}: the lease is void");
-        let mut holder = rig.load(thread);
-        let mut after = rig.say(&mut holder, "local:bob", Kind::Inform, "after");
-        rig.work();
+        let mut holder = harness.load(thread);
+        let mut after = harness.say(&mut holder, "local:bob", Kind::Inform, "after");
+        harness.work();
         assert!(is_stored(&mut after), "{way}");
-        rig.opened("local:ada", "new");
-        let shown = rig.subjects();
-        let count = rig.journal.view().summary(thread).unwrap().unwrap().message_count;
+        harness.opened("local:ada", "new");
+        let shown = harness.subjects();
+        let count = harness.journal.view().summary(thread).unwrap().unwrap().message_count;
         disk.cut(Cut::ForgetAll);
-        drop(rig);
+        drop(harness);
 
-        let rig = open(&disk);
-        assert_eq!(rig.journal.view().summary(thread).unwrap().unwrap().message_count, count);
-        assert_eq!(rig.subjects(), shown, "{way}");
+        let harness = open(&disk);
+        assert_eq!(harness.journal.view().summary(thread).unwrap().unwrap().message_count, count);
+        assert_eq!(harness.subjects(), shown, "{way}");
     }
 }
 
@@ -98,10 +101,10 @@ fn failed_commit() {
 #[test]
 fn numbers() {
     let disk = FaultyDisk::default();
-    let mut rig = open(&disk);
+    let mut harness = open(&disk);
     let mut seen = std::collections::BTreeSet::new();
-    let mut note = |rig: &mut Rig, waiting: &mut Waiting| {
-        rig.work();
+    let mut note = |harness: &mut JournalHarness, waiting: &mut Waiting| {
+        harness.work();
         if let Came::Stored(committed) = came(waiting) {
             let act = committed.entry.act().unwrap();
             assert!(seen.insert((0, committed.number)) && seen.insert((1, act.thread.0)));
@@ -110,17 +113,17 @@ fn numbers() {
         }
     };
     for round in 0..6 {
-        let mut waiting = rig.ask("local:ada", "one");
+        let mut waiting = harness.ask("local:ada", "one");
         if round % 2 == 0 {
             disk.set(Faults { sync: 1, ..Faults::default() });
         }
-        note(&mut rig, &mut waiting);
-        retry(&mut rig);
-        let mut waiting = rig.ask("local:ada", "two");
-        note(&mut rig, &mut waiting);
+        note(&mut harness, &mut waiting);
+        retry(&mut harness);
+        let mut waiting = harness.ask("local:ada", "two");
+        note(&mut harness, &mut waiting);
         if round % 3 == 2 {
             disk.cut(Cut::ForgetAll);
-            rig = open(&disk);
+            harness = open(&disk);
         }
     }
     assert_eq!(seen.len(), 4 * 9);
@@ -135,19 +138,19 @@ fn failed_and_killed() {
         [(true, Cut::ForgetAll), (true, Cut::Kill), (false, Cut::Kill), (false, Cut::ForgetAll)]
     {
         let disk = FaultyDisk::default();
-        let mut rig = open(&disk);
-        rig.opened("local:ada", "before");
-        let _failing: Vec<_> = (0..5).map(|_| rig.ask("local:ada", "failing")).collect();
+        let mut harness = open(&disk);
+        harness.opened("local:ada", "before");
+        let _failing: Vec<_> = (0..5).map(|_| harness.ask("local:ada", "failing")).collect();
         disk.set(Faults { sync: 1, sync_reached, lasting: true, ..Faults::default() });
-        rig.work();
+        harness.work();
         disk.cut(cut);
-        drop(rig);
-        let rig = open(&disk);
-        let count = rig.subjects().len();
+        drop(harness);
+        let harness = open(&disk);
+        let count = harness.subjects().len();
         assert!(count == 1 || count == 6, "{count}");
         // What a start shows is not taken back either, whatever the failed sync said of it.
         disk.cut(Cut::ForgetAll);
-        drop(rig);
+        drop(harness);
         assert_eq!(open(&disk).subjects().len(), count);
     }
 }
@@ -157,18 +160,18 @@ fn failed_and_killed() {
 #[test]
 fn full() {
     let disk = FaultyDisk::default();
-    let mut rig = open(&disk);
-    rig.opened("local:ada", "before");
+    let mut harness = open(&disk);
+    harness.opened("local:ada", "before");
     let little = JournalOptions::default().free_bytes_min - 1;
     disk.set(Faults { free_bytes: Some(little), ..Faults::default() });
-    rig.clock.pass(1_000);
-    let mut refused = rig.ask("local:ada", "no room");
-    assert_eq!(rig.work(), WriterStep::Down);
+    harness.clock.pass(1_000);
+    let mut refused = harness.ask("local:ada", "no room");
+    assert_eq!(harness.work(), WriterStep::Down);
     assert!(!is_stored(&mut refused));
     assert_eq!(disk.writes(), 0, "a full disk is kept away from the database");
     disk.mend();
-    retry(&mut rig);
-    assert_eq!(rig.opened("local:ada", "after").0, 3);
+    retry(&mut harness);
+    assert_eq!(harness.opened("local:ada", "after").0, 3);
 }
 
 /// Goal: a disk that is full without having said so is a failed commit like any other. Method: no
@@ -177,25 +180,25 @@ fn full() {
 fn full_unsaid() {
     let disk = FaultyDisk::default();
     let options = JournalOptions { free_bytes_min: 0, ..JournalOptions::default() };
-    let mut rig = Rig::open(&disk, options).unwrap();
+    let mut harness = JournalHarness::open(&disk, options).unwrap();
     let bytes_max = parley::storage::disk::Disk::bytes(&disk).unwrap();
     disk.set(Faults { bytes_max: Some(bytes_max), ..Faults::default() });
     let body = "x".repeat(400);
     let mut stored = 0;
-    while rig.journal.is_writable() {
-        let mut waiting: Vec<_> = (0..100).map(|_| rig.ask("local:ada", &body)).collect();
-        rig.work();
+    while harness.journal.is_writable() {
+        let mut waiting: Vec<_> = (0..100).map(|_| harness.ask("local:ada", &body)).collect();
+        harness.work();
         stored += waiting.iter_mut().filter_map(|one| is_stored(one).then_some(())).count();
     }
     assert_eq!(
-        rig.journal.log().entries(0, 10_000, 1 << 30).unwrap().unwrap().entries.len(),
+        harness.journal.log().entries(0, 10_000, 1 << 30).unwrap().unwrap().entries.len(),
         stored
     );
     disk.mend();
-    retry(&mut rig);
-    rig.opened("local:ada", "after");
+    retry(&mut harness);
+    harness.opened("local:ada", "after");
     disk.cut(Cut::ForgetAll);
-    drop(rig);
+    drop(harness);
     let stretch = open(&disk).journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
     assert_eq!(stretch.entries.len(), stored + 1);
 }
@@ -207,23 +210,23 @@ fn full_unsaid() {
 fn fold_behind() {
     let options =
         JournalOptions { tail_entries_max: 10, batch_entries_max: 10, ..JournalOptions::default() };
-    let mut rig = Rig::open(&FaultyDisk::default(), options).unwrap();
-    let mut taken: Vec<_> = (0..10).map(|_| rig.ask("local:ada", "taken")).collect();
-    let mut waiting = rig.ask("local:ada", "waiting");
-    assert_eq!(rig.work(), WriterStep::Full);
+    let mut harness = JournalHarness::open(&FaultyDisk::default(), options).unwrap();
+    let mut taken: Vec<_> = (0..10).map(|_| harness.ask("local:ada", "taken")).collect();
+    let mut waiting = harness.ask("local:ada", "waiting");
+    assert_eq!(harness.work(), WriterStep::Full);
     assert!(taken.iter_mut().all(is_stored));
-    let mut refused = rig.ask("local:ada", "refused");
+    let mut refused = harness.ask("local:ada", "refused");
     assert!(matches!(came(&mut refused), Came::Refused(Reason::Overloaded)));
     assert!(matches!(came(&mut waiting), Came::Nothing));
-    rig.clock.pass(STALL_MS + 1);
-    rig.work();
-    assert!(!is_stored(&mut waiting) && !rig.journal.is_writable());
-    retry(&mut rig);
-    assert!(!rig.journal.is_writable());
-    rig.load(ThreadId(1));
-    rig.folder.finish().unwrap();
-    retry(&mut rig);
-    assert_eq!(rig.opened("local:ada", "again").0, 12);
+    harness.clock.pass(STALL_MS + 1);
+    harness.work();
+    assert!(!is_stored(&mut waiting) && !harness.journal.is_writable());
+    retry(&mut harness);
+    assert!(!harness.journal.is_writable());
+    harness.load(ThreadId(1));
+    harness.archiver.finish().unwrap();
+    retry(&mut harness);
+    assert_eq!(harness.opened("local:ada", "again").0, 12);
 }
 
 /// Goal: while the disk hangs, calls are refused at once, reading goes on, and what hangs is
@@ -231,27 +234,27 @@ fn fold_behind() {
 #[test]
 fn stall() {
     let disk = FaultyDisk::default();
-    let mut rig = open(&disk);
-    rig.opened("local:ada", "before");
-    let mut hanging = rig.ask("local:ada", "hanging");
+    let mut harness = open(&disk);
+    harness.opened("local:ada", "before");
+    let mut hanging = harness.ask("local:ada", "hanging");
     disk.stall(true);
-    let mut writer = rig.writer;
+    let mut writer = harness.writer;
     let working = std::thread::spawn(move || {
         writer.step();
         writer
     });
     disk.wait_for_stall();
-    assert!(rig.journal.is_writable());
-    rig.clock.pass(STALL_MS + 1);
-    assert!(!rig.journal.is_writable());
-    assert!(rig.journal.refuses().is_some());
-    let mut lease = rig.journal.acquire(ThreadId(1));
+    assert!(harness.journal.is_writable());
+    harness.clock.pass(STALL_MS + 1);
+    assert!(!harness.journal.is_writable());
+    assert!(harness.journal.refuses().is_some());
+    let mut lease = harness.journal.acquire(ThreadId(1));
     assert!(lease.try_recv().unwrap().is_err(), "a lease that nobody can give is refused");
-    assert_eq!(rig.journal.view().position().entry(), 1);
+    assert_eq!(harness.journal.view().position().entry(), 1);
     disk.stall(false);
-    rig.writer = working.join().unwrap();
-    assert!(rig.journal.is_writable());
-    rig.work();
+    harness.writer = working.join().unwrap();
+    assert!(harness.journal.is_writable());
+    harness.work();
     assert!(is_stored(&mut hanging));
 }
 
@@ -260,14 +263,14 @@ fn stall() {
 #[test]
 fn planted() {
     let disk = FaultyDisk::default();
-    let mut rig = open(&disk);
-    rig.opened("local:ada", "before");
+    let mut harness = open(&disk);
+    harness.opened("local:ada", "before");
     disk.set(Faults { sync_lies: true, ..Faults::default() });
-    let mut told = rig.ask("local:ada", "told too early");
-    rig.work();
+    let mut told = harness.ask("local:ada", "told too early");
+    harness.work();
     assert!(is_stored(&mut told));
     disk.cut(Cut::ForgetAll);
-    drop(rig);
+    drop(harness);
     assert_eq!(open(&disk).subjects(), ["before"]);
 }
 
@@ -282,28 +285,28 @@ fn archive_lost_page() {
     for n in 1..=4 {
         for (lasting, killed) in [(false, false), (false, true), (true, false), (true, true)] {
             let disk = FaultyDisk::default();
-            let mut rig = Rig::open(&disk, options.clone()).unwrap();
+            let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
             for thread in 0..150 {
-                rig.ask("local:ada", &format!("ask {thread}"));
+                harness.ask("local:ada", &format!("ask {thread}"));
             }
-            rig.work();
-            rig.folder.finish().unwrap();
-            let mut holder = rig.load(ThreadId(5));
-            rig.say(&mut holder, "local:bob", Kind::Inform, "more");
-            rig.work();
+            harness.work();
+            harness.archiver.finish().unwrap();
+            let mut holder = harness.load(ThreadId(5));
+            harness.say(&mut holder, "local:bob", Kind::Inform, "more");
+            harness.work();
             disk.set(Faults { sync: n, lasting, ..Faults::default() });
             for _ in 0..3 {
-                drop(rig.folder.finish());
-                assert_eq!(rig.subjects().len(), 150, "{n} {lasting}");
+                drop(harness.archiver.finish());
+                assert_eq!(harness.subjects().len(), 150, "{n} {lasting}");
             }
             disk.mend();
             if killed {
                 disk.cut(Cut::Kill);
-                rig = Rig::open(&disk, options.clone()).unwrap();
+                harness = JournalHarness::open(&disk, options.clone()).unwrap();
             }
             let whole = |disk: &FaultyDisk, how: &str| {
-                let rig = Rig::open(disk, options.clone()).unwrap();
-                let view = rig.journal.view();
+                let harness = JournalHarness::open(disk, options.clone()).unwrap();
+                let view = harness.journal.view();
                 for id in 1..=150 {
                     let thread = view.thread(ThreadId(id)).unwrap().unwrap();
                     let count = thread.summary().message_count;
@@ -312,18 +315,18 @@ fn archive_lost_page() {
             };
             for seed in 0..12 {
                 let disk = disk.copy();
-                let mut rig = Rig::open(&disk, options.clone()).unwrap();
-                rig.ask("local:ada", "next");
-                rig.work();
+                let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
+                harness.ask("local:ada", "next");
+                harness.work();
                 disk.set(Faults { sync: 1 + seed % 3, lasting: true, ..Faults::default() });
-                drop(rig.folder.finish());
+                drop(harness.archiver.finish());
                 disk.cut(Cut::KeepSome(seed));
                 whole(&disk, "next");
             }
             for _ in 0..20 {
-                rig.ask("local:ada", "later");
-                rig.work();
-                rig.folder.finish().unwrap();
+                harness.ask("local:ada", "later");
+                harness.work();
+                harness.archiver.finish().unwrap();
             }
             disk.cut(Cut::ForgetAll);
             whole(&disk, "later");
@@ -357,13 +360,14 @@ fn swept(faults: Faults, cut: Cut) {
     let disk = FaultyDisk::default();
     let options =
         JournalOptions { segment_bytes: 2_000, replay_max: 6, ..JournalOptions::default() };
-    let mut rig = Rig::open(&disk, options.clone()).unwrap();
+    let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
     disk.set(faults);
     let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
     for round in 0..12 {
         let bodies: Vec<_> = (0..3).map(|n| format!("{round} {n}")).collect();
-        let mut waiting: Vec<_> = bodies.iter().map(|body| rig.ask("local:ada", body)).collect();
-        rig.work();
+        let mut waiting: Vec<_> =
+            bodies.iter().map(|body| harness.ask("local:ada", body)).collect();
+        harness.work();
         for (body, waiting) in bodies.into_iter().zip(&mut waiting) {
             if is_stored(waiting) { acknowledged.push(body) } else { unknown.push(body) }
         }
@@ -371,21 +375,25 @@ fn swept(faults: Faults, cut: Cut) {
             disk.mend();
         }
         // What cannot be folded now is folded later.
-        let folded = if round % 3 == 1 { rig.folder.finish() } else { rig.folder.step().map(drop) };
+        let folded = if round % 3 == 1 {
+            harness.archiver.finish()
+        } else {
+            harness.archiver.step().map(drop)
+        };
         assert!(folded.is_ok() || round < 8, "{folded:?}: {faults:?}");
-        retry(&mut rig);
-        assert_eq!(rig.subjects(), acknowledged, "{faults:?}");
+        retry(&mut harness);
+        assert_eq!(harness.subjects(), acknowledged, "{faults:?}");
     }
     assert!(acknowledged.len() >= 9, "writing went on: {faults:?}");
     // Something is under way when the power goes.
     disk.set(Faults { sync: 1, lasting: true, ..Faults::default() });
     unknown.push("last".into());
-    rig.ask("local:ada", "last");
-    rig.work();
+    harness.ask("local:ada", "last");
+    harness.work();
     disk.cut(cut);
-    drop(rig);
-    let mut rig = Rig::open(&disk, options.clone()).unwrap();
-    let shown = rig.subjects();
+    drop(harness);
+    let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
+    let shown = harness.subjects();
     for body in &acknowledged {
         assert!(shown.contains(body), "{body} is lost: {faults:?} {cut:?}");
     }
@@ -393,9 +401,9 @@ fn swept(faults: Faults, cut: Cut) {
         let known = acknowledged.contains(body) || unknown.contains(body);
         assert!(known, "{body} was never asked: {faults:?} {cut:?}");
     }
-    rig.opened("local:ada", "again");
+    harness.opened("local:ada", "again");
     disk.cut(Cut::ForgetAll);
-    drop(rig);
-    let rig = Rig::open(&disk, options).unwrap();
-    assert_eq!(rig.subjects().len(), shown.len() + 1, "{faults:?} {cut:?}");
+    drop(harness);
+    let harness = JournalHarness::open(&disk, options).unwrap();
+    assert_eq!(harness.subjects().len(), shown.len() + 1, "{faults:?} {cut:?}");
 }

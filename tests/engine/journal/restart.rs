@@ -6,7 +6,7 @@ use parley::journal::log;
 use parley::journal::options::JournalOptions;
 use parley::storage::disk::{BoxedFile, Disk, MemoryDisk};
 use parley::storage::error::StoreError;
-use parley_kit::journal::{Came, Rig, came};
+use parley_kit::journal::{Came, JournalHarness, came};
 use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
@@ -24,39 +24,40 @@ fn segments(disk: &impl Disk) -> Vec<u64> {
 #[test]
 fn replay() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
-    let threads: Vec<_> = (0..4).map(|n| rig.opened("local:ada", &format!("ask {n}"))).collect();
-    let mut holders: Vec<_> = threads.iter().map(|thread| rig.load(*thread)).collect();
+    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let threads: Vec<_> =
+        (0..4).map(|n| harness.opened("local:ada", &format!("ask {n}"))).collect();
+    let mut holders: Vec<_> = threads.iter().map(|thread| harness.load(*thread)).collect();
     for round in 0..6 {
         for (n, holder) in holders.iter_mut().enumerate() {
             let by = ["local:bob", "local:eve"][(round + n) % 2];
             let kind = [Kind::Inform, Kind::Propose][round % 2];
-            rig.say(holder, by, kind, &format!("{round} {n}"));
+            harness.say(holder, by, kind, &format!("{round} {n}"));
         }
-        rig.work();
+        harness.work();
         if round == 2 {
-            rig.folder.finish().unwrap();
+            harness.archiver.finish().unwrap();
         }
     }
-    let state = |rig: &Rig| -> Vec<_> {
-        let view = rig.journal.view();
+    let state = |harness: &JournalHarness| -> Vec<_> {
+        let view = harness.journal.view();
         let thread = |id: &ThreadId| view.thread(*id).unwrap().unwrap();
         let head = |id: &ThreadId| view.summary(*id).unwrap().unwrap();
         threads.iter().map(|id| (Arc::unwrap_or_clone(head(id)), thread(id))).collect()
     };
-    let (before, position) = (state(&rig), rig.journal.position());
+    let (before, position) = (state(&harness), harness.journal.position());
     disk.cut(Cut::Kill);
-    drop(rig);
-    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
-    assert!(state(&rig) == before);
-    assert_eq!(rig.journal.position(), position);
-    let mut holder = rig.load(threads[0]);
-    let mut next = rig.say(&mut holder, "local:cat", Kind::Inform, "goes on");
-    rig.work();
+    drop(harness);
+    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    assert!(state(&harness) == before);
+    assert_eq!(harness.journal.position(), position);
+    let mut holder = harness.load(threads[0]);
+    let mut next = harness.say(&mut holder, "local:cat", Kind::Inform, "goes on");
+    harness.work();
     let Came::Stored(committed) = came(&mut next) else { panic!("not stored") };
     assert_eq!(committed.number, position.entry() + 1);
     assert_eq!(committed.entry.act().unwrap().message().unwrap().id.0, 4 + 6 * 4 + 1);
-    assert_eq!(rig.opened("local:ada", "a new one").0, 5);
+    assert_eq!(harness.opened("local:ada", "a new one").0, 5);
 }
 
 /// Goal: segments follow each other, are kept as long as a replay reaches or the archive lacks
@@ -67,33 +68,33 @@ fn rotation() {
     let disk = MemoryDisk::default();
     let options =
         JournalOptions { segment_bytes: 1_200, replay_max: 50, ..JournalOptions::default() };
-    let mut rig = Rig::open(&disk, options.clone()).unwrap();
+    let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
     for n in 0..100 {
-        rig.opened("local:ada", &format!("ask {n}"));
+        harness.opened("local:ada", &format!("ask {n}"));
     }
     assert!(segments(&disk).len() > 3 && segments(&disk)[0] == 1, "nothing is folded yet");
-    let all = rig.journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
+    let all = harness.journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
     assert_eq!(all.entries.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers(1, 100));
     for n in 100..200 {
-        rig.opened("local:ada", &format!("ask {n}"));
-        rig.folder.finish().unwrap();
+        harness.opened("local:ada", &format!("ask {n}"));
+        harness.archiver.finish().unwrap();
     }
-    let oldest = rig.journal.log().oldest();
+    let oldest = harness.journal.log().oldest();
     assert!((100..=150).contains(&oldest), "{oldest}");
-    assert!(rig.journal.log().entries(oldest - 2, 10, 1_000).unwrap().is_none());
+    assert!(harness.journal.log().entries(oldest - 2, 10, 1_000).unwrap().is_none());
     let after = oldest - 1;
-    let few = rig.journal.log().entries(after, 7, usize::MAX).unwrap().unwrap();
+    let few = harness.journal.log().entries(after, 7, usize::MAX).unwrap().unwrap();
     assert_eq!((few.entries.len(), few.upto), (7, after + 7));
-    let little = rig.journal.log().entries(after, usize::MAX, 1).unwrap().unwrap();
+    let little = harness.journal.log().entries(after, usize::MAX, 1).unwrap().unwrap();
     assert_eq!((little.entries.len(), little.upto), (1, after + 1));
-    let rest = rig.journal.log().entries(after, usize::MAX, usize::MAX).unwrap().unwrap();
+    let rest = harness.journal.log().entries(after, usize::MAX, usize::MAX).unwrap().unwrap();
     assert_eq!(rest.entries.iter().map(|(number, _)| *number).collect::<Vec<_>>(), {
         numbers(oldest, 200)
     });
-    rig.finish();
-    let rig = Rig::open(&disk, options).unwrap();
-    assert_eq!(rig.journal.log().oldest(), oldest);
-    assert_eq!(rig.subjects().len(), 200);
+    harness.finish();
+    let harness = JournalHarness::open(&disk, options).unwrap();
+    assert_eq!(harness.journal.log().oldest(), oldest);
+    assert_eq!(harness.subjects().len(), 200);
 }
 
 fn numbers(from: u64, to: u64) -> Vec<u64> {
@@ -105,20 +106,20 @@ fn numbers(from: u64, to: u64) -> Vec<u64> {
 #[test]
 fn good_order() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
-    rig.opened("local:ada", "one");
-    rig.finish();
-    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
-    rig.opened("local:ada", "two");
+    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    harness.opened("local:ada", "one");
+    harness.finish();
+    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    harness.opened("local:ada", "two");
     assert_eq!(segments(&disk), [1]);
-    rig.folder.finish().unwrap();
+    harness.archiver.finish().unwrap();
     disk.cut(Cut::Kill);
-    drop(rig);
-    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
+    drop(harness);
+    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
     assert_eq!(segments(&disk), [1, 3]);
-    rig.opened("local:ada", "three");
-    assert_eq!(rig.subjects(), ["one", "two", "three"]);
-    let all = rig.journal.log().entries(0, 10, usize::MAX).unwrap().unwrap();
+    harness.opened("local:ada", "three");
+    assert_eq!(harness.subjects(), ["one", "two", "three"]);
+    let all = harness.journal.log().entries(0, 10, usize::MAX).unwrap().unwrap();
     assert_eq!(all.entries.len(), 3, "what was taken over is still there for replays");
 }
 
@@ -129,14 +130,14 @@ fn missing() {
     let options = JournalOptions { segment_bytes: 1_200, ..JournalOptions::default() };
     let fill = |fold: bool| {
         let disk = MemoryDisk::default();
-        let mut rig = Rig::open(&disk, options.clone()).unwrap();
+        let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
         for n in 0..60 {
-            rig.opened("local:ada", &format!("ask {n}"));
+            harness.opened("local:ada", &format!("ask {n}"));
             if fold && n == 30 {
-                rig.folder.finish().unwrap();
+                harness.archiver.finish().unwrap();
             }
         }
-        rig.writer.finish();
+        harness.writer.finish();
         disk
     };
     type Choose = fn(&[u64]) -> &[u64];
@@ -153,7 +154,7 @@ fn missing() {
         for first in gone(&firsts) {
             disk.remove(&log::name(*first)).unwrap();
         }
-        let opened = Rig::open(&disk, options.clone()).map(drop);
+        let opened = JournalHarness::open(&disk, options.clone()).map(drop);
         assert!(matches!(opened, Err(StoreError::Damaged { .. })), "{what}: {opened:?}");
     }
 }
@@ -171,7 +172,7 @@ fn newer() {
         writing.open_table(meta).unwrap().insert("format", 2).unwrap();
         writing.commit().unwrap();
     }
-    let opened = Rig::open(&disk, JournalOptions::default()).map(drop);
+    let opened = JournalHarness::open(&disk, JournalOptions::default()).map(drop);
     assert!(
         matches!(&opened, Err(StoreError::NewerFormat { found: 2, known: 1, .. })),
         "{opened:?}"
@@ -183,22 +184,22 @@ fn newer() {
 #[test]
 fn flipped() {
     let disk = FaultyDisk::default();
-    let mut rig = Rig::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
     for n in 0..40 {
-        rig.opened("local:ada", &format!("ask {n}"));
+        harness.opened("local:ada", &format!("ask {n}"));
     }
-    let want = rig.subjects();
-    rig.writer.finish();
-    drop(rig.folder);
+    let want = harness.subjects();
+    harness.writer.finish();
+    drop(harness.archiver);
     let name = log::name(1);
     let len = disk.bytes_of(&name).len();
     let (mut noticed, mut harmless) = (0, 0);
     for byte in (0..len).step_by(997) {
         let disk = disk.copy();
         disk.flip(&name, byte);
-        match Rig::open(&disk, JournalOptions::default()) {
-            Ok(rig) => {
-                assert_eq!(rig.subjects(), want, "byte {byte}");
+        match JournalHarness::open(&disk, JournalOptions::default()) {
+            Ok(harness) => {
+                assert_eq!(harness.subjects(), want, "byte {byte}");
                 harmless += 1;
             }
             Err(_) => noticed += 1,
@@ -216,12 +217,12 @@ fn first_start() {
             for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)] {
                 let disk = FaultyDisk::default();
                 disk.set(Faults { write, sync, lasting: true, torn: true, ..Faults::default() });
-                drop(Rig::open(&disk, JournalOptions::default()));
+                drop(JournalHarness::open(&disk, JournalOptions::default()));
                 disk.cut(cut);
-                let opened = Rig::open(&disk, JournalOptions::default());
-                let mut rig = opened
+                let opened = JournalHarness::open(&disk, JournalOptions::default());
+                let mut harness = opened
                     .unwrap_or_else(|error| panic!("write {write}, sync {sync}, {cut:?}: {error}"));
-                assert_eq!(rig.opened("local:ada", "first").0, 1);
+                assert_eq!(harness.opened("local:ada", "first").0, 1);
             }
         }
     }

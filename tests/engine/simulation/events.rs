@@ -209,7 +209,7 @@ impl World {
     fn fold(&mut self, server: &mut ServerRun) -> Result<(), String> {
         let durable = self.rng.percent(30);
         let mut fold = || {
-            if durable { server.folder.finish().map(|()| true) } else { server.folder.step() }
+            if durable { server.archiver.finish().map(|()| true) } else { server.archiver.step() }
         };
         // What failed on a bad disk may show only now; then the archive was opened anew.
         match fold().or_else(|_| fold()) {
@@ -303,7 +303,7 @@ impl World {
             if self.rng.percent(70) {
                 self.commit(server);
             } else {
-                let _ = server.folder.step();
+                let _ = server.archiver.step();
             }
             if self.rng.percent(50) {
                 elapse(self.rng.below(8)).await;

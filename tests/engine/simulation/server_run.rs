@@ -49,7 +49,7 @@ pub struct Access {
 pub struct ServerRun {
     pub access: Access,
     pub writer: Writer,
-    pub folder: Archiver,
+    pub archiver: Archiver,
 }
 
 impl ServerRun {
@@ -75,7 +75,7 @@ impl ServerRun {
         let assembled = Engine::assemble(options, disk, clock, manifests, ReadMode::Here).await;
         let assembled =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
-        let (engine, JournalTasks { writer, mut publisher, archiver: folder }) = assembled;
+        let (engine, JournalTasks { writer, mut publisher, archiver }) = assembled;
         let injector = Arc::clone(&setup.injector);
         tokio::spawn(async move {
             while publisher.step().await {
@@ -86,7 +86,7 @@ impl ServerRun {
         });
         let (engine, tokens) = (Arc::new(engine), Arc::new(tokens));
         let access = Access { engine, tokens, clock: Arc::clone(&setup.clock) };
-        Ok(Self { access, writer, folder })
+        Ok(Self { access, writer, archiver })
     }
 
     /// Ends it in good order, all callers and listeners gone.
@@ -105,7 +105,7 @@ impl ServerRun {
                 break;
             }
             // What the writer may wait for. What fails here is tried again below.
-            let _ = self.folder.step();
+            let _ = self.archiver.step();
             elapse(1).await;
             setup.clock.pass(1);
         }
@@ -115,7 +115,7 @@ impl ServerRun {
         self.writer.finish();
         let stopped = tokio::time::timeout(std::time::Duration::from_secs(60), &mut stopping).await;
         stopped.map_err(|_| "the engine does not stop")?.map_err(|error| error.to_string())?;
-        let folded = self.folder.finish().or_else(|_| self.folder.finish());
+        let folded = self.archiver.finish().or_else(|_| self.archiver.finish());
         folded.map_err(|error| format!("folding does not end: {error}"))
     }
 }

@@ -318,7 +318,7 @@ impl World {
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {
             let step = self.write(server, usize::MAX);
-            let folded = server.folder.step().or_else(|_| server.folder.step());
+            let folded = server.archiver.step().or_else(|_| server.archiver.step());
             folded.map_err(|error| format!("folding fails: {error}"))?;
             elapse(3).await;
             self.setup.clock.pass(3);

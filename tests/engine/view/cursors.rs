@@ -11,10 +11,10 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;
 
 use super::world::World;
-use super::{Rig, after_power_cut, open_archive};
+use super::{ViewHarness, after_power_cut, open_archive};
 
-fn cursors(rig: &Rig, meta: &ArchiveMeta) -> Cursors {
-    Cursors::new(meta, Arc::clone(&rig.views))
+fn cursors(harness: &ViewHarness, meta: &ArchiveMeta) -> Cursors {
+    Cursors::new(meta, Arc::clone(&harness.views))
 }
 
 fn archive_meta(disk: &FaultyDisk) -> ArchiveMeta {
@@ -28,17 +28,17 @@ fn forms() {
     let disk = FaultyDisk::default();
     let meta = archive_meta(&disk);
     let mut world = World::new(3);
-    let rig = Rig::new(disk.clone(), TailMax::default());
+    let harness = ViewHarness::new(disk.clone(), TailMax::default());
     for _ in 0..50 {
         world.act();
     }
-    rig.views.push(&world.entries);
-    let (ours, now) = (cursors(&rig, &meta), rig.view().position());
+    harness.views.push(&world.entries);
+    let (ours, now) = (cursors(&harness, &meta), harness.view().position());
     for position in [Position(0), Position(15), Position(now.0 / 2), now] {
         let text = ours.text(position);
         assert!(text.starts_with(&format!("{}.1.", position.0)), "{text}");
         assert_eq!(ours.read(&text, now), Ok(position));
-        assert_eq!(cursors(&rig, &archive_meta(&disk)).read(&text, now), Ok(position));
+        assert_eq!(cursors(&harness, &archive_meta(&disk)).read(&text, now), Ok(position));
         let refused = |text: &str| {
             let refusal = ours.read(text, now).expect_err(text);
             assert_eq!(refusal.reason, Reason::InvalidCursor, "{text}");
@@ -64,14 +64,14 @@ fn forms() {
     let ahead = ours.text(Position(now.0 + 1));
     assert!(ours.read(&ahead, now).is_err());
     let other_key = ArchiveMeta { cursor_key: [9; 16], ..meta };
-    assert!(cursors(&rig, &other_key).read(&ours.text(now), now).is_err());
+    assert!(cursors(&harness, &other_key).read(&ours.text(now), now).is_err());
 }
 
 /// Goal: a list's cursor is good in that list only. Method: the kinds differ in one filter.
 #[test]
 fn lists() {
-    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    let ours = cursors(&rig, &archive_meta(&after_power_cut(&rig.disk)));
+    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    let ours = cursors(&harness, &archive_meta(&after_power_cut(&harness.disk)));
     for place in [0, 7, u64::MAX] {
         let text = ours.list_text("threads open created", place);
         assert_eq!(ours.read_list("threads open created", &text), Ok(place));
@@ -94,21 +94,21 @@ fn a_new_era() {
     while world.entries.len() < 20 {
         world.act();
     }
-    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    let meta = archive_meta(&after_power_cut(&rig.disk));
-    let source = cursors(&rig, &meta);
-    rig.views.push(&world.entries);
-    rig.folder.finish().unwrap();
-    let copy = after_power_cut(&rig.disk);
-    let copied = rig.view().position();
+    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    let meta = archive_meta(&after_power_cut(&harness.disk));
+    let source = cursors(&harness, &meta);
+    harness.views.push(&world.entries);
+    harness.archiver.finish().unwrap();
+    let copy = after_power_cut(&harness.disk);
+    let copied = harness.view().position();
     let before = (source.text(copied), source.list_text("threads", 3));
 
     let copied_entries = world.entries.len();
     while world.entries.len() < 40 {
         world.act();
     }
-    rig.views.push(&world.entries[copied_entries..]);
-    let after = (source.text(rig.view().position()), source.list_text("threads", 3));
+    harness.views.push(&world.entries[copied_entries..]);
+    let after = (source.text(harness.view().position()), source.list_text("threads", 3));
 
     let mut archive = open_archive(&copy).unwrap();
     let used = archive.read().unwrap().progress().maxima;
@@ -124,7 +124,7 @@ fn a_new_era() {
     assert_eq!(ahead.claim, used.claim + (1 << 32));
     drop(archive);
 
-    let restored = Rig::new(copy.clone(), TailMax::default());
+    let restored = ViewHarness::new(copy.clone(), TailMax::default());
     restored.views.push(&world.entries[copied_entries..]);
     let now = restored.view().position();
     let theirs = cursors(&restored, &archive_meta(&after_power_cut(&copy)));

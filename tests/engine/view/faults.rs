@@ -17,7 +17,7 @@ use parley_protocol::time::Millis;
 
 use super::model::Model;
 use super::world::World;
-use super::{FILE, Rig, open_archive};
+use super::{FILE, ViewHarness, open_archive};
 
 /// No write and no sync succeeds any more.
 const REFUSES: Faults = Faults { write: 1, sync: 1, lasting: true, ..Faults::NONE };
@@ -50,21 +50,21 @@ fn a_lost_row_is_caught() {
 fn a_full_tail() {
     let mut world = World::new(1);
     let max = TailMax { entries: 10, ..TailMax::default() };
-    let mut rig = Rig::new(FaultyDisk::default(), max);
+    let mut harness = ViewHarness::new(FaultyDisk::default(), max);
     while world.entries.len() < 9 {
         world.act();
     }
-    rig.views.push(&world.entries);
-    assert!(!rig.views.is_full());
+    harness.views.push(&world.entries);
+    assert!(!harness.views.is_full());
     let tenth = world.open();
-    rig.views.push(&[tenth]);
-    assert!(rig.views.is_full());
-    while rig.folder.step().unwrap() {}
-    assert!(!rig.views.is_full());
+    harness.views.push(&[tenth]);
+    assert!(harness.views.is_full());
+    while harness.archiver.step().unwrap() {}
+    assert!(!harness.views.is_full());
     let small = TailMax { bytes: 100, ..TailMax::default() };
-    let rig = Rig::new(FaultyDisk::default(), small);
-    rig.views.push(&world.entries[..1]);
-    assert!(rig.views.is_full(), "the bound on bytes counts too");
+    let harness = ViewHarness::new(FaultyDisk::default(), small);
+    harness.views.push(&world.entries[..1]);
+    assert!(harness.views.is_full(), "the bound on bytes counts too");
 }
 
 /// Goal: while the disk refuses, folding fails, reads go on and nothing is lost; once it takes
@@ -72,29 +72,29 @@ fn a_full_tail() {
 #[test]
 fn a_disk_that_refuses() {
     let mut world = World::new(11);
-    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
+    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     for round in 0..12 {
         let before = world.entries.len();
         for _ in 0..40 {
             world.act();
         }
-        rig.views.push(&world.entries[before..]);
+        harness.views.push(&world.entries[before..]);
         if round % 3 != 0 {
-            rig.folder.step().unwrap();
+            harness.archiver.step().unwrap();
         }
-        rig.disk.set(REFUSES);
-        let error = rig.folder.finish().expect_err("the disk refuses");
+        harness.disk.set(REFUSES);
+        let error = harness.archiver.finish().expect_err("the disk refuses");
         assert!(matches!(error, StoreError::Database(_)), "{error}");
-        rig.disk.mend();
+        harness.disk.mend();
         if round % 2 == 0 {
-            rig.folder.step().unwrap();
+            harness.archiver.step().unwrap();
         }
         let rng = world.rng.clone();
-        Model(&world.entries).compare(&rig.view(), &rng).unwrap();
+        Model(&world.entries).compare(&harness.view(), &rng).unwrap();
     }
-    rig.folder.finish().unwrap();
-    assert_eq!(rig.views.tail_entries(), 0);
-    Model(&world.entries).compare(&rig.view(), &world.rng).unwrap();
+    harness.archiver.finish().unwrap();
+    assert_eq!(harness.views.tail_entries(), 0);
+    Model(&world.entries).compare(&harness.view(), &world.rng).unwrap();
 }
 
 /// Goal: what is in the tail can be read though the archive cannot. Method: the archive is
@@ -103,10 +103,10 @@ fn a_disk_that_refuses() {
 fn reads_from_the_tail_alone() {
     let mut world = World::new(2);
     let opened = world.open();
-    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    rig.views.push(std::slice::from_ref(&opened));
-    drop(rig.folder);
-    let view = rig.views.view();
+    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    harness.views.push(std::slice::from_ref(&opened));
+    drop(harness.archiver);
+    let view = harness.views.view();
     assert!(view.summary(ThreadId(1)).unwrap().is_some());
     assert!(view.act_at(ThreadId(1), opened.number).unwrap().is_some());
 }
@@ -115,7 +115,7 @@ fn reads_from_the_tail_alone() {
 /// does that leaps once. Method: one outcome every hour under a clock that tests move.
 #[test]
 fn outcomes_age() {
-    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
+    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     let hour = 3_600_000;
     let outcome = |number: u64, at: Millis| {
         let key = KeyUse { key: [u8::try_from(number).unwrap(); 16], content: [1; 16] };
@@ -125,24 +125,24 @@ fn outcomes_age() {
     let began = Millis(1_800_000_000_000);
     for number in 1..=100 {
         let now = Millis(began.0 + number * hour);
-        rig.clock.set(now);
-        rig.views.push(&[outcome(number, now)]);
-        rig.folder.finish().unwrap();
+        harness.clock.set(now);
+        harness.views.push(&[outcome(number, now)]);
+        harness.archiver.finish().unwrap();
         // A clock that leaps a year ahead and comes back.
         if number == 50 {
-            rig.clock.set(Millis(now.0 + 365 * 24 * hour));
-            rig.views.push(&[outcome(150, now)]);
-            rig.folder.finish().unwrap();
+            harness.clock.set(Millis(now.0 + 365 * 24 * hour));
+            harness.views.push(&[outcome(150, now)]);
+            harness.archiver.finish().unwrap();
             break;
         }
     }
     for number in 151..=190 {
         let now = Millis(began.0 + (number - 100) * hour);
-        rig.clock.set(now);
-        rig.views.push(&[outcome(number, now)]);
-        rig.folder.finish().unwrap();
+        harness.clock.set(now);
+        harness.views.push(&[outcome(number, now)]);
+        harness.archiver.finish().unwrap();
         for (past, hours) in (1..=50).map(|past| (past, number - 100 - past)) {
-            let found = rig.view().outcome(&[u8::try_from(past).unwrap(); 16]).unwrap();
+            let found = harness.view().outcome(&[u8::try_from(past).unwrap(); 16]).unwrap();
             if hours <= 24 {
                 assert!(found.is_some(), "{past} is forgotten after {hours} hours");
             } else if hours > 61 {
@@ -167,25 +167,29 @@ fn snapshots() {
     let mut world = World::new(21);
     world.open();
     inform_until(&mut world, 200);
-    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    rig.views.push(&world.entries);
-    rig.folder.finish().unwrap();
+    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    harness.views.push(&world.entries);
+    harness.archiver.finish().unwrap();
     let stored = world.threads[&ThreadId(1)].clone();
     let at = world.entries.len();
     inform_until(&mut world, 260);
     // Ahead of what is committed: a snapshot of acts that the view does not show.
-    rig.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
-    rig.views.offer_snapshot(stored.clone());
-    rig.folder.finish().unwrap();
-    assert_eq!(rig.view().thread(ThreadId(1)).unwrap().as_ref(), Some(&stored));
-    let snapshot = |rig: &Rig| rig.view().snapshot_seq(ThreadId(1)).unwrap();
-    assert_eq!(snapshot(&rig), Some(stored.summary().seq));
-    rig.views.push(&world.entries[at..]);
-    rig.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
-    rig.folder.finish().unwrap();
+    harness.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
+    harness.views.offer_snapshot(stored.clone());
+    harness.archiver.finish().unwrap();
+    assert_eq!(harness.view().thread(ThreadId(1)).unwrap().as_ref(), Some(&stored));
+    let snapshot = |harness: &ViewHarness| harness.view().snapshot_seq(ThreadId(1)).unwrap();
+    assert_eq!(snapshot(&harness), Some(stored.summary().seq));
+    harness.views.push(&world.entries[at..]);
+    harness.views.offer_snapshot(world.threads[&ThreadId(1)].clone());
+    harness.archiver.finish().unwrap();
     let thread = &world.threads[&ThreadId(1)];
-    assert_eq!(rig.view().thread(ThreadId(1)).unwrap().as_ref(), Some(thread));
-    assert_eq!(snapshot(&rig), Some(thread.summary().seq), "offered again, it is committed now");
+    assert_eq!(harness.view().thread(ThreadId(1)).unwrap().as_ref(), Some(thread));
+    assert_eq!(
+        snapshot(&harness),
+        Some(thread.summary().seq),
+        "offered again, it is committed now"
+    );
 }
 
 /// Goal: closing folds everything, and the next opening has nothing to replay. Method: the folder
@@ -193,23 +197,23 @@ fn snapshots() {
 #[test]
 fn closing_folds_all() {
     let mut world = World::new(31);
-    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    let folder = std::thread::spawn({
-        let folder = rig.folder;
-        move || folder.run()
+    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    let archiver = std::thread::spawn({
+        let archiver = harness.archiver;
+        move || archiver.run()
     });
     for _ in 0..40 {
         let before = world.entries.len();
         for _ in 0..30 {
             world.act();
         }
-        rig.views.push(&world.entries[before..]);
+        harness.views.push(&world.entries[before..]);
     }
-    rig.views.close();
-    folder.join().unwrap();
+    harness.views.close();
+    archiver.join().unwrap();
     let last = world.entries.last().unwrap().number;
-    assert_eq!(rig.views.durable_upto(), last);
-    let archive = open_archive(&rig.disk).unwrap();
+    assert_eq!(harness.views.durable_upto(), last);
+    let archive = open_archive(&harness.disk).unwrap();
     assert_eq!(archive.read().unwrap().upto(), last);
     let views = Views::new(archive.read().unwrap(), TailMax::default());
     Model(&world.entries).compare(&views.view(), &world.rng).unwrap();
@@ -219,17 +223,17 @@ fn closing_folds_all() {
 #[test]
 fn closing_ends_on_a_dead_disk() {
     let mut world = World::new(41);
-    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    rig.disk.set(REFUSES);
-    let folder = std::thread::spawn({
-        let folder = rig.folder;
-        move || folder.run()
+    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    harness.disk.set(REFUSES);
+    let archiver = std::thread::spawn({
+        let archiver = harness.archiver;
+        move || archiver.run()
     });
-    rig.views.push(&[world.open()]);
-    rig.views.pause(Duration::from_millis(1));
-    rig.views.close();
-    folder.join().unwrap();
-    assert_eq!(rig.views.durable_upto(), 0);
+    harness.views.push(&[world.open()]);
+    harness.views.pause(Duration::from_millis(1));
+    harness.views.close();
+    archiver.join().unwrap();
+    assert_eq!(harness.views.durable_upto(), 0);
 }
 
 /// Goal: an archive of a newer version is not opened. Method: one with its format raised.

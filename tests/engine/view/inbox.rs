@@ -7,7 +7,7 @@ use parley_protocol::act::Kind;
 use parley_protocol::entry::Position;
 use parley_protocol::ids::{MessageId, ThreadId};
 
-use super::Rig;
+use super::ViewHarness;
 use super::world::{World, participant};
 
 const ALL: ScanLimits = ScanLimits { limit: 100, scan_max: 100 };
@@ -42,10 +42,10 @@ fn scene() -> World {
     world
 }
 
-fn shown(rig: &Rig, who: &str, anyone: bool, since: Position) -> Vec<u64> {
+fn shown(harness: &ViewHarness, who: &str, anyone: bool, since: Position) -> Vec<u64> {
     let (identity, extension) = split(who);
     let who = participant(identity, extension);
-    let inbox = rig.view().inbox(&who, anyone, since, ALL).unwrap();
+    let inbox = harness.view().inbox(&who, anyone, since, ALL).unwrap();
     inbox.items.iter().map(|head| head.id.0).collect()
 }
 
@@ -53,11 +53,11 @@ fn shown(rig: &Rig, who: &str, anyone: bool, since: Position) -> Vec<u64> {
 #[test]
 fn who_sees_what() {
     let world = scene();
-    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    rig.views.push(&world.entries);
+    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    harness.views.push(&world.entries);
     for folded in [false, true] {
         if folded {
-            rig.folder.finish().unwrap();
+            harness.archiver.finish().unwrap();
         }
         let start = Position::default();
         for (who, anyone, want) in [
@@ -80,7 +80,7 @@ fn who_sees_what() {
             ("local:ad", false, vec![]),
             ("local:eve", true, vec![1, 2]),
         ] {
-            assert_eq!(shown(&rig, who, anyone, start), want, "{who} {anyone} folded {folded}");
+            assert_eq!(shown(&harness, who, anyone, start), want, "{who} {anyone} folded {folded}");
         }
     }
 }
@@ -91,10 +91,10 @@ fn who_sees_what() {
 #[test]
 fn since_and_cursor() {
     let mut world = scene();
-    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    rig.views.push(&world.entries);
+    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    harness.views.push(&world.entries);
     let set = world.entries[4].number;
-    let (at, now) = (|slot| Position::of(set, slot), rig.view().position());
+    let (at, now) = (|slot| Position::of(set, slot), harness.view().position());
     for (since, want) in [
         (Position::after(set - 1), vec![3]),
         (at(0), vec![3]),
@@ -104,23 +104,23 @@ fn since_and_cursor() {
         (at(15), vec![]),
         (now, vec![]),
     ] {
-        assert_eq!(shown(&rig, "local:bob", false, since), want, "{since:?}");
+        assert_eq!(shown(&harness, "local:bob", false, since), want, "{since:?}");
     }
     let bob = participant("local:bob", None);
     let page = ScanLimits { limit: 1, scan_max: 100 };
-    let first = rig.view().inbox(&bob, true, Position::default(), page).unwrap();
+    let first = harness.view().inbox(&bob, true, Position::default(), page).unwrap();
     assert!(first.more);
     assert_eq!(first.next, Position::after(world.entries[0].number));
-    let rest = rig.view().inbox(&bob, true, first.next, ALL).unwrap();
+    let rest = harness.view().inbox(&bob, true, first.next, ALL).unwrap();
     assert_eq!((rest.items.len(), rest.next, rest.more), (2, now, false));
     let bound = ScanLimits { limit: 10, scan_max: 1 };
-    let bounded = rig.view().inbox(&participant("local:ada", None), true, now, bound).unwrap();
+    let bounded = harness.view().inbox(&participant("local:ada", None), true, now, bound).unwrap();
     assert_eq!((bounded.items.len(), bounded.next, bounded.more), (0, now, false));
     // Answered, it waits no more, whatever the cursor.
     let before = world.entries.len();
     say(&mut world, "local:bob", 3, Kind::Answer, Some(5));
-    rig.views.push(&world.entries[before..]);
-    assert_eq!(shown(&rig, "local:bob", false, Position::default()), vec![0_u64; 0]);
+    harness.views.push(&world.entries[before..]);
+    assert_eq!(shown(&harness, "local:bob", false, Position::default()), vec![0_u64; 0]);
     // The turn went back to the author of the clarify, set by the answer's entry.
-    assert_eq!(shown(&rig, "local:ada", false, at(15)), vec![4, 3]);
+    assert_eq!(shown(&harness, "local:ada", false, at(15)), vec![4, 3]);
 }

@@ -40,14 +40,14 @@ fn after_power_cut(disk: &FaultyDisk) -> FaultyDisk {
 }
 
 /// Views and their folder over one disk.
-struct Rig {
+struct ViewHarness {
     disk: FaultyDisk,
     views: Arc<Views>,
-    folder: Archiver,
+    archiver: Archiver,
     clock: Arc<TestClock>,
 }
 
-impl Rig {
+impl ViewHarness {
     fn new(disk: FaultyDisk, max: TailMax) -> Self {
         let archive = open_archive(&disk).unwrap();
         let views = Arc::new(Views::new(archive.read().unwrap(), max));
@@ -67,15 +67,15 @@ impl Rig {
             free_space: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
         };
-        let folder = Archiver::new(deps, archive);
-        Self { disk, views, folder, clock }
+        let archiver = Archiver::new(deps, archive);
+        Self { disk, views, archiver, clock }
     }
 
     /// What a restart makes of what is on `disk`: the archive, and the entries after it pushed.
     fn restarted(disk: FaultyDisk, entries: &[Arc<Committed>]) -> Self {
-        let rig = Self::new(disk, TailMax::default());
-        rig.views.push(entries);
-        rig
+        let harness = Self::new(disk, TailMax::default());
+        harness.views.push(entries);
+        harness
     }
 
     fn view(&self) -> View {
@@ -97,33 +97,33 @@ fn a_view_equals_the_model() {
 
 fn run(seed: u64, steps: usize) -> model::Found {
     let mut world = World::new(seed);
-    let mut rig = Rig::new(FaultyDisk::default(), TailMax::default());
+    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     let mut old: Vec<(View, usize)> = Vec::new();
     for step in 0..steps {
         let before = world.entries.len();
         for _ in 0..world.rng.below(4) {
             world.act();
         }
-        rig.clock.set(world.now);
-        rig.views.push(&world.entries[before..]);
+        harness.clock.set(world.now);
+        harness.views.push(&world.entries[before..]);
         match world.rng.below(20) {
             0..=5 => {
-                rig.folder.step().map_err(|error| error.to_string())?;
+                harness.archiver.step().map_err(|error| error.to_string())?;
             }
             6 => {
                 for thread in world.threads.values() {
-                    rig.views.offer_snapshot(thread.clone());
+                    harness.views.offer_snapshot(thread.clone());
                 }
             }
-            7 => rig.folder.finish().map_err(|error| error.to_string())?,
+            7 => harness.archiver.finish().map_err(|error| error.to_string())?,
             8 if world.rng.once_in(4) => {
-                rig = Rig::restarted(after_power_cut(&rig.disk), &world.entries);
-                rig.clock.set(world.now);
+                harness = ViewHarness::restarted(after_power_cut(&harness.disk), &world.entries);
+                harness.clock.set(world.now);
                 old.clear();
             }
-            9 => old.push((rig.view(), world.entries.len())),
+            9 => old.push((harness.view(), world.entries.len())),
             10 => {
-                rig.folder.reopen_now().map_err(|error| error.to_string())?;
+                harness.archiver.reopen_now().map_err(|error| error.to_string())?;
                 // Views from before cannot read a database that was closed.
                 old.clear();
             }
@@ -131,7 +131,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
         }
         if step % 25 == 0 && !world.entries.is_empty() {
             let rng = world.rng.clone();
-            Model(&world.entries).compare(&rig.view(), &rng)?;
+            Model(&world.entries).compare(&harness.view(), &rng)?;
             if old.len() > 3 {
                 old.remove(0);
             }
@@ -140,12 +140,12 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
         }
     }
-    rig.folder.finish().map_err(|error| error.to_string())?;
+    harness.archiver.finish().map_err(|error| error.to_string())?;
     let last = world.entries.last().map_or(0, |committed| committed.number);
-    assert_eq!(rig.views.durable_upto(), last);
-    assert_eq!((rig.views.tail_entries(), rig.views.tail_bytes()), (0, 0));
+    assert_eq!(harness.views.durable_upto(), last);
+    assert_eq!((harness.views.tail_entries(), harness.views.tail_bytes()), (0, 0));
     let rng = world.rng.clone();
-    Model(&world.entries).compare(&rig.view(), &rng)?;
-    let rig = Rig::restarted(after_power_cut(&rig.disk), &[]);
-    Model(&world.entries).compare(&rig.view(), &rng)
+    Model(&world.entries).compare(&harness.view(), &rng)?;
+    let harness = ViewHarness::restarted(after_power_cut(&harness.disk), &[]);
+    Model(&world.entries).compare(&harness.view(), &rng)
 }

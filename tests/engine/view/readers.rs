@@ -9,7 +9,7 @@ use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::entry::Position;
 use parley_protocol::ids::ThreadId;
 
-use super::Rig;
+use super::ViewHarness;
 use super::world::{World, participant};
 
 /// Everything of the first thread, in pages of 7: every act once, whatever is folded meanwhile.
@@ -59,11 +59,11 @@ fn read_lists(view: &View) {
 /// their own; pages of one list come from views taken one after the other.
 #[test]
 fn readers_beside_writer_and_folder() {
-    let rig = Rig::new(FaultyDisk::default(), TailMax::default());
-    let (views, folder) = (&rig.views, rig.folder);
+    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
+    let (views, archiver) = (&harness.views, harness.archiver);
     let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let folding = scope.spawn(move || folder.run());
+        let folding = scope.spawn(move || archiver.run());
         scope.spawn(move || {
             let mut world = World::new(51);
             for _ in 0..250 {
@@ -98,5 +98,5 @@ fn readers_beside_writer_and_folder() {
         }
         folding.join().unwrap();
     });
-    assert_eq!(rig.views.tail_entries(), 0);
+    assert_eq!(harness.views.tail_entries(), 0);
 }

@@ -6,7 +6,7 @@ use parley::feed::replay_cache::{CHUNK_ENTRIES, ReplayCache};
 use parley::feed::subscriber::Subscription;
 use parley::journal::options::JournalOptions;
 use parley::storage::disk::MemoryDisk;
-use parley_kit::journal::Rig;
+use parley_kit::journal::JournalHarness;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::TokenId;
@@ -23,16 +23,17 @@ fn listener(identity: &str, scope: Scope) -> Subscription {
 fn read_once() {
     const CHUNKS: u64 = 3;
     let last = CHUNKS * CHUNK_ENTRIES - 100;
-    let mut rig = Rig::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
+    let mut harness =
+        JournalHarness::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
     for number in 1..=last {
-        drop(rig.ask("local:ada", &format!("question {number}")));
+        drop(harness.ask("local:ada", &format!("question {number}")));
         if number % 200 == 0 {
-            rig.work();
+            harness.work();
         }
     }
-    rig.work();
-    assert_eq!(rig.journal.committed(), last);
-    let chunks = Arc::new(ReplayCache::new(Arc::clone(&rig.journal)));
+    harness.work();
+    assert_eq!(harness.journal.committed(), last);
+    let chunks = Arc::new(ReplayCache::new(Arc::clone(&harness.journal)));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
     let readers = (0..100).map(|reader| {
         let chunks = Arc::clone(&chunks);
