@@ -58,7 +58,7 @@ pub struct JournalHarness {
     pub writer: Writer,
     /// The publisher.
     pub publisher: Publisher,
-    /// The folder.
+    /// The archiver.
     pub archiver: Archiver,
     /// The clock of all of them.
     pub clock: Arc<TestClock>,

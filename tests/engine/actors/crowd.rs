@@ -43,7 +43,7 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
 }
 
 /// Goal: the pages of readers in tight loops, joined, are every act once and in order, while
-/// writers post, folds run and actors sleep; no cursor is ahead of what can be read. Method: two
+/// writers post, archives run and actors sleep; no cursor is ahead of what can be read. Method: two
 /// threads that all write in, two readers of each; a third lists the threads that are opened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers() {

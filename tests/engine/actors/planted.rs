@@ -1,4 +1,4 @@
-//! Faults planted on purpose must be caught. A fold that loses a row is planted in
+//! Faults planted on purpose must be caught. A archive that loses a row is planted in
 //! `tests/view/faults.rs`, an acknowledgement before the sync in `failure.rs` and in
 //! `tests/journal`, an actor that does not wait for the disk in `tests/planted`.
 

@@ -1,4 +1,4 @@
-//! The disk fails at each write and each sync of each commit of the load, and of the folding that
+//! The disk fails at each write and each sync of each commit of the load, and of the archiving that
 //! follows it; the process goes on.
 
 use std::sync::{Arc, Mutex};
@@ -54,9 +54,10 @@ fn before_each(recording: &Recording, look: impl Fn(&Before<'_>) -> u64 + Sync) 
 
 /// Goal: a write or a sync that fails, whichever it is, loses nothing acknowledged, leaves no half
 /// act, stops no reading, and writing goes on once the disk does. Method: from the moment before
-/// each commit of the load, the commit and the folding after it with a fault at the n-th write, or
-/// the n-th sync, for each n until there are no more: the write is refused or torn, the sync loses
-/// what it had though it looks clean, or wrote it all the same, once or until the disk is mended.
+/// each commit of the load, the commit and the archiving after it with a fault at the n-th write,
+/// or the n-th sync, for each n until there are no more: the write is refused or torn, the sync
+/// loses what it had though it looks clean, or wrote it all the same, once or until the disk is
+/// mended.
 #[test]
 fn each_write_and_each_sync() {
     let extent = Extent::read(STRIDE);
@@ -72,7 +73,8 @@ fn each_write_and_each_sync() {
                 if wanted && !before.survives(faults, &options()) {
                     break;
                 }
-                // No commit and no folding of this load has as many: then a fault would not strike.
+                // No commit and no archiving of this load has as many: then a fault would not
+                // strike.
                 assert!(at < 2_000, "{faults:?} strikes for ever");
                 struck += u64::from(wanted);
                 at += 1;
@@ -94,7 +96,7 @@ fn fault(of_syncs: bool, at: u64, n: usize) -> Faults {
 }
 
 impl Before<'_> {
-    /// Commits and folds with `faults`; then the disk is mended, one more act is stored, and the
+    /// Commits and archives with `faults`; then the disk is mended, one more act is stored, and the
     /// power goes. Gives whether the disk failed at all.
     fn survives(&self, faults: Faults, options: &JournalOptions) -> bool {
         let what = || format!("commit {}, {faults:?}", self.commit);

@@ -1,5 +1,5 @@
 //! The load: random lives of threads, artifacts and remembered outcomes, through the journal as
-//! its writer, its publisher and its folder ship, on a disk that takes everything down.
+//! its writer, its publisher and its archiver ship, on a disk that takes everything down.
 
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};

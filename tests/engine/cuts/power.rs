@@ -22,12 +22,12 @@ const GOES_ON: usize = 16;
 /// Of so many commits one is followed through each moment of its own recovery.
 const RECOVERIES: usize = 20;
 
-/// Goal: after a cut at any write and any sync of a load, a start shows every acknowledged act,
-/// of a batch under way all or nothing, and all that is derived is what the acts make of it.
-/// Method: the load's operations are played anew, one by one; before each write half of it is done and
-/// the process killed, after it some of the sectors that were not synced stay; around each sync
-/// all that was not synced is forgotten. Each time the store is opened and audited, and now and
-/// then goes on. A failing moment names its place on the tape.
+/// Goal: after a cut at any write and any sync of a load, a start shows every acknowledged act, of
+/// a batch under way all or nothing, and all that is derived is what the acts make of it. Method:
+/// the load's operations are played anew, one by one; before each write half of it is done and the
+/// process killed, after it some of the sectors that were not synced stay; around each sync all
+/// that was not synced is forgotten. Each time the store is opened and audited, and now and then
+/// goes on. A failing moment names its place on the tape.
 #[test]
 fn each_write_and_each_sync() {
     let extent = Extent::read(STRIDE);
@@ -82,7 +82,8 @@ fn played(recording: &Recording, extent: Extent, worker: usize) -> usize {
     cuts
 }
 
-/// What is left of `disk` after a cut must hold what was told once the operations before `at` are done.
+/// What is left of `disk` after a cut must hold what was told once the operations before `at` are
+/// done.
 fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let mark = recording.mark(at);
     let left = disk.copy();

@@ -203,9 +203,9 @@ fn full_unsaid() {
     assert_eq!(stretch.entries.len(), stored + 1);
 }
 
-/// Goal: what is committed and not folded is bounded, whatever becomes of the fold. Method: nothing
-/// is folded until the bound: the next are 503 `overloaded` at once; if it lasts, those that wait
-/// are refused too; once it is folded, writing goes on.
+/// Goal: what is committed and not archived is bounded, whatever becomes of the archive. Method:
+/// nothing is archived until the bound: the next are 503 `overloaded` at once; if it lasts, those
+/// that wait are refused too; once it is archived, writing goes on.
 #[test]
 fn fold_behind() {
     let options =
@@ -275,9 +275,9 @@ fn planted() {
 }
 
 /// Goal: what a failed sync of the archive lost is not built on, and reading goes on meanwhile.
-/// Method: many threads, folded, their log dropped; the sync of a fold that touches an early one
-/// fails, or all do for a while, and the machine takes for written what is not; the process goes on
-/// or is killed; then the power goes while the next fold is on its way, or after it.
+/// Method: many threads, archived, their log dropped; the sync of a archive that touches an early
+/// one fails, or all do for a while, and the machine takes for written what is not; the process
+/// goes on or is killed; then the power goes while the next archive is on its way, or after it.
 #[test]
 fn archive_lost_page() {
     let options =
@@ -335,7 +335,7 @@ fn archive_lost_page() {
 }
 
 /// Goal: whatever fails at whatever moment, in the log or in the archive, a restart shows
-/// everything acknowledged and nothing that was never asked. Method: a small load, folded as it
+/// everything acknowledged and nothing that was never asked. Method: a small load, archived as it
 /// goes, over small segments that are soon dropped; at its n-th write or sync the disk fails once,
 /// or goes on failing for a while; at the end the power goes or the process, then the power once
 /// more. A failing row names its numbers.
@@ -374,13 +374,13 @@ fn swept(faults: Faults, cut: Cut) {
         if round == 8 {
             disk.mend();
         }
-        // What cannot be folded now is folded later.
-        let folded = if round % 3 == 1 {
+        // What cannot be archived now is archived later.
+        let archived = if round % 3 == 1 {
             harness.archiver.finish()
         } else {
             harness.archiver.step().map(drop)
         };
-        assert!(folded.is_ok() || round < 8, "{folded:?}: {faults:?}");
+        assert!(archived.is_ok() || round < 8, "{archived:?}: {faults:?}");
         retry(&mut harness);
         assert_eq!(harness.subjects(), acknowledged, "{faults:?}");
     }

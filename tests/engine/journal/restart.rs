@@ -19,7 +19,7 @@ fn segments(disk: &impl Disk) -> Vec<u64> {
 }
 
 /// Goal: what the log holds beyond the archive is replayed to exactly what it was. Method: threads
-/// that speak in turn, some of it folded; after a kill, heads and whole threads equal those from
+/// that speak in turn, some of it archived; after a kill, heads and whole threads equal those from
 /// before, and numbering goes on.
 #[test]
 fn replay() {
@@ -61,7 +61,7 @@ fn replay() {
 }
 
 /// Goal: segments follow each other, are kept as long as a replay reaches or the archive lacks
-/// them, and are dropped then. Method: small segments under a steady load, first without folding,
+/// them, and are dropped then. Method: small segments under a steady load, first without archiving,
 /// then with it; a replay gets everything from the oldest on, and is told when it asks for more.
 #[test]
 fn rotation() {
@@ -72,7 +72,7 @@ fn rotation() {
     for n in 0..100 {
         harness.opened("local:ada", &format!("ask {n}"));
     }
-    assert!(segments(&disk).len() > 3 && segments(&disk)[0] == 1, "nothing is folded yet");
+    assert!(segments(&disk).len() > 3 && segments(&disk)[0] == 1, "nothing is archived yet");
     let all = harness.journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
     assert_eq!(all.entries.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers(1, 100));
     for n in 100..200 {
@@ -102,7 +102,7 @@ fn numbers(from: u64, to: u64) -> Vec<u64> {
 }
 
 /// Goal: a segment closed in good order is written on; one that was not is taken over by a new
-/// one. Method: count the segments after both kinds of end, with everything folded.
+/// one. Method: count the segments after both kinds of end, with everything archived.
 #[test]
 fn good_order() {
     let disk = FaultyDisk::default();
@@ -128,12 +128,12 @@ fn good_order() {
 #[test]
 fn missing() {
     let options = JournalOptions { segment_bytes: 1_200, ..JournalOptions::default() };
-    let fill = |fold: bool| {
+    let fill = |archive: bool| {
         let disk = MemoryDisk::default();
         let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
         for n in 0..60 {
             harness.opened("local:ada", &format!("ask {n}"));
-            if fold && n == 30 {
+            if archive && n == 30 {
                 harness.archiver.finish().unwrap();
             }
         }
@@ -143,12 +143,14 @@ fn missing() {
     type Choose = fn(&[u64]) -> &[u64];
     let cases: [(&str, bool, Choose); 4] = [
         ("all", true, |all| all),
-        ("all but the last, which begins after what is folded", true, |all| &all[..all.len() - 1]),
-        ("the first, and nothing is folded", false, |all| &all[..1]),
+        ("all but the last, which begins after what is archived", true, |all| {
+            &all[..all.len() - 1]
+        }),
+        ("the first, and nothing is archived", false, |all| &all[..1]),
         ("one in the middle", false, |all| &all[1..2]),
     ];
-    for (what, fold, gone) in cases {
-        let disk = fill(fold);
+    for (what, archive, gone) in cases {
+        let disk = fill(archive);
         let firsts = segments(&disk);
         assert!(firsts.len() > 3 && firsts[firsts.len() - 1] > 32, "{firsts:?}");
         for first in gone(&firsts) {

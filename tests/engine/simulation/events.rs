@@ -22,7 +22,7 @@ enum Event {
     Act,
     Again,
     Commit,
-    Fold,
+    Archive,
     Inbox,
     Held,
     Read,
@@ -59,7 +59,7 @@ impl World {
             (70, Event::Act),
             (12, Event::Again),
             (options.commits, Event::Commit),
-            (4, Event::Fold),
+            (4, Event::Archive),
             (6, Event::Inbox),
             (2, Event::Held),
             (3, Event::Read),
@@ -84,7 +84,7 @@ impl World {
             Event::Act => self.act(server)?,
             Event::Again => self.again(server)?,
             Event::Commit => self.commit(server),
-            Event::Fold => self.fold(server)?,
+            Event::Archive => self.archive(server)?,
             Event::Inbox => self.inbox(server).await?,
             Event::Held => self.hold(server)?,
             Event::Read => self.read(server).await?,
@@ -205,17 +205,17 @@ impl World {
         self.history().trace.note("commit", &[entries_max as u64, step as u64]);
     }
 
-    /// The folder takes a step.
-    fn fold(&mut self, server: &mut ServerRun) -> Result<(), String> {
+    /// The archiver takes a step.
+    fn archive(&mut self, server: &mut ServerRun) -> Result<(), String> {
         let durable = self.rng.percent(30);
-        let mut fold = || {
+        let mut archive = || {
             if durable { server.archiver.finish().map(|()| true) } else { server.archiver.step() }
         };
         // What failed on a bad disk may show only now; then the archive was opened anew.
-        match fold().or_else(|_| fold()) {
+        match archive().or_else(|_| archive()) {
             Ok(_) => Ok(()),
             Err(_) if self.troubled => Ok(()),
-            Err(error) => Err(format!("folding fails: {error}")),
+            Err(error) => Err(format!("archiving fails: {error}")),
         }
     }
 
@@ -292,7 +292,7 @@ impl World {
         found.map_or(Ok(()), |_| Err(format!("{} was revoked and is let in", token.id)))
     }
 
-    /// The power goes, or the process; at times in the middle of a commit or a fold.
+    /// The power goes, or the process; at times in the middle of a commit or a archive.
     async fn crash(&mut self, server: &mut ServerRun) -> Cut {
         if self.rng.percent(60) {
             let write = 1 + self.rng.below(10);

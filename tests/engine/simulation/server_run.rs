@@ -115,8 +115,8 @@ impl ServerRun {
         self.writer.finish();
         let stopped = tokio::time::timeout(std::time::Duration::from_secs(60), &mut stopping).await;
         stopped.map_err(|_| "the engine does not stop")?.map_err(|error| error.to_string())?;
-        let folded = self.archiver.finish().or_else(|_| self.archiver.finish());
-        folded.map_err(|error| format!("folding does not end: {error}"))
+        let archived = self.archiver.finish().or_else(|_| self.archiver.finish());
+        archived.map_err(|error| format!("archiving does not end: {error}"))
     }
 }
 

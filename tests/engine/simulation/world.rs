@@ -84,7 +84,7 @@ pub struct World {
     pub texts: u64,
     /// Whether something is the matter with the disk.
     pub troubled: bool,
-    /// Whether the writer waits for the fold.
+    /// Whether the writer waits for the archive.
     full: bool,
     runs: u64,
     over: bool,
@@ -318,8 +318,8 @@ impl World {
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {
             let step = self.write(server, usize::MAX);
-            let folded = server.archiver.step().or_else(|_| server.archiver.step());
-            folded.map_err(|error| format!("folding fails: {error}"))?;
+            let archived = server.archiver.step().or_else(|_| server.archiver.step());
+            archived.map_err(|error| format!("archiving fails: {error}"))?;
             elapse(3).await;
             self.setup.clock.pass(3);
             self.inspect(server)?;

@@ -22,8 +22,8 @@ use super::{FILE, ViewHarness, open_archive};
 /// No write and no sync succeeds any more.
 const REFUSES: Faults = Faults { write: 1, sync: 1, lasting: true, ..Faults::NONE };
 
-/// Goal: a fold that loses one row is caught by the comparison with the model. Method: fold all
-/// entries but one, for many choices of the one.
+/// Goal: a archive that loses one row is caught by the comparison with the model. Method: archive
+/// all entries but one, for many choices of the one.
 #[test]
 fn a_lost_row_is_caught() {
     for seed in 1..=30 {
@@ -45,7 +45,7 @@ fn a_lost_row_is_caught() {
 }
 
 /// Goal: the tail says when it is full, and is not once the folder has caught up. Method: push
-/// beyond a small bound, fold.
+/// beyond a small bound, archive.
 #[test]
 fn a_full_tail() {
     let mut world = World::new(1);
@@ -67,8 +67,8 @@ fn a_full_tail() {
     assert!(harness.views.is_full(), "the bound on bytes counts too");
 }
 
-/// Goal: while the disk refuses, folding fails, reads go on and nothing is lost; once it takes
-/// writes again, folding goes on. Method: a disk that refuses between folds.
+/// Goal: while the disk refuses, archiving fails, reads go on and nothing is lost; once it takes
+/// writes again, archiving goes on. Method: a disk that refuses between archives.
 #[test]
 fn a_disk_that_refuses() {
     let mut world = World::new(11);
@@ -192,8 +192,8 @@ fn snapshots() {
     );
 }
 
-/// Goal: closing folds everything, and the next opening has nothing to replay. Method: the folder
-/// on its own thread, pushed to from here.
+/// Goal: closing archives everything, and the next opening has nothing to replay. Method: the
+/// folder on its own thread, pushed to from here.
 #[test]
 fn closing_folds_all() {
     let mut world = World::new(31);

@@ -55,8 +55,8 @@ fn who_sees_what() {
     let world = scene();
     let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     harness.views.push(&world.entries);
-    for folded in [false, true] {
-        if folded {
+    for archived in [false, true] {
+        if archived {
             harness.archiver.finish().unwrap();
         }
         let start = Position::default();
@@ -80,7 +80,11 @@ fn who_sees_what() {
             ("local:ad", false, vec![]),
             ("local:eve", true, vec![1, 2]),
         ] {
-            assert_eq!(shown(&harness, who, anyone, start), want, "{who} {anyone} folded {folded}");
+            assert_eq!(
+                shown(&harness, who, anyone, start),
+                want,
+                "{who} {anyone} archived {archived}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The read side of the journal: archive, tail, views, folding, cursors.
+//! The read side of the journal: archive, tail, views, archiving, cursors.
 
 mod cursors;
 mod faults;
@@ -39,7 +39,7 @@ fn after_power_cut(disk: &FaultyDisk) -> FaultyDisk {
     left
 }
 
-/// Views and their folder over one disk.
+/// Views and their archiver over one disk.
 struct ViewHarness {
     disk: FaultyDisk,
     views: Arc<Views>,
@@ -83,9 +83,9 @@ impl ViewHarness {
     }
 }
 
-/// Goal: a view shows every committed row once, in order, whatever is folded, and an old one goes
+/// Goal: a view shows every committed row once, in order, whatever is archived, and an old one goes
 /// on showing what it showed. Method: random acts through the core, pushed in random batches,
-/// folded at random moments, with power cuts and snapshots between; each view and some old ones
+/// archived at random moments, with power cuts and snapshots between; each view and some old ones
 /// are compared in full with a list of entries.
 #[test]
 fn a_view_equals_the_model() {

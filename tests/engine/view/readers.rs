@@ -1,4 +1,4 @@
-//! Readers while others write and fold.
+//! Readers while others write and archive.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use parley_protocol::ids::ThreadId;
 use super::ViewHarness;
 use super::world::{World, participant};
 
-/// Everything of the first thread, in pages of 7: every act once, whatever is folded meanwhile.
+/// Everything of the first thread, in pages of 7: every act once, whatever is archived meanwhile.
 fn read_acts(views: &[View]) {
     // Each page from another view, as requests one after the other have.
     let (mut after, mut seq) = (0, 0);
@@ -54,8 +54,8 @@ fn read_lists(view: &View) {
     }
 }
 
-/// Goal: readers see every row once and nothing ahead of their view, while a writer pushes and
-/// the folder folds. Method: a writer, the folder and two readers in tight loops on threads of
+/// Goal: readers see every row once and nothing ahead of their view, while a writer pushes and the
+/// archiver archives. Method: a writer, the archiver and two readers in tight loops on threads of
 /// their own; pages of one list come from views taken one after the other.
 #[test]
 fn readers_beside_writer_and_folder() {
@@ -63,7 +63,7 @@ fn readers_beside_writer_and_folder() {
     let (views, archiver) = (&harness.views, harness.archiver);
     let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let folding = scope.spawn(move || archiver.run());
+        let archiving = scope.spawn(move || archiver.run());
         scope.spawn(move || {
             let mut world = World::new(51);
             for _ in 0..250 {
@@ -96,7 +96,7 @@ fn readers_beside_writer_and_folder() {
                 }
             });
         }
-        folding.join().unwrap();
+        archiving.join().unwrap();
     });
     assert_eq!(harness.views.tail_entries(), 0);
 }

@@ -69,7 +69,7 @@ fn files_that_do_not_belong() {
         let older = folder.join(&format!("older/{name}"));
         std::fs::copy(older, folder.join(&format!("mixed/{name}"))).unwrap();
         let ended = run(&["check", "--data", &folder.text("mixed")]);
-        // An older archive is folded again from the log, and shows the same.
+        // An older archive is archived again from the log, and shows the same.
         assert_eq!(ended.code, i32::from(name != "archive.redb"), "{name} older: {ended:?}");
     }
 }

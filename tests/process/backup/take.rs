@@ -49,7 +49,7 @@ async fn one_at_a_time() {
     let disk = MemoryDisk::default();
     let engine = start(&disk).await;
     let tokens = Tokens::open(Arc::new(disk.clone()), "local", Arc::new(SystemClock)).unwrap();
-    // Several pieces, folded or not.
+    // Several pieces, archived or not.
     open_threads(&engine, 4_000).await;
     let held = engine.forum.backup(&tokens).unwrap();
     let mut pieces = Box::pin(held.pieces);
@@ -84,7 +84,7 @@ async fn one_at_a_time() {
     drop(pieces);
     let again = engine.forum.backup(&tokens).unwrap();
     drop(again);
-    // With every rotation the log lets go of what is folded and out of reach.
+    // With every rotation the log lets go of what is archived and out of reach.
     while engine.journal.log().oldest() == oldest {
         open_threads(&engine, 200).await;
     }
