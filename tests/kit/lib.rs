@@ -20,6 +20,7 @@ pub mod engine;
 pub mod expected;
 pub mod feed;
 pub mod folder;
+pub mod fuzz;
 pub mod http;
 pub mod journal;
 pub mod numbers;

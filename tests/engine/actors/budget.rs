@@ -9,9 +9,10 @@ use futures_util::future::{BoxFuture, ready};
 use parley::forum::PassivationOptions;
 use parley::storage::disk::MemoryDisk;
 use parley::yield_points::{Point, YieldPoints};
+use parley_kit::Observed;
 use parley_kit::acts::model;
 use parley_kit::engine::AWAKE;
-use parley_kit::{Observed, panics};
+use parley_kit::panics::{self, ASKED};
 use parley_protocol::refusal::Reason;
 
 use super::harness::{SLEEPY, bodies, open, say, start};
@@ -26,7 +27,7 @@ struct Poisoned(AtomicU64);
 impl YieldPoints for Poisoned {
     fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
         if let Point::Received(thread) = point {
-            assert!(self.0.load(Ordering::Relaxed) != thread.0, "a panic, as the test asked");
+            assert!(self.0.load(Ordering::Relaxed) != thread.0, "{ASKED}");
         }
         ready(()).boxed()
     }
@@ -96,7 +97,7 @@ impl YieldPoints for Stumbles {
     fn reach(&self, _point: Point) -> BoxFuture<'_, ()> {
         if self.next.fetch_add(1, Ordering::Relaxed) % self.every == self.every - 1 {
             self.fallen.fetch_add(1, Ordering::Relaxed);
-            panic!("a panic, as the test asked");
+            panic!("{ASKED}");
         }
         ready(()).boxed()
     }

@@ -10,7 +10,8 @@ use parley::storage::disk::MemoryDisk;
 use parley::yield_points::{Point, YieldPoints};
 use parley_kit::acts::{assertion, human, mark, model, post};
 use parley_kit::engine::generous;
-use parley_kit::{Rng, number, panics};
+use parley_kit::panics::{self, ASKED};
+use parley_kit::{Rng, number};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::identity::Principal;
@@ -36,7 +37,7 @@ impl Mischief {
     fn maybe_panic(&self) {
         if self.rng.below(PANICS) == 0 {
             self.panics.fetch_add(1, Ordering::Relaxed);
-            panic!("as the test asked");
+            panic!("{ASKED}");
         }
     }
 }

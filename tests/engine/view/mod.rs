@@ -27,8 +27,11 @@ const FILE: &str = "archive";
 
 /// Opens the archive on `disk`, or begins one.
 fn open_archive(disk: &FaultyDisk) -> Result<Archive, StoreError> {
-    let file = disk.create(FILE).unwrap();
-    disk.sync().unwrap();
+    let file = disk.open(FILE).unwrap_or_else(|_| {
+        let file = disk.create(FILE).unwrap();
+        disk.sync().unwrap();
+        file
+    });
     Archive::open(file, CACHE_BYTES)
 }
 

@@ -7,7 +7,9 @@ use std::collections::btree_map::Entry;
 use parley_protocol::artifact::collection::Collection;
 use serde_json::Value;
 
-use super::{closure, naive, naive_closure, naive_semantics};
+use parley_naive::{naive, naive_closure, naive_semantics};
+
+use super::closure;
 
 /// Lines looked at: the second implementation takes time that grows fast with them.
 const LINES_MAX: usize = 24;

@@ -3,7 +3,6 @@
 
 pub mod arguments;
 pub mod backup;
-pub mod canonical;
 pub mod closure;
 pub mod config;
 pub mod folder;
@@ -12,17 +11,11 @@ pub mod headers;
 pub mod json;
 pub mod log;
 pub mod mcp;
-#[path = "../../language/artifacts/naive.rs"]
-pub mod naive;
-#[path = "../../language/artifacts/naive_closure.rs"]
-pub mod naive_closure;
-#[path = "../../language/artifacts/naive_semantics.rs"]
-pub mod naive_semantics;
-pub mod publish;
 pub mod query;
 pub mod rows;
 pub mod texts;
 
+use parley_naive::{canonical, publish};
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 

@@ -8,8 +8,10 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier, ViolationClass};
 use serde_json::{Value, json};
 
-use super::naive_closure::{self, Outcome};
-use super::{Taps, naive};
+use parley_naive::naive;
+use parley_naive::naive_closure::{self, Outcome};
+
+use super::Taps;
 
 /// Artifacts of a graph at most.
 const ARTIFACTS_MAX: usize = 14;
