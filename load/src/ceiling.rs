@@ -1,221 +1,38 @@
-//! The same machine without the forum: what the bare parts reach that a forum is made of.
+//! The ceilings: the libraries of a forum without the forum, on the same machine.
 //!
-//! Each runs in a process of its own, started from this same program by a name that help does not
-//! show, so that generator and server are as far apart as they are when a forum is measured.
+//! Each ceiling runs in a process of its own, started from this program by a name that the help
+//! does not show, so that the generator shares no process with the ceiling, as with a server.
 
-use std::convert::Infallible;
-use std::io::Write as _;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::time::Duration;
+mod actors;
+pub mod feed;
+mod process;
+mod writes;
 
-use anyhow::{Context as _, bail};
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderName, StatusCode, header};
-use axum::routing::post;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use memchr::memmem;
-use redb::{Database, Durability, TableDefinition};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot};
+use std::path::PathBuf;
 
-use crate::server::{Folder, first_address};
+use anyhow::Context as _;
 
-/// The hidden name of the ceiling for writes.
-pub const WRITES: &str = "ceiling-server";
-/// The hidden name of the ceiling for feeds.
-pub const FEEDS: &str = "ceiling-feed";
-/// The hidden name of the idle actors.
-pub const ACTORS: &str = "ceiling-actors";
+pub use self::process::{CeilingKind, CeilingProcess};
 
-const JOURNAL: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("journal");
-const QUEUE: usize = 65_536;
-
-/// A process that plays the ceiling.
-#[derive(Debug)]
-pub struct Playing {
-    child: Child,
-    /// Where it listens.
-    pub address: SocketAddr,
-    _folder: Folder,
+/// Runs a ceiling until its parent ends, if the first argument is the name of one.
+pub fn run_hidden(arguments: &[String]) -> Option<anyhow::Result<()>> {
+    CeilingKind::parse(arguments.get(1)?).map(|kind| serve(kind, arguments))
 }
 
-impl Playing {
-    /// Starts this program again under a hidden name.
-    pub fn start(name: &str, arguments: &[String]) -> anyhow::Result<Self> {
-        let folder = Folder::new(name)?;
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg(name)
-            .arg(folder.path())
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stdin(Stdio::piped())
-            .spawn()?;
-        let stdout = child.stdout.take().context("no standard output")?;
-        let address = first_address(stdout);
-        let Some(address) = address else {
-            let _ = child.kill();
-            let _ = child.wait();
-            bail!("{name} did not start");
-        };
-        Ok(Self { child, address, _folder: folder })
-    }
-
-    /// Its process.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-}
-
-impl Drop for Playing {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Plays a part, if the first argument names one.
-pub fn play(arguments: &[String]) -> Option<anyhow::Result<()>> {
-    let name = arguments.get(1)?.as_str();
+fn serve(kind: CeilingKind, arguments: &[String]) -> anyhow::Result<()> {
+    // Standard input closes when the harness ends, even by a kill.
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(0);
+    });
     let number = |at: usize| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let part = || -> anyhow::Result<()> {
-        // A harness that is killed takes its ceilings along: their standard input ends then.
-        std::thread::spawn(|| {
-            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-            std::process::exit(0);
-        });
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        match name {
-            WRITES => {
-                let folder = PathBuf::from(arguments.get(2).context("no folder")?);
-                runtime.block_on(serve_writes(folder, number(3), number(4)))
-            }
-            FEEDS => runtime.block_on(crate::ceiling_feed::serve()),
-            _ => runtime.block_on(crate::ceiling_actors::serve(number(3))),
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match kind {
+        CeilingKind::Writes => {
+            let directory = PathBuf::from(arguments.get(2).context("no directory")?);
+            runtime.block_on(writes::serve(directory, number(3), number(4)))
         }
-    };
-    matches!(name, WRITES | FEEDS | ACTORS).then(part)
-}
-
-/// Tells the parent where we listen.
-pub fn announce(address: SocketAddr) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "listening on {address}")?;
-    out.flush()?;
-    Ok(())
-}
-
-type Waiting = (Vec<u8>, oneshot::Sender<u64>);
-
-struct Shape {
-    writer: mpsc::Sender<Waiting>,
-    record_bytes: usize,
-    answer_bytes: usize,
-}
-
-async fn serve_writes(
-    folder: PathBuf,
-    record_bytes: usize,
-    answer_bytes: usize,
-) -> anyhow::Result<()> {
-    let (writer, queue) = mpsc::channel(QUEUE);
-    let database = open(&folder)?;
-    std::thread::spawn(move || commit_all(&database, queue));
-    let shape = Arc::new(Shape { writer, record_bytes, answer_bytes });
-    let app = Router::new().route("/v1/messages", post(answer)).with_state(shape);
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    announce(listener.local_addr()?)?;
-    loop {
-        let (stream, _) = listener.accept().await?;
-        let _ = stream.set_nodelay(true);
-        tokio::spawn(serve_connection(stream, app.clone()));
+        CeilingKind::Feeds => runtime.block_on(feed::serve()),
+        CeilingKind::Actors => runtime.block_on(actors::serve(number(3))),
     }
-}
-
-async fn serve_connection(stream: TcpStream, app: Router) {
-    let service = TowerToHyperService::new(app);
-    let served = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(10))
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-    // A connection that breaks is the generator's affair.
-    drop(served);
-}
-
-fn open(folder: &Path) -> anyhow::Result<Database> {
-    let database = Database::create(folder.join("journal.redb"))?;
-    let transaction = database.begin_write()?;
-    transaction.open_table(JOURNAL)?;
-    transaction.commit()?;
-    Ok(database)
-}
-
-/// Group commit: whatever waits goes into one transaction, one sync.
-fn commit_all(database: &Database, mut queue: mpsc::Receiver<Waiting>) {
-    let mut next = 1_u64;
-    let mut batch = Vec::new();
-    while queue.blocking_recv_many(&mut batch, QUEUE) > 0 {
-        if let Err(error) = commit(database, next, &batch) {
-            let _ = writeln!(std::io::stderr(), "ceiling: {error}");
-            std::process::exit(1);
-        }
-        for (_, done) in batch.drain(..) {
-            let _ = done.send(next);
-            next += 1;
-        }
-    }
-}
-
-fn commit(database: &Database, first: u64, batch: &[Waiting]) -> anyhow::Result<()> {
-    let mut transaction = database.begin_write()?;
-    transaction.set_durability(Durability::Immediate)?;
-    {
-        let mut table = transaction.open_table(JOURNAL)?;
-        for (key, (record, _)) in (first..).zip(batch) {
-            table.insert(key, record.as_slice())?;
-        }
-    }
-    transaction.commit()?;
-    Ok(())
-}
-
-type Reply = (StatusCode, [(HeaderName, String); 3], Bytes);
-
-/// Answers a message as the forum would, with as many bytes, but looks at nothing.
-async fn answer(State(shape): State<Arc<Shape>>, request: Bytes) -> Result<Reply, Infallible> {
-    let mut record = request.to_vec();
-    record.resize(shape.record_bytes, b' ');
-    let (done, committed) = oneshot::channel();
-    let waiting = shape.writer.send((record, done)).await.is_ok();
-    let Some(number) = committed.await.ok().filter(|_| waiting) else {
-        std::process::exit(1);
-    };
-    let thread = quoted(&request, b"\"thread\":\"").unwrap_or(b"th_1");
-    let body = quoted(&request, b"\"body\":\"").unwrap_or_default();
-    let mut json = Vec::with_capacity(shape.answer_bytes + 64);
-    json.extend_from_slice(b"{\"message\":{\"id\":\"msg_");
-    json.extend_from_slice(number.to_string().as_bytes());
-    let pieces: [&[u8]; 5] =
-        [b"\",\"thread\":\"", thread, b"\",\"body\":\"", body, b"\",\"rest\":\""];
-    json.extend(pieces.into_iter().flatten());
-    json.resize(shape.answer_bytes.saturating_sub(3).max(json.len()), b'.');
-    json.extend_from_slice(b"\"}}");
-    let fields = [
-        (header::CONTENT_TYPE, "application/json".to_owned()),
-        (header::LOCATION, format!("/v1/threads/{}", String::from_utf8_lossy(thread))),
-        (HeaderName::from_static("x-request-id"), format!("ceiling-{number:012}")),
-    ];
-    Ok((StatusCode::CREATED, fields, Bytes::from(json)))
-}
-
-fn quoted<'a>(json: &'a [u8], opening: &[u8]) -> Option<&'a [u8]> {
-    let from = memmem::find(json, opening)? + opening.len();
-    let length = memchr::memchr(b'"', &json[from..])?;
-    Some(&json[from..from + length])
 }

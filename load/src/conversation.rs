@@ -1,19 +1,19 @@
-//! A conversation on its way: one script, one thread, its shadow, and what was promised about it.
+//! A conversation: one script carried out in one thread, with its shadow and its record.
 
 use std::fmt::Write as _;
 
 use crate::body::push_body;
-use crate::cast::Cast;
 use crate::objects::{self, Claimed, Marked, Posted};
-use crate::rng::{self, Dice};
+use crate::participants::Participants;
+use crate::rng::{self, Rng};
 use crate::script::{ROLES, SCRIPTS, Step};
-use crate::verify::ledger::Record;
-use crate::verify::moves::State;
-use crate::verify::shadow::{Act, Awaiting, Due, Shadow};
+use crate::verify::audit::ThreadRecord;
+use crate::verify::shadow::{Act, ExpectedAwaiting, ExpectedDue, Shadow};
+use crate::verify::transitions::State;
 use crate::verify::turn;
 use crate::wire::Operation;
 
-/// Serial numbers of bodies: a conversation has fewer steps than this.
+/// Steps of a conversation are fewer than this; bodies are numbered accordingly.
 const STEPS_MAX: u64 = 64;
 
 /// One conversation.
@@ -26,53 +26,53 @@ pub struct Conversation {
     seed: u64,
     body: usize,
     run: u64,
-    /// The claim made in it, and its status.
+    /// The claim of the thread and its expected status.
     pub claim: Option<(u64, &'static str)>,
-    /// The thread as it must be; none before it is open.
+    /// The expected thread; none before it is open.
     pub shadow: Option<Shadow>,
-    /// What was acknowledged.
-    pub record: Record,
+    /// The acknowledgements.
+    pub record: ThreadRecord,
 }
 
-/// Those who can take part, by their rights.
+/// The participants that may take the roles of a script, by their rights.
 #[derive(Debug, Clone)]
-pub struct Company {
-    /// Places of those who hold read and write.
+pub struct RolePool {
+    /// Number of participants with `read` and `write`, which have the first indices.
     pub agents: usize,
-    /// Places of lock holders.
+    /// Indices of participants with `lock`.
     pub moderators: Vec<usize>,
-    /// Places of verifiers.
+    /// Indices of participants with `verify`.
     pub verifiers: Vec<usize>,
-    /// How many lines the agents have.
+    /// Number of lines of the agents.
     pub lines: usize,
     /// Characters of a body.
     pub body: usize,
-    /// Tells the keys of this run from those of others.
+    /// Part of each idempotency key, unique to the run.
     pub run: u64,
 }
 
 impl Conversation {
-    /// A new one, its parts given by chance to participants of different lines.
-    pub fn new(seed: u64, serial: u64, company: &Company) -> Self {
-        let mut rng = Dice::new(seed, serial);
+    /// A new conversation; its roles are drawn among participants of different lines.
+    pub fn new(seed: u64, serial: u64, role_pool: &RolePool) -> Self {
+        let mut rng = Rng::new(seed, serial);
         let mut roles = [0; ROLES];
-        let first = rng.below(company.agents as u64) as usize;
-        let shift = 1 + rng.below((company.lines as u64 - 1) / 2) as usize;
-        // Agents of one line stand `lines` apart, so neighbours within it are of different lines.
+        let first = rng.below(role_pool.agents as u64) as usize;
+        let shift = 1 + rng.below((role_pool.lines as u64 - 1) / 2) as usize;
+        // Agents of one line have indices `lines` apart; indices closer than that differ in line.
         for (role, place) in roles.iter_mut().take(3).enumerate() {
-            let line = (first % company.lines + role * shift) % company.lines;
-            let round = first / company.lines;
-            let index = round * company.lines + line;
-            *place = if index < company.agents { index } else { line };
+            let line = (first % role_pool.lines + role * shift) % role_pool.lines;
+            let round = first / role_pool.lines;
+            let index = round * role_pool.lines + line;
+            *place = if index < role_pool.agents { index } else { line };
         }
         if roles[0] == roles[1] || roles[1] == roles[2] || roles[0] == roles[2] {
             roles = [0, 1, 2, 0, 0];
         }
-        let pick = |from: &[usize], throw: u64| from[(throw % from.len() as u64) as usize];
-        roles[3] = pick(&company.moderators, rng.next());
-        roles[4] = pick(&company.verifiers, rng.next());
+        let pick = |from: &[usize], draw: u64| from[(draw % from.len() as u64) as usize];
+        roles[3] = pick(&role_pool.moderators, rng.next());
+        roles[4] = pick(&role_pool.verifiers, rng.next());
         let script = rng.below(SCRIPTS.len() as u64) as usize;
-        let Company { body, run, .. } = *company;
+        let RolePool { body, run, .. } = *role_pool;
         Self {
             serial,
             script,
@@ -83,22 +83,22 @@ impl Conversation {
             run,
             claim: None,
             shadow: None,
-            record: Record::default(),
+            record: ThreadRecord::default(),
         }
     }
 
-    /// The step to take; none at the end.
+    /// The next step; none at the end.
     pub fn step(&self) -> Option<Step> {
         SCRIPTS[self.script].get(self.step).copied()
     }
 
-    /// Whose step it is.
+    /// The index of the participant that takes the step.
     pub fn speaker(&self) -> usize {
         self.step().map_or(self.roles[0], |step| self.roles[step.role() as usize])
     }
 
-    /// What waits in it.
-    pub fn awaiting(&self) -> Option<Awaiting> {
+    /// The expected `awaiting` of the thread.
+    pub fn awaiting(&self) -> Option<ExpectedAwaiting> {
         self.shadow.as_ref().and_then(Shadow::awaiting)
     }
 
@@ -106,21 +106,21 @@ impl Conversation {
         self.shadow.as_ref()?.id(place?)
     }
 
-    fn text(&self) -> Vec<u8> {
+    fn body_bytes(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(self.body);
         let serial = self.serial * STEPS_MAX + self.step as u64;
         push_body(&mut body, self.seed, serial, self.body);
         body
     }
 
-    fn words(&self) -> String {
-        String::from_utf8_lossy(&self.text()).into_owned()
+    fn body_text(&self) -> String {
+        String::from_utf8_lossy(&self.body_bytes()).into_owned()
     }
 
-    /// The call that the step makes, none for the reading of an inbox.
-    pub fn operation(&self, cast: &Cast, keyed: bool) -> Option<Operation> {
+    /// The call of the step; none if the step reads an inbox. `keyed` adds an idempotency key.
+    pub fn operation(&self, participants: &Participants, keyed: bool) -> Option<Operation> {
         let step = self.step()?;
-        let from = cast.members[self.speaker()].from();
+        let from = participants.members[self.speaker()].from();
         let thread = self.record.thread;
         let place = format!("\"thread\":\"th_{thread}\"");
         let path = |end: &str| format!("/v1/threads/th_{thread}/{end}");
@@ -140,7 +140,7 @@ impl Conversation {
                 Operation::write("reopen_thread", path("reopen"), place, members)
             }
             Step::Assert(_) => {
-                let members = format!("\"statement\":\"{}\"{from}", self.words());
+                let members = format!("\"statement\":\"{}\"{from}", self.body_text());
                 Operation::write("assert_claim", path("claims"), place, members)
             }
             Step::Attest(_, seal, _) => self.on_claim("attest", &format!(",\"seal\":{seal}{from}")),
@@ -163,7 +163,7 @@ impl Conversation {
             let _ = write!(members, ",\"parent\":\"msg_{parent}\"");
         }
         members.push_str(from);
-        let _ = write!(members, ",\"body\":\"{}\"", self.words());
+        let _ = write!(members, ",\"body\":\"{}\"", self.body_text());
         Operation::message(members)
     }
 
@@ -180,75 +180,73 @@ impl Conversation {
         )
     }
 
-    /// Takes the success of the step in, and says what is wrong with it. The step is over then.
-    pub fn absorb(&mut self, json: &[u8], cast: &Cast) -> Result<(), String> {
+    /// Checks the answer to a successful step and ends the step.
+    pub fn accept(&mut self, json: &[u8], participants: &Participants) -> Result<(), String> {
         let Some(step) = self.step() else { return Ok(()) };
         let result = match step {
-            Step::Say(_, act, to) => self.said(act, to, json, cast),
+            Step::Say(_, act, to) => self.accept_message(act, to, json, participants),
             Step::Mark(role, state) | Step::Confirm(role, state) => {
-                let lock = cast.members[self.roles[role as usize]].lock;
-                self.marked(state, lock, json, cast)
+                let lock = participants.members[self.roles[role as usize]].lock;
+                self.accept_mark(state, lock, json, participants)
             }
             Step::Reopen(role) => {
-                let lock = cast.members[self.roles[role as usize]].lock;
-                self.marked(State::Open, lock, json, cast)
+                let lock = participants.members[self.roles[role as usize]].lock;
+                self.accept_mark(State::Open, lock, json, participants)
             }
-            Step::Assert(_) => self.claimed("unverified", json),
-            Step::Attest(_, _, status) => self.claimed(status, json),
-            Step::Refute(_) => self.claimed("refuted", json),
+            Step::Assert(_) => self.accept_claim("unverified", json),
+            Step::Attest(_, _, status) => self.accept_claim(status, json),
+            Step::Refute(_) => self.accept_claim("refuted", json),
             Step::Refused(_, act, _, reason) => {
                 Err(format!("{} was taken, must be refused: {reason}", act.as_str()))
             }
             Step::Inbox(_) => Ok(()),
         };
         self.step += 1;
-        result.map_err(|text| self.told(&text))
+        result.map_err(|text| self.at_step(&text))
     }
 
-    /// Takes a refusal in: true if the script wanted it. The step is over then.
+    /// Ends the step and returns true, if the script expects a refusal with this reason.
     pub fn refused(&mut self, reason: &str) -> bool {
-        match self.step() {
-            Some(Step::Refused(_, _, _, expected)) if expected == reason => {
-                self.step += 1;
-                true
-            }
-            _ => false,
+        let Some(Step::Refused(.., expected)) = self.step() else { return false };
+        if expected == reason {
+            self.step += 1;
         }
+        expected == reason
     }
 
-    /// The step is over.
-    pub fn pass(&mut self) {
+    /// Ends the step.
+    pub fn next_step(&mut self) {
         self.step += 1;
     }
 
-    /// A text with the place that it is about.
-    pub fn told(&self, text: &str) -> String {
+    /// `text`, preceded by thread, script and step.
+    pub fn at_step(&self, text: &str) -> String {
         format!("th_{}, script {} step {}: {text}", self.record.thread, self.script, self.step)
     }
 
-    /// A hash of the body of the present step, should it be in doubt.
-    pub fn doubt(&mut self) {
-        let hash = rng::hash(&self.text());
+    /// Records the body of the present step as doubtful: its answer did not come.
+    pub fn record_doubtful(&mut self) {
+        let hash = rng::hash(&self.body_bytes());
         self.record.doubtful.push(hash);
     }
 
-    fn said(
+    fn accept_message(
         &mut self,
         act: Act,
         to: Option<usize>,
         json: &[u8],
-        cast: &Cast,
+        participants: &Participants,
     ) -> Result<(), String> {
         let posted: Posted<'_> = parse(json)?;
         let message = &posted.message;
         let id = objects::number(&message.id, "msg_").ok_or("a message without an id")?;
         let thread = objects::number(&message.thread, "th_").ok_or("a message without a thread")?;
-        let hash = rng::hash(&self.text());
+        let hash = rng::hash(&self.body_bytes());
         if rng::hash(message.body.as_bytes()) != hash {
             return Err(format!("msg_{id} was acknowledged with a change"));
         }
         let speaker = self.speaker();
-        let lock = cast.members[speaker].lock;
+        let lock = participants.members[speaker].lock;
         let parent = self.id(to);
         if let Some(shadow) = &mut self.shadow {
             if thread != self.record.thread {
@@ -260,10 +258,10 @@ impl Conversation {
             self.record.acknowledged.push((id, hash));
             shadow.speak(act, speaker, to, id, lock);
         } else {
-            self.record = Record::opened(thread, id, hash);
+            self.record = ThreadRecord::opened(thread, id, hash);
             self.shadow = Some(Shadow::open(speaker, id));
         }
-        if message.kind != act.as_str() || !cast.is(speaker, &message.from) {
+        if message.kind != act.as_str() || !participants.is(speaker, &message.from) {
             return Err(format!("msg_{id} is a {} from {:?}", message.kind, message.from));
         }
         if message.parent.as_deref().and_then(|text| objects::number(text, "msg_")) != parent {
@@ -273,10 +271,16 @@ impl Conversation {
         if left != self.awaiting().map(|awaiting| awaiting.message) {
             return Err(format!("msg_{id} left {:?} awaiting", message.awaiting));
         }
-        self.compare(&posted.thread, cast)
+        self.compare(&posted.thread, participants)
     }
 
-    fn marked(&mut self, to: State, lock: bool, json: &[u8], cast: &Cast) -> Result<(), String> {
+    fn accept_mark(
+        &mut self,
+        to: State,
+        lock: bool,
+        json: &[u8],
+        participants: &Participants,
+    ) -> Result<(), String> {
         let marked: Marked<'_> = parse(json)?;
         let Some(shadow) = &mut self.shadow else { return Ok(()) };
         let before = shadow.changes().len();
@@ -295,10 +299,10 @@ impl Conversation {
             }
             (event, change) => return Err(format!("the event {event:?}, must be {change:?}")),
         }
-        self.compare(&marked.thread, cast)
+        self.compare(&marked.thread, participants)
     }
 
-    fn claimed(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
+    fn accept_claim(&mut self, status: &'static str, json: &[u8]) -> Result<(), String> {
         let claimed: Claimed<'_> = parse(json)?;
         let id = objects::number(&claimed.claim.id, "cl_").ok_or("a claim without an id")?;
         self.claim = Some((id, status));
@@ -308,21 +312,31 @@ impl Conversation {
         Err(format!("cl_{id} is {}, must be {status}", claimed.claim.status))
     }
 
-    fn compare(&self, thread: &objects::Thread<'_>, cast: &Cast) -> Result<(), String> {
-        turn::lawful(thread)?;
-        self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, cast))
+    fn compare(
+        &self,
+        thread: &objects::Thread<'_>,
+        participants: &Participants,
+    ) -> Result<(), String> {
+        turn::check(thread)?;
+        self.shadow.as_ref().map_or(Ok(()), |shadow| shadow.compare(thread, participants))
     }
 }
 
-/// Whether something that waits is shown to a participant; `anyone` tells whether it asks for
-/// questions to anyone. `parley.md` §7.
-pub fn waits_for(cast: &Cast, place: usize, anyone: bool, awaiting: Option<Awaiting>) -> bool {
+/// Whether the inbox of a participant shows a thread with this `awaiting`; `anyone` tells whether
+/// the inbox includes questions to anyone. `parley.md` §7.
+pub fn waits_for(
+    participants: &Participants,
+    place: usize,
+    anyone: bool,
+    awaiting: Option<ExpectedAwaiting>,
+) -> bool {
     let Some(awaiting) = awaiting else { return false };
-    let member = &cast.members[place];
+    let member = &participants.members[place];
     match awaiting.due {
-        Due::Anyone => anyone && awaiting.asker != place,
-        Due::One(due) => {
-            due == place || (member.extension.is_none() && cast.members[due].line == member.line)
+        ExpectedDue::Anyone => anyone && awaiting.asker != place,
+        ExpectedDue::One(due) => {
+            due == place
+                || (member.extension.is_none() && participants.members[due].line == member.line)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Those who follow the feed: each frame against what must come, over all reconnections.
+//! Listeners that reconnect: checks each frame against the frames that acts make due.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,91 +9,91 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
-use crate::cast::Cast;
 use crate::clock;
 use crate::conversation::waits_for;
 use crate::objects;
-use crate::rng::Dice;
+use crate::participants::Participants;
+use crate::rng::Rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
-use crate::verify::feed::{Kind, Tape};
-use crate::verify::shadow::Awaiting;
+use crate::verify::feed::{FeedChecker, FrameKind};
+use crate::verify::shadow::ExpectedAwaiting;
 
-/// A listener that cannot come back for so long gives up.
+/// A listener stops after failing to reconnect for this long.
 const AWAY_MAX: Duration = Duration::from_secs(90);
 
-/// What one listener follows.
+/// The scope of a listener's feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The inbox of a participant; `anyone` tells whether open questions are in it.
+    /// The inbox of a participant.
     Inbox {
-        /// Its place in the cast.
+        /// Index of the participant.
         place: usize,
-        /// Whether questions to anyone are shown.
+        /// Whether questions to anyone are included.
         anyone: bool,
     },
     /// Everything.
     All,
 }
 
-/// One listener: what is owed to it and what came.
+/// The expected feed of one listener: frames that are due and frames that came.
 #[derive(Debug)]
-pub struct Watch {
-    /// What it follows.
+pub struct ExpectedFeed {
+    /// The scope of the feed.
     pub scope: Scope,
-    /// Thread and message (0: `settled`), how often still owed; below 0: came too often.
+    /// By thread and message (0: `settled`): frames due minus frames received.
     balance: Mutex<HashMap<(u64, u64), i64>>,
-    owed: AtomicU64,
-    came: AtomicU64,
+    owed_total: AtomicU64,
+    received_total: AtomicU64,
     /// Numbers of the messages that came (scope all).
     pub messages: Mutex<Vec<u64>>,
     /// How many events came (scope all).
     pub events: AtomicU64,
-    /// How often it came back.
+    /// Number of resumed connections.
     pub resumed: AtomicU64,
 }
 
-impl Watch {
-    /// One that has seen nothing.
+impl ExpectedFeed {
+    /// A feed without any frame yet.
     pub fn new(scope: Scope) -> Self {
         Self {
             scope,
             balance: Mutex::default(),
-            owed: AtomicU64::new(0),
-            came: AtomicU64::new(0),
+            owed_total: AtomicU64::new(0),
+            received_total: AtomicU64::new(0),
             messages: Mutex::default(),
             events: AtomicU64::new(0),
             resumed: AtomicU64::new(0),
         }
     }
 
-    /// Notes what an act in a thread makes due to this listener. `bindings.md` §6.
+    /// Adds the frame that an act in a thread makes due. `bindings.md` §6.
     pub fn expect(
         &self,
-        cast: &Cast,
+        participants: &Participants,
         thread: u64,
-        before: Option<Awaiting>,
-        after: Option<Awaiting>,
+        before: Option<ExpectedAwaiting>,
+        after: Option<ExpectedAwaiting>,
     ) {
         let Scope::Inbox { place, anyone } = self.scope else { return };
         if before == after {
             return;
         }
-        if let Some(awaiting) = after.filter(|_| waits_for(cast, place, anyone, after)) {
-            self.balance((thread, awaiting.message), 1);
-        } else if waits_for(cast, place, anyone, before) {
-            self.balance((thread, 0), 1);
+        if let Some(awaiting) = after.filter(|_| waits_for(participants, place, anyone, after)) {
+            self.add_balance((thread, awaiting.message), 1);
+        } else if waits_for(participants, place, anyone, before) {
+            self.add_balance((thread, 0), 1);
         }
     }
 
-    /// Notes a message that everyone who follows everything must see.
+    /// Adds a message that is due in scope `all`.
     pub fn expect_message(&self) {
         if self.scope == Scope::All {
-            self.owed.fetch_add(1, Ordering::Release);
+            self.owed_total.fetch_add(1, Ordering::Release);
         }
     }
 
-    fn balance(&self, key: (u64, u64), by: i64) {
+    fn add_balance(&self, key: (u64, u64), by: i64) {
         if let Ok(mut balance) = self.balance.lock() {
             let left = balance.entry(key).or_insert(0);
             *left += by;
@@ -101,16 +101,16 @@ impl Watch {
                 balance.remove(&key);
             }
         }
-        let counter = if by > 0 { &self.owed } else { &self.came };
+        let counter = if by > 0 { &self.owed_total } else { &self.received_total };
         counter.fetch_add(1, Ordering::Release);
     }
 
-    fn settled(&self) -> bool {
-        self.came.load(Ordering::Acquire) >= self.owed.load(Ordering::Acquire)
+    fn is_settled(&self) -> bool {
+        self.received_total.load(Ordering::Acquire) >= self.owed_total.load(Ordering::Acquire)
     }
 
-    /// What is still owed, or came without being owed, in threads that nothing went wrong with.
-    pub fn judge(&self, tainted: &HashSet<u64>, findings: &Findings) {
+    /// Reports frames that are missing or superfluous, except in threads where a step failed.
+    pub fn check(&self, tainted: &HashSet<u64>, findings: &Findings) {
         let Ok(balance) = self.balance.lock() else { return };
         for ((thread, message), left) in balance.iter() {
             if tainted.contains(thread) {
@@ -124,9 +124,9 @@ impl Watch {
         }
     }
 
-    fn take(&self, frame: &[u8]) -> Result<(), String> {
+    fn receive(&self, frame: &[u8]) -> Result<(), String> {
         #[derive(Deserialize)]
-        struct Told<'a> {
+        struct ReceivedFrame<'a> {
             #[serde(rename = "type")]
             name: &'a str,
             #[serde(borrow)]
@@ -134,19 +134,20 @@ impl Watch {
             #[serde(borrow)]
             message: Option<&'a RawValue>,
         }
-        let told: Told<'_> = serde_json::from_slice(frame).map_err(|error| error.to_string())?;
-        let thread = told.thread.and_then(|raw| id_in(raw, "th_"));
-        let message = told.message.and_then(|raw| id_in(raw, "msg_"));
-        match (told.name, self.scope, thread, message) {
+        let received: ReceivedFrame<'_> =
+            serde_json::from_slice(frame).map_err(|error| error.to_string())?;
+        let thread = received.thread.and_then(|raw| id_in(raw, "th_"));
+        let message = received.message.and_then(|raw| id_in(raw, "msg_"));
+        match (received.name, self.scope, thread, message) {
             ("awaiting", Scope::Inbox { .. }, Some(thread), Some(message)) => {
-                self.balance((thread, message), -1);
+                self.add_balance((thread, message), -1);
             }
-            ("settled", Scope::Inbox { .. }, Some(thread), _) => self.balance((thread, 0), -1),
+            ("settled", Scope::Inbox { .. }, Some(thread), _) => self.add_balance((thread, 0), -1),
             ("message", Scope::All, _, Some(message)) => {
                 if let Ok(mut messages) = self.messages.lock() {
                     messages.push(message);
                 }
-                self.came.fetch_add(1, Ordering::Release);
+                self.received_total.fetch_add(1, Ordering::Release);
             }
             ("event", Scope::All, ..) => {
                 self.events.fetch_add(1, Ordering::Relaxed);
@@ -171,42 +172,42 @@ fn id_in(raw: &RawValue, prefix: &str) -> Option<u64> {
     objects::number(named.id, prefix)
 }
 
-/// What all listeners of a run share.
+/// All listeners of a run.
 #[derive(Debug, Clone)]
-pub struct Audience {
+pub struct ListenerGroup {
     /// The listeners.
-    pub watches: Vec<Arc<Watch>>,
+    pub expected_feeds: Vec<Arc<ExpectedFeed>>,
     stop: watch::Sender<bool>,
     connected: Arc<AtomicU64>,
 }
 
-impl Audience {
-    /// Connects them all and waits until they stand.
-    pub async fn gather(
-        watches: Vec<(Arc<Watch>, Request)>,
-        leave_now_and_then: bool,
+impl ListenerGroup {
+    /// Connects all listeners and waits until each has connected once.
+    pub async fn connect(
+        expected_feeds: Vec<(Arc<ExpectedFeed>, Request)>,
+        disconnects: bool,
         seed: u64,
         findings: &Arc<Findings>,
     ) -> anyhow::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let connected = Arc::new(AtomicU64::new(0));
         let refused = Arc::new(Mutex::new(String::new()));
-        let count = watches.len() as u64;
+        let count = expected_feeds.len() as u64;
         let mut all = Vec::new();
-        for (index, (watch, request)) in watches.into_iter().enumerate() {
+        for (index, (watch, request)) in expected_feeds.into_iter().enumerate() {
             all.push(Arc::clone(&watch));
-            let follower = Follower {
-                watch,
+            let listener = FeedFollower {
+                expected: watch,
                 request,
                 stopped: stopped.clone(),
                 findings: Arc::clone(findings),
                 connected: Arc::clone(&connected),
                 refused: Arc::clone(&refused),
-                rng: Dice::new(seed ^ 0xfeed, index as u64),
-                leave_now_and_then,
-                tape: Tape::default(),
+                rng: Rng::new(seed ^ 0xfeed, index as u64),
+                leave_now_and_then: disconnects,
+                checker: FeedChecker::default(),
             };
-            tokio::spawn(follower.follow());
+            tokio::spawn(listener.follow());
         }
         let until = clock::now() + AWAY_MAX;
         while connected.load(Ordering::Relaxed) < count {
@@ -215,14 +216,19 @@ impl Audience {
             anyhow::ensure!(clock::now() < until, "the listeners could not connect");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        Ok(Self { watches: all, stop, connected })
+        Ok(Self { expected_feeds: all, stop, connected })
     }
 
-    /// Waits until all that is owed has come, or nothing more does.
-    pub async fn settle(&self) {
-        let came = || self.watches.iter().map(|it| it.came.load(Ordering::Acquire)).sum::<u64>();
+    /// Waits until all frames that are due have come, or none has come for 15 s.
+    pub async fn wait_settled(&self) {
+        let came = || {
+            self.expected_feeds
+                .iter()
+                .map(|it| it.received_total.load(Ordering::Acquire))
+                .sum::<u64>()
+        };
         let mut last = (came(), clock::now());
-        while !self.watches.iter().all(|watch| watch.settled()) {
+        while !self.expected_feeds.iter().all(|watch| watch.is_settled()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
             let now = came();
             if now != last.0 {
@@ -231,48 +237,48 @@ impl Audience {
                 return;
             }
         }
-        // What comes beyond that was not owed; give it the time to show.
+        // Superfluous frames get the time to arrive, so that they are reported.
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
 
-    /// Sends them home.
-    pub fn dismiss(&self) {
+    /// Stops all listeners.
+    pub fn stop(&self) {
         let _ = self.stop.send(true);
     }
 
-    /// How many connections were made in all.
+    /// Number of first connections.
     pub fn connections(&self) -> u64 {
         self.connected.load(Ordering::Relaxed)
     }
 }
 
-struct Follower {
-    watch: Arc<Watch>,
+struct FeedFollower {
+    expected: Arc<ExpectedFeed>,
     request: Request,
     stopped: watch::Receiver<bool>,
     findings: Arc<Findings>,
     connected: Arc<AtomicU64>,
     refused: Arc<Mutex<String>>,
-    rng: Dice,
+    rng: Rng,
     leave_now_and_then: bool,
-    tape: Tape,
+    checker: FeedChecker,
 }
 
-impl Follower {
+impl FeedFollower {
     async fn follow(mut self) {
         let mut away = clock::now();
         loop {
             let mut request = self.request.clone();
-            if !self.tape.cursor.is_empty() {
-                request.target.push_str("&since=");
-                request.target.push_str(&self.tape.cursor);
+            if !self.checker.cursor.is_empty() {
+                request.path.push_str("&since=");
+                request.path.push_str(&self.checker.cursor);
             }
             match Feed::open(&request).await {
                 Ok(feed) => {
-                    if self.tape.cursor.is_empty() {
+                    if self.checker.cursor.is_empty() {
                         self.connected.fetch_add(1, Ordering::Relaxed);
                     } else {
-                        self.watch.resumed.fetch_add(1, Ordering::Relaxed);
+                        self.expected.resumed.fetch_add(1, Ordering::Relaxed);
                     }
                     if self.listen(feed).await {
                         return;
@@ -283,8 +289,8 @@ impl Follower {
                     self.findings.add(format!("a listener cannot come back: {error}"));
                     return;
                 }
-                // Before the run begins there is no reason for a refusal.
-                Err(error) if self.tape.cursor.is_empty() => {
+                // `connect` reports a refusal of a first connection.
+                Err(error) if self.checker.cursor.is_empty() => {
                     if let Ok(mut refused) = self.refused.lock() {
                         *refused = error.to_string();
                     }
@@ -298,9 +304,9 @@ impl Follower {
         }
     }
 
-    /// Follows one connection; true when the run is over.
+    /// Reads one connection; true when the run is over.
     async fn listen(&mut self, mut feed: Feed) -> bool {
-        let mut replaying = !self.tape.cursor.is_empty();
+        let mut replaying = !self.checker.cursor.is_empty();
         let mut first = true;
         loop {
             let frame = tokio::select! {
@@ -314,8 +320,8 @@ impl Follower {
             };
             match frame {
                 Ok(Frame::Text(text)) => {
-                    let kind = self.tape.frame(text);
-                    self.tape.remember(text);
+                    let kind = self.checker.frame(text);
+                    self.checker.remember(text);
                     let name = crate::scan::frame_type(text).unwrap_or_default();
                     if first != (name == "hello") {
                         self.findings.add(format!("a feed brings {name}, hello first: {first}"));
@@ -323,8 +329,8 @@ impl Follower {
                     first = false;
                     replaying &= name != "caught_up";
                     let taken = match kind {
-                        Ok(Kind::Item) => self.watch.take(text),
-                        Ok(Kind::Sign) => Ok(()),
+                        Ok(FrameKind::Item) => self.expected.receive(text),
+                        Ok(FrameKind::Control) => Ok(()),
                         Err(wrong) => Err(wrong),
                     };
                     self.findings.check(taken);

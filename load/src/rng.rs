@@ -1,12 +1,12 @@
-//! Seeded chance: the same seed gives the same choices.
+//! Seeded random numbers and hashes: the same seed gives the same choices.
 
-/// A SplitMix64 generator. Good enough to spread load, and one multiplication a number.
+/// A SplitMix64 generator; not for secrets.
 #[derive(Debug, Clone)]
-pub struct Dice {
+pub struct Rng {
     state: u64,
 }
 
-impl Dice {
+impl Rng {
     /// A generator for one stream of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self { state: mix(seed ^ mix(stream.wrapping_add(1))) }
@@ -31,12 +31,12 @@ pub fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// A running hash over bytes, eight at a time. It guards against mistakes, not against malice.
+/// A running hash over bytes, eight at a time; not collision-resistant against an adversary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fold(u64);
+pub struct RunningHash(u64);
 
-impl Fold {
-    /// The hash with `bytes` taken in.
+impl RunningHash {
+    /// The hash extended by `bytes`.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
         let mut state = self.0 ^ (bytes.len() as u64);
@@ -52,7 +52,7 @@ impl Fold {
         Self(step(state, u64::from_le_bytes(word)))
     }
 
-    /// The hash with a number taken in.
+    /// The hash extended by a number.
     #[must_use]
     pub fn with_number(self, number: u64) -> Self {
         Self(step(self.0, number))
@@ -68,9 +68,9 @@ fn step(state: u64, word: u64) -> u64 {
     (state.rotate_left(23) ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25)
 }
 
-/// The hash of one piece.
+/// The hash of `bytes` alone.
 pub fn hash(bytes: &[u8]) -> u64 {
-    mix(Fold::default().with(bytes).value())
+    mix(RunningHash::default().with(bytes).value())
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn seed_reproduces() {
         let draw = |seed, stream| {
-            let mut rng = Dice::new(seed, stream);
+            let mut rng = Rng::new(seed, stream);
             (0..8).map(|_| rng.next()).collect::<Vec<_>>()
         };
         assert_eq!(draw(1, 2), draw(1, 2));

@@ -1,4 +1,5 @@
-//! The engine of `swarm` and `crash`: agents with a connection each pass conversations on.
+//! The engine of `swarm` and `crash`: agents, each with a connection, take the steps of
+//! conversations.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,81 +10,81 @@ use anyhow::bail;
 use indicatif::ProgressBar;
 use tokio::sync::mpsc;
 
-use crate::cast::Cast;
 use crate::clock;
-use crate::conversation::{Company, Conversation};
+use crate::conversation::{Conversation, RolePool};
 use crate::http::Connection;
-use crate::listener::Watch;
+use crate::listener::ExpectedFeed;
 use crate::measure::{Latencies, Tally};
 use crate::objects::{self, List, Waiting};
 use crate::pace::Pace;
+use crate::participants::Participants;
 use crate::script::Step;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
-/// How long the last steps may take once the run is over.
-const PARK_MAX: Duration = Duration::from_secs(90);
-/// How long a step is tried again while the server is away.
+/// How long the last steps may take after the end of the run.
+const LAST_STEPS_MAX: Duration = Duration::from_secs(90);
+/// How long a step is repeated while the server is down.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 
-/// What the agents share.
+/// The state that the agents share.
 #[derive(Debug)]
 pub struct Swarm {
-    /// The server.
+    /// The address of the server.
     pub address: std::net::SocketAddr,
-    /// Who speaks.
-    pub cast: Arc<Cast>,
-    /// Their parts.
-    pub company: Company,
-    /// Who listens.
-    pub watches: Vec<Arc<Watch>>,
-    /// What was counted.
+    /// The participants.
+    pub participants: Arc<Participants>,
+    /// The participants by rights.
+    pub roles: RolePool,
+    /// The expected feeds of the listeners.
+    pub expected_feeds: Vec<Arc<ExpectedFeed>>,
+    /// Outcomes of calls.
     pub tally: Tally,
-    /// What was wrong.
+    /// Violations.
     pub findings: Arc<Findings>,
-    /// How long steps took.
+    /// Latencies of steps.
     pub latencies: Latencies,
-    /// Whether steps carry keys and are tried again, as when the server is killed.
+    /// Whether steps carry idempotency keys and are repeated, for servers that are killed.
     pub retry: bool,
     /// Steps a second in all, if the loop is open.
     pub rate: Option<f64>,
-    /// Where chance starts.
+    /// Seed of the random choices.
     pub seed: u64,
-    /// The next conversation.
+    /// Serial number of the next conversation.
     pub serial: AtomicU64,
-    /// Takes finished conversations away to be read back.
+    /// Queue of ended conversations, to be read back.
     pub finished: mpsc::Sender<Conversation>,
-    /// Threads in which a step failed, so that what they owe is not known.
+    /// Threads in which a step failed, so that their due frames are unknown.
     pub tainted: Mutex<HashSet<u64>>,
     /// Numbers of all acknowledged messages.
     pub messages: Mutex<Vec<u64>>,
-    /// How many conversations have come to their end.
+    /// Number of ended conversations.
     pub ended: AtomicU64,
     stop: AtomicBool,
 }
 
-/// What came of a step.
-enum Taken {
-    /// On to the next.
+/// The result of a step.
+enum StepResult {
+    /// The step ended.
     Done,
-    /// The conversation cannot go on.
+    /// The conversation cannot continue.
     Lost,
 }
 
 impl Swarm {
-    /// Not running yet.
+    /// A swarm that does not run yet.
     pub fn new(
         address: std::net::SocketAddr,
-        cast: Arc<Cast>,
-        company: Company,
+        participants: Arc<Participants>,
+        roles: RolePool,
         findings: Arc<Findings>,
         finished: mpsc::Sender<Conversation>,
     ) -> Self {
         Self {
             address,
-            cast,
-            company,
-            watches: Vec::new(),
+            participants,
+            roles,
+            expected_feeds: Vec::new(),
             tally: Tally::default(),
             findings,
             latencies: Latencies::new(1),
@@ -99,13 +100,13 @@ impl Swarm {
         }
     }
 
-    /// A conversation that has not begun.
-    pub fn fresh(&self) -> Conversation {
+    /// A new conversation.
+    pub fn new_conversation(&self) -> Conversation {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        Conversation::new(self.seed, serial, &self.company)
+        Conversation::new(self.seed, serial, &self.roles)
     }
 
-    /// Lets the agents work until `during` ends; gives back all conversations, at rest.
+    /// Runs the agents until `during` ends; returns all conversations, between two steps.
     pub async fn run(
         self: &Arc<Self>,
         conversations: Vec<Conversation>,
@@ -114,10 +115,10 @@ impl Swarm {
     ) -> anyhow::Result<Vec<Conversation>> {
         self.stop.store(false, Ordering::Relaxed);
         let count = conversations.len();
-        let (park, mut parked) = mpsc::channel(count + 1);
-        let (doors, mailboxes): (Vec<_>, Vec<_>) =
-            self.cast.members.iter().map(|_| mpsc::channel(count + 1)).unzip();
-        let doors = Arc::new(doors);
+        let (resting, mut rested_queue) = mpsc::channel(count + 1);
+        let (senders, mailboxes): (Vec<_>, Vec<_>) =
+            self.participants.members.iter().map(|_| mpsc::channel(count + 1)).unzip();
+        let senders = Arc::new(senders);
         let begun = clock::now();
         let mut agents = Vec::new();
         for (place, mailbox) in mailboxes.into_iter().enumerate() {
@@ -127,25 +128,28 @@ impl Swarm {
                 place,
                 connection,
                 mailbox,
-                doors: Arc::clone(&doors),
-                park: park.clone(),
+                mailboxes: Arc::clone(&senders),
+                resting: resting.clone(),
                 request: Vec::new(),
                 bar: bar.clone(),
             };
-            agents.push(tokio::spawn(agent.work(begun)));
+            agents.push(tokio::spawn(agent.run(begun)));
         }
         for conversation in conversations {
-            doors[conversation.speaker()].send(conversation).await?;
+            senders[conversation.speaker()].send(conversation).await?;
         }
         let outcome = during.await;
         self.stop.store(true, Ordering::Relaxed);
         let mut rested = Vec::with_capacity(count);
-        let until = tokio::time::Instant::now() + PARK_MAX;
+        let until = tokio::time::Instant::now() + LAST_STEPS_MAX;
         while rested.len() < count {
-            match tokio::time::timeout_at(until, parked.recv()).await {
+            match tokio::time::timeout_at(until, rested_queue.recv()).await {
                 Ok(Some(conversation)) => rested.push(conversation),
-                _ => {
-                    bail!("{} steps are without an answer after {PARK_MAX:?}", count - rested.len())
+                Ok(None) | Err(_) => {
+                    bail!(
+                        "{} steps are without an answer after {LAST_STEPS_MAX:?}",
+                        count - rested.len()
+                    )
                 }
             }
         }
@@ -156,12 +160,12 @@ impl Swarm {
         Ok(rested)
     }
 
-    fn note(&self, conversation: &Conversation, before: &Before) {
+    fn record(&self, conversation: &Conversation, before: &Before) {
         let thread = conversation.record.thread;
         let after = conversation.awaiting();
         let spoke = conversation.record.acknowledged.len() > before.acknowledged;
-        for watch in &self.watches {
-            watch.expect(&self.cast, thread, before.awaiting, after);
+        for watch in &self.expected_feeds {
+            watch.expect(&self.participants, thread, before.awaiting, after);
             if spoke {
                 watch.expect_message();
             }
@@ -175,16 +179,16 @@ impl Swarm {
     }
 
     fn taint(&self, conversation: &mut Conversation) {
-        conversation.doubt();
+        conversation.record_doubtful();
         if let Ok(mut tainted) = self.tainted.lock() {
             tainted.insert(conversation.record.thread);
         }
     }
 }
 
-/// What stood before a step.
+/// The state of a conversation before a step.
 struct Before {
-    awaiting: Option<crate::verify::shadow::Awaiting>,
+    awaiting: Option<crate::verify::shadow::ExpectedAwaiting>,
     acknowledged: usize,
 }
 
@@ -193,15 +197,15 @@ struct Agent {
     place: usize,
     connection: Connection,
     mailbox: mpsc::Receiver<Conversation>,
-    doors: Arc<Vec<mpsc::Sender<Conversation>>>,
-    park: mpsc::Sender<Conversation>,
+    mailboxes: Arc<Vec<mpsc::Sender<Conversation>>>,
+    resting: mpsc::Sender<Conversation>,
     request: Vec<u8>,
     bar: ProgressBar,
 }
 
 impl Agent {
-    async fn work(mut self, begun: Instant) {
-        let count = self.swarm.cast.members.len();
+    async fn run(mut self, begun: Instant) {
+        let count = self.swarm.participants.members.len();
         let mut pace = self.swarm.rate.map(|rate| Pace::new(begun, rate, 1.0, self.place, count));
         while let Some(mut conversation) = self.mailbox.recv().await {
             if let Some(pace) = &mut pace {
@@ -211,39 +215,50 @@ impl Agent {
             if !self.swarm.stop.load(Ordering::Relaxed) {
                 let start = clock::now();
                 match self.step(&mut conversation).await {
-                    Taken::Done => {
+                    StepResult::Done => {
                         let micros = clock::micros_since(start);
                         self.swarm.latencies.record(self.place, 0, micros);
                         self.bar.inc(1);
                     }
-                    Taken::Lost => {
+                    StepResult::Lost => {
                         self.swarm.taint(&mut conversation);
-                        conversation = self.swarm.fresh();
+                        conversation = self.swarm.new_conversation();
                     }
                 }
                 if conversation.step().is_none() {
-                    let next = self.swarm.fresh();
+                    let next = self.swarm.new_conversation();
                     let done = std::mem::replace(&mut conversation, next);
                     self.swarm.ended.fetch_add(1, Ordering::Relaxed);
                     let _ = self.swarm.finished.send(done).await;
                 }
             }
             let stopped = self.swarm.stop.load(Ordering::Relaxed);
-            let door = if stopped { &self.park } else { &self.doors[conversation.speaker()] };
-            // There is room for all conversations in each, so this never waits.
-            let _ = door.send(conversation).await;
+            let mailbox =
+                if stopped { &self.resting } else { &self.mailboxes[conversation.speaker()] };
+            // Each queue can hold all conversations, so this never waits.
+            let _ = mailbox.send(conversation).await;
         }
     }
 
-    /// Takes the step, again and again if the server is away and steps are tried again.
-    async fn step(&mut self, conversation: &mut Conversation) -> Taken {
+    /// Takes the next step; repeats it while the server is down, if `retry` is set.
+    async fn step(&mut self, conversation: &mut Conversation) -> StepResult {
         let begun = clock::now();
-        // Where the server is away, the call itself finds out.
+        // If the server is down, the call below fails.
         let _ = self.connection.refresh(self.swarm.address).await;
         loop {
             let outcome = match conversation.step() {
                 Some(Step::Inbox(_)) => self.inbox(conversation).await,
-                _ => self.call(conversation).await,
+                Some(
+                    Step::Say(..)
+                    | Step::Mark(..)
+                    | Step::Confirm(..)
+                    | Step::Reopen(_)
+                    | Step::Assert(_)
+                    | Step::Attest(..)
+                    | Step::Refute(_)
+                    | Step::Refused(..),
+                )
+                | None => self.call(conversation).await,
             };
             let again = match outcome {
                 Ok(Some(done)) => return done,
@@ -259,64 +274,70 @@ impl Agent {
                 }
             };
             if !again || clock::now() - begun > AWAY_MAX {
-                self.swarm.tally.fail(conversation.told("given up"));
-                return Taken::Lost;
+                self.swarm.tally.fail(conversation.at_step("abandoned"));
+                return StepResult::Lost;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// One call; none: the server asks to come back later.
-    async fn call(&mut self, conversation: &mut Conversation) -> anyhow::Result<Option<Taken>> {
+    /// One call; none if the server asks for a later repetition.
+    async fn call(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> anyhow::Result<Option<StepResult>> {
         let swarm = Arc::clone(&self.swarm);
-        let Some(operation) = conversation.operation(&swarm.cast, swarm.retry) else {
-            return Ok(Some(Taken::Lost));
+        let Some(operation) = conversation.operation(&swarm.participants, swarm.retry) else {
+            return Ok(Some(StepResult::Lost));
         };
-        let principal = &swarm.cast.members[self.place].principal;
-        principal.write(&mut self.request, &operation);
+        let caller = &swarm.participants.members[self.place].caller;
+        caller.write(&mut self.request, &operation);
         let answer = self.connection.call(&self.request).await?;
         let before = Before {
             awaiting: conversation.awaiting(),
             acknowledged: conversation.record.acknowledged.len(),
         };
-        match outcome(principal.door(), answer) {
+        match outcome(caller.binding(), answer) {
             Outcome::Done(json) => {
                 swarm.tally.acknowledge();
-                let absorbed = conversation.absorb(json, &swarm.cast);
-                let lawful = absorbed.is_ok();
-                swarm.findings.check(absorbed);
-                swarm.note(conversation, &before);
-                Ok(Some(if lawful { Taken::Done } else { Taken::Lost }))
+                let checked = conversation.accept(json, &swarm.participants);
+                let accepted = checked.is_ok();
+                swarm.findings.check(checked);
+                swarm.record(conversation, &before);
+                Ok(Some(if accepted { StepResult::Done } else { StepResult::Lost }))
             }
             Outcome::Refused { status, reason, detail } => {
                 swarm.tally.refuse(&reason);
                 if conversation.refused(&reason) {
-                    return Ok(Some(Taken::Done));
+                    return Ok(Some(StepResult::Done));
                 }
                 if matches!(status, 429 | 503) {
                     return Ok(None);
                 }
-                let text = format!("a lawful act was refused: {reason}: {detail}");
-                swarm.findings.add(conversation.told(&text));
-                Ok(Some(Taken::Lost))
+                let text = format!("a permitted act was refused: {reason}: {detail}");
+                swarm.findings.add(conversation.at_step(&text));
+                Ok(Some(StepResult::Lost))
             }
             Outcome::Broken(text) => bail!(text),
         }
     }
 
-    /// Reads the own inbox, which must show this thread: it waits, and nobody else moves it now.
-    async fn inbox(&mut self, conversation: &mut Conversation) -> anyhow::Result<Option<Taken>> {
+    /// Reads the agent's inbox, which must show the thread: only this agent may act in it now.
+    async fn inbox(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> anyhow::Result<Option<StepResult>> {
         let swarm = Arc::clone(&self.swarm);
-        let Some(awaiting) = conversation.awaiting() else { return Ok(Some(Taken::Lost)) };
+        let Some(awaiting) = conversation.awaiting() else { return Ok(Some(StepResult::Lost)) };
         let wanted = (conversation.record.thread, awaiting.message);
-        match read_inbox(&swarm.cast, self.place, false, &mut self.connection).await? {
+        match read_inbox(&swarm.participants, self.place, false, &mut self.connection).await? {
             Ok(shown) => {
                 if !shown.contains(&wanted) {
                     let text = format!("the inbox hides msg_{}, which waits", awaiting.message);
-                    swarm.findings.add(conversation.told(&text));
+                    swarm.findings.add(conversation.at_step(&text));
                 }
-                conversation.pass();
-                Ok(Some(Taken::Done))
+                conversation.next_step();
+                Ok(Some(StepResult::Done))
             }
             Err(reason) => {
                 swarm.tally.refuse(&reason);
@@ -326,22 +347,22 @@ impl Agent {
     }
 }
 
-/// Reads an inbox whole: thread and message of each item; or the reason of a refusal.
+/// Reads an inbox whole; returns thread and message of each item, or the reason of a refusal.
 pub async fn read_inbox(
-    cast: &Cast,
+    participants: &Participants,
     place: usize,
     anyone: bool,
     connection: &mut Connection,
 ) -> anyhow::Result<Result<Vec<(u64, u64)>, String>> {
-    let member = &cast.members[place];
+    let member = &participants.members[place];
     let mut shown = Vec::new();
     let mut since = String::new();
     let mut request = Vec::new();
     loop {
         let read = Operation::inbox(member.extension.as_deref(), 200, anyone, &since);
-        member.principal.write(&mut request, &read);
+        member.caller.write(&mut request, &read);
         let answer = connection.call(&request).await?;
-        let json = match outcome(member.principal.door(), answer) {
+        let json = match outcome(member.caller.binding(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, .. } => return Ok(Err(reason)),
             Outcome::Broken(text) => bail!(text),

@@ -1,4 +1,4 @@
-//! Requests as bytes and answers as outcomes, over HTTP and over both eras of MCP.
+//! Requests as bytes and answers as outcomes, over HTTP and both protocol families of MCP.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use crate::http::Answer;
 
-/// The way in that a caller takes.
+/// The binding that a caller uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Binding {
     /// `/v1/…`.
     Http,
     /// `/mcp` as of 2025-11-25.
@@ -19,26 +19,26 @@ pub enum Door {
     Modern,
 }
 
-/// Who calls: a token and a door, with the head of a post made ready.
+/// Encodes the requests of one token over one binding; the head of a post is encoded once.
 #[derive(Debug, Clone)]
 pub struct Caller {
     host: String,
     token: String,
-    door: Door,
+    binding: Binding,
     post_head: Vec<u8>,
 }
 
 /// One call of an operation.
 #[derive(Debug, Clone, Default)]
 pub struct Operation {
-    /// The name of the operation, which is that of the tool.
+    /// The name of the operation, which is also the name of the tool.
     pub tool: &'static str,
     /// Whether it reads (GET) or writes (POST).
     pub reads: bool,
     /// The path over HTTP, without a query.
     pub path: String,
-    /// The members which the path holds, as JSON members without braces.
-    pub place: String,
+    /// The members that HTTP puts into the path, as JSON members without braces.
+    pub path_members: String,
     /// The members of the body, or of the query, as JSON members without braces.
     pub members: String,
     /// The query over HTTP, without the question mark.
@@ -50,15 +50,16 @@ pub struct Operation {
 impl Operation {
     /// A write.
     pub fn write(tool: &'static str, path: String, place: String, members: String) -> Self {
-        Self { tool, path, place, members, ..Self::default() }
+        Self { tool, path, path_members: place, members, ..Self::default() }
     }
 
-    /// A read, with its query as names and values.
+    /// A read; `query` holds names and values.
     pub fn read(tool: &'static str, path: String, place: String, query: &[(&str, &str)]) -> Self {
-        let mut operation = Self { tool, reads: true, path, place, ..Self::default() };
+        let mut operation =
+            Self { tool, reads: true, path, path_members: place, ..Self::default() };
         for (name, value) in query {
-            let bare = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
-            let quote = if bare { "" } else { "\"" };
+            let unquoted = *value == "true" || *value == "false" || value.parse::<u64>().is_ok();
+            let quote = if unquoted { "" } else { "\"" };
             let comma = if operation.members.is_empty() { "" } else { "," };
             let ampersand = if operation.query.is_empty() { "" } else { "&" };
             let _ = write!(operation.members, "{comma}\"{name}\":{quote}{value}{quote}");
@@ -67,7 +68,7 @@ impl Operation {
         operation
     }
 
-    /// A page of an inbox, after the cursor `since` unless that is empty.
+    /// A page of an inbox after the cursor `since`, or the first page if `since` is empty.
     pub fn inbox(extension: Option<&str>, limit: usize, anyone: bool, since: &str) -> Self {
         let (limit, anyone) = (limit.to_string(), anyone.to_string());
         let mut query = vec![("limit", limit.as_str()), ("anyone", anyone.as_str())];
@@ -78,7 +79,7 @@ impl Operation {
         Self::read("read_inbox", "/v1/inbox".into(), String::new(), &query)
     }
 
-    /// A message: the members of its envelope.
+    /// A post; `members` are those of the envelope.
     pub fn message(members: String) -> Self {
         Self::write("post_message", "/v1/messages".to_owned(), String::new(), members)
     }
@@ -86,22 +87,22 @@ impl Operation {
 
 impl Caller {
     /// A caller at `host` (the authority of the URL).
-    pub fn new(host: &str, token: &str, door: Door) -> Self {
-        let mut principal =
-            Self { host: host.to_owned(), token: token.to_owned(), door, post_head: Vec::new() };
-        let path = if door == Door::Http { "/v1/messages" } else { "/mcp" };
-        let mut head = principal.head("POST", path);
-        if door != Door::Http {
-            head.push_str(principal.mcp_fields("post_message").as_str());
+    pub fn new(host: &str, token: &str, binding: Binding) -> Self {
+        let mut caller =
+            Self { host: host.to_owned(), token: token.to_owned(), binding, post_head: Vec::new() };
+        let path = if binding == Binding::Http { "/v1/messages" } else { "/mcp" };
+        let mut head = caller.head("POST", path);
+        if binding != Binding::Http {
+            head.push_str(caller.mcp_fields("post_message").as_str());
         }
         head.push_str("Content-Type: application/json\r\nContent-Length: ");
-        principal.post_head = head.into_bytes();
-        principal
+        caller.post_head = head.into_bytes();
+        caller
     }
 
-    /// Its door.
-    pub fn door(&self) -> Door {
-        self.door
+    /// The binding.
+    pub fn binding(&self) -> Binding {
+        self.binding
     }
 
     fn head(&self, method: &str, target: &str) -> String {
@@ -110,23 +111,23 @@ impl Caller {
     }
 
     fn mcp_fields(&self, tool: &str) -> String {
-        match self.door {
-            Door::Http => String::new(),
-            Door::Legacy => "Accept: application/json, text/event-stream\r\n\
+        match self.binding {
+            Binding::Http => String::new(),
+            Binding::Legacy => "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2025-11-25\r\n"
                 .to_owned(),
-            Door::Modern => format!(
+            Binding::Modern => format!(
                 "Accept: application/json, text/event-stream\r\n\
                  MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
             ),
         }
     }
 
-    /// Writes a message whose envelope (with braces) is given. The way for many.
+    /// Writes the post of an envelope (with braces), without allocations over HTTP.
     pub fn write_message(&self, out: &mut Vec<u8>, envelope: &[u8]) {
         out.clear();
         out.extend_from_slice(&self.post_head);
-        if self.door == Door::Http {
+        if self.binding == Binding::Http {
             push_length(out, envelope.len());
             out.extend_from_slice(envelope);
             return;
@@ -139,10 +140,10 @@ impl Caller {
         out.extend_from_slice(closing.as_bytes());
     }
 
-    /// Writes any operation.
+    /// Writes an operation.
     pub fn write(&self, out: &mut Vec<u8>, operation: &Operation) {
         out.clear();
-        if self.door == Door::Http {
+        if self.binding == Binding::Http {
             self.write_http(out, operation);
         } else {
             self.write_mcp(out, operation);
@@ -176,7 +177,8 @@ impl Caller {
         let mut body = rpc_opening(operation.tool);
         body.push('{');
         let key = operation.key.as_ref().map(|key| format!("\"idempotency_key\":\"{key}\""));
-        let parts = [operation.place.as_str(), &operation.members, key.as_deref().unwrap_or("")];
+        let parts =
+            [operation.path_members.as_str(), &operation.members, key.as_deref().unwrap_or("")];
         let mut first = true;
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
             if !first {
@@ -196,9 +198,9 @@ impl Caller {
     }
 
     fn rpc_closing(&self) -> &'static str {
-        match self.door {
-            Door::Http | Door::Legacy => "}}",
-            Door::Modern => {
+        match self.binding {
+            Binding::Http | Binding::Legacy => "}}",
+            Binding::Modern => {
                 ",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
                  \"io.modelcontextprotocol/clientCapabilities\":{},\
                  \"io.modelcontextprotocol/clientInfo\":\
@@ -231,7 +233,7 @@ fn push_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// What a call led to.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum Outcome<'a> {
     /// Success, with the JSON of the operation.
@@ -245,7 +247,7 @@ pub enum Outcome<'a> {
         /// The sentence beside it.
         detail: String,
     },
-    /// No answer that the specification knows.
+    /// An answer outside the specification.
     Broken(String),
 }
 
@@ -282,9 +284,9 @@ struct Block<'a> {
     text: Cow<'a, str>,
 }
 
-/// Reads an answer as what it means.
-pub fn outcome(door: Door, answer: Answer<'_>) -> Outcome<'_> {
-    if door == Door::Http {
+/// Classifies an answer.
+pub fn outcome(binding: Binding, answer: Answer<'_>) -> Outcome<'_> {
+    if binding == Binding::Http {
         return match answer.status {
             200..=299 => Outcome::Done(answer.body),
             _ => refusal(answer.body).unwrap_or_else(|| broken(answer)),
@@ -338,9 +340,9 @@ mod tests {
         Answer { status, body }
     }
 
-    /// Goal: one operation is written alike for all doors. Method: parse what is written.
+    /// Goal: each binding encodes the same operation. Method: parse the encoded requests.
     #[test]
-    fn writes_each_door() {
+    fn writes_each_binding() {
         let mut operation = Operation::write(
             "mark_thread",
             "/v1/threads/th_1/mark".into(),
@@ -349,12 +351,12 @@ mod tests {
         );
         operation.key = Some("k1".into());
         let mut out = Vec::new();
-        Caller::new("h:1", "t", Door::Http).write(&mut out, &operation);
+        Caller::new("h:1", "t", Binding::Http).write(&mut out, &operation);
         let text = String::from_utf8(out.clone()).unwrap();
         assert!(text.starts_with("POST /v1/threads/th_1/mark HTTP/1.1\r\nHost: h:1\r\n"), "{text}");
         assert!(text.ends_with("Content-Length: 18\r\n\r\n{\"state\":\"closed\"}"), "{text}");
-        for door in [Door::Legacy, Door::Modern] {
-            Caller::new("h:1", "t", door).write(&mut out, &operation);
+        for binding in [Binding::Legacy, Binding::Modern] {
+            Caller::new("h:1", "t", binding).write(&mut out, &operation);
             let text = String::from_utf8(out.clone()).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{text}");
@@ -363,11 +365,11 @@ mod tests {
             assert_eq!(rpc["params"]["arguments"]["thread"], "th_1");
             assert_eq!(rpc["params"]["arguments"]["state"], "closed");
             assert_eq!(rpc["params"]["arguments"]["idempotency_key"], "k1");
-            assert_eq!(rpc["params"]["_meta"].is_object(), door == Door::Modern);
+            assert_eq!(rpc["params"]["_meta"].is_object(), binding == Binding::Modern);
         }
     }
 
-    /// Goal: a refusal is the same over both. Method: the problem object in each form.
+    /// Goal: a refusal is read alike over HTTP and MCP. Method: the problem object in each form.
     #[test]
     fn reads_refusals() {
         let problem = br#"{"type":"x","status":409,"reason":"self_reply","detail":"no"}"#;
@@ -376,10 +378,10 @@ mod tests {
             "{{\"result\":{{\"isError\":true,\
              \"content\":[{{\"type\":\"text\",\"text\":{quoted}}}]}}}}"
         );
-        for (door, status, body) in
-            [(Door::Http, 409, &problem[..]), (Door::Legacy, 200, tool.as_bytes())]
+        for (binding, status, body) in
+            [(Binding::Http, 409, &problem[..]), (Binding::Legacy, 200, tool.as_bytes())]
         {
-            let Outcome::Refused { status, reason, .. } = outcome(door, answer(status, body))
+            let Outcome::Refused { status, reason, .. } = outcome(binding, answer(status, body))
             else {
                 panic!("no refusal")
             };

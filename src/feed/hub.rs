@@ -373,6 +373,7 @@ pub fn frames_for<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yield_points::Hook;
 
     use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
     use parley_protocol::identity::Participant;
@@ -407,7 +408,7 @@ mod tests {
     /// that tell nothing, in two parts.
     #[tokio::test]
     async fn marks() {
-        let inboxes = Inboxes::start(crate::yield_points::Hook::default()).await.unwrap();
+        let inboxes = Inboxes::start(Hook::default()).await.unwrap();
         let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
         let hub = Hub::new(inboxes, caps, 10);
         let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(subscriber);

@@ -180,7 +180,7 @@ impl Feed {
         for item in items {
             match item {
                 FeedItem::Frame(which, publication) => {
-                    frames.extend(self.frame(which, &publication)?)
+                    frames.extend(self.frame(which, &publication)?);
                 }
                 FeedItem::Watermark(number) => {
                     if Position::after(number) > self.watermark {

@@ -182,7 +182,8 @@ mod tests {
         }
     }
 
-    /// Goal: origins are allowed by the same hosts, or by scheme, host and port. Method: a row an origin.
+    /// Goal: origins are allowed by the same hosts, or by scheme, host and port. Method: a row an
+    /// origin.
     #[test]
     fn origins() {
         for (origin, good) in [

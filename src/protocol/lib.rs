@@ -1,31 +1,46 @@
 //! The Parley language: pure and synchronous. No I/O, no clock, no randomness, no runtime.
 //!
-//! A caller's request is read into a [`command::Command`]; [`thread::Thread::admit`] judges it and
-//! gives the [`entry::Act`] to store, or a [`refusal::Refusal`]; [`thread::Thread::apply`] makes
-//! of the acts what a thread is.
+//! The modules in the order of the flow: a request is read into a [`command::Call`];
+//! [`thread::Thread::admit`] judges a command and gives the [`entry::Act`] to store, or a
+//! [`refusal::Refusal`]; [`thread::Thread::apply`] makes the act part of the thread; [`wire`]
+//! writes the answer and the frames of the feed.
 
+#[macro_use]
+pub mod numbered;
 #[macro_use]
 mod words;
 
-pub mod act;
-pub mod arguments;
-pub mod artifact;
-pub mod claim;
-pub mod command;
-pub mod entry;
-pub mod feed;
+// Basic values, of which everything is made.
 pub mod identity;
 pub mod ids;
-pub mod json;
 pub mod limits;
-pub mod manifest;
-pub mod operation;
-pub mod rate;
 pub mod refusal;
-pub mod schema;
-pub mod state;
 pub mod text;
+pub mod time;
+
+// From bytes to a call.
+pub mod arguments;
+pub mod command;
+pub mod json;
+pub mod operation;
+pub mod url;
+
+// From a command to an act, and from acts to a thread.
+pub mod act;
+pub mod claim;
+pub mod entry;
+pub mod rate;
+pub mod state;
 pub mod thread;
 pub mod thread_summary;
-pub mod time;
+
+// From acts to answers and frames.
+pub mod feed;
 pub mod wire;
+
+// Artifacts: deliberation to be audited elsewhere.
+pub mod artifact;
+
+// The language described to clients.
+pub mod manifest;
+pub mod schema;

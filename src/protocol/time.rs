@@ -98,7 +98,7 @@ impl Millis {
         u64::try_from(total).ok().map(Self).filter(|at| *at <= MILLIS_MAX)
     }
 
-    /// RFC 3339 in UTC with milliseconds; what lies after the year 9999 as its end.
+    /// RFC 3339 in UTC with milliseconds; times after the year 9999 as its end.
     pub fn to_ascii(self) -> [u8; 24] {
         let at = self.min(MILLIS_MAX).0;
         let (year, month, day) = civil_from_days((at / DAY_MS).cast_signed());

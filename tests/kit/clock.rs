@@ -25,7 +25,7 @@ impl Clock for TestClock {
 
     /// Under a clock that stands, work takes no time.
     fn stopwatch(&self) -> Stopwatch {
-        if self.runs { Stopwatch::start() } else { Stopwatch::still() }
+        if self.runs { Stopwatch::start() } else { Stopwatch::stopped() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every script against the language itself, without a server.
+//! Every script against the state machine of the protocol, without a server.
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
@@ -41,7 +41,7 @@ struct Forum {
     now: u64,
 }
 
-fn company() -> (Cast, Company) {
+fn role_pool() -> (Participants, RolePool) {
     let names = [
         ("local:load-0", None),
         ("local:load-1", None),
@@ -52,18 +52,18 @@ fn company() -> (Cast, Company) {
         ("local:load-moderator-0", None),
         ("local:load-verifier-0", None),
     ];
-    let mut cast = Cast::of_names(&names);
-    for (place, member) in cast.members.iter_mut().enumerate() {
+    let mut participants = Participants::of_names(&names);
+    for (place, member) in participants.members.iter_mut().enumerate() {
         member.line = if place < 6 { place % 3 } else { place };
         member.lock = place == 6;
     }
-    let company =
-        Company { agents: 6, moderators: vec![6], verifiers: vec![7], lines: 3, body: 40, run: 0 };
-    (cast, company)
+    let role_pool =
+        RolePool { agents: 6, moderators: vec![6], verifiers: vec![7], lines: 3, body: 40, run: 0 };
+    (participants, role_pool)
 }
 
-fn command(conversation: &Conversation, cast: &Cast) -> Command {
-    let member = &cast.members[conversation.speaker()];
+fn command(conversation: &Conversation, participants: &Participants) -> Command {
+    let member = &participants.members[conversation.speaker()];
     let extension = member.extension.as_deref().map(Into::into);
     let claim = ClaimId(conversation.claim.map_or(0, |(id, _)| id));
     let mark = |state: &str| Mark {
@@ -85,14 +85,14 @@ fn command(conversation: &Conversation, cast: &Cast) -> Command {
             thread: conversation.shadow.is_some().then_some(ThreadId(1)),
             parent: conversation.id(to).map(MessageId),
             extension,
-            body: conversation.words().into(),
+            body: conversation.body_text().into(),
             provenance: None,
         }),
         Step::Mark(_, state) => Command::Mark(mark(state.as_str())),
         Step::Confirm(_, state) => Command::Confirm(mark(state.as_str())),
         Step::Reopen(_) => Command::Reopen(mark("open")),
         Step::Assert(_) => Command::Assert(Assertion {
-            statement: conversation.words().into(),
+            statement: conversation.body_text().into(),
             evidence: Vec::new(),
             supersedes: Vec::new(),
             valid_until: None,
@@ -105,7 +105,7 @@ fn command(conversation: &Conversation, cast: &Cast) -> Command {
 }
 
 impl Forum {
-    /// Does it; the answer's JSON, or the reason of the refusal.
+    /// Applies a command; the JSON of the answer, or the reason of the refusal.
     fn act(&mut self, principal: &Principal, command: &Command) -> Result<Vec<u8>, String> {
         self.now += 1;
         let limits = Limits::default();
@@ -151,8 +151,8 @@ impl Forum {
     }
 }
 
-fn principal(cast: &Cast, place: usize) -> Principal {
-    let member = &cast.members[place];
+fn principal(participants: &Participants, place: usize) -> Principal {
+    let member = &participants.members[place];
     let mut rights = vec![Right::Read, Right::Write];
     if member.lock {
         rights.push(Right::Lock);
@@ -169,28 +169,28 @@ fn principal(cast: &Cast, place: usize) -> Principal {
     }
 }
 
-/// Goal: every script is lawful to its end, its refusals come, and the shadow agrees with the
-/// language after each step. Method: 200 conversations, their parts drawn by chance, on the shipped
-/// state machine.
+/// Goal: every script runs to its end, the expected refusals come, and the shadow agrees with the
+/// protocol after each step. Method: 200 conversations with random roles, on the shipped state
+/// machine.
 #[test]
-fn scripts_are_lawful() {
-    let (cast, company) = company();
+fn scripts_follow_the_protocol() {
+    let (participants, role_pool) = role_pool();
     let mut finished = [0; SCRIPTS.len()];
     for serial in 0..200 {
-        let mut conversation = Conversation::new(1, serial, &company);
+        let mut conversation = Conversation::new(1, serial, &role_pool);
         let mut forum = Forum { thread: None, numbers: Counter(0), now: 1_000 };
         while let Some(step) = conversation.step() {
             if let Step::Inbox(role) = step {
                 let place = conversation.roles[role as usize];
-                assert!(waits_for(&cast, place, false, conversation.awaiting()));
-                conversation.pass();
+                assert!(waits_for(&participants, place, false, conversation.awaiting()));
+                conversation.next_step();
                 continue;
             }
-            let command = command(&conversation, &cast);
-            match forum.act(&principal(&cast, conversation.speaker()), &command) {
-                Ok(json) => conversation.absorb(&json, &cast).unwrap(),
+            let command = command(&conversation, &participants);
+            match forum.act(&principal(&participants, conversation.speaker()), &command) {
+                Ok(json) => conversation.accept(&json, &participants).unwrap(),
                 Err(reason) => {
-                    assert!(conversation.refused(&reason), "{}", conversation.told(&reason));
+                    assert!(conversation.refused(&reason), "{}", conversation.at_step(&reason));
                 }
             }
         }

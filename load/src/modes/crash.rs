@@ -1,4 +1,4 @@
-//! `crash`: conversations go on while the server is killed and comes back; nothing may be lost.
+//! `crash`: kills and restarts the server under conversations, and checks that nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,76 +6,78 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::swarm::{Scene, audit};
+use super::swarm::{SwarmRun, audit};
 use crate::clock;
 use crate::options::Options;
 use crate::report::{Report, bar};
-use crate::rng::Dice;
-use crate::site::Site;
+use crate::rng::Rng;
+use crate::target::Target;
 use crate::verify::readback::Reader;
 
-/// How long the load goes on once the server is back.
+/// How long the load continues after the restart.
 const AFTERWARDS: Duration = Duration::from_millis(700);
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Site::prepare(options, &[]).await?;
+    let mut target = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, finished) = Scene::set(options, &site, true).await?;
-    let mut finished = finished.context("no way out for finished conversations")?;
-    let swarm = Arc::clone(&scene.swarm);
-    let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
+    let (run, finished) = SwarmRun::start(options, &target, true).await?;
+    let mut finished = finished.context("no queue of ended conversations")?;
+    let swarm = Arc::clone(&run.swarm);
+    let mut conversations: Vec<_> =
+        (0..options.threads).map(|_| swarm.new_conversation()).collect();
     let mut done = Vec::new();
-    let mut rng = Dice::new(options.seed, 0xc4a5);
+    let mut rng = Rng::new(options.seed, 0xc4a5);
     let mut starts = Vec::new();
     let progress = bar(options.rounds as u64, "kills");
     let quiet = indicatif::ProgressBar::hidden();
     for _ in 0..options.rounds {
         let longest = options.duration.as_millis() as u64;
         let load = Duration::from_millis(longest / 10 + rng.below(longest));
-        let killing = kill_and_restart(&mut site, load, &mut starts);
+        let killing = kill_and_restart(&mut target, load, &mut starts);
         conversations = swarm.run(conversations, &quiet, killing).await?;
         while let Ok(conversation) = finished.try_recv() {
             done.push(conversation);
         }
-        let mut reader = Reader::open(site.address, site.admin()).await?;
-        // What a later kill could still take from older threads is looked at once more at the end.
+        let mut reader = Reader::open(target.address, target.admin()).await?;
+        // Older threads are audited once more at the end, after all kills.
         for conversation in done.iter().rev().take(2_000) {
             audit(&mut reader, &swarm, conversation).await?;
         }
-        scene.check(&site, &conversations).await?;
+        run.check(&target, &conversations).await?;
         progress.inc(1);
-        if scene.findings.count() > 0 {
+        if run.findings.count() > 0 {
             break;
         }
     }
-    let mut reader = Reader::open(site.address, site.admin()).await?;
+    let mut reader = Reader::open(target.address, target.admin()).await?;
     for conversation in &done {
         audit(&mut reader, &swarm, conversation).await?;
     }
     progress.finish_and_clear();
     let resumed: u64 =
-        scene.audience.watches.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
-    scene.audience.dismiss();
+        run.listeners.expected_feeds.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
+    run.listeners.stop();
     report.figure("kills", starts.len() as f64);
     report.figure("start after a kill, median ms", crate::measure::median(&starts));
     report.figure("start after a kill, longest ms", starts.iter().copied().fold(0.0, f64::max));
     report.figure("feeds that came back", resumed as f64);
     report.figure("threads read back", (done.len() + conversations.len()) as f64);
-    report.count(&swarm.tally);
-    report.judge(&scene.findings);
-    report.note(site.stop());
+    report.add_tally(&swarm.tally);
+    report.add_findings(&run.findings);
+    report.add_result(target.stop());
     Ok(report)
 }
 
 async fn kill_and_restart(
-    site: &mut Site,
+    target: &mut Target,
     load: Duration,
     starts: &mut Vec<f64>,
 ) -> anyhow::Result<()> {
     tokio::time::sleep(load).await;
-    let (server, _) = site.own.as_mut().context("only a server of our own can be killed")?;
-    // Off the runtime: the agents must see what happens while it happens.
+    let (server, _) =
+        target.own_server.as_mut().context("only a server of our own can be killed")?;
+    // On a blocking thread, so that the agents go on calling the server meanwhile.
     tokio::task::block_in_place(|| {
         server.kill()?;
         let begun = clock::now();

@@ -1,8 +1,8 @@
-//! `inbox`: listeners that all resume at once, what a question to anyone costs, and inboxes beside
-//! half a million questions of one's own.
+//! `inbox`: concurrent resumption of listeners, the cost of a question to anyone, and inboxes of a
+//! participant with half a million questions.
 
-mod board;
-mod own;
+mod anyone;
+mod own_questions;
 mod resume;
 
 use crate::body::push_body;
@@ -10,19 +10,19 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::server::raise_files;
 
-/// Runs the parts whose size is not 0.
+/// Runs each part whose size is not 0.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    // Each listener is an open file here, and one in the server.
+    // Each listener is an open file of the generator, and one of the server.
     raise_files(options.listeners + 1_024)?;
     let mut report = Report::new(options);
     if options.listeners > 0 {
         resume::run(options, &mut report).await?;
     }
     if options.agents > 0 {
-        board::run(options, &mut report).await?;
+        anyone::run(options, &mut report).await?;
     }
     if options.threads > 0 {
-        own::run(options, &mut report).await?;
+        own_questions::run(options, &mut report).await?;
     }
     Ok(report)
 }

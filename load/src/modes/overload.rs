@@ -1,51 +1,51 @@
 //! The last round of `post --overload`: more connections than the server can serve, each of which
-//! sends again at once whatever it is answered.
+//! sends again at once after any answer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 
-use super::post::course;
-use super::rest;
-use crate::gauge::{Gauge, rss};
 use crate::measure::{Percentiles, median};
+use crate::modes::measurement::wait_idle;
 use crate::options::Options;
+use crate::process_sampler::{ProcessSampler, rss};
 use crate::report::{Report, Round, bar};
-use crate::site::Site;
-use crate::work::{Course, Work};
+use crate::round::RoundSpec;
+use crate::target::Target;
+use crate::write_load::WriteLoad;
 
-/// Of the rate of the rounds before, what must be left.
+/// Least rate under overload, as a share of the rate of the rounds before.
 const GOODPUT_MIN: f64 = 0.7;
-/// Bytes that the server may grow by once all connections stand.
+/// Largest growth of the server's memory after all connections are open, in bytes.
 const GROWTH_MAX: u64 = 64 << 20;
-/// Within which the first act after the load must be acknowledged.
+/// Largest time to the first acknowledgement after the load.
 const RECOVERY_MAX: Duration = Duration::from_secs(1);
 const MIB: f64 = 1_048_576.0;
 
-/// Plays the round, and finds fault with what does not hold.
+/// Runs the round and adds a violation for each bound that is missed.
 pub async fn round(
     options: &Options,
     connections: usize,
-    site: &Site,
-    work: &Arc<Work>,
+    target: &Target,
+    load: &Arc<WriteLoad>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let pid = site.pid().context("only a server of our own can be watched")?;
-    let course = Course { connections, ..course(options) };
-    let bar = bar(course.duration.as_secs() * 20_000, "overload");
-    let crew = work.gather(connections, &bar).await?;
-    // A connection stands once it was answered: the system takes one long before the server does.
-    let crew = work.greet(crew).await?;
+    let pid = target.pid().context("only a server that the harness started can be sampled")?;
+    let spec = RoundSpec { connections, ..RoundSpec::of(options) };
+    let bar = bar(spec.duration.as_secs() * 20_000, "overload");
+    let connected = load.connect(connections, &bar).await?;
+    // The kernel accepts a connection before the server does; an answer shows that the server did.
+    let connected = load.post_once_each(connected).await?;
     let standing = rss(pid);
-    let (server, generator) = (Gauge::start(pid), Gauge::own());
-    let end = tokio::time::Instant::now() + course.duration;
-    let afterwards = Arc::clone(work);
+    let (server, generator) = (ProcessSampler::start(pid), ProcessSampler::of_generator());
+    let end = tokio::time::Instant::now() + spec.duration;
+    let afterwards = Arc::clone(load);
     let first_answer = tokio::spawn(async move {
         tokio::time::sleep_until(end).await;
-        afterwards.first_answer().await
+        afterwards.first_acknowledgement().await
     });
-    let outcome = work.play(crew, course).await;
+    let outcome = load.run_connected(connected, spec).await;
     let (server, generator) = (server.finish(), generator.finish());
     bar.finish_and_clear();
     let (outcome, first_answer) = (outcome?, first_answer.await??);
@@ -71,7 +71,7 @@ pub async fn round(
     report.figure("overload: a refusal takes, median ms", refusals.p50_ms);
     report.figure("overload: a refusal takes, p99 ms", refusals.p99_ms);
     report.figure("overload: first answer after it, ms", first_answer.as_secs_f64() * 1_000.0);
-    let findings = &work.findings;
+    let findings = &load.findings;
     if goodput < GOODPUT_MIN {
         findings.add(format!("goodput falls to {:.0} % under overload", goodput * 100.0));
     }
@@ -81,5 +81,5 @@ pub async fn round(
     if first_answer > RECOVERY_MAX {
         findings.add(format!("the first answer after the overload takes {first_answer:?}"));
     }
-    rest(vec![pid]).await
+    wait_idle(vec![pid]).await
 }

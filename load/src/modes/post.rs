@@ -1,4 +1,4 @@
-//! `post`, `hot`, `soak` and `ceiling`: pure writes, over many threads or one.
+//! `post`, `hot`, `soak` and `ceiling`: writes only, to many threads or one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,33 +6,32 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 
 use super::commits::Commits;
-use super::{measured, rest};
-use crate::cast::Cast;
-use crate::ceiling::{self, Playing};
+use crate::ceiling::{CeilingKind, CeilingProcess};
+use crate::modes::measurement::{self, measured_round, wait_idle};
 use crate::options::{Mode, Options};
+use crate::participants::Participants;
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::round::{RoundSpec, SOAK_SLICES};
+use crate::target::Target;
 use crate::verify::{Findings, readback};
-use crate::work::{Course, Work};
+use crate::write_load::WriteLoad;
 
-/// What the forum adds to a body when it stores it: ids, names, times, the turn.
+/// Bytes of a stored record beyond the body: ids, names, times, the turn.
 const RECORD_EXTRA_BYTES: usize = 100;
-/// The answer of a forum that was not asked: a message and its thread beside the body.
+/// Bytes of an answer beyond the body, assumed where no forum has answered over HTTP.
 const ANSWER_EXTRA_BYTES: usize = 950;
-/// `hot` lifts the limit of a thread, as its load would fill one within a second.
+/// `hot` raises the limit of a thread, which its load would reach within a second.
 pub const HOT_MESSAGES_MAX: u32 = 1_000_000;
-/// In a soak, this many slices of time are compared.
-const SOAK_SLICES: usize = 10;
 
-/// Only the ceiling.
+/// Runs the ceiling alone.
 pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
-    let bare = Bare::start(options, options.body + ANSWER_EXTRA_BYTES)?;
+    let ceiling = WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?;
     for _ in 0..options.rounds {
-        bare.round(options, &mut report).await?;
+        ceiling.round(options, &mut report).await?;
     }
-    report.count(&bare.work.tally);
-    report.judge(&bare.work.findings);
+    report.add_tally(&ceiling.load.tally);
+    report.add_findings(&ceiling.load.findings);
     report.compare();
     if options.listeners > 0 {
         super::fanout::ceiling(options, &mut report).await?;
@@ -40,147 +39,153 @@ pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// A ceiling that plays, and the same writers upon it.
-pub struct Bare {
-    playing: Playing,
-    work: Arc<Work>,
+/// A running ceiling for writes, with its load.
+pub struct WriteCeiling {
+    process: CeilingProcess,
+    load: Arc<WriteLoad>,
 }
 
-impl Bare {
-    /// Starts one that answers with so many bytes.
+impl WriteCeiling {
+    /// Starts a ceiling whose answers have `answer_bytes`.
     pub fn start(options: &Options, answer_bytes: usize) -> anyhow::Result<Self> {
         let record_bytes = options.body + RECORD_EXTRA_BYTES;
         let sizes = [record_bytes.to_string(), answer_bytes.to_string()];
-        let playing = Playing::start(ceiling::WRITES, &sizes)?;
-        let host = playing.address.to_string();
-        let cast = Arc::new(Cast::bare(&host, options.agents));
-        let work = Work::ceiling(playing.address, cast, options.threads, options.body);
-        Ok(Self { playing, work: Arc::new(work) })
+        let process = CeilingProcess::start(CeilingKind::Writes, &sizes)?;
+        let host = process.address.to_string();
+        let participants = Arc::new(Participants::without_tokens(&host, options.agents));
+        let load = WriteLoad::ceiling(process.address, participants, options.threads, options.body);
+        Ok(Self { process, load: Arc::new(load) })
     }
 
-    /// One round of it.
+    /// Runs one round, in a closed loop.
     pub async fn round(&self, options: &Options, report: &mut Report) -> anyhow::Result<()> {
-        let course = Course { rate: None, ..course(options) };
-        let pid = self.playing.pid();
-        let (round, _) = measured("ceiling", &self.work, course, Some(pid)).await?;
+        let spec = RoundSpec { rate: None, ..RoundSpec::of(options) };
+        let pid = self.process.pid();
+        let (round, _) = measured_round("ceiling", &self.load, spec, Some(pid)).await?;
         report.ceiling_rounds.push(round);
-        rest(vec![pid]).await
+        wait_idle(vec![pid]).await
     }
 
-    /// What the generator found wrong with it.
+    /// Violations by the ceiling.
     pub fn findings(&self) -> &Findings {
-        &self.work.findings
+        &self.load.findings
     }
 }
 
-/// How a round of this mode goes.
-pub fn course(options: &Options) -> Course {
-    Course {
-        connections: options.connections,
-        duration: options.duration,
-        rate: options.rate,
-        burst: options.burst,
-        slices: if options.mode == Mode::Soak { SOAK_SLICES } else { 1 },
-    }
-}
-
-/// Writes, alternating with the ceiling, then reads everything back.
+/// Runs rounds of writes, alternating with the ceiling, then reads all threads back.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let hot = options.mode == Mode::Hot;
     let keys =
         if hot { vec![format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")] } else { vec![] };
-    let mut site = Site::prepare(options, &keys).await?;
-    let cast = Arc::new(Cast::hire(&site, options.agents, options.mcp).await?);
+    let mut target = Target::prepare(options, &keys).await?;
+    let participants = Arc::new(Participants::create(&target, options.agents, options.mcp).await?);
     let mut report = Report::new(options);
-    store_beside(options, &site, &cast).await?;
-    let work =
-        Work::forum(site.address, Arc::clone(&cast), options.threads, options.body, options.seed);
-    let work = if hot { work.with_messages_max(HOT_MESSAGES_MAX) } else { work };
-    let work = Arc::new(work);
+    store_threads(options, &target, &participants).await?;
+    let load = WriteLoad::forum(
+        target.address,
+        Arc::clone(&participants),
+        options.threads,
+        options.body,
+        options.seed,
+    );
+    let load = if hot { load.with_messages_max(HOT_MESSAGES_MAX) } else { load };
+    let load = Arc::new(load);
     let total = options.threads * (options.prefill + 1);
     let filling = bar(total as u64, "opening threads");
-    work.fill(options.connections, options.prefill, &filling).await?;
+    load.open_threads(options.connections, options.prefill, &filling).await?;
     filling.finish_and_clear();
-    super::warm_up(options, &site, &work).await?;
-    let bare = prepare_ceiling(options, &site, &work).await?;
+    measurement::warm_up(options, &target, &load).await?;
+    let ceiling = start_ceiling(options, &target, &load).await?;
     let mut commits = Commits::default();
     for _ in 0..options.rounds {
-        if let Some(bare) = &bare {
-            bare.round(options, &mut report).await?;
+        if let Some(ceiling) = &ceiling {
+            ceiling.round(options, &mut report).await?;
         }
         let name = options.mode.name();
-        commits.begin(&site).await?;
-        let (round, outcome) = measured(name, &work, course(options), site.pid()).await?;
-        commits.end(&site, round.seconds).await?;
+        commits.begin(&target).await?;
+        let (round, outcome) =
+            measured_round(name, &load, RoundSpec::of(options), target.pid()).await?;
+        commits.end(&target, round.seconds).await?;
         if options.mode == Mode::Soak {
-            level(&mut report, &round, &outcome, &work.findings);
+            check_level(&mut report, &round, &outcome, &load.findings);
         }
         report.rounds.push(round);
-        rest(site.pid().into_iter().collect()).await?;
+        wait_idle(target.pid().into_iter().collect()).await?;
     }
     if let Some(connections) = options.overload {
-        super::overload::round(options, connections, &site, &work, &mut report).await?;
+        super::overload::round(options, connections, &target, &load, &mut report).await?;
     }
-    let records = work.records();
+    let records = load.records();
     let reading = bar(records.len() as u64, "reading back");
     let seen =
-        readback::threads(site.address, &site.admin(), records, &work.findings, &reading).await?;
+        readback::threads(target.address, &target.admin(), records, &load.findings, &reading)
+            .await?;
     reading.finish_and_clear();
     report.figure("messages read back", seen as f64);
-    report.count(&work.tally);
-    report.judge(&work.findings);
-    if let Some(bare) = &bare {
-        report.judge(bare.findings());
+    report.add_tally(&load.tally);
+    report.add_findings(&load.findings);
+    if let Some(ceiling) = &ceiling {
+        report.add_findings(ceiling.findings());
     }
     report.compare();
-    commits.tell(&mut report);
-    report.note(site.stop());
+    commits.report(&mut report);
+    report.add_result(target.stop());
     Ok(report)
 }
 
-/// Opens threads that nobody speaks in afterwards.
-pub async fn store_beside(options: &Options, site: &Site, cast: &Arc<Cast>) -> anyhow::Result<()> {
+/// Opens the threads of `--stored`, which get no further act.
+pub async fn store_threads(
+    options: &Options,
+    target: &Target,
+    participants: &Arc<Participants>,
+) -> anyhow::Result<()> {
     if options.stored == 0 {
         return Ok(());
     }
     let seed = options.seed ^ 0x5707;
-    let stored = Work::forum(site.address, Arc::clone(cast), options.stored, options.body, seed);
+    let stored = WriteLoad::forum(
+        target.address,
+        Arc::clone(participants),
+        options.stored,
+        options.body,
+        seed,
+    );
     let filling = bar(options.stored as u64, "storing threads");
-    Arc::new(stored).fill(options.connections, 0, &filling).await?;
+    Arc::new(stored).open_threads(options.connections, 0, &filling).await?;
     filling.finish_and_clear();
-    rest(site.pid().into_iter().collect()).await
+    wait_idle(target.pid().into_iter().collect()).await
 }
 
-/// A ceiling that answers with as many bytes as the forum just did, where the comparison makes
-/// sense: on this machine, and in a closed loop.
-async fn prepare_ceiling(
+/// Starts a ceiling whose answers have the size of the forum's, if the server is on this machine
+/// and the loop is closed.
+async fn start_ceiling(
     options: &Options,
-    site: &Site,
-    work: &Arc<Work>,
-) -> anyhow::Result<Option<Bare>> {
-    if !options.ceiling || options.rate.is_some() || !site.is_local() {
+    target: &Target,
+    load: &Arc<WriteLoad>,
+) -> anyhow::Result<Option<WriteCeiling>> {
+    if !options.ceiling || options.rate.is_some() || !target.is_local() {
         return Ok(None);
     }
-    let probe = Course {
+    let probe = RoundSpec {
         connections: 1,
         duration: std::time::Duration::from_millis(300),
-        ..course(options)
+        ..RoundSpec::of(options)
     };
     let bar = indicatif::ProgressBar::hidden();
-    work.round(probe, &bar).await.context("the first messages")?;
-    let answer_bytes = match work.answer_bytes.load(Ordering::Relaxed) {
-        // All goes over MCP, whose answers are twice as long; the ceiling stays that of HTTP.
+    load.run_round(probe, &bar).await.context("the first messages")?;
+    let answer_bytes = match load.answer_bytes.load(Ordering::Relaxed) {
+        // All acts use MCP, whose answers are twice as long; the ceiling stays that of HTTP.
         0 => options.body + ANSWER_EXTRA_BYTES,
         bytes => bytes,
     };
-    Bare::start(options, answer_bytes).map(Some)
+    WriteCeiling::start(options, answer_bytes).map(Some)
 }
 
-/// A soak must stay level: memory from half time on, latencies from the second slice on.
-fn level(
+/// Checks that a soak stays level: memory from half time on, latencies from the second slice on.
+fn check_level(
     report: &mut Report,
     round: &crate::report::Round,
-    outcome: &crate::work::Yield,
+    outcome: &crate::round::RoundOutcome,
     findings: &Findings,
 ) {
     let p99s: Vec<f64> = (0..SOAK_SLICES)
@@ -195,5 +200,5 @@ fn level(
         findings.add(format!("latency does not stay level: p99 {early:.1} ms, later {late:.1} ms"));
     }
     let Some(server) = &round.server else { return };
-    super::memory_level(server, report, findings);
+    measurement::check_memory_level(server, report, findings);
 }

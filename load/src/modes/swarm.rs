@@ -1,4 +1,4 @@
-//! `swarm`: whole conversations over many threads, while listeners follow their inboxes.
+//! `swarm`: whole conversations in many threads, while listeners follow their inboxes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -9,85 +9,91 @@ use anyhow::ensure;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::post::Bare;
-use super::{memory_level, mib, rest};
-use crate::cast::Cast;
+use super::post::WriteCeiling;
 use crate::clock;
-use crate::conversation::{Company, Conversation, waits_for};
-use crate::gauge::Gauge;
+use crate::conversation::{Conversation, RolePool, waits_for};
 use crate::http::Connection;
-use crate::listener::{Audience, Scope, Watch};
+use crate::listener::{ExpectedFeed, ListenerGroup, Scope};
 use crate::measure::Latencies;
+use crate::modes::measurement::{check_memory_level, mib, wait_idle};
 use crate::options::Options;
+use crate::participants::Participants;
+use crate::process_sampler::ProcessSampler;
 use crate::report::{Report, Round, bar};
-use crate::site::Site;
 use crate::socket::Request;
 use crate::swarm::{Swarm, read_inbox};
+use crate::target::Target;
 use crate::verify::Findings;
 use crate::verify::feed::completeness;
 use crate::verify::readback::Reader;
 
-/// One listener in so many also hears the questions to anyone.
+/// One listener in this many includes questions to anyone.
 const ANYONE_EVERY: usize = 16;
-/// So many inboxes are read whole at the end.
+/// Inboxes that are read whole at the end.
 const INBOXES_READ: usize = 200;
-/// A lock holder and a verifier serve so many agents.
+/// Agents for each holder of `lock` and each verifier.
 const AGENTS_A_MODERATOR: usize = 25;
-/// So many read finished threads back while the load goes on.
+/// Tasks that read ended threads back during the load.
 const AUDITORS: usize = 4;
-/// What the shortest answer of a ceiling beside a swarm has beyond the body.
+/// Bytes of an answer of the ceiling beyond the body.
 const ANSWER_EXTRA_BYTES: usize = 950;
 
-/// How long the last threads may take to be read back.
+/// Largest time to read the last threads back.
 const AUDITS_MAX: Duration = Duration::from_secs(60);
-/// A shorter swarm is still growing into its memory.
+/// Memory of a shorter swarm is not level yet.
 const LEVEL_AFTER: Duration = Duration::from_secs(120);
 
-/// Agents, listeners and auditors on a site.
-pub struct Scene {
+/// Agents, listeners and auditors of a run.
+pub struct SwarmRun {
     /// The engine.
     pub swarm: Arc<Swarm>,
-    /// Those who listen.
-    pub audience: Audience,
-    /// What was wrong.
+    /// The listeners.
+    pub listeners: ListenerGroup,
+    /// Violations.
     pub findings: Arc<Findings>,
     auditors: Vec<JoinHandle<anyhow::Result<()>>>,
     audited: Arc<AtomicU64>,
 }
 
-impl Scene {
-    /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of
-    /// being read back at once, since the server may be away then.
-    pub async fn set(
+impl SwarmRun {
+    /// Creates participants, connects listeners, starts auditors. With `retry`, ended conversations
+    /// go to the returned receiver instead of the auditors, as the server may be down.
+    pub async fn start(
         options: &Options,
-        site: &Site,
+        target: &Target,
         retry: bool,
     ) -> anyhow::Result<(Self, Option<mpsc::Receiver<Conversation>>)> {
         let findings = Arc::new(Findings::default());
-        let mut cast = Cast::hire(site, options.agents, options.mcp).await?;
-        let company = company(options, site, &mut cast).await?;
-        let cast = Arc::new(cast);
+        let mut participants = Participants::create(target, options.agents, options.mcp).await?;
+        let roles = role_pool(options, target, &mut participants).await?;
+        let participants = Arc::new(participants);
         let (finished, done) = mpsc::channel(if retry { 1 << 20 } else { 256 });
-        let mut swarm =
-            Swarm::new(site.address, Arc::clone(&cast), company, Arc::clone(&findings), finished);
+        let mut swarm = Swarm::new(
+            target.address,
+            Arc::clone(&participants),
+            roles,
+            Arc::clone(&findings),
+            finished,
+        );
         swarm.retry = retry;
         swarm.rate = options.rate;
         swarm.seed = options.seed;
-        let watches = watches(options, site, &cast);
-        swarm.watches = watches.iter().map(|(watch, _)| Arc::clone(watch)).collect();
-        let audience = Audience::gather(watches, !retry, options.seed, &findings).await?;
+        let expected_feeds = expected_feeds(options, target, &participants);
+        swarm.expected_feeds = expected_feeds.iter().map(|(watch, _)| Arc::clone(watch)).collect();
+        let listeners =
+            ListenerGroup::connect(expected_feeds, !retry, options.seed, &findings).await?;
         let swarm = Arc::new(swarm);
         let (auditors, audited) = (Vec::new(), Arc::default());
-        let mut scene = Self { swarm, audience, findings, auditors, audited };
+        let mut run = Self { swarm, listeners, findings, auditors, audited };
         if retry {
-            return Ok((scene, Some(done)));
+            return Ok((run, Some(done)));
         }
-        scene.auditors = audit_along(site, &scene.swarm, done, &scene.audited).await?;
-        Ok((scene, None))
+        run.auditors = audit_along(target, &run.swarm, done, &run.audited).await?;
+        Ok((run, None))
     }
 
-    /// Waits until every thread that ended has been read back, or an auditor has given up.
-    async fn audits(&self) {
+    /// Waits until every ended thread has been read back, or an auditor has failed.
+    async fn wait_for_audits(&self) {
         let until = clock::now() + AUDITS_MAX;
         while self.audited.load(Ordering::Relaxed) < self.swarm.ended.load(Ordering::Relaxed)
             && !self.auditors.iter().any(JoinHandle::is_finished)
@@ -97,48 +103,48 @@ impl Scene {
         }
     }
 
-    /// Checks everything once nobody speaks any more: threads at rest, feeds, inboxes.
-    pub async fn check(&self, site: &Site, resting: &[Conversation]) -> anyhow::Result<()> {
-        let mut reader = Reader::open(site.address, site.admin()).await?;
+    /// Checks threads between two steps, feeds and inboxes, once no agent acts any more.
+    pub async fn check(&self, target: &Target, resting: &[Conversation]) -> anyhow::Result<()> {
+        let mut reader = Reader::open(target.address, target.admin()).await?;
         for conversation in resting.iter().filter(|it| it.shadow.is_some()) {
             audit(&mut reader, &self.swarm, conversation).await?;
         }
-        self.audience.settle().await;
+        self.listeners.wait_settled().await;
         let tainted = self.swarm.tainted.lock().map(|it| it.clone()).unwrap_or_default();
         let spoken = self.swarm.messages.lock().map(|it| it.clone()).unwrap_or_default();
-        for watch in &self.audience.watches {
-            watch.judge(&tainted, &self.findings);
-            if watch.scope == Scope::All {
-                let told = watch.messages.lock().map(|it| it.clone()).unwrap_or_default();
-                self.findings.check(completeness(told, spoken.clone()));
+        for expected in &self.listeners.expected_feeds {
+            expected.check(&tainted, &self.findings);
+            if expected.scope == Scope::All {
+                let received = expected.messages.lock().map(|it| it.clone()).unwrap_or_default();
+                self.findings.check(completeness(received, spoken.clone()));
             }
         }
-        self.inboxes(site, resting, &tainted).await
+        self.check_inboxes(target, resting, &tainted).await
     }
 
-    /// Every inbox shows exactly what waits in the threads at rest.
-    async fn inboxes(
+    /// Checks that every inbox shows exactly the threads that wait.
+    async fn check_inboxes(
         &self,
-        site: &Site,
+        target: &Target,
         resting: &[Conversation],
         tainted: &HashSet<u64>,
     ) -> anyhow::Result<()> {
-        let cast = &self.swarm.cast;
-        let mut connection = Connection::open(site.address).await?;
+        let participants = &self.swarm.participants;
+        let mut connection = Connection::open(target.address).await?;
         let ours: HashSet<u64> = resting.iter().map(|it| it.record.thread).collect();
-        for place in 0..self.swarm.company.agents.min(INBOXES_READ) {
+        for place in 0..self.swarm.roles.agents.min(INBOXES_READ) {
             let anyone = place % ANYONE_EVERY == 0;
             let expected: BTreeSet<(u64, u64)> = resting
                 .iter()
-                .filter(|it| waits_for(cast, place, anyone, it.awaiting()))
+                .filter(|it| waits_for(participants, place, anyone, it.awaiting()))
                 .filter_map(|it| Some((it.record.thread, it.awaiting()?.message)))
                 .collect();
-            let shown = match read_inbox(cast, place, anyone, &mut connection).await? {
+            let shown = match read_inbox(participants, place, anyone, &mut connection).await? {
                 Ok(shown) => shown,
                 Err(reason) => anyhow::bail!("an inbox could not be read: {reason}"),
             };
-            let own = site.own.is_some();
-            let told: BTreeSet<(u64, u64)> = shown
+            let own = target.own_server.is_some();
+            let shown_items: BTreeSet<(u64, u64)> = shown
                 .iter()
                 .copied()
                 .filter(|(thread, _)| !tainted.contains(thread) && (own || ours.contains(thread)))
@@ -147,12 +153,12 @@ impl Scene {
                 self.findings.add(format!("the inbox of agent {place} shows a thread twice"));
             }
             for (thread, message) in
-                expected.difference(&told).filter(|it| !tainted.contains(&it.0))
+                expected.difference(&shown_items).filter(|it| !tainted.contains(&it.0))
             {
                 let text = format!("the inbox of agent {place} hides msg_{message} of th_{thread}");
                 self.findings.add(text);
             }
-            for (thread, message) in told.difference(&expected) {
+            for (thread, message) in shown_items.difference(&expected) {
                 let text = format!(
                     "agent {place}: the inbox shows msg_{message} of th_{thread}, which waits not"
                 );
@@ -163,57 +169,67 @@ impl Scene {
     }
 }
 
-async fn company(options: &Options, site: &Site, cast: &mut Cast) -> anyhow::Result<Company> {
+async fn role_pool(
+    options: &Options,
+    target: &Target,
+    participants: &mut Participants,
+) -> anyhow::Result<RolePool> {
     let agents = options.agents;
     let mut moderators = Vec::new();
     let mut verifiers = Vec::new();
     for index in 0..agents.div_ceil(AGENTS_A_MODERATOR) {
         let handle = format!("load-moderator-{index}");
-        moderators.push(cast.add(site, &handle, &["read", "write", "lock"]).await?);
+        moderators.push(participants.add(target, &handle, &["read", "write", "lock"]).await?);
         let handle = format!("load-verifier-{index}");
-        verifiers.push(cast.add(site, &handle, &["read", "write", "verify"]).await?);
+        verifiers.push(participants.add(target, &handle, &["read", "write", "verify"]).await?);
     }
-    let lines = cast.members[..agents].iter().map(|member| member.line + 1).max().unwrap_or(0);
+    let lines =
+        participants.members[..agents].iter().map(|member| member.line + 1).max().unwrap_or(0);
     ensure!(lines >= 3, "a conversation needs three lines");
-    let run = clock::run_number();
-    Ok(Company { agents, moderators, verifiers, lines, body: options.body, run })
+    let run = clock::run_id();
+    Ok(RolePool { agents, moderators, verifiers, lines, body: options.body, run })
 }
 
-fn watches(options: &Options, site: &Site, cast: &Cast) -> Vec<(Arc<Watch>, Request)> {
-    let request = |target: String, token: &str| Request {
-        address: site.address,
-        host: site.host.clone(),
+fn expected_feeds(
+    options: &Options,
+    target: &Target,
+    participants: &Participants,
+) -> Vec<(Arc<ExpectedFeed>, Request)> {
+    let request = |path: String, token: &str| Request {
+        address: target.address,
+        host: target.host.clone(),
         token: token.to_owned(),
-        target,
+        path,
     };
-    let mut watches: Vec<_> = (0..options.listeners.min(options.agents))
+    let mut expected_feeds: Vec<_> = (0..options.listeners.min(options.agents))
         .map(|place| {
             let anyone = place % ANYONE_EVERY == 0;
-            let member = &cast.members[place];
-            let mut target = format!("/v1/feed?scope=inbox&anyone={anyone}");
+            let member = &participants.members[place];
+            let mut path = format!("/v1/feed?scope=inbox&anyone={anyone}");
             if let Some(extension) = &member.extension {
-                target.push_str("&extension=");
-                target.push_str(extension);
+                path.push_str("&extension=");
+                path.push_str(extension);
             }
-            let watch = Watch::new(Scope::Inbox { place, anyone });
-            (Arc::new(watch), request(target, &member.token))
+            let watch = ExpectedFeed::new(Scope::Inbox { place, anyone });
+            (Arc::new(watch), request(path, &member.token))
         })
         .collect();
     if options.listeners > 0 {
-        let target = "/v1/feed?scope=all&anyone=false".to_owned();
-        let moderator = &cast.members[cast.members.len() - 1];
-        watches.push((Arc::new(Watch::new(Scope::All)), request(target, &moderator.token)));
+        let path = "/v1/feed?scope=all&anyone=false".to_owned();
+        let moderator = &participants.members[participants.members.len() - 1];
+        expected_feeds
+            .push((Arc::new(ExpectedFeed::new(Scope::All)), request(path, &moderator.token)));
     }
-    watches
+    expected_feeds
 }
 
-/// Reads a thread back and holds it against the conversation.
+/// Reads a thread back and compares it with its conversation.
 pub async fn audit(
     reader: &mut Reader,
     swarm: &Swarm,
     conversation: &Conversation,
 ) -> anyhow::Result<u64> {
-    let expected = conversation.shadow.as_ref().map(|shadow| (shadow, &*swarm.cast));
+    let expected = conversation.shadow.as_ref().map(|shadow| (shadow, &*swarm.participants));
     let record = &conversation.record;
     let claims: Vec<_> = conversation.claim.into_iter().collect();
     reader.claims(record.thread, &claims, &swarm.findings).await?;
@@ -221,20 +237,20 @@ pub async fn audit(
 }
 
 async fn audit_along(
-    site: &Site,
+    target: &Target,
     swarm: &Arc<Swarm>,
     mut done: mpsc::Receiver<Conversation>,
     audited: &Arc<AtomicU64>,
 ) -> anyhow::Result<Vec<JoinHandle<anyhow::Result<()>>>> {
-    let mut hands = Vec::new();
+    let mut queues = Vec::new();
     let mut auditors = Vec::new();
     for _ in 0..AUDITORS {
-        let (hand, mut work) = mpsc::channel::<Conversation>(64);
-        hands.push(hand);
-        let mut reader = Reader::open(site.address, site.admin()).await?;
+        let (sender, mut queue) = mpsc::channel::<Conversation>(64);
+        queues.push(sender);
+        let mut reader = Reader::open(target.address, target.admin()).await?;
         let (swarm, audited) = (Arc::downgrade(swarm), Arc::clone(audited));
         auditors.push(tokio::spawn(async move {
-            while let Some(conversation) = work.recv().await {
+            while let Some(conversation) = queue.recv().await {
                 let Some(swarm) = swarm.upgrade() else { break };
                 audit(&mut reader, &swarm, &conversation).await?;
                 audited.fetch_add(1, Ordering::Relaxed);
@@ -245,7 +261,7 @@ async fn audit_along(
     tokio::spawn(async move {
         let mut next = 0;
         while let Some(conversation) = done.recv().await {
-            if hands[next % AUDITORS].send(conversation).await.is_err() {
+            if queues[next % AUDITORS].send(conversation).await.is_err() {
                 return;
             }
             next += 1;
@@ -256,95 +272,97 @@ async fn audit_along(
 
 /// Runs the mode.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    let mut site = Site::prepare(options, &[]).await?;
+    let mut target = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
-    let (scene, _) = Scene::set(options, &site, false).await?;
-    let swarm = Arc::clone(&scene.swarm);
-    let compares = options.ceiling && options.rate.is_none() && site.is_local();
-    let bare = if compares {
-        Some(Bare::start(options, options.body + ANSWER_EXTRA_BYTES)?)
+    let (run, _) = SwarmRun::start(options, &target, false).await?;
+    let swarm = Arc::clone(&run.swarm);
+    let compares = options.ceiling && options.rate.is_none() && target.is_local();
+    let ceiling = if compares {
+        Some(WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?)
     } else {
         None
     };
-    let mut conversations: Vec<_> = (0..options.threads).map(|_| swarm.fresh()).collect();
+    let mut conversations: Vec<_> =
+        (0..options.threads).map(|_| swarm.new_conversation()).collect();
     if !options.warm_up.is_zero() {
-        (_, conversations) = one_round(&scene, &site, conversations, options.warm_up).await?;
-        rest(site.pid().into_iter().collect()).await?;
+        (_, conversations) = one_round(&run, &target, conversations, options.warm_up).await?;
+        wait_idle(target.pid().into_iter().collect()).await?;
     }
-    // The rounds share the duration, so that a long swarm stays one long swarm.
+    // The rounds share the duration, so that a long swarm is one long load.
     let share = options.duration.div_f64(options.rounds as f64);
-    let whole = site.pid().map(Gauge::start);
+    let whole = target.pid().map(ProcessSampler::start);
     for _ in 0..options.rounds {
-        if let Some(bare) = &bare {
-            bare.round(
-                &Options { duration: share.min(Duration::from_secs(10)), ..options.clone() },
-                &mut report,
-            )
-            .await?;
+        if let Some(ceiling) = &ceiling {
+            ceiling
+                .round(
+                    &Options { duration: share.min(Duration::from_secs(10)), ..options.clone() },
+                    &mut report,
+                )
+                .await?;
         }
-        let (round, resting) = one_round(&scene, &site, conversations, share).await?;
+        let (round, resting) = one_round(&run, &target, conversations, share).await?;
         conversations = resting;
         report.rounds.push(round);
-        rest(site.pid().into_iter().collect()).await?;
+        wait_idle(target.pid().into_iter().collect()).await?;
     }
-    if let Some(usage) = whole.map(Gauge::finish) {
+    if let Some(usage) = whole.map(ProcessSampler::finish) {
         if options.duration >= LEVEL_AFTER {
-            memory_level(&usage, &mut report, &scene.findings);
+            check_memory_level(&usage, &mut report, &run.findings);
         } else {
             report.figure("server memory at half time, MiB", mib(usage.rss_half));
             report.figure("server memory at the end, MiB", mib(usage.rss_end));
         }
     }
-    scene.audits().await;
-    scene.check(&site, &conversations).await?;
-    finish(scene, &mut report).await?;
-    report.count(&swarm.tally);
+    run.wait_for_audits().await;
+    run.check(&target, &conversations).await?;
+    finish(run, &mut report).await?;
+    report.add_tally(&swarm.tally);
     report.compare();
-    report.note(site.stop());
+    report.add_result(target.stop());
     Ok(report)
 }
 
-async fn finish(scene: Scene, report: &mut Report) -> anyhow::Result<()> {
+async fn finish(run: SwarmRun, report: &mut Report) -> anyhow::Result<()> {
     let resumed: u64 =
-        scene.audience.watches.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
+        run.listeners.expected_feeds.iter().map(|it| it.resumed.load(Ordering::Relaxed)).sum();
     report.figure("feeds that came back", resumed as f64);
-    report.figure("feeds at the beginning", scene.audience.connections() as f64);
-    report.figure("conversations begun", scene.swarm.serial.load(Ordering::Relaxed) as f64);
-    scene.audience.dismiss();
+    report.figure("feeds at the beginning", run.listeners.connections() as f64);
+    report.figure("conversations begun", run.swarm.serial.load(Ordering::Relaxed) as f64);
+    run.listeners.stop();
     let server_errors: u64 = {
-        let refused = scene.swarm.tally.refused();
+        let refused = run.swarm.tally.refused();
         ["internal", "overloaded", "storage_unavailable", "shutting_down"]
             .iter()
             .filter_map(|reason| refused.get(*reason))
             .sum()
     };
     report.at_most("answers of status 5xx", server_errors as f64, 0.0);
-    let audited = scene.audited.load(Ordering::Relaxed);
+    let audited = run.audited.load(Ordering::Relaxed);
     report.figure("threads read back as they ended", audited as f64);
-    for auditor in scene.auditors {
+    for auditor in run.auditors {
         if auditor.is_finished() {
-            // They end by themselves only when something went wrong.
+            // An auditor ends before the run only by an error.
             auditor.await??;
         }
     }
-    let ended = scene.swarm.ended.load(Ordering::Relaxed);
+    let ended = run.swarm.ended.load(Ordering::Relaxed);
     ensure!(audited == ended, "only {audited} of {ended} threads could be read back");
-    report.judge(&scene.findings);
+    report.add_findings(&run.findings);
     Ok(())
 }
 
 async fn one_round(
-    scene: &Scene,
-    site: &Site,
+    run: &SwarmRun,
+    target: &Target,
     conversations: Vec<Conversation>,
     duration: Duration,
 ) -> anyhow::Result<(Round, Vec<Conversation>)> {
-    let swarm = &scene.swarm;
+    let swarm = &run.swarm;
     let progress = bar(0, "swarm");
     swarm.latencies.clear();
     let before = swarm.tally.acknowledged.load(Ordering::Relaxed);
-    let server = site.pid().map(Gauge::start);
-    let generator = Gauge::own();
+    let server = target.pid().map(ProcessSampler::start);
+    let generator = ProcessSampler::of_generator();
     let begun = clock::now();
     let sleep = async {
         tokio::time::sleep(duration).await;
@@ -353,7 +371,7 @@ async fn one_round(
     let resting = swarm.run(conversations, &progress, sleep).await;
     let seconds = clock::seconds(clock::now() - begun).max(0.001);
     let generator = generator.finish();
-    let server = server.map(Gauge::finish);
+    let server = server.map(ProcessSampler::finish);
     progress.finish_and_clear();
     let acknowledged = swarm.tally.acknowledged.load(Ordering::Relaxed) - before;
     let round = Round {

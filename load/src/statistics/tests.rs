@@ -36,7 +36,7 @@ fn interval_of_known_table() {
 fn median_of_sample() {
     for count in 1..20_usize {
         let sorted: Vec<f64> = (0..count).map(|value| (value * value) as f64).collect();
-        let (mut rng, mut same) = (Dice::new(count as u64, 0), Dice::new(count as u64, 0));
+        let (mut rng, mut same) = (Rng::new(count as u64, 0), Rng::new(count as u64, 0));
         let sample: Vec<f64> =
             sorted.iter().map(|_| sorted[same.below(count as u64) as usize]).collect();
         assert!(is_near(resampled_median(&sorted, &mut rng), median(&sample)), "{sample:?}");
@@ -47,7 +47,7 @@ fn median_of_sample() {
 /// others.
 #[test]
 fn seed_reproduces_interval() {
-    let mut rng = Dice::new(7, 7);
+    let mut rng = Rng::new(7, 7);
     let values: Vec<f64> = (0..36).map(|_| unit(&mut rng)).collect();
     let estimates: Vec<Estimate> =
         [1, 1, 2, 3, 4].map(|seed| Estimate::of(&values, seed, 0)).into();
@@ -70,37 +70,37 @@ fn bounds_of_share() {
 fn judges_estimates() {
     let even = (1.0, 0.99, 1.01);
     let table = [
-        (even, even, Outcome::Kept),
+        (even, even, Judgement::Kept),
         // The bounds themselves are kept.
-        ((0.97, 0.94, 1.0), (2.0 / 0.97 - 1.0, 1.0, 1.1), Outcome::Kept),
+        ((0.97, 0.94, 1.0), (2.0 / 0.97 - 1.0, 1.0, 1.1), Judgement::Kept),
         // The rate lies below its bound as a whole, or closely around it.
-        ((0.95, 0.92, 0.969), even, Outcome::Slower),
-        ((0.965, 0.955, 0.98), even, Outcome::Slower),
+        ((0.95, 0.92, 0.969), even, Judgement::Slower),
+        ((0.965, 0.955, 0.98), even, Judgement::Slower),
         // The rate's median or its lower end is too low, and the bound lies within a wide interval.
-        ((0.965, 0.93, 1.0), even, Outcome::Undecided),
-        ((1.0, 0.93, 1.05), even, Outcome::Undecided),
+        ((0.965, 0.93, 1.0), even, Judgement::Undecided),
+        ((1.0, 0.93, 1.05), even, Judgement::Undecided),
         // The same for the processor time.
-        (even, (1.1, 1.07, 1.2), Outcome::Slower),
-        (even, (1.065, 1.055, 1.075), Outcome::Slower),
-        (even, (1.1, 1.0, 1.2), Outcome::Undecided),
-        (even, (1.0, 0.9, 1.2), Outcome::Kept),
+        (even, (1.1, 1.07, 1.2), Judgement::Slower),
+        (even, (1.065, 1.055, 1.075), Judgement::Slower),
+        (even, (1.1, 1.0, 1.2), Judgement::Undecided),
+        (even, (1.0, 0.9, 1.2), Judgement::Kept),
         // What is slower in one respect stays so, whatever the other leaves open.
-        ((1.0, 0.9, 1.05), (1.1, 1.07, 1.2), Outcome::Slower),
+        ((1.0, 0.9, 1.05), (1.1, 1.07, 1.2), Judgement::Slower),
     ];
     let of = |(median, low, high)| Estimate { median, low, high };
     for (rate, cpu, expected) in table {
-        let outcome = Bounds::of_share(0.97).judge(&of(rate), &of(cpu));
+        let outcome = Bounds::of_share(0.97).judge_ratios(&of(rate), &of(cpu));
         assert_eq!(outcome, expected, "rate {rate:?}, processor time {cpu:?}");
     }
 }
 
 /// A number from 0 to 1.
-fn unit(rng: &mut Dice) -> f64 {
+fn unit(rng: &mut Rng) -> f64 {
     rng.below(1 << 52) as f64 / (1_u64 << 52) as f64
 }
 
 /// One pair of rounds whose values lie within `noise` of the truth, which is 1 for the base.
-fn noisy(rng: &mut Dice, rate: f64, cpu: f64, noise: f64) -> Ratios {
+fn noisy(rng: &mut Rng, rate: f64, cpu: f64, noise: f64) -> Ratios {
     let mut ratio = |truth: f64| {
         let mut round = || 1.0 + noise * (2.0 * unit(rng) - 1.0);
         truth * round() / round()
@@ -109,9 +109,9 @@ fn noisy(rng: &mut Dice, rate: f64, cpu: f64, noise: f64) -> Ratios {
 }
 
 /// The conclusions of as many comparisons as there are seeds, and the pairs that each took.
-fn compare(rate: f64, cpu: f64, noise: f64) -> Vec<(Outcome, usize)> {
+fn compare(rate: f64, cpu: f64, noise: f64) -> Vec<(Judgement, usize)> {
     let one = |seed| {
-        let mut rng = Dice::new(seed, 99);
+        let mut rng = Rng::new(seed, 99);
         let mut series = Series::new(BLOCK, PAIRS_MAX, Bounds::of_share(0.97), seed);
         loop {
             if let Some(conclusion) = series.conclusion() {
@@ -123,7 +123,7 @@ fn compare(rate: f64, cpu: f64, noise: f64) -> Vec<(Outcome, usize)> {
     (0..SEEDS).map(one).collect()
 }
 
-fn count(outcomes: &[(Outcome, usize)], wanted: Outcome) -> usize {
+fn count(outcomes: &[(Judgement, usize)], wanted: Judgement) -> usize {
     outcomes.iter().filter(|(outcome, _)| *outcome == wanted).count()
 }
 
@@ -133,7 +133,11 @@ fn count(outcomes: &[(Outcome, usize)], wanted: Outcome) -> usize {
 fn finds_planted_slowdown() {
     for (rate, cpu) in [(0.9, 1.0), (0.9, 1.0 / 0.9), (1.0, 1.0 / 0.9)] {
         let outcomes = compare(rate, cpu, 0.05);
-        assert_eq!(count(&outcomes, Outcome::Slower), outcomes.len(), "{rate} {cpu} {outcomes:?}");
+        assert_eq!(
+            count(&outcomes, Judgement::Slower),
+            outcomes.len(),
+            "{rate} {cpu} {outcomes:?}"
+        );
     }
 }
 
@@ -142,7 +146,7 @@ fn finds_planted_slowdown() {
 #[test]
 fn forgives_noise() {
     let outcomes = compare(1.0, 1.0, 0.05);
-    assert_eq!(count(&outcomes, Outcome::Kept), outcomes.len(), "{outcomes:?}");
+    assert_eq!(count(&outcomes, Judgement::Kept), outcomes.len(), "{outcomes:?}");
     let short = outcomes.iter().filter(|(_, pairs)| *pairs == BLOCK).count();
     assert!(short * 2 > outcomes.len(), "{short} of {} ended with one block", outcomes.len());
 }
@@ -152,8 +156,8 @@ fn forgives_noise() {
 #[test]
 fn adds_pairs_in_noise() {
     let outcomes = compare(1.0, 1.0, 0.3);
-    assert!(count(&outcomes, Outcome::Slower) * 20 <= outcomes.len(), "{outcomes:?}");
-    let undecided: Vec<_> = outcomes.iter().filter(|it| it.0 == Outcome::Undecided).collect();
+    assert!(count(&outcomes, Judgement::Slower) * 20 <= outcomes.len(), "{outcomes:?}");
+    let undecided: Vec<_> = outcomes.iter().filter(|it| it.0 == Judgement::Undecided).collect();
     assert!(!undecided.is_empty());
     assert!(undecided.iter().all(|(_, pairs)| *pairs == PAIRS_MAX), "{undecided:?}");
 }
@@ -174,15 +178,15 @@ fn void_pairs() {
         };
         (conclusion.outcome, series.counted(), series.void())
     };
-    assert_eq!(run(0), (Outcome::Kept, 12, 0));
-    assert_eq!(run(5), (Outcome::Kept, 12, 5));
+    assert_eq!(run(0), (Judgement::Kept, 12, 0));
+    assert_eq!(run(5), (Judgement::Kept, 12, 5));
     // More void pairs than others: pairs are added until they are as many.
-    assert_eq!(run(18), (Outcome::Kept, 18, 18));
-    assert_eq!(run(19), (Outcome::Void, 17, 19));
-    assert_eq!(run(30), (Outcome::Void, 6, 30));
+    assert_eq!(run(18), (Judgement::Kept, 18, 18));
+    assert_eq!(run(19), (Judgement::Void, 17, 19));
+    assert_eq!(run(30), (Judgement::Void, 6, 30));
 }
 
-/// Goal: a ratio that is not finite or not above 0 is told apart. Method: one of each kind.
+/// Goal: a ratio that is not finite or not above 0 is unusable. Method: one of each kind.
 #[test]
 fn unusable_ratios() {
     let even = Ratios { rate: 1.0, p99: 1.0, cpu: 1.0 };

@@ -1,4 +1,4 @@
-//! Reads threads back and holds them against what was promised.
+//! Reads threads back over HTTP and compares them with the acknowledgements.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,42 +7,42 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use super::ledger::{Audit, Record};
-use super::moves::{Moves, State};
-use super::shadow::{Change, Shadow};
+use super::audit::{Audit, ThreadRecord};
+use super::shadow::{Shadow, StateChange};
+use super::transitions::{State, Transitions};
 use super::{Findings, turn};
-use crate::cast::Cast;
 use crate::http::Connection;
 use crate::objects::{self, Claim, Event, List, Page, Thread};
-use crate::wire::{Caller, Door, Operation, Outcome, outcome};
+use crate::participants::Participants;
+use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
-/// A reader with its own connection.
+/// A connection that reads; connects anew after a rest.
 #[derive(Debug)]
 pub struct Reader {
     address: SocketAddr,
     connection: Connection,
-    principal: Caller,
+    caller: Caller,
     request: Vec<u8>,
 }
 
-/// So many read at once.
+/// Threads that are read concurrently.
 const READERS: usize = 8;
 const PAGE: &str = "200";
 
 impl Reader {
     /// Connects.
-    pub async fn open(address: SocketAddr, principal: Caller) -> anyhow::Result<Self> {
+    pub async fn open(address: SocketAddr, caller: Caller) -> anyhow::Result<Self> {
         let connection = Connection::open(address).await?;
-        Ok(Self { address, connection, principal, request: Vec::new() })
+        Ok(Self { address, connection, caller, request: Vec::new() })
     }
 
-    /// Reads; a refusal is an error.
+    /// Reads; a refusal is an error, and so is a caller over MCP.
     pub async fn read(&mut self, operation: &Operation) -> anyhow::Result<&[u8]> {
-        self.principal.write(&mut self.request, operation);
+        self.caller.write(&mut self.request, operation);
         self.connection.refresh(self.address).await?;
         let answer = self.connection.call(&self.request).await?;
-        match outcome(self.principal.door(), answer) {
-            Outcome::Done(json) if self.principal.door() == Door::Http => Ok(json),
+        match outcome(self.caller.binding(), answer) {
+            Outcome::Done(json) if self.caller.binding() == Binding::Http => Ok(json),
             Outcome::Done(_) => bail!("a reader goes over HTTP"),
             Outcome::Refused { reason, detail, .. } => {
                 bail!("{} {}: {reason}: {detail}", operation.tool, operation.path)
@@ -51,12 +51,12 @@ impl Reader {
         }
     }
 
-    /// Reads a thread whole: messages against the record, the turn, the moves of the state; and,
-    /// where one is kept, against the thread that is expected.
+    /// Reads a thread whole and checks its messages against the record, its turn and its
+    /// transitions; and all of these against the shadow, if given. Returns the number of messages.
     pub async fn audit(
         &mut self,
-        record: &Record,
-        expected: Option<(&Shadow, &Cast)>,
+        record: &ThreadRecord,
+        expected: Option<(&Shadow, &Participants)>,
         findings: &Findings,
     ) -> anyhow::Result<u64> {
         let id = record.thread;
@@ -73,9 +73,9 @@ impl Reader {
             let json = self.read(&page).await?;
             if since.is_empty() {
                 let thread: Thread<'_> = serde_json::from_slice(json).context("no thread")?;
-                findings.check(turn::lawful(&thread));
-                if let Some((shadow, cast)) = expected {
-                    findings.check(shadow.compare(&thread, cast));
+                findings.check(turn::check(&thread));
+                if let Some((shadow, participants)) = expected {
+                    findings.check(shadow.compare(&thread, participants));
                 }
             }
             let page: Page<'_> = serde_json::from_slice(json).context("no page of a thread")?;
@@ -98,7 +98,7 @@ impl Reader {
         Ok(seen)
     }
 
-    /// Reads the claims of a thread, which must be these, with these statuses.
+    /// Reads the claims of a thread, which must equal `expected`: number and status of each.
     pub async fn claims(
         &mut self,
         id: u64,
@@ -118,9 +118,9 @@ impl Reader {
         Ok(())
     }
 
-    async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<Vec<Change>> {
+    async fn events(&mut self, id: u64, findings: &Findings) -> anyhow::Result<Vec<StateChange>> {
         let mut changes = Vec::new();
-        let mut moves = Moves::default();
+        let mut moves = Transitions::default();
         let mut cursor = String::new();
         loop {
             let mut query = vec![("limit", PAGE)];
@@ -136,7 +136,7 @@ impl Reader {
                 findings.check(result.map_err(|text| format!("th_{id}: {text}")));
                 if let Some(to) = State::parse(&event.to) {
                     let from = event.from.as_deref().and_then(State::parse);
-                    changes.push(Change { from, to, confirmed: event.confirmed });
+                    changes.push(StateChange { from, to, confirmed: event.confirmed });
                 }
             }
             if !list.more {
@@ -147,11 +147,11 @@ impl Reader {
     }
 }
 
-/// Reads all of these threads back; gives the number of messages in them.
+/// Reads threads back concurrently; returns the number of their messages.
 pub async fn threads(
     address: SocketAddr,
-    principal: &Caller,
-    records: Vec<Record>,
+    caller: &Caller,
+    records: Vec<ThreadRecord>,
     findings: &Arc<Findings>,
     bar: &ProgressBar,
 ) -> anyhow::Result<u64> {
@@ -160,9 +160,9 @@ pub async fn threads(
     let mut readers = Vec::new();
     for _ in 0..READERS.min(records.len()) {
         let (records, next) = (Arc::clone(&records), Arc::clone(&next));
-        let (findings, principal, bar) = (Arc::clone(findings), principal.clone(), bar.clone());
+        let (findings, caller, bar) = (Arc::clone(findings), caller.clone(), bar.clone());
         readers.push(tokio::spawn(async move {
-            let mut reader = Reader::open(address, principal).await?;
+            let mut reader = Reader::open(address, caller).await?;
             let mut seen = 0;
             while let Some(record) = records.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if record.thread != 0 {

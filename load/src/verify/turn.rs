@@ -1,19 +1,24 @@
-//! Whether a thread, as it is shown, has the one turn that its state and its slot give it.
+//! Checks that the turn of a shown thread follows from its state and its `awaiting`.
 
+use super::transitions::State;
 use crate::objects::{Due, Thread};
 
-/// Checks `parley.md` §4: exactly one turn on the line, none aside, none once closed is confirmed.
-pub fn lawful(thread: &Thread<'_>) -> Result<(), String> {
+/// Checks `parley.md` §4: one turn from `open` to `decided`; none in a side state, and none once
+/// `closed` is confirmed.
+pub fn check(thread: &Thread<'_>) -> Result<(), String> {
     let awaited = thread.awaiting.as_ref().map(|awaiting| &awaiting.due);
     let creator = Due::One(thread.creator.clone());
-    let expected = match &*thread.state {
-        "open" | "answered" | "decided" => Some(awaited.unwrap_or(&creator)),
-        "closed" if thread.state_confirmed_at.is_none() => awaited,
-        _ => None,
+    let Some(state) = State::parse(&thread.state) else {
+        return Err(format!("{} has the unknown state {}", thread.id, thread.state));
     };
-    let aside = !matches!(&*thread.state, "open" | "answered" | "decided" | "closed");
-    let locked = thread.state == "closed" && thread.state_confirmed_at.is_some();
-    if (aside || locked) && awaited.is_some() {
+    let confirmed = thread.state_confirmed_at.is_some();
+    let (expected, may_await) = match state {
+        State::Open | State::Answered | State::Decided => (Some(awaited.unwrap_or(&creator)), true),
+        State::Closed if confirmed => (None, false),
+        State::Closed => (awaited, true),
+        State::Deferred | State::Obsolete | State::Rejected => (None, false),
+    };
+    if !may_await && awaited.is_some() {
         return Err(format!("{} is {} and still awaits something", thread.id, thread.state));
     }
     if thread.turn.as_ref() == expected {
@@ -27,31 +32,29 @@ pub fn lawful(thread: &Thread<'_>) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn check(state: &str, confirmed: bool, awaiting: &str, turn: &str) -> Result<(), String> {
+    fn check_row(state: &str, confirmed: bool, awaiting: &str, turn: &str) -> Result<(), String> {
         let confirmed = if confirmed { "\"2026-11-29T20:00:00.000Z\"" } else { "null" };
         let text = format!(
             r#"{{"id":"th_1","creator":{{"identity":"local:a","extension":null}},
             "state":"{state}","state_confirmed_at":{confirmed},"message_count":2,
             "cursor":"1.1.x","awaiting":{awaiting},"turn":{turn}}}"#
         );
-        lawful(&serde_json::from_str(&text).unwrap())
+        super::check(&serde_json::from_str(&text).unwrap())
     }
 
-    /// Goal: lawful turns pass and planted ones are found. Method: a row for each.
+    /// Goal: correct turns pass and planted faults are found. Method: a row for each.
     #[test]
     fn rows() {
         let a = r#"{"identity":"local:a","extension":null}"#;
         let b = r#"{"identity":"local:b","extension":null}"#;
         let slot = r#"{"message":"msg_1","due":{"identity":"local:b","extension":null}}"#;
-        check("open", false, slot, b).unwrap();
-        check("answered", false, "null", a).unwrap();
-        check("closed", false, "null", "null").unwrap();
-        check("deferred", false, "null", "null").unwrap();
-        check("open", false, slot, a).unwrap_err();
-        check("open", false, "null", "null").unwrap_err();
-        check("deferred", false, slot, "null").unwrap_err();
-        check("closed", true, "null", a).unwrap_err();
+        check_row("open", false, slot, b).unwrap();
+        check_row("answered", false, "null", a).unwrap();
+        check_row("closed", false, "null", "null").unwrap();
+        check_row("deferred", false, "null", "null").unwrap();
+        check_row("open", false, slot, a).unwrap_err();
+        check_row("open", false, "null", "null").unwrap_err();
+        check_row("deferred", false, slot, "null").unwrap_err();
+        check_row("closed", true, "null", a).unwrap_err();
     }
 }

@@ -1,4 +1,5 @@
-//! Performs one step of the demo over HTTP, prints it, and compares the answer with what is expected.
+//! Performs one step of the demo over HTTP, prints it, and compares the answer with what is
+//! expected.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,11 +1,11 @@
-//! The core alone: headers and bytes in, a decision out. No server, no socket.
+//! Dispatch alone: headers and bytes in, steps out. No server, no socket.
 
-use super::dispatch::{Dispatch, McpMethod, MessageStep, dispatch};
+use super::dispatch::{Dispatch, MessageStep, dispatch};
 use super::error::RpcError;
-use super::family::ProtocolFamily;
 use super::headers::{McpHeaders, SingleHeader};
+use super::method::McpMethod;
 use super::resources::ResourceUri;
-use super::revision::Revision;
+use super::revision::{ProtocolFamily, Revision};
 use super::rpc_id::RpcId;
 
 const META: &str = "\"io.modelcontextprotocol/protocolVersion\"";

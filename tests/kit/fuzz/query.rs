@@ -1,8 +1,8 @@
 //! The target of a request: its path and its query. A line feed stands between them.
 
 use parley::fuzzing::feed_query;
-use parley_protocol::arguments::Query;
 use parley_protocol::operation::{PathMatch, Profiles, find};
+use parley_protocol::url::Query;
 
 use super::is_refusal;
 

@@ -6,12 +6,13 @@ use std::str::FromStr;
 
 use parley::config::{HostPort, Network, PublicUrl, WebOrigin};
 use parley::fuzzing;
-use parley_protocol::arguments::{idempotency_key, percent_decode};
+use parley_protocol::arguments::idempotency_key;
 use parley_protocol::artifact::Identifier;
 use parley_protocol::claim::EvidenceKind;
 use parley_protocol::ids::{ClaimId, EventId, ID_END, MessageId, ThreadId, TokenId};
 use parley_protocol::text;
 use parley_protocol::time::Millis;
+use parley_protocol::url::percent_decode;
 
 use super::Taps;
 

@@ -1,5 +1,4 @@
-//! Listeners of their inboxes that all resume at once after a restart, far behind, while new acts
-//! go on.
+//! Concurrent resumption of inbox listeners with a backlog, after a restart and under new acts.
 
 mod follow;
 
@@ -9,42 +8,42 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio::sync::watch;
 
-use self::follow::{Follower, Progress, cursor_now};
+use self::follow::{Progress, ResumingListener, cursor_now};
 use super::question;
 use crate::body::{push_body, push_number};
-use crate::cast::Cast;
-use crate::chorus::{Acknowledged, acknowledged, post_each};
 use crate::clock;
-use crate::gauge::{Gauge, rss};
+use crate::concurrent::{Acknowledged, acknowledged, post_each};
 use crate::http::Connection;
 use crate::measure::percentile;
-use crate::modes::{mib, rest};
+use crate::modes::measurement::{mib, wait_idle};
 use crate::options::Options;
 use crate::pace::Pace;
+use crate::participants::Participants;
+use crate::process_sampler::{ProcessSampler, rss};
 use crate::report::{Report, bar};
-use crate::rng::Dice;
+use crate::rng::Rng;
 use crate::server::Server;
-use crate::site::Site;
 use crate::socket::Request;
+use crate::target::Target;
 use crate::verify::Findings;
 
-/// So many listeners share a token: fewer than the cap of feeds for one identity.
+/// Listeners that share a token: fewer than the cap of feeds for one identity.
 const LISTENERS_A_LINE: usize = 500;
-/// A thread needs more than two speakers, or it is taken for a loop.
+/// A thread of only two speakers would reach the loop limit.
 const LINES_MIN: usize = 4;
-/// So many acts lie behind for each listener, on average.
+/// Acts of the backlog for each listener, on average.
 const ACTS_A_LISTENER: usize = 5;
-/// One listener in so many is owed as much as one can be.
+/// One listener in this many has a backlog of `OWED_MUCH` frames.
 const OWED_MUCH_EVERY: usize = 100;
 const OWED_MUCH: usize = 100;
-/// New acts a second meanwhile, if no rate is given.
+/// New acts a second during the resumption, without `--rate`.
 const RATE: f64 = 100.0;
-/// So many feeds open at once when there is no hurry.
+/// Feeds that are opened concurrently before the restart.
 const OPENING: usize = 128;
 const CAUGHT_UP_SECONDS_MAX: f64 = 60.0;
 const CAUGHT_UP_PATIENCE: Duration = Duration::from_secs(150);
-/// What the server may hold for each listener while all resume, beside the page cache of its store,
-/// which fills meanwhile.
+/// Largest memory for each resuming listener, beside the page cache of the store, which fills
+/// meanwhile.
 const LISTENER_KIB_MAX: f64 = 64.0;
 const CACHE_MIB: f64 = 64.0;
 
@@ -54,28 +53,28 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
         format!("feed.connections_max={}", options.listeners + 1_000),
         format!("gateway.connections_max={}", options.listeners * 2 + 2_000),
     ];
-    let mut site = Site::prepare(options, &keys).await?;
+    let mut target = Target::prepare(options, &keys).await?;
     let lines = options.listeners.div_ceil(LISTENERS_A_LINE).max(LINES_MIN);
-    let scene = Scene::set(options, &site, lines).await?;
-    let cursors = scene.cursors(&site).await?;
-    let mut owed = scene.backlog(options, report).await?;
-    let pid = site.pid().context("inbox needs a server of its own")?;
-    rest(vec![pid]).await?;
-    restart(&mut site)?;
-    let played = resume(options, &site, &scene, cursors).await?;
+    let setup = ResumeSetup::prepare(options, &target, lines).await?;
+    let cursors = setup.cursors(&target).await?;
+    let mut owed = setup.backlog(options, report).await?;
+    let pid = target.pid().context("inbox needs a server of its own")?;
+    wait_idle(vec![pid]).await?;
+    restart(&mut target)?;
+    let played = resume(options, &target, &setup, cursors).await?;
     for (listener, message) in &played.live {
         owed[*listener].push(*message);
     }
-    tell(options, &played, report);
+    report_outcome(options, &played, report);
     let findings = Findings::default();
     judge(&played, &owed, &findings);
-    report.judge(&findings);
-    report.note(site.stop());
+    report.add_findings(&findings);
+    report.add_result(target.stop());
     Ok(())
 }
 
-fn restart(site: &mut Site) -> anyhow::Result<()> {
-    let (server, _) = site.own.as_mut().context("inbox needs a server of its own")?;
+fn restart(target: &mut Target) -> anyhow::Result<()> {
+    let (server, _) = target.own_server.as_mut().context("inbox needs a server of its own")?;
     let again = |server: &mut Server| {
         server.stop()?;
         server.start_again(None)
@@ -83,50 +82,52 @@ fn restart(site: &mut Site) -> anyhow::Result<()> {
     tokio::task::block_in_place(|| again(server))
 }
 
-/// Who listens, each with a thread of its own that asks, and who answers back.
-struct Scene {
-    cast: Arc<Cast>,
-    /// The first members are the bare lines, who speak; the rest listen.
+/// The listeners, each with the thread of its question, and the participants that reply.
+struct ResumeSetup {
+    participants: Arc<Participants>,
+    /// Number of bare lines, which reply; they come first. The other participants listen.
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
     connections: usize,
-    site_address: std::net::SocketAddr,
+    address: std::net::SocketAddr,
 }
 
-impl Scene {
-    async fn set(options: &Options, site: &Site, lines: usize) -> anyhow::Result<Self> {
+impl ResumeSetup {
+    async fn prepare(options: &Options, target: &Target, lines: usize) -> anyhow::Result<Self> {
         let count = lines + options.listeners;
-        let cast = Arc::new(Cast::hire_on(site, count, lines, 0.0).await?);
+        let participants =
+            Arc::new(Participants::create_on_lines(target, count, lines, 0.0).await?);
         let asking = options.clone();
         let progress = bar(options.listeners as u64, "questions of the listeners");
         let envelope = move |index: usize, out: &mut Vec<u8>| {
             question(out, &asking, index);
             lines + index
         };
-        let (address, connections) = (site.address, options.connections);
+        let (address, connections) = (target.address, options.connections);
         let asked =
-            post_each(address, &cast, connections, options.listeners, &progress, envelope).await?;
+            post_each(address, &participants, connections, options.listeners, &progress, envelope)
+                .await?;
         progress.finish_and_clear();
         let threads = Arc::new(asked);
-        Ok(Self { cast, lines, threads, connections, site_address: address })
+        Ok(Self { participants, lines, threads, connections, address })
     }
 
-    fn request(&self, site: &Site, listener: usize) -> Request {
-        let member = &self.cast.members[self.lines + listener];
+    fn request(&self, target: &Target, listener: usize) -> Request {
+        let member = &self.participants.members[self.lines + listener];
         let extension = member.extension.as_deref().unwrap_or_default();
         Request {
-            address: site.address,
-            host: site.host.clone(),
+            address: target.address,
+            host: target.host.clone(),
             token: member.token.clone(),
-            target: format!("/v1/feed?scope=inbox&anyone=false&extension={extension}"),
+            path: format!("/v1/feed?scope=inbox&anyone=false&extension={extension}"),
         }
     }
 
-    /// Connects every listener once, for the cursor to resume from.
-    async fn cursors(&self, site: &Site) -> anyhow::Result<Vec<String>> {
+    /// Connects every listener once and returns the cursors to resume from.
+    async fn cursors(&self, target: &Target) -> anyhow::Result<Vec<String>> {
         let places = Arc::new(tokio::sync::Semaphore::new(OPENING));
         let open = |listener: usize| {
-            let (request, places) = (self.request(site, listener), Arc::clone(&places));
+            let (request, places) = (self.request(target, listener), Arc::clone(&places));
             tokio::spawn(async move {
                 let _place = places.acquire().await?;
                 cursor_now(&request).await
@@ -140,13 +141,13 @@ impl Scene {
         Ok(cursors)
     }
 
-    /// Answers back to the listeners' questions; gives the messages owed to each, in order.
+    /// Posts the backlog: replies to the listeners' questions; returns the messages due to each.
     async fn backlog(
         &self,
         options: &Options,
         report: &mut Report,
     ) -> anyhow::Result<Vec<Vec<u64>>> {
-        let counts = owed(options.listeners);
+        let counts = owed_counts(options.listeners);
         let most = counts.iter().copied().max().unwrap_or(0);
         let plan: Vec<(usize, usize)> = (0..most)
             .flat_map(|turn| {
@@ -161,11 +162,12 @@ impl Scene {
         let count = plan.len();
         let envelope = move |index: usize, out: &mut Vec<u8>| {
             let (listener, turn) = plan[index];
-            answer_back(out, &threads[listener], turn, (seed, index as u64, body));
+            reply_to_asker(out, &threads[listener], turn, (seed, index as u64, body));
             (listener + turn) % lines
         };
-        let (address, connections) = (self.site_address, self.connections);
-        let sent = post_each(address, &self.cast, connections, count, &progress, envelope).await?;
+        let (address, connections) = (self.address, self.connections);
+        let sent =
+            post_each(address, &self.participants, connections, count, &progress, envelope).await?;
         progress.finish_and_clear();
         report.figure("acts behind", count as f64);
         report.figure("frames owed to one listener, at most", most as f64);
@@ -178,8 +180,8 @@ impl Scene {
     }
 }
 
-/// How many frames each listener is owed: a few much, the rest the same.
-fn owed(listeners: usize) -> Vec<usize> {
+/// The number of frames due to each listener: `OWED_MUCH` for a few, the same for all others.
+fn owed_counts(listeners: usize) -> Vec<usize> {
     let total = listeners * ACTS_A_LISTENER;
     let much = listeners / OWED_MUCH_EVERY;
     let rest = (total - much * OWED_MUCH) / (listeners - much).max(1);
@@ -194,8 +196,8 @@ fn owed(listeners: usize) -> Vec<usize> {
     counts
 }
 
-/// An act that makes the thread wait for the one who asked.
-fn answer_back(
+/// Appends an act that makes the asker due.
+fn reply_to_asker(
     out: &mut Vec<u8>,
     opening: &Acknowledged,
     turn: usize,
@@ -213,12 +215,12 @@ fn answer_back(
     out.push(b'"');
 }
 
-/// What came of the resuming.
-struct Played {
-    followers: Vec<Follower>,
-    /// Listener and message of each act that was acknowledged meanwhile.
+/// The outcome of the resumption.
+struct ResumeOutcome {
+    listeners: Vec<ResumingListener>,
+    /// Listener and message of each act acknowledged during the resumption.
     live: Vec<(usize, u64)>,
-    /// Milliseconds from when each of them was due.
+    /// Latency of each of these acts from its due time, in milliseconds.
     millis: Vec<f64>,
     failures: Vec<String>,
     caught_up_seconds: f64,
@@ -230,14 +232,14 @@ struct Played {
 
 async fn resume(
     options: &Options,
-    site: &Site,
-    scene: &Scene,
+    target: &Target,
+    setup: &ResumeSetup,
     cursors: Vec<String>,
-) -> anyhow::Result<Played> {
-    let pid = site.pid().context("inbox needs a server of its own")?;
-    rest(vec![pid]).await?;
+) -> anyhow::Result<ResumeOutcome> {
+    let pid = target.pid().context("inbox needs a server of its own")?;
+    wait_idle(vec![pid]).await?;
     let memory_before = rss(pid);
-    let gauge = Gauge::start(pid);
+    let sampler = ProcessSampler::start(pid);
     let progress = Arc::new(Progress::default());
     let (stop, stopped) = watch::channel(false);
     let count = cursors.len() as u64;
@@ -246,35 +248,35 @@ async fn resume(
         .into_iter()
         .enumerate()
         .map(|(listener, cursor)| {
-            let request = scene.request(site, listener);
-            let follower = Follower::new(cursor, Arc::clone(&progress));
-            tokio::spawn(follower.follow(request, begun, stopped.clone()))
+            let request = setup.request(target, listener);
+            let listener = ResumingListener::new(cursor, Arc::clone(&progress));
+            tokio::spawn(listener.follow(request, begun, stopped.clone()))
         })
         .collect();
-    let (quit, quitting) = watch::channel(false);
-    let writer = tokio::spawn(Writer::new(options, scene).run(quitting));
+    let (stop_writer, writer_stopped) = watch::channel(false);
+    let writer = tokio::spawn(SteadyWriter::new(options, setup).run(writer_stopped));
     progress.wait(count, &progress.caught_up, CAUGHT_UP_PATIENCE).await;
     let caught_up_seconds = clock::seconds(clock::now() - begun);
-    // The seam between replay and live has a second of its own.
+    // Acts go on for a second after the replays, so that the switch to live is covered.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let _ = quit.send(true);
+    let _ = stop_writer.send(true);
     let writer = writer.await?;
-    let owed: usize = owed(options.listeners).iter().sum::<usize>() + writer.live.len();
+    let owed: usize = owed_counts(options.listeners).iter().sum::<usize>() + writer.live.len();
     progress.wait(owed as u64, &progress.frames, Duration::from_secs(20)).await;
-    // What comes beyond that was not owed; give it the time to show.
+    // Superfluous frames get the time to arrive, so that they are reported.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let memory_after = rss(pid);
-    let usage = gauge.finish();
+    let usage = sampler.finish();
     let _ = stop.send(true);
     let mut followers = Vec::with_capacity(following.len());
-    for follower in following {
-        followers.push(follower.await?);
+    for listener in following {
+        followers.push(listener.await?);
     }
-    let retries = followers.iter().map(|follower| follower.retries).sum();
-    let Writer { live, millis, failures, .. } = writer;
+    let retries = followers.iter().map(|listener| listener.retries).sum();
+    let SteadyWriter { live, millis, failures, .. } = writer;
     let memory_most = usage.rss_max;
-    Ok(Played {
-        followers,
+    Ok(ResumeOutcome {
+        listeners: followers,
         live,
         millis,
         failures,
@@ -286,9 +288,9 @@ async fn resume(
     })
 }
 
-/// Posts at a steady rate, whoever else comes.
-struct Writer {
-    cast: Arc<Cast>,
+/// Posts at a steady rate, independently of the resumption.
+struct SteadyWriter {
+    participants: Arc<Participants>,
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
     address: std::net::SocketAddr,
@@ -300,13 +302,13 @@ struct Writer {
     failures: Vec<String>,
 }
 
-impl Writer {
-    fn new(options: &Options, scene: &Scene) -> Self {
+impl SteadyWriter {
+    fn new(options: &Options, setup: &ResumeSetup) -> Self {
         Self {
-            cast: Arc::clone(&scene.cast),
-            lines: scene.lines,
-            threads: Arc::clone(&scene.threads),
-            address: scene.site_address,
+            participants: Arc::clone(&setup.participants),
+            lines: setup.lines,
+            threads: Arc::clone(&setup.threads),
+            address: setup.address,
             rate: options.rate.unwrap_or(RATE),
             seed: options.seed ^ 0x11fe,
             body: options.body,
@@ -316,12 +318,12 @@ impl Writer {
         }
     }
 
-    async fn run(mut self, quit: watch::Receiver<bool>) -> Self {
+    async fn run(mut self, stopped: watch::Receiver<bool>) -> Self {
         let mut pace = Pace::new(clock::now(), self.rate, 1.0, 0, 1);
-        let mut rng = Dice::new(self.seed, 0);
+        let mut rng = Rng::new(self.seed, 0);
         let mut connection = None;
         let mut serial = 0;
-        while !*quit.borrow() {
+        while !*stopped.borrow() {
             let due = pace.next();
             tokio::time::sleep_until(tokio::time::Instant::from_std(due)).await;
             let listener = rng.below(self.threads.len() as u64) as usize;
@@ -348,10 +350,10 @@ impl Writer {
     ) -> anyhow::Result<u64> {
         let mut members = vec![b'{'];
         let opening = &self.threads[listener];
-        answer_back(&mut members, opening, serial, (self.seed, serial as u64, self.body));
+        reply_to_asker(&mut members, opening, serial, (self.seed, serial as u64, self.body));
         members.push(b'}');
         let mut request = Vec::new();
-        self.cast.members[serial % self.lines].principal.write_message(&mut request, &members);
+        self.participants.members[serial % self.lines].caller.write_message(&mut request, &members);
         let connection = match connection {
             Some(connection) => connection,
             None => connection.insert(Connection::open(self.address).await?),
@@ -360,12 +362,12 @@ impl Writer {
     }
 }
 
-fn tell(options: &Options, played: &Played, report: &mut Report) {
-    let Played { memory_before, memory_most, .. } = played;
-    report.figure("listeners that resumed at once", played.followers.len() as f64);
+fn report_outcome(options: &Options, played: &ResumeOutcome, report: &mut Report) {
+    let ResumeOutcome { memory_before, memory_most, .. } = played;
+    report.figure("listeners that resumed at once", played.listeners.len() as f64);
     report.figure("resumes that were refused and tried again", played.retries as f64);
     report.at_most("all caught up, s", played.caught_up_seconds, CAUGHT_UP_SECONDS_MAX);
-    let caught: Vec<f64> = played.followers.iter().filter_map(|it| it.caught_up).collect();
+    let caught: Vec<f64> = played.listeners.iter().filter_map(|it| it.caught_up).collect();
     report.figure("caught up, median s", percentile(&caught, 0.5));
     report.figure("server memory before all resume, MiB", mib(*memory_before));
     report.figure("server memory while all resume, most, MiB", mib(*memory_most));
@@ -381,21 +383,21 @@ fn tell(options: &Options, played: &Played, report: &mut Report) {
     report.failures.extend(played.failures.iter().take(5).cloned());
 }
 
-/// Each listener has heard what was owed to it, in order, once; and was told when it had.
-fn judge(played: &Played, owed: &[Vec<u64>], findings: &Findings) {
-    for (listener, (follower, owed)) in played.followers.iter().zip(owed).enumerate() {
-        for wrong in &follower.wrong {
-            findings.add(format!("listener {listener}: {wrong}"));
+/// Checks that each listener received the frames due to it, in order and once, and `caught_up`.
+fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
+    for (index, (listener, owed)) in played.listeners.iter().zip(owed).enumerate() {
+        for wrong in &listener.violations {
+            findings.add(format!("listener {index}: {wrong}"));
         }
-        if follower.caught_up.is_none() {
-            findings.add(format!("listener {listener} was never caught up"));
+        if listener.caught_up.is_none() {
+            findings.add(format!("listener {index} was never caught up"));
         }
         let mut owed = owed.clone();
         owed.sort_unstable();
-        if follower.heard != owed {
-            let (heard, owed) = (follower.heard.len(), owed.len());
+        if listener.received != owed {
+            let (received, owed) = (listener.received.len(), owed.len());
             findings.add(format!(
-                "listener {listener} heard {heard} of {owed} frames, or in another order"
+                "listener {index} received {received} of {owed} frames, or in another order"
             ));
         }
     }
@@ -405,11 +407,11 @@ fn judge(played: &Played, owed: &[Vec<u64>], findings: &Findings) {
 mod tests {
     use super::*;
 
-    /// Goal: the backlog has its size and no listener is owed more than it may. Method: some sizes.
+    /// Goal: the backlog has its size and no listener's part exceeds its bound. Method: some sizes.
     #[test]
     fn shares() {
         for listeners in [1, 7, 100, 250, 10_000] {
-            let counts = owed(listeners);
+            let counts = owed_counts(listeners);
             assert_eq!(counts.iter().sum::<usize>(), listeners * ACTS_A_LISTENER, "{listeners}");
             assert!(counts.iter().all(|count| (1..=OWED_MUCH).contains(count)), "{listeners}");
         }

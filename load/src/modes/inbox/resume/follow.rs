@@ -1,4 +1,4 @@
-//! One listener that resumes.
+//! A listener that resumes from a cursor, again after each refusal or close.
 
 use std::io;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use tokio::sync::watch;
 use crate::clock;
 use crate::scan;
 use crate::socket::{Feed, Frame, Request};
-use crate::verify::feed::{Kind, Tape};
+use crate::verify::feed::{FeedChecker, FrameKind};
 
-/// How long one that was refused waits before it tries again.
+/// Delay before the next attempt.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// How far all listeners are.
+/// The progress of all listeners.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Those that are caught up.
+    /// Number of listeners that are caught up.
     pub caught_up: AtomicU64,
-    /// Frames that came in all.
+    /// Number of `awaiting` frames of all listeners.
     pub frames: AtomicU64,
 }
 
 impl Progress {
-    /// Waits until one of the counters has got so far, or the time is over.
+    /// Waits until `counter` reaches `count`, or `patience` is over.
     pub async fn wait(&self, count: u64, counter: &AtomicU64, patience: Duration) {
         let until = clock::now() + patience;
         while counter.load(Ordering::Relaxed) < count && clock::now() < until {
@@ -35,42 +35,49 @@ impl Progress {
     }
 }
 
-/// A listener and what it heard.
+/// A listener with its received frames.
 #[derive(Debug)]
-pub struct Follower {
+pub struct ResumingListener {
     progress: Arc<Progress>,
-    tape: Tape,
-    /// Numbers of the messages that it was told to wait for it, in the order in which they came.
-    pub heard: Vec<u64>,
-    /// Seconds until it was caught up.
+    checker: FeedChecker,
+    /// Numbers of the messages in `awaiting` frames, in the order of arrival.
+    pub received: Vec<u64>,
+    /// Seconds until the first `caught_up`.
     pub caught_up: Option<f64>,
-    /// How often it was refused, or cut off, and came again.
+    /// Number of attempts after the first.
     pub retries: u64,
-    /// What was wrong with what it heard.
-    pub wrong: Vec<String>,
+    /// Violations.
+    pub violations: Vec<String>,
 }
 
-/// Connects and gives the cursor from which the feed would go on.
+/// Connects and returns the cursor of `hello`.
 pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
     let mut feed = Feed::open(request).await?;
-    let mut tape = Tape::default();
+    let mut checker = FeedChecker::default();
     if let Frame::Text(hello) = feed.next().await? {
-        tape.remember(hello);
+        checker.remember(hello);
     }
-    anyhow::ensure!(!tape.cursor.is_empty(), "a feed begins without a cursor");
-    Ok(tape.cursor)
+    anyhow::ensure!(!checker.cursor.is_empty(), "a feed begins without a cursor");
+    Ok(checker.cursor)
 }
 
-impl Follower {
-    /// One that has handled everything up to this cursor.
+impl ResumingListener {
+    /// A listener that has handled everything up to `cursor`.
     pub fn new(cursor: String, progress: Arc<Progress>) -> Self {
-        let mut tape = Tape::default();
-        tape.cursor = cursor;
-        let (heard, wrong) = (Vec::new(), Vec::new());
-        Self { progress, tape, heard, caught_up: None, retries: 0, wrong }
+        let mut checker = FeedChecker::default();
+        checker.cursor = cursor;
+        let (received, violations) = (Vec::new(), Vec::new());
+        Self {
+            progress,
+            checker,
+            received: received,
+            caught_up: None,
+            retries: 0,
+            violations: violations,
+        }
     }
 
-    /// Resumes, however often it is sent away, and listens until told to stop.
+    /// Resumes, again after each refusal or close, until `stop` changes.
     pub async fn follow(
         mut self,
         request: Request,
@@ -79,14 +86,14 @@ impl Follower {
     ) -> Self {
         loop {
             let mut request = request.clone();
-            request.target.push_str("&since=");
-            request.target.push_str(&self.tape.cursor);
+            request.path.push_str("&since=");
+            request.path.push_str(&self.checker.cursor);
             tokio::select! {
                 ended = self.listen(&request, begun) => {
                     if let Err(error) = ended
                         && error.kind() == io::ErrorKind::InvalidData
                     {
-                        self.wrong.push(error.to_string());
+                        self.violations.push(error.to_string());
                     }
                 }
                 _ = stop.changed() => return self,
@@ -99,32 +106,36 @@ impl Follower {
         }
     }
 
-    /// Listens on one connection until it ends.
+    /// Reads one connection until its end.
     async fn listen(&mut self, request: &Request, begun: Instant) -> io::Result<()> {
         let mut feed = Feed::open(request).await?;
         let mut first = true;
         loop {
             let Frame::Text(frame) = feed.next().await? else { return Ok(()) };
-            let kind = self.tape.frame(frame);
-            self.tape.remember(frame);
+            let kind = self.checker.frame(frame);
+            self.checker.remember(frame);
             let name = scan::frame_type(frame).unwrap_or_default();
             match (first, name, kind) {
-                (true, "hello", Ok(Kind::Sign)) => {}
-                (false, "caught_up", Ok(Kind::Sign)) => {
+                (true, "hello", Ok(FrameKind::Control)) => {}
+                (false, "caught_up", Ok(FrameKind::Control)) => {
                     if self.caught_up.is_none() {
                         self.caught_up = Some(clock::seconds(clock::now() - begun));
                         self.progress.caught_up.fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                (false, "awaiting", Ok(Kind::Item)) => {
+                (false, "awaiting", Ok(FrameKind::Item)) => {
                     self.progress.frames.fetch_add(1, Ordering::Relaxed);
                     match awaited(frame) {
-                        Some(message) => self.heard.push(message),
-                        None => self.wrong.push("an awaiting frame without a message".to_owned()),
+                        Some(message) => self.received.push(message),
+                        None => {
+                            self.violations.push("an awaiting frame without a message".to_owned());
+                        }
                     }
                 }
-                (_, _, Err(wrong)) => self.wrong.push(wrong),
-                (first, name, Ok(_)) => self.wrong.push(format!("a frame {name}, first: {first}")),
+                (_, _, Err(violations)) => self.violations.push(violations),
+                (first, name, Ok(_)) => {
+                    self.violations.push(format!("a frame {name}, first: {first}"));
+                }
             }
             first = false;
         }

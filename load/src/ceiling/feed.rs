@@ -1,4 +1,4 @@
-//! The ceiling for feeds: the plain WebSocket library, sending the same bytes to all who listen.
+//! The ceiling for feeds: the plain WebSocket library, sending the same bytes to all listeners.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,22 +10,22 @@ use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, 
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
 
-use crate::ceiling::announce;
+use super::process::announce;
 
-/// Whoever connects here says what is sent to all others.
+/// The path whose client sends the texts that all listeners receive.
 pub const CONTROL: &str = "/control";
 
 const QUEUE: usize = 256;
-/// So many frames go out with one flush at most.
+/// Most frames of one flush.
 const BATCH: usize = 16;
 
-type Listeners = Arc<Mutex<Vec<mpsc::Sender<Message>>>>;
+type Senders = Arc<Mutex<Vec<mpsc::Sender<Message>>>>;
 
-/// Listens, and plays until the process is ended.
+/// Serves until the process is ended.
 pub async fn serve() -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     announce(listener.local_addr()?)?;
-    let listeners = Listeners::default();
+    let listeners = Senders::default();
     loop {
         let (stream, _) = listener.accept().await?;
         let _ = stream.set_nodelay(true);
@@ -33,7 +33,7 @@ pub async fn serve() -> anyhow::Result<()> {
     }
 }
 
-async fn connection(stream: TcpStream, listeners: Listeners) {
+async fn connection(stream: TcpStream, listeners: Senders) {
     let mut control = false;
     #[expect(clippy::result_large_err, reason = "the library's signature")]
     let callback = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
@@ -77,9 +77,9 @@ async fn connection(stream: TcpStream, listeners: Listeners) {
     }
 }
 
-fn send_to_all(listeners: &Listeners, message: &Message) {
+fn send_to_all(listeners: &Senders, message: &Message) {
     if let Ok(mut listeners) = listeners.lock() {
-        // One that does not keep up is dropped; the generator notices the gap.
+        // A listener with a full queue is dropped; the generator reports the gap.
         listeners.retain(|listener| listener.try_send(message.clone()).is_ok());
     }
 }

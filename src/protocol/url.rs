@@ -11,10 +11,10 @@ pub struct Query<'q> {
 }
 
 impl<'q> Query<'q> {
-    /// Reads a raw query, without its question mark; nothing between two ampersands is nothing.
+    /// Reads a raw query, without its question mark; empty pieces between ampersands are skipped.
     ///
     /// # Errors
-    /// 400 `invalid_parameter` for what is repeated, empty or cannot be decoded.
+    /// 400 `invalid_parameter` for a parameter that is repeated, empty or cannot be decoded.
     pub fn parse(raw: &'q str) -> Result<Self> {
         let mut parameters: Vec<(Cow<'q, str>, Cow<'q, str>)> = Vec::new();
         for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
@@ -45,7 +45,7 @@ impl<'q> Query<'q> {
         Some(self.parameters.swap_remove(found).1)
     }
 
-    /// Refuses what was not taken.
+    /// Refuses the parameters that were not taken.
     ///
     /// # Errors
     /// 400 `invalid_parameter`.

@@ -1,5 +1,5 @@
-//! Inboxes of one who has asked half a million questions that nobody answers: its own questions do
-//! not wait for it, whatever their number, and those of others must not drown among them.
+//! Inbox reads of a participant with half a million unanswered questions: its inbox must show the
+//! questions of others and none of its own, within the bound of latency.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,30 +7,30 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use super::question;
-use crate::cast::{Cast, Member};
-use crate::chorus::post_each;
 use crate::clock;
+use crate::concurrent::post_each;
 use crate::http::Connection;
 use crate::measure::{median, percentile};
-use crate::modes::rest;
+use crate::modes::measurement::wait_idle;
 use crate::objects::{self, List, Waiting};
 use crate::options::Options;
+use crate::participants::{Member, Participants};
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::target::Target;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
-/// The page that is asked for.
+/// Items of a page.
 const PAGE: usize = 50;
-/// One question in so many comes from somebody else.
+/// One question in this many is asked by another participant.
 const OTHERS_EVERY: usize = 1_000;
-/// So many inbox reads are timed of each kind at least, in whole walks through the inbox.
+/// Least number of timed reads of each inbox, in whole walks.
 const READS_MIN: usize = 1_000;
-/// So many pages of the line's inbox are read, which shows what its sub-agent asked.
+/// Pages of one walk through the inbox of the asker's line, which shows the asker's questions.
 const LINE_PAGES: usize = 200;
 const P99_MS_MAX: f64 = 50.0;
 
-/// Two lines, then the sub-agent of the first, who asks.
+/// Indices: two bare lines, then the asker, an extension of the first line.
 const LINE: usize = 0;
 const OTHER: usize = 1;
 const ASKER: usize = 3;
@@ -38,7 +38,7 @@ const ASKER: usize = 3;
 /// A walk through an inbox, page by page.
 #[derive(Default)]
 struct Walk {
-    /// Messages in the order in which they were shown.
+    /// Messages in the order of the inbox.
     shown: Vec<u64>,
     /// Items of each page.
     pages: Vec<usize>,
@@ -50,10 +50,11 @@ struct Walk {
 
 /// Runs the part.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let mut site = Site::prepare(options, &[]).await?;
-    let cast = Arc::new(Cast::hire_on(&site, ASKER + 1, ASKER, 0.0).await?);
+    let mut target = Target::prepare(options, &[]).await?;
+    let participants =
+        Arc::new(Participants::create_on_lines(&target, ASKER + 1, ASKER, 0.0).await?);
     let count = options.threads;
-    // So that in a small run, too, somebody else asks now and then.
+    // A small run also has questions of the other participant.
     let every = OTHERS_EVERY.min((count / PAGE).max(2));
     let is_other = move |index: usize| index % every == every - 1;
     let asking = options.clone();
@@ -62,10 +63,10 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
         question(out, &asking, index);
         if is_other(index) { OTHER } else { ASKER }
     };
-    let (address, connections) = (site.address, options.connections);
-    let asked = post_each(address, &cast, connections, count, &progress, envelope).await?;
+    let (address, connections) = (target.address, options.connections);
+    let asked = post_each(address, &participants, connections, count, &progress, envelope).await?;
     progress.finish_and_clear();
-    rest(site.pid().into_iter().collect()).await?;
+    wait_idle(target.pid().into_iter().collect()).await?;
     report.acknowledged += count as u64;
 
     let mut order: Vec<_> = asked.iter().enumerate().collect();
@@ -74,7 +75,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     order.retain(|(index, _)| is_other(*index));
     let others: Vec<u64> = order.iter().map(|(_, it)| it.message).collect();
     let findings = Findings::default();
-    let mut connection = Connection::open(site.address).await?;
+    let mut connection = Connection::open(target.address).await?;
     let mut walks = Vec::new();
     for (name, place, anyone, pages_max, expected) in [
         ("the asker's inbox", ASKER, true, usize::MAX, &others),
@@ -83,7 +84,8 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     ] {
         let mut millis = Vec::new();
         while millis.len() < READS_MIN {
-            let walk = walk(&cast.members[place], anyone, pages_max, &mut connection).await?;
+            let walk = walk_inbox(&participants.members[place], anyone, pages_max, &mut connection)
+                .await?;
             judge(name, &walk, expected, &findings);
             millis.extend(&walk.millis);
             walks.push(walk);
@@ -94,13 +96,13 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     report.figure("questions of one's own, nobody answers", (count - others.len()) as f64);
     let through = walks.first().map_or(0, |walk| walk.pages.len());
     report.figure("pages of a walk through the asker's inbox", through as f64);
-    report.judge(&findings);
-    report.note(site.stop());
+    report.add_findings(&findings);
+    report.add_result(target.stop());
     Ok(())
 }
 
-/// Reads an inbox page by page, to its end or so many pages.
-async fn walk(
+/// Reads an inbox page by page, to its end or `pages_max`.
+async fn walk_inbox(
     member: &Member,
     anyone: bool,
     pages_max: usize,
@@ -111,11 +113,11 @@ async fn walk(
     let mut request = Vec::new();
     while !walk.ended && walk.pages.len() < pages_max {
         let read = Operation::inbox(member.extension.as_deref(), PAGE, anyone, &since);
-        member.principal.write(&mut request, &read);
+        member.caller.write(&mut request, &read);
         let begun = clock::now();
         let answer = connection.call(&request).await?;
         walk.millis.push(clock::micros_since(begun) as f64 / 1000.0);
-        let json = match outcome(member.principal.door(), answer) {
+        let json = match outcome(member.caller.binding(), answer) {
             Outcome::Done(json) => json,
             Outcome::Refused { reason, detail, .. } => bail!("no inbox: {reason}: {detail}"),
             Outcome::Broken(text) => bail!("no inbox: {text}"),
@@ -130,7 +132,7 @@ async fn walk(
     Ok(walk)
 }
 
-/// A walk shows what waits, each once and in order: all of it, or its beginning.
+/// Checks that a walk shows the waiting messages once and in order: all, or the first ones.
 fn judge(name: &str, walk: &Walk, expected: &[u64], findings: &Findings) {
     if let Some(page) = walk.pages.iter().find(|items| **items > PAGE) {
         findings.add(format!("{name}: a page of {page} items, {PAGE} were asked for"));
@@ -160,8 +162,8 @@ mod tests {
         findings.count()
     }
 
-    /// Goal: a whole walk, and the beginning of one, pass; planted faults are found. Method: one a
-    /// row.
+    /// Goal: a whole walk and the first part of one pass; planted faults are found. Method: one
+    /// row each.
     #[test]
     fn walks() {
         assert_eq!([found(&[2, 4, 6], true), found(&[2, 4], false), found(&[], false)], [0, 0, 0]);

@@ -1,17 +1,17 @@
-//! Whether the events of a thread are moves that the state machine knows.
+//! Checks that the events of a thread are transitions of the state machine of `parley.md` §5.
 
 use crate::objects::{self, Event};
 
 /// A state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Waits for an answer.
+    /// Without an answer.
     Open,
-    /// Has one.
+    /// With an answer.
     Answered,
-    /// Has an outcome.
+    /// With an outcome.
     Decided,
-    /// Is over.
+    /// Ended.
     Closed,
     /// Put off.
     Deferred,
@@ -22,7 +22,7 @@ pub enum State {
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 7] = [
         Self::Open,
         Self::Answered,
@@ -33,7 +33,7 @@ impl State {
         Self::Rejected,
     ];
 
-    /// Its word on the wire.
+    /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -46,12 +46,12 @@ impl State {
         }
     }
 
-    /// The state of that word.
+    /// The inverse of `as_str`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Its place on the line, none for a side state.
+    /// Position among the states from `open` to `closed`, from 0; none for a side state.
     pub fn step(self) -> Option<u8> {
         match self {
             Self::Open => Some(0),
@@ -63,17 +63,18 @@ impl State {
     }
 }
 
-/// Follows the events of one thread. Humans, whose marks go anywhere, do not take part in the load.
+/// Checks the events of one thread, in order. Events of humans, who may set any state, do not occur
+/// in a load.
 #[derive(Debug, Default)]
-pub struct Moves {
+pub struct Transitions {
     state: Option<State>,
     confirmed: bool,
     last_id: u64,
     last_time: String,
 }
 
-impl Moves {
-    /// Takes the next event, or says what is wrong with it.
+impl Transitions {
+    /// Checks the next event. Fails for an id or time that decreases and for an illegal transition.
     pub fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         let name = &event.id;
         let id = objects::number(name, "ev_").ok_or_else(|| format!("an event named {name}"))?;
@@ -96,7 +97,7 @@ impl Moves {
                 event.from, self.state
             ));
         }
-        let legal = self.legal(to, event.confirmed);
+        let legal = self.is_legal(to, event.confirmed);
         let was = self.state;
         self.state = Some(to);
         self.confirmed = event.confirmed;
@@ -107,7 +108,7 @@ impl Moves {
         Err(format!("{name}: an illegal move {was:?} to {to:?}, {origin}, confirmed {confirmed}"))
     }
 
-    fn legal(&self, to: State, confirmed: bool) -> bool {
+    fn is_legal(&self, to: State, confirmed: bool) -> bool {
         let Some(from) = self.state else { return to == State::Open };
         if from == to {
             return confirmed && !self.confirmed;
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     fn follow(events: &[(u64, Option<&str>, &str, bool)]) -> Result<(), String> {
-        let mut moves = Moves::default();
+        let mut moves = Transitions::default();
         for (id, from, to, confirmed) in events {
             moves.event(&Event {
                 id: format!("ev_{id}").into(),

@@ -1,4 +1,4 @@
-//! Many listeners of everything: order, completeness and latency of every frame, at little cost.
+//! The fanout tracker: order, completeness and latency of every frame of many listeners.
 
 use std::io;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::objects::{self, Posted};
 use crate::rng;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
-use crate::verify::feed::{Kind, Tape};
+use crate::verify::feed::{FeedChecker, FrameKind};
 
-/// In a closed loop, so many acts may be on their way to the slowest listener. A quarter of the
-/// frames that a server holds for each.
+/// Acts that may be under way to the slowest listener in a closed loop: a quarter of the frames
+/// that a server queues for each listener.
 const WINDOW: u64 = 64;
-/// One frame in so many is parsed whole.
+/// One frame in this many is parsed whole; parsing each would slow the generator.
 const PARSED_EVERY: u64 = 100;
-/// Acts that a round may have at most; their times of acknowledgement are kept.
+/// Most acts of a round; the time of acknowledgement of each is kept.
 const ACTS_MAX: usize = 1 << 22;
 
-/// What writers and listeners of one round share.
+/// The state that writers and listeners of one round share.
 #[derive(Debug)]
-pub struct Fan {
+pub struct FanoutTracker {
     begun: Instant,
     seed: u64,
     first: u64,
@@ -35,16 +35,16 @@ pub struct Fan {
     posted: AtomicU64,
     counts: Vec<AtomicU64>,
     slowest: AtomicU64,
-    room: Notify,
+    window_open: Notify,
     closed_loop: bool,
-    over: AtomicBool,
-    /// From acknowledgement to arrival.
+    ended: AtomicBool,
+    /// Time from acknowledgement to arrival of each frame.
     pub latencies: Latencies,
     findings: Arc<Findings>,
 }
 
-impl Fan {
-    /// For so many listeners; `first` is the serial number of the round's first body.
+impl FanoutTracker {
+    /// A tracker for `listeners`; `first` is the serial number of the round's first body.
     pub fn new(
         listeners: usize,
         seed: u64,
@@ -60,32 +60,33 @@ impl Fan {
             posted: AtomicU64::new(0),
             counts: (0..listeners).map(|_| AtomicU64::new(0)).collect(),
             slowest: AtomicU64::new(0),
-            room: Notify::new(),
+            window_open: Notify::new(),
             closed_loop,
-            over: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             latencies: Latencies::new(1),
             findings,
         })
     }
 
-    /// Waits until the slowest listener has caught up enough for one more act.
-    pub async fn take_room(&self) {
-        while self.closed_loop && !self.over.load(Ordering::Relaxed) {
+    /// In a closed loop, waits until the window to the slowest listener has a place for one act.
+    pub async fn wait_for_window(&self) {
+        while self.closed_loop && !self.ended.load(Ordering::Relaxed) {
             let ahead = self.posted.load(Ordering::Relaxed) - self.slowest.load(Ordering::Relaxed);
             if ahead < WINDOW {
                 break;
             }
-            let _ = tokio::time::timeout(Duration::from_millis(5), self.room.notified()).await;
+            let _ =
+                tokio::time::timeout(Duration::from_millis(5), self.window_open.notified()).await;
         }
         self.posted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An act that was posted did not come to be.
-    pub fn give_back(&self) {
+    /// Returns the place of an act that was not acknowledged.
+    pub fn withdraw(&self) {
         self.posted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The act with the body of this serial number has been acknowledged.
+    /// Notes the time at which the act with this serial number was acknowledged.
     pub fn acknowledge(&self, serial: u64) {
         let nanos = (clock::now() - self.begun).as_nanos() as u64;
         if let Some(at) = self.acknowledged_at.get((serial - self.first) as usize) {
@@ -93,17 +94,17 @@ impl Fan {
         }
     }
 
-    /// Looks after the slowest, until the round is over.
+    /// Updates the count of the slowest listener every millisecond until the round ends.
     pub async fn watch_slowest(self: Arc<Self>) {
-        while !self.over.load(Ordering::Relaxed) {
+        while !self.ended.load(Ordering::Relaxed) {
             let slowest = self.counts.iter().map(|it| it.load(Ordering::Relaxed)).min();
             self.slowest.store(slowest.unwrap_or(u64::MAX), Ordering::Relaxed);
-            self.room.notify_waiters();
+            self.window_open.notify_waiters();
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
-    /// Waits until every listener has so many frames, or nothing more comes for a while.
+    /// Waits until every listener has `count` frames, or none arrives for 10 s; ends the round.
     pub async fn settle(&self, count: u64) {
         let sum = || self.counts.iter().map(|it| it.load(Ordering::Relaxed)).sum::<u64>();
         let mut last = (sum(), clock::now());
@@ -115,11 +116,11 @@ impl Fan {
                 break;
             }
         }
-        self.over.store(true, Ordering::Relaxed);
+        self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Takes a message frame of listener `index`.
-    fn arrive(&self, index: usize, frame: &[u8]) {
+    /// Counts and checks a message frame of listener `index`.
+    fn receive(&self, index: usize, frame: &[u8]) {
         let count = self.counts[index].fetch_add(1, Ordering::Relaxed);
         let serial = memmem::find(frame, b"\"body\":\"")
             .and_then(|at| frame.get(at + 8..at + 24))
@@ -130,13 +131,13 @@ impl Fan {
             self.findings.add("a feed brings a message that was never sent");
             return;
         };
-        // A frame may well arrive before the answer; the act took no time to arrive then.
+        // A frame may arrive before the acknowledgement; its latency counts as zero.
         let nanos = (clock::now() - self.begun).as_nanos() as u64;
-        let late = match at.load(Ordering::Acquire) {
+        let nanos_late = match at.load(Ordering::Acquire) {
             0 => 0,
             acknowledged => nanos.saturating_sub(acknowledged),
         };
-        self.latencies.record(index, 0, late / 1000);
+        self.latencies.record(index, 0, nanos_late / 1000);
         if count.is_multiple_of(PARSED_EVERY) {
             let parsed = serde_json::from_slice::<Posted<'_>>(frame);
             if let Err(error) = parsed {
@@ -146,60 +147,60 @@ impl Fan {
     }
 }
 
-/// What a listener has to show at the end.
+/// The frames that one listener received.
 #[derive(Debug, Default)]
-pub struct Heard {
-    /// Order and bytes.
-    pub tape: Tape,
+pub struct Received {
+    /// Order and hashes of the frames.
+    pub checker: FeedChecker,
     /// Numbers of the messages, kept by the first listener only.
     pub messages: Vec<u64>,
     /// The last message frame, kept by the first listener only.
     pub sample: Vec<u8>,
-    /// How the server ended it, if it did.
+    /// Close code and reason, if the server ended the connection.
     pub closed: Option<(u16, String)>,
 }
 
-/// A listener that has connected.
-pub struct Ear {
+/// A connected listener.
+pub struct FanoutListener {
     feed: Feed,
-    tape: Tape,
+    checker: FeedChecker,
 }
 
-impl Ear {
-    /// Connects and hears the greeting.
+impl FanoutListener {
+    /// Connects and reads `hello`; `narrow` sets a small receive buffer.
     pub async fn open(request: &Request, narrow: bool) -> io::Result<Self> {
         let mut feed =
             if narrow { Feed::open_narrow(request).await? } else { Feed::open(request).await? };
-        let mut tape = Tape::default();
+        let mut checker = FeedChecker::default();
         let Frame::Text(hello) = feed.next().await? else {
             return Err(io::Error::other("a feed that begins with its end"));
         };
-        tape.frame(hello).map_err(io::Error::other)?;
-        tape.remember(hello);
-        Ok(Self { feed, tape })
+        checker.frame(hello).map_err(io::Error::other)?;
+        checker.remember(hello);
+        Ok(Self { feed, checker })
     }
 
-    /// Goes on where another connection ended.
-    pub async fn resume(request: &Request, mut tape: Tape) -> io::Result<Self> {
+    /// Resumes from the cursor of another connection.
+    pub async fn resume(request: &Request, mut checker: FeedChecker) -> io::Result<Self> {
         let mut request = request.clone();
-        request.target.push_str("&since=");
-        request.target.push_str(&tape.cursor);
+        request.path.push_str("&since=");
+        request.path.push_str(&checker.cursor);
         let mut feed = Feed::open(&request).await?;
         if let Frame::Text(hello) = feed.next().await? {
-            tape.frame(hello).map_err(io::Error::other)?;
+            checker.frame(hello).map_err(io::Error::other)?;
         }
-        Ok(Self { feed, tape })
+        Ok(Self { feed, checker })
     }
 
-    /// Listens until told to stop, or until the server ends it.
+    /// Reads frames until `stop` changes or the server ends the connection.
     pub fn listen(
         mut self,
-        fan: Arc<Fan>,
+        tracker: Arc<FanoutTracker>,
         index: usize,
         mut stop: watch::Receiver<bool>,
-    ) -> JoinHandle<Heard> {
+    ) -> JoinHandle<Received> {
         tokio::spawn(async move {
-            let mut heard = Heard::default();
+            let mut received = Received::default();
             loop {
                 let frame = tokio::select! {
                     biased;
@@ -207,40 +208,40 @@ impl Ear {
                     _ = stop.changed() => break,
                 };
                 match frame {
-                    Ok(Frame::Text(text)) => match self.tape.frame(text) {
-                        Ok(Kind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
-                            fan.arrive(index, text);
+                    Ok(Frame::Text(text)) => match self.checker.frame(text) {
+                        Ok(FrameKind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
+                            tracker.receive(index, text);
                             if index == 0 {
-                                heard.keep(text);
+                                received.keep(text);
                             }
                         }
                         Ok(_) => {}
-                        Err(wrong) => fan.findings.add(wrong),
+                        Err(error) => tracker.findings.add(error),
                     },
                     Ok(Frame::Closed(code, reason)) => {
-                        heard.closed = Some((code, reason));
+                        received.closed = Some((code, reason));
                         break;
                     }
                     Err(error) => {
-                        heard.closed = Some((1006, error.to_string()));
+                        received.closed = Some((1006, error.to_string()));
                         break;
                     }
                 }
             }
-            heard.tape = self.tape;
-            heard
+            received.checker = self.checker;
+            received
         })
     }
 
-    /// Reads until it has as many items as are wanted in the end, or the connection ends;
-    /// remembers where.
+    /// Reads until the listener has as many items as `wanted` says, or the connection ends; keeps
+    /// the cursor. Returns the close code and reason of an ended connection, and a wrong frame.
     pub async fn drain_until(
         &mut self,
         wanted: &mut watch::Receiver<u64>,
     ) -> (Option<(u16, String)>, Result<(), String>) {
         loop {
             let items = *wanted.borrow_and_update();
-            if self.tape.items >= items {
+            if self.checker.items >= items {
                 return (None, Ok(()));
             }
             let frame = tokio::select! {
@@ -250,10 +251,10 @@ impl Ear {
             };
             match frame {
                 Ok(Frame::Text(text)) => {
-                    if let Err(wrong) = self.tape.frame(text) {
-                        return (None, Err(wrong));
+                    if let Err(error) = self.checker.frame(text) {
+                        return (None, Err(error));
                     }
-                    self.tape.remember(text);
+                    self.checker.remember(text);
                 }
                 Ok(Frame::Closed(code, reason)) => return (Some((code, reason)), Ok(())),
                 Err(error) => return (Some((1006, error.to_string())), Ok(())),
@@ -261,13 +262,13 @@ impl Ear {
         }
     }
 
-    /// Its place in the order.
-    pub fn into_tape(self) -> Tape {
-        self.tape
+    /// The checker, to resume with.
+    pub fn into_checker(self) -> FeedChecker {
+        self.checker
     }
 }
 
-impl Heard {
+impl Received {
     fn keep(&mut self, frame: &[u8]) {
         let id = memmem::find(frame, b"{\"id\":\"msg_")
             .and_then(|at| crate::scan::number(&frame[at + 11..]))

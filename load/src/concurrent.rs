@@ -1,4 +1,4 @@
-//! Many connections that take turns at a list of calls.
+//! Concurrent calls: a fixed number of connections work through a list, each taking the next call.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, bail};
 use indicatif::ProgressBar;
 
-use crate::cast::Cast;
 use crate::http::{Answer, Connection};
+use crate::participants::Participants;
 use crate::scan;
-use crate::wire::{Door, Outcome, outcome};
+use crate::wire::{Binding, Outcome, outcome};
 
-/// Makes `count` calls and gives what was taken of each answer, in the order of the calls.
+/// Makes `count` calls; returns the result of `take` for each answer, in the order of the calls.
 pub async fn call_each<T: Send + 'static>(
     address: SocketAddr,
     connections: usize,
@@ -44,47 +44,47 @@ pub async fn call_each<T: Send + 'static>(
         }));
     }
     let mut all = Vec::with_capacity(count);
-    for principal in callers {
-        all.extend(principal.await??);
+    for caller in callers {
+        all.extend(caller.await??);
     }
     all.sort_unstable_by_key(|(index, _)| *index);
     Ok(all.into_iter().map(|(_, taken)| taken).collect())
 }
 
-/// What was acknowledged.
+/// An acknowledged message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledged {
     /// The number of the thread.
     pub thread: u64,
     /// The number of the message.
     pub message: u64,
-    /// The position of the thread's last change, which this message is.
+    /// Position of the message in the one order of entries.
     pub position: u64,
 }
 
-/// Posts `count` messages; `envelope` appends the members of each and names the speaker.
+/// Posts `count` messages; `envelope` appends the members of each and returns the speaker's index.
 pub async fn post_each(
     address: SocketAddr,
-    cast: &Arc<Cast>,
+    participants: &Arc<Participants>,
     connections: usize,
     count: usize,
     bar: &ProgressBar,
     envelope: impl Fn(usize, &mut Vec<u8>) -> usize + Send + Sync + 'static,
 ) -> anyhow::Result<Vec<Acknowledged>> {
-    let cast = Arc::clone(cast);
+    let participants = Arc::clone(participants);
     let compose = move |index: usize, request: &mut Vec<u8>| {
         let mut members = vec![b'{'];
-        let speaker = &cast.members[envelope(index, &mut members)];
+        let speaker = &participants.members[envelope(index, &mut members)];
         members.extend_from_slice(speaker.from().as_bytes());
         members.push(b'}');
-        speaker.principal.write_message(request, &members);
+        speaker.caller.write_message(request, &members);
     };
     call_each(address, connections, count, bar, compose, acknowledged).await
 }
 
 /// Reads an acknowledgement over HTTP; anything else is an error.
 pub fn acknowledged(answer: Answer<'_>) -> anyhow::Result<Acknowledged> {
-    match outcome(Door::Http, answer) {
+    match outcome(Binding::Http, answer) {
         Outcome::Done(json) => {
             let found = scan::acknowledgement(json).context("an answer without a message")?;
             let position = scan::last_position(json).context("a thread without a cursor")?;

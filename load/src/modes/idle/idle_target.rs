@@ -1,4 +1,4 @@
-//! The server of `idle` and what is done to it: filled, woken, stopped, killed, opened.
+//! The server of `idle`: fills, wakes, stops, kills and opens it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,104 +6,112 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::cast::Cast;
-use crate::chorus::call_each;
 use crate::clock;
-use crate::gauge::rss;
+use crate::concurrent::call_each;
+use crate::modes::measurement;
 use crate::options::Options;
+use crate::participants::Participants;
+use crate::process_sampler::rss;
 use crate::report::{Report, bar};
+use crate::round::RoundSpec;
 use crate::server::Server;
-use crate::site::Site;
-use crate::verify::ledger::Record;
+use crate::target::Target;
+use crate::verify::audit::ThreadRecord;
 use crate::verify::readback::Reader;
 use crate::wire::{Caller, Operation};
-use crate::work::{Course, Work};
+use crate::write_load::WriteLoad;
 
-/// So many threads are read to fill the page cache of the store, spread over all.
+/// Most threads that are read to fill the page cache of the store, spread over all.
 const READ_MAX: usize = 200_000;
 /// How long threads are written to before the kill.
 const LOAD_BEFORE_KILL: Duration = Duration::from_secs(3);
-/// The gauge of resident threads is set once a second.
+/// The server sets its gauge of resident threads once a second.
 const GAUGE_EVERY: Duration = Duration::from_millis(1_100);
 const RESIDENTS_WAIT: Duration = Duration::from_secs(15);
 
 /// A server with its threads.
-pub struct Stage<'a> {
-    /// What was asked for.
+pub struct IdleTarget<'a> {
+    /// The options of the run.
     pub options: &'a Options,
-    /// The server.
-    pub site: Site,
-    /// Who speaks and listens.
-    pub cast: Arc<Cast>,
-    /// The threads, a place each.
-    pub work: Arc<Work>,
-    /// Threads beside them that nobody speaks in.
-    pub records: Vec<Record>,
+    /// The server under load.
+    pub target: Target,
+    /// The participants.
+    pub participants: Arc<Participants>,
+    /// The threads, a slot each.
+    pub load: Arc<WriteLoad>,
+    /// Further stored threads, which get no act.
+    pub records: Vec<ThreadRecord>,
     moderator: Caller,
 }
 
-/// How long a store took to open, in seconds since its process began.
+/// The time to open a store, in seconds since the process began.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening {
-    /// Until it said where it listens.
+    /// Until the line with the address.
     pub listening: f64,
-    /// Until a first thread was read.
+    /// Until the first read of a thread was answered.
     pub first_read: f64,
 }
 
-/// So many places, spread evenly over `count`.
+/// `places` indices, spread evenly over `count`.
 pub fn spread(count: usize, places: usize) -> Vec<usize> {
     (0..places).map(|place| place * count / places).collect()
 }
 
-impl<'a> Stage<'a> {
-    /// A server without a thread, and participants.
-    pub async fn set(options: &'a Options, agents: usize, keys: &[String]) -> anyhow::Result<Self> {
-        let site = Site::prepare(options, keys).await?;
-        let mut cast = Cast::hire(&site, agents, 0.0).await?;
-        let place = cast.add(&site, "load-moderator-0", &["read", "write", "lock"]).await?;
-        // A moderator that opened a thread would confirm its state.
-        let moderator = cast.members.remove(place).principal;
-        let cast = Arc::new(cast);
+impl<'a> IdleTarget<'a> {
+    /// Starts a server without threads and creates participants.
+    pub async fn prepare(
+        options: &'a Options,
+        agents: usize,
+        keys: &[String],
+    ) -> anyhow::Result<Self> {
+        let target = Target::prepare(options, keys).await?;
+        let mut participants = Participants::create(&target, agents, 0.0).await?;
+        let place =
+            participants.add(&target, "load-moderator-0", &["read", "write", "lock"]).await?;
+        // The moderator stays out of the load: a holder of `lock` would confirm states.
+        let moderator = participants.members.remove(place).caller;
+        let participants = Arc::new(participants);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
-        let work = Work::forum(site.address, Arc::clone(&cast), threads, body, seed);
-        let (work, records) = (Arc::new(work), Vec::new());
-        Ok(Self { options, site, cast, work, records, moderator })
+        let load = WriteLoad::forum(target.address, Arc::clone(&participants), threads, body, seed);
+        let (load, records) = (Arc::new(load), Vec::new());
+        Ok(Self { options, target, participants, load, records, moderator })
     }
 
     fn server(&mut self) -> anyhow::Result<&mut Server> {
-        let (server, _) = self.site.own.as_mut().context("idle needs a server of its own")?;
+        let (server, _) =
+            self.target.own_server.as_mut().context("idle needs a server of its own")?;
         Ok(server)
     }
 
-    /// The server's process.
+    /// The process id of the server.
     pub fn pid(&self) -> anyhow::Result<u32> {
-        self.site.pid().context("idle needs a server of its own")
+        self.target.pid().context("idle needs a server of its own")
     }
 
-    /// Resident memory once the server rests.
+    /// Resident memory of the idle server, in bytes.
     pub async fn quiet_rss(&self) -> anyhow::Result<u64> {
         let pid = self.pid()?;
-        // What was written is folded into the archive up to two seconds later.
+        // The Archiver moves acts up to two seconds after their commit.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
-        super::rest(vec![pid]).await?;
+        measurement::wait_idle(vec![pid]).await?;
         Ok(rss(pid))
     }
 
-    /// The gauge of resident threads, once it is as wanted or does not get there.
+    /// The number of resident threads, once it is as wanted or 15 s are over.
     pub async fn residents(&self, wanted: impl Fn(f64) -> bool) -> anyhow::Result<f64> {
         let until = clock::now() + RESIDENTS_WAIT;
         loop {
             tokio::time::sleep(GAUGE_EVERY).await;
-            let resident = self.site.metric("parley_threads_resident").await?.unwrap_or(0.0);
+            let resident = self.target.metric("parley_threads_resident").await?.unwrap_or(0.0);
             if wanted(resident) || clock::now() > until {
                 return Ok(resident);
             }
         }
     }
 
-    /// Wakes these threads without a write: there is nothing to reopen in an open thread, and it is
-    /// the thread that says so.
+    /// Wakes these threads without a write, by a `reopen`, which the actor of an open thread
+    /// refuses.
     pub async fn wake(&self, threads: &[u64]) -> anyhow::Result<()> {
         let progress = bar(threads.len() as u64, "waking threads");
         let (moderator, threads) = (self.moderator.clone(), threads.to_vec());
@@ -119,19 +127,19 @@ impl<'a> Stage<'a> {
             ensure!(answer.status == 409, "an open thread was reopened: {}", answer.status);
             Ok(())
         };
-        let (address, connections) = (self.site.address, self.options.connections);
+        let (address, connections) = (self.target.address, self.options.connections);
         call_each(address, connections, count, &progress, compose, take).await?;
         progress.finish_and_clear();
         Ok(())
     }
 
-    /// Reads threads until the page cache of the store holds what it can.
+    /// Reads threads until the page cache of the store is full.
     pub async fn read_spread(&self) -> anyhow::Result<()> {
-        let mut threads = self.work.threads();
+        let mut threads = self.load.threads();
         threads.extend(self.records.iter().map(|record| record.thread));
         let places = spread(threads.len(), threads.len().min(READ_MAX));
         let progress = bar(places.len() as u64, "filling the cache");
-        let (admin, count) = (self.site.admin(), places.len());
+        let (admin, count) = (self.target.admin(), places.len());
         let compose = move |index: usize, request: &mut Vec<u8>| {
             admin.write(request, &reading(threads[places[index]]));
         };
@@ -139,63 +147,64 @@ impl<'a> Stage<'a> {
             ensure!(answer.status == 200, "a thread could not be read: {}", answer.status);
             Ok(())
         };
-        let (address, connections) = (self.site.address, self.options.connections);
+        let (address, connections) = (self.target.address, self.options.connections);
         call_each(address, connections, count, &progress, compose, take).await?;
         progress.finish_and_clear();
         Ok(())
     }
 
-    /// Opens threads that nobody speaks in.
+    /// Opens threads that get no further act.
     pub async fn store_more(&mut self, count: usize) -> anyhow::Result<()> {
         let seed = self.options.seed ^ 0x5707;
-        let cast = Arc::clone(&self.cast);
-        let stored = Work::forum(self.site.address, cast, count, self.options.body, seed);
+        let participants = Arc::clone(&self.participants);
+        let stored =
+            WriteLoad::forum(self.target.address, participants, count, self.options.body, seed);
         let stored = Arc::new(stored);
         let progress = bar(count as u64, "storing threads");
-        stored.fill(self.options.connections, 0, &progress).await?;
+        stored.open_threads(self.options.connections, 0, &progress).await?;
         progress.finish_and_clear();
         self.records = stored.records();
         Ok(())
     }
 
-    /// Stops the server, which must end well.
+    /// Stops the server, which must exit with code 0.
     pub fn stop(&mut self, report: &mut Report) {
         let stopped = self.server().and_then(Server::stop);
-        report.note(stopped);
+        report.add_result(stopped);
     }
 
-    /// Kills the server while all threads are written to; gives how many acts broke off.
+    /// Kills the server under load; returns the number of acts without an answer.
     pub async fn kill_under_load(&mut self) -> anyhow::Result<u64> {
-        let before = self.work.tally.failed.load(Ordering::Relaxed);
-        let course = Course {
+        let before = self.load.tally.failed.load(Ordering::Relaxed);
+        let spec = RoundSpec {
             connections: self.options.connections,
             duration: LOAD_BEFORE_KILL * 2,
             rate: None,
             burst: 1.0,
             slices: 1,
         };
-        let work = Arc::clone(&self.work);
+        let load = Arc::clone(&self.load);
         let server = self.server()?;
         let killing = async {
             tokio::time::sleep(LOAD_BEFORE_KILL).await;
             server.kill()
         };
         let quiet = indicatif::ProgressBar::hidden();
-        let (round, killed) = tokio::join!(work.round(course, &quiet), killing);
+        let (round, killed) = tokio::join!(load.run_round(spec, &quiet), killing);
         killed?;
         round?;
-        Ok(self.work.tally.excuse(before))
+        Ok(self.load.tally.discard_failures(before))
     }
 
-    /// Starts the server on its folder and reads a thread.
+    /// Starts the server on its directory and reads a thread.
     pub async fn open(&mut self, keys: &[String]) -> anyhow::Result<Opening> {
-        let set = Site::settings(self.options, keys);
+        let set = Target::settings(self.options, keys);
         let begun = clock::now();
         let server = self.server()?;
         tokio::task::block_in_place(|| server.start_again(Some(set)))?;
         let listening = clock::seconds(clock::now() - begun);
-        let threads = self.work.threads();
-        let mut reader = Reader::open(self.site.address, self.site.admin()).await?;
+        let threads = self.load.threads();
+        let mut reader = Reader::open(self.target.address, self.target.admin()).await?;
         reader.read(&reading(threads[threads.len() / 2])).await?;
         Ok(Opening { listening, first_read: clock::seconds(clock::now() - begun) })
     }
@@ -211,7 +220,7 @@ fn reading(thread: u64) -> Operation {
 mod tests {
     use super::*;
 
-    /// Goal: places are spread over all, and none comes twice. Method: some sizes.
+    /// Goal: indices are spread over all, each at most once. Method: some sizes.
     #[test]
     fn spreads() {
         assert_eq!(spread(10, 5), [0, 2, 4, 6, 8]);

@@ -1,4 +1,4 @@
-//! Writers: connections that post to many threads, as participants that take turns.
+//! The write load: connections that post to many threads, the participants in turn.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -9,104 +9,109 @@ use anyhow::{bail, ensure};
 use indicatif::ProgressBar;
 
 use crate::body::{push_body, push_number};
-use crate::cast::Cast;
 use crate::clock;
-use crate::fan::Fan;
+use crate::fanout_tracker::FanoutTracker;
 use crate::http::{Answer, Connection};
 use crate::measure::{Latencies, Tally};
-use crate::pace::{Pace, waited};
-use crate::rng::{self, Dice};
+use crate::pace::{Pace, wait_until_due};
+use crate::participants::Participants;
+use crate::rng::{self, Rng};
 use crate::scan;
 use crate::verify::Findings;
-use crate::verify::ledger::Record;
-use crate::wire::{Door, Outcome, outcome};
+use crate::verify::audit::ThreadRecord;
+use crate::wire::{Binding, Outcome, outcome};
 
-pub use crate::course::{Course, Yield};
+use crate::round::{RoundOutcome, RoundSpec};
 
-/// A thread is left for a new one before it is full.
+/// Messages below the limit of a thread at which a new thread replaces it.
 const MESSAGES_SPARE: u32 = 200;
-/// How long calls may still be under way after a round's end.
+/// How long calls may be under way after the end of a round.
 const GRACE: Duration = Duration::from_secs(60);
-/// A connection that fails so often in a row gives up.
+/// A connection stops writing after more consecutive failures than this.
 const FAILURES_MAX: u32 = 20;
 
-/// A place for one active thread.
+/// A slot for one active thread; a full thread is replaced by a new one.
 #[derive(Debug, Default)]
-struct Slot {
+struct ThreadSlot {
     thread: AtomicU64,
     sent: AtomicU32,
-    records: Mutex<Vec<Record>>,
+    records: Mutex<Vec<ThreadRecord>>,
 }
 
-/// What writers share over all rounds.
+/// The state that writers share over all rounds.
 #[derive(Debug)]
-pub struct Work {
+pub struct WriteLoad {
     address: SocketAddr,
-    cast: Arc<Cast>,
-    slots: Vec<Slot>,
+    participants: Arc<Participants>,
+    slots: Vec<ThreadSlot>,
     messages_max: u32,
     body: usize,
     seed: u64,
     serial: AtomicU64,
-    /// Whether there is a forum behind the address; the ceiling keeps no threads.
+    /// Whether the address is that of a forum; a ceiling keeps no threads.
     forum: bool,
-    /// Listeners that hear of each act.
-    fan: Mutex<Option<Arc<Fan>>>,
-    /// How many bytes the last acknowledgement over HTTP had; 0 if there was none.
+    /// The tracker of listeners, if there are any.
+    tracker: Mutex<Option<Arc<FanoutTracker>>>,
+    /// Bytes of the last acknowledgement over HTTP; 0 before the first.
     pub answer_bytes: AtomicUsize,
-    /// What was counted, over all rounds.
+    /// Outcomes of all rounds.
     pub tally: Arc<Tally>,
-    /// What was wrong.
+    /// Violations of all rounds.
     pub findings: Arc<Findings>,
 }
 
-impl Work {
-    /// Writers on a forum.
+impl WriteLoad {
+    /// A load on a forum.
     pub fn forum(
         address: SocketAddr,
-        cast: Arc<Cast>,
+        participants: Arc<Participants>,
         threads: usize,
         body: usize,
         seed: u64,
     ) -> Self {
         Self {
             address,
-            cast,
-            slots: (0..threads).map(|_| Slot::default()).collect(),
+            participants,
+            slots: (0..threads).map(|_| ThreadSlot::default()).collect(),
             messages_max: 10_000,
             body,
             seed,
             serial: AtomicU64::new(0),
             forum: true,
-            fan: Mutex::new(None),
+            tracker: Mutex::new(None),
             answer_bytes: AtomicUsize::new(0),
             tally: Arc::default(),
             findings: Arc::default(),
         }
     }
 
-    /// The same writers on a ceiling.
-    pub fn ceiling(address: SocketAddr, cast: Arc<Cast>, threads: usize, body: usize) -> Self {
-        let mut work = Self::forum(address, cast, threads, body, 0);
-        work.forum = false;
-        work.messages_max = u32::MAX;
-        for (index, slot) in work.slots.iter().enumerate() {
+    /// The same load on a ceiling.
+    pub fn ceiling(
+        address: SocketAddr,
+        participants: Arc<Participants>,
+        threads: usize,
+        body: usize,
+    ) -> Self {
+        let mut load = Self::forum(address, participants, threads, body, 0);
+        load.forum = false;
+        load.messages_max = u32::MAX;
+        for (index, slot) in load.slots.iter().enumerate() {
             slot.thread.store(index as u64 + 1, Ordering::Relaxed);
         }
-        work
+        load
     }
 
-    /// Threads may hold so many messages here.
+    /// Sets the limit of messages of a thread.
     #[must_use]
     pub fn with_messages_max(mut self, messages_max: u32) -> Self {
         self.messages_max = messages_max;
         self
     }
 
-    /// From the next round on, listeners hear of each act, or none do.
-    pub fn attach(&self, fan: Option<Arc<Fan>>) {
-        if let Ok(mut place) = self.fan.lock() {
-            *place = fan;
+    /// Sets the tracker of listeners, from the next round on.
+    pub fn track(&self, tracker: Option<Arc<FanoutTracker>>) {
+        if let Ok(mut place) = self.tracker.lock() {
+            *place = tracker;
         }
     }
 
@@ -115,30 +120,30 @@ impl Work {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// Everything that was acknowledged, for the reading back.
-    pub fn records(&self) -> Vec<Record> {
+    /// The acknowledgements of all threads, to be read back.
+    pub fn records(&self) -> Vec<ThreadRecord> {
         let records = self.slots.iter().filter_map(|slot| slot.records.lock().ok());
         records.flat_map(|records| records.clone()).collect()
     }
 
-    /// Opens every thread, then puts so many messages into each.
-    pub async fn fill(
+    /// Opens every thread, then posts `prefill` messages to each.
+    pub async fn open_threads(
         self: &Arc<Self>,
         connections: usize,
         prefill: usize,
         bar: &ProgressBar,
     ) -> anyhow::Result<()> {
         let slots = self.slots.len();
-        // Two writers must not open the thread of one place.
-        self.step_each(connections.min(slots), (0..slots).collect(), true, bar).await?;
+        // Two writers must not open the thread of one slot.
+        self.post_to_slots(connections.min(slots), (0..slots).collect(), true, bar).await?;
         let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
-        ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.told());
+        ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.summary());
         let steps = (0..slots * prefill).map(|step| step % slots).collect();
-        self.step_each(connections, steps, false, bar).await.map(drop)
+        self.post_to_slots(connections, steps, false, bar).await.map(drop)
     }
 
-    /// Posts once in each of these places, with all connections taking turns; gives the time.
-    pub async fn step_each(
+    /// Posts once to each of these slots, over concurrent connections; returns the time it took.
+    pub async fn post_to_slots(
         self: &Arc<Self>,
         connections: usize,
         places: Vec<usize>,
@@ -157,7 +162,7 @@ impl Work {
             let (next, places, bar) = (Arc::clone(&next), Arc::clone(&places), bar.clone());
             tasks.push(tokio::spawn(async move {
                 while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    writer.step(*place, opens).await?;
+                    writer.post(*place, opens).await?;
                     bar.inc(1);
                 }
                 anyhow::Ok(())
@@ -169,75 +174,82 @@ impl Work {
         Ok(clock::now() - begun)
     }
 
-    /// Posts once in each of these places, one after the other; gives how long each took, in
+    /// Posts once to each of these slots, one after the other; returns the latency of each, in
     /// milliseconds.
-    pub async fn step_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
+    pub async fn post_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
         let mut millis = Vec::with_capacity(places.len());
         for place in places {
             let begun = clock::now();
-            let acknowledged = writer.step(*place, false).await?;
-            ensure!(acknowledged, "an act was not taken: {}", self.tally.told());
+            let acknowledged = writer.post(*place, false).await?;
+            ensure!(acknowledged, "an act was not taken: {}", self.tally.summary());
             millis.push(clock::micros_since(begun) as f64 / 1000.0);
         }
         Ok(millis)
     }
 
-    /// The thread of each place, in order.
+    /// The thread of each slot, in order.
     pub fn threads(&self) -> Vec<u64> {
         self.slots.iter().map(|slot| slot.thread.load(Ordering::Relaxed)).collect()
     }
 
-    /// One round of load.
-    pub async fn round(
+    /// Connects the writers of one round and runs it.
+    pub async fn run_round(
         self: &Arc<Self>,
-        course: Course,
+        spec: RoundSpec,
         bar: &ProgressBar,
-    ) -> anyhow::Result<Yield> {
-        let crew = self.gather(course.connections, bar).await?;
-        self.play(crew, course).await
+    ) -> anyhow::Result<RoundOutcome> {
+        let connected = self.connect(spec.connections, bar).await?;
+        self.run_connected(connected, spec).await
     }
 
-    /// Connects so many writers.
-    pub async fn gather(
+    /// Connects this many writers.
+    pub async fn connect(
         self: &Arc<Self>,
         connections: usize,
         bar: &ProgressBar,
-    ) -> anyhow::Result<Crew> {
+    ) -> anyhow::Result<ConnectedWriters> {
         let mut writers = Vec::new();
         for index in 0..connections {
             writers.push(Writer::new(Arc::clone(self), index, Some(bar.clone())).await?);
         }
-        Ok(Crew(writers))
+        Ok(ConnectedWriters(writers))
     }
 
-    /// Lets each writer write once, so that its connection is one that the server knows.
-    pub async fn greet(self: &Arc<Self>, crew: Crew) -> anyhow::Result<Crew> {
-        let greeting = crew.0.into_iter().map(|mut writer| {
+    /// Posts once on each connection, so that the server has accepted it.
+    pub async fn post_once_each(
+        self: &Arc<Self>,
+        connected: ConnectedWriters,
+    ) -> anyhow::Result<ConnectedWriters> {
+        let greeting = connected.0.into_iter().map(|mut writer| {
             tokio::spawn(async move {
-                let slot = writer.index % writer.work.slots.len();
-                writer.step(slot, false).await.map(|_| writer)
+                let slot = writer.index % writer.load.slots.len();
+                writer.post(slot, false).await.map(|_| writer)
             })
         });
         let mut writers = Vec::new();
         for greeted in greeting.collect::<Vec<_>>() {
             writers.push(greeted.await??);
         }
-        Ok(Crew(writers))
+        Ok(ConnectedWriters(writers))
     }
 
-    /// Writes as long as it takes until one act is acknowledged; gives how long that was.
-    pub async fn first_answer(self: &Arc<Self>) -> anyhow::Result<Duration> {
+    /// Posts until one act is acknowledged; returns the time until then.
+    pub async fn first_acknowledgement(self: &Arc<Self>) -> anyhow::Result<Duration> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
         let begun = clock::now();
-        while !writer.step(0, false).await? {}
+        while !writer.post(0, false).await? {}
         Ok(clock::now() - begun)
     }
 
-    /// Lets writers that are connected write for one round.
-    pub async fn play(self: &Arc<Self>, crew: Crew, course: Course) -> anyhow::Result<Yield> {
-        let Crew(writers) = crew;
-        let latencies = Arc::new(Latencies::new(course.slices));
+    /// Runs one round on connected writers.
+    pub async fn run_connected(
+        self: &Arc<Self>,
+        connected: ConnectedWriters,
+        spec: RoundSpec,
+    ) -> anyhow::Result<RoundOutcome> {
+        let ConnectedWriters(writers) = connected;
+        let latencies = Arc::new(Latencies::new(spec.slices));
         let refusals = Arc::new(Latencies::new(1));
         let before = self.tally.acknowledged.load(Ordering::Relaxed);
         let begun = clock::now();
@@ -245,39 +257,39 @@ impl Work {
             .into_iter()
             .map(|writer| {
                 let counted = (Arc::clone(&latencies), Arc::clone(&refusals));
-                tokio::spawn(writer.run(course, begun, counted))
+                tokio::spawn(writer.run(spec, begun, counted))
             })
             .collect();
-        let until = tokio::time::Instant::from_std(begun + course.duration + GRACE);
+        let until = tokio::time::Instant::from_std(begun + spec.duration + GRACE);
         let mut ended = begun;
         for task in tasks {
             match tokio::time::timeout_at(until, task).await {
                 Ok(Ok(end)) => ended = ended.max(end),
-                Ok(Err(error)) => bail!("a writer broke: {error}"),
+                Ok(Err(error)) => bail!("a writer failed: {error}"),
                 Err(_) => bail!("calls are without an answer {GRACE:?} after the end of the round"),
             }
         }
         let acknowledged = self.tally.acknowledged.load(Ordering::Relaxed) - before;
-        Ok(Yield { acknowledged, elapsed: ended - begun, latencies, refusals })
+        Ok(RoundOutcome { acknowledged, elapsed: ended - begun, latencies, refusals })
     }
 }
 
 /// Writers that are connected.
-pub struct Crew(Vec<Writer>);
+pub struct ConnectedWriters(Vec<Writer>);
 
 /// One connection.
 struct Writer {
-    work: Arc<Work>,
+    load: Arc<WriteLoad>,
     index: usize,
     connection: Connection,
-    rng: Dice,
+    rng: Rng,
     request: Vec<u8>,
     envelope: Vec<u8>,
     bar: Option<ProgressBar>,
-    fan: Option<Arc<Fan>>,
+    tracker: Option<Arc<FanoutTracker>>,
 }
 
-/// What is known of a message before it is sent.
+/// A message that is about to be sent.
 struct Sent {
     slot: usize,
     thread: u64,
@@ -287,38 +299,41 @@ struct Sent {
 }
 
 impl Writer {
-    async fn new(work: Arc<Work>, index: usize, bar: Option<ProgressBar>) -> anyhow::Result<Self> {
-        let connection = Connection::open(work.address).await?;
-        let rng = Dice::new(work.seed, index as u64);
-        let fan = work.fan.lock().ok().and_then(|fan| fan.clone());
+    async fn new(
+        load: Arc<WriteLoad>,
+        index: usize,
+        bar: Option<ProgressBar>,
+    ) -> anyhow::Result<Self> {
+        let connection = Connection::open(load.address).await?;
+        let rng = Rng::new(load.seed, index as u64);
+        let tracker = load.tracker.lock().ok().and_then(|tracker| tracker.clone());
         let (request, envelope) = (Vec::new(), Vec::new());
-        Ok(Self { work, index, connection, rng, request, envelope, bar, fan })
+        Ok(Self { load, index, connection, rng, request, envelope, bar, tracker })
     }
 
     async fn run(
         mut self,
-        course: Course,
+        spec: RoundSpec,
         begun: Instant,
         (latencies, refusals): (Arc<Latencies>, Arc<Latencies>),
     ) -> Instant {
-        let until = begun + course.duration;
-        let slice = course.duration.div_f64(course.slices.max(1) as f64);
-        let mut pace = course
-            .rate
-            .map(|rate| Pace::new(begun, rate, course.burst, self.index, course.connections));
+        let until = begun + spec.duration;
+        let slice = spec.duration.div_f64(spec.slices.max(1) as f64);
+        let mut pace =
+            spec.rate.map(|rate| Pace::new(begun, rate, spec.burst, self.index, spec.connections));
         let mut failures = 0;
         let mut counted = 0;
         loop {
             let due = match &mut pace {
-                Some(pace) => waited(pace.next(), until).await,
+                Some(pace) => wait_until_due(pace.next(), until).await,
                 None => Some(clock::now()),
             };
             let Some(due) = due.filter(|due| *due < until) else { break };
-            if let Some(fan) = &self.fan {
-                fan.take_room().await;
+            if let Some(tracker) = &self.tracker {
+                tracker.wait_for_window().await;
             }
-            let slot = self.rng.below(self.work.slots.len() as u64) as usize;
-            match self.step(slot, false).await {
+            let slot = self.rng.below(self.load.slots.len() as u64) as usize;
+            match self.post(slot, false).await {
                 Ok(true) => {
                     let at = (due - begun).div_duration_f64(slice) as usize;
                     latencies.record(self.index, at, clock::micros_since(due));
@@ -346,43 +361,42 @@ impl Writer {
         }
     }
 
-    /// Posts once; true if it was acknowledged. An error means that the connection had to be made
-    /// anew.
-    async fn step(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
+    /// Posts once; true if the act was acknowledged. On an error the connection was replaced.
+    async fn post(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
         let sent = self.compose(slot, opens);
-        let work = Arc::clone(&self.work);
-        let member = &work.cast.members[sent.speaker];
-        member.principal.write_message(&mut self.request, &self.envelope);
+        let load = Arc::clone(&self.load);
+        let member = &load.participants.members[sent.speaker];
+        member.caller.write_message(&mut self.request, &self.envelope);
         let answer = match self.connection.call(&self.request).await {
             Ok(answer) => answer,
             Err(error) => {
-                work.doubt(&sent);
-                work.tally.fail(error.to_string());
+                load.record_doubtful(&sent);
+                load.tally.fail(error.to_string());
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                self.connection = Connection::open(work.address).await?;
+                self.connection = Connection::open(load.address).await?;
                 return Err(error.into());
             }
         };
-        let acknowledged = work.judge(&sent, member.principal.door(), answer);
-        match &self.fan {
-            Some(fan) if acknowledged => fan.acknowledge(sent.serial),
-            Some(fan) => fan.give_back(),
+        let acknowledged = load.check_answer(&sent, member.caller.binding(), answer);
+        match &self.tracker {
+            Some(tracker) if acknowledged => tracker.acknowledge(sent.serial),
+            Some(tracker) => tracker.withdraw(),
             None => {}
         }
         Ok(acknowledged)
     }
 
-    /// Writes the envelope for a slot: the next message of its thread, or the opening of a new one.
+    /// Writes the envelope for a slot: the next message of its thread, or the opening of another.
     fn compose(&mut self, slot: usize, opens: bool) -> Sent {
-        let work = &self.work;
-        let place = &work.slots[slot];
+        let load = &self.load;
+        let place = &load.slots[slot];
         let count = place.sent.fetch_add(1, Ordering::Relaxed);
-        let limit = work.messages_max.saturating_sub(MESSAGES_SPARE);
-        // Tried again now and then, should the new thread be refused.
+        let limit = load.messages_max.saturating_sub(MESSAGES_SPARE);
+        // If the new thread is refused, every 64th message tries again.
         let full = count >= limit && (count - limit).is_multiple_of(64);
         let thread = if opens || full { 0 } else { place.thread.load(Ordering::Relaxed) };
-        let speaker = (slot + count as usize) % work.cast.members.len();
-        let member = &work.cast.members[speaker];
+        let speaker = (slot + count as usize) % load.participants.members.len();
+        let member = &load.participants.members[speaker];
         self.envelope.clear();
         if thread == 0 {
             self.envelope.extend_from_slice(b"{\"kind\":\"ask\"");
@@ -398,16 +412,16 @@ impl Writer {
         }
         self.envelope.extend_from_slice(b",\"body\":\"");
         let from = self.envelope.len();
-        let serial = work.serial.fetch_add(1, Ordering::Relaxed);
-        push_body(&mut self.envelope, work.seed, serial, work.body);
+        let serial = load.serial.fetch_add(1, Ordering::Relaxed);
+        push_body(&mut self.envelope, load.seed, serial, load.body);
         let hash = rng::hash(&self.envelope[from..]);
         self.envelope.extend_from_slice(b"\"}");
         Sent { slot, thread, hash, speaker, serial }
     }
 }
 
-impl Work {
-    fn judge(&self, sent: &Sent, door: Door, answer: Answer<'_>) -> bool {
+impl WriteLoad {
+    fn check_answer(&self, sent: &Sent, binding: Binding, answer: Answer<'_>) -> bool {
         if let Some(found) =
             scan::acknowledgement(answer.body).filter(|_| matches!(answer.status, 200 | 201))
         {
@@ -416,38 +430,38 @@ impl Work {
                 self.findings.add(format!("msg_{} was acknowledged with a change", found.message));
             }
             if self.forum {
-                self.note(sent, found.thread, found.message);
-                if door == Door::Http {
+                self.record(sent, found.thread, found.message);
+                if binding == Binding::Http {
                     self.answer_bytes.store(answer.body.len(), Ordering::Relaxed);
                 }
             }
             self.tally.acknowledge();
             return true;
         }
-        match outcome(door, answer) {
+        match outcome(binding, answer) {
             Outcome::Refused { reason, status, .. } => {
                 if status >= 500 {
-                    self.doubt(sent);
+                    self.record_doubtful(sent);
                 }
                 self.tally.refuse(&reason);
             }
             Outcome::Done(_) => {
-                self.doubt(sent);
+                self.record_doubtful(sent);
                 self.tally.fail("an answer without a message");
             }
             Outcome::Broken(text) => {
-                self.doubt(sent);
+                self.record_doubtful(sent);
                 self.tally.fail(text);
             }
         }
         false
     }
 
-    fn note(&self, sent: &Sent, thread: u64, message: u64) {
+    fn record(&self, sent: &Sent, thread: u64, message: u64) {
         let slot = &self.slots[sent.slot];
         let Ok(mut records) = slot.records.lock() else { return };
         if sent.thread == 0 {
-            records.push(Record::opened(thread, message, sent.hash));
+            records.push(ThreadRecord::opened(thread, message, sent.hash));
             slot.sent.store(1, Ordering::Relaxed);
             slot.thread.store(thread, Ordering::Relaxed);
         } else if let Some(record) = records.iter_mut().rev().find(|it| it.thread == thread) {
@@ -455,7 +469,7 @@ impl Work {
         }
     }
 
-    fn doubt(&self, sent: &Sent) {
+    fn record_doubtful(&self, sent: &Sent) {
         if !self.forum || sent.thread == 0 {
             return;
         }

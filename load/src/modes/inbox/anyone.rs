@@ -1,4 +1,4 @@
-//! The server's work for a question to anyone, with few participants known and with many.
+//! The server's CPU time for a question to anyone, with few participants known and with many.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,41 +7,42 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::question;
-use crate::cast::Cast;
-use crate::chorus::post_each;
-use crate::gauge::cpu_ticks;
+use crate::concurrent::post_each;
 use crate::measure::median;
-use crate::modes::rest;
+use crate::modes::measurement::wait_idle;
 use crate::options::Options;
+use crate::participants::Participants;
+use crate::process_sampler::cpu_ticks;
 use crate::report::{Report, bar};
-use crate::site::Site;
+use crate::target::Target;
 
-/// As many as a thousandth of the many are the few, 50 to 50 000; but no fewer than this.
+/// Few participants are a thousandth of the many, at least this number.
 const FEW_MIN: usize = 8;
-/// So many tokens share the participants on either side.
+/// Tokens on either server.
 const LINES: usize = 4;
 /// Questions of one round.
 const QUESTIONS: usize = 20_000;
-/// What was written is folded into the archive within so much time, and belongs to the question.
-const FOLD_WAIT: Duration = Duration::from_millis(2_500);
-/// A question with many known may cost so many times one with few.
+/// The Archiver moves an act within this time; its CPU time counts for the question.
+const ARCHIVE_WAIT: Duration = Duration::from_millis(2_500);
+/// Largest ratio of CPU time with many known to that with few.
 const RATIO_MAX: f64 = 1.1;
 const MICROS_A_TICK: f64 = 10_000.0;
 
-/// A server where so many participants are known.
-struct Side {
-    site: Site,
-    cast: Arc<Cast>,
+/// A server where a number of participants are known.
+struct KnownServer {
+    target: Target,
+    participants: Arc<Participants>,
     serial: AtomicUsize,
     micros: Vec<f64>,
 }
 
-impl Side {
-    /// Opens as many threads on either side; each of the known opens one at least.
+impl KnownServer {
+    /// Starts a server and opens `--agents` threads; each known participant opens at least one.
     async fn prepare(options: &Options, known: usize) -> anyhow::Result<Self> {
-        let site = Site::prepare(options, &[]).await?;
-        let cast = Arc::new(Cast::hire_on(&site, known, LINES, 0.0).await?);
-        let side = Self { site, cast, serial: AtomicUsize::new(0), micros: Vec::new() };
+        let target = Target::prepare(options, &[]).await?;
+        let participants =
+            Arc::new(Participants::create_on_lines(&target, known, LINES, 0.0).await?);
+        let side = Self { target, participants, serial: AtomicUsize::new(0), micros: Vec::new() };
         side.ask(options, options.agents, known, "making participants known").await?;
         Ok(side)
     }
@@ -60,22 +61,22 @@ impl Side {
             question(out, &asking, first + index);
             index % askers
         };
-        let (address, connections) = (self.site.address, options.connections);
-        post_each(address, &self.cast, connections, count, &progress, envelope).await?;
+        let (address, connections) = (self.target.address, options.connections);
+        post_each(address, &self.participants, connections, count, &progress, envelope).await?;
         progress.finish_and_clear();
-        self.rested().await.map(drop)
+        self.wait_archived().await.map(drop)
     }
 
-    async fn rested(&self) -> anyhow::Result<u32> {
-        let pid = self.site.pid().context("the work of a server elsewhere cannot be seen")?;
-        tokio::time::sleep(FOLD_WAIT).await;
-        rest(vec![pid]).await?;
+    async fn wait_archived(&self) -> anyhow::Result<u32> {
+        let pid = self.target.pid().context("the CPU time of a remote server cannot be read")?;
+        tokio::time::sleep(ARCHIVE_WAIT).await;
+        wait_idle(vec![pid]).await?;
         Ok(pid)
     }
 
-    /// One round of questions by a few; how long the server worked for each.
+    /// Runs one round of questions by `askers` participants; adds the CPU time of each.
     async fn round(&mut self, options: &Options, askers: usize) -> anyhow::Result<()> {
-        let pid = self.rested().await?;
+        let pid = self.wait_archived().await?;
         let count = QUESTIONS.min(options.agents);
         let before = cpu_ticks(pid);
         self.ask(options, count, askers, "questions to anyone").await?;
@@ -85,11 +86,12 @@ impl Side {
     }
 }
 
-/// Runs the part: pairs of rounds, one on each side.
+/// Runs the part: pairs of rounds, one on each server.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let known = options.agents.max(FEW_MIN);
     let few = (known / 1_000).max(FEW_MIN);
-    let mut sides = [Side::prepare(options, few).await?, Side::prepare(options, known).await?];
+    let mut sides =
+        [KnownServer::prepare(options, few).await?, KnownServer::prepare(options, known).await?];
     for round in 0..options.rounds {
         for turn in 0..sides.len() {
             sides[(round + turn) % 2].round(options, few).await?;
@@ -102,7 +104,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     report.at_most(what, with_many / with_few.max(0.001), RATIO_MAX);
     for side in &mut sides {
         report.acknowledged += side.serial.load(Ordering::Relaxed) as u64;
-        report.note(side.site.stop());
+        report.add_result(side.target.stop());
     }
     Ok(())
 }
