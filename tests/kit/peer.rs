@@ -123,7 +123,7 @@ impl Events {
     }
 
     /// The next event, comments passed over; an error once the stream has ended.
-    pub fn next(&mut self) -> io::Result<String> {
+    pub fn event(&mut self) -> io::Result<String> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());

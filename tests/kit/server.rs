@@ -144,20 +144,27 @@ impl BlockingServer {
     /// The same, its store on `disk`.
     pub fn start_on(disk: Arc<dyn Disk>, settings: &[(&str, &str)]) -> Self {
         let folder = Folder::new("server");
-        let mut server = Self::start_in(folder.path(), disk, settings);
-        server._folder = Some(folder);
-        server
+        Self::begin(&folder.text(""), disk, settings, Some(folder))
     }
 
     /// The same, with the data folder of a caller.
     pub fn start_in(folder: &Path, disk: Arc<dyn Disk>, settings: &[(&str, &str)]) -> Self {
-        let data = ("data", folder.to_str().expect("a path of text"));
+        Self::begin(folder.to_str().expect("a path of text"), disk, settings, None)
+    }
+
+    fn begin(
+        data: &str,
+        disk: Arc<dyn Disk>,
+        settings: &[(&str, &str)],
+        folder: Option<Folder>,
+    ) -> Self {
+        let data = ("data", data);
         let flags = [data].into_iter().chain(settings.iter().copied());
         let flags = flags.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let sources = ConfigSources { flags, ..ConfigSources::default() };
         let config = Config::load(&sources).expect("good settings");
         let runtime = Runtime::new().expect("a runtime starts");
-        let server = runtime.block_on(Server::start_on(config, disk, None));
+        let server = runtime.block_on(Server::start_on(config, disk, folder));
         Self { runtime, server }
     }
 

@@ -1,6 +1,6 @@
 //! Faults planted on purpose must be caught. A archive that loses a row is planted in
-//! `tests/view/faults.rs`, an acknowledgement before the sync in `failure.rs` and in
-//! `tests/journal`, an actor that does not wait for the disk in `tests/planted`.
+//! `tests/engine/view/faults.rs`, an acknowledgement before the sync in `failure.rs` and in
+//! `tests/engine/journal`, an actor that does not wait for the disk in `tests/planted`.
 
 use std::collections::BTreeSet;
 use std::pin::pin;

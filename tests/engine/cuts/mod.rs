@@ -1,8 +1,8 @@
 //! A load of two thousand acts, cut at each write and each sync, and with a fault at each write
 //! and each sync of each of its commits: what was acknowledged is there, and no half act is.
 //!
-//! `PARLEY_CUTS=all cargo test --release --test cuts` leaves nothing out; else every sync is looked
-//! at and a part of the writes, another part with each `PARLEY_SEED`.
+//! `PARLEY_CUTS=all cargo test --release --test engine cuts::` leaves nothing out; else every sync
+//! is looked at and a part of the writes, another part with each `PARLEY_SEED`.
 
 mod audit;
 mod faults;

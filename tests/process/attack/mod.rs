@@ -1,9 +1,9 @@
 //! Attacks on the real binary, each at a stated rate: its bound holds, others are served meanwhile,
 //! and answering it costs the server at most a fifth of one core.
 //!
-//! `PARLEY_ATTACK=full PARLEY_BINARY=target/release/parley cargo test --test attack -- --nocapture
-//! --test-threads=1` attacks a release build at the rates that SECURITY.md states; without that the
-//! build under test is attacked at a tenth of them.
+//! `PARLEY_ATTACK=full PARLEY_BINARY=target/release/parley cargo test --test process attack:: --
+//! --nocapture --test-threads=1` attacks a release build at the rates that SECURITY.md states;
+//! without that the build under test is attacked at a tenth of them.
 
 mod connections;
 mod pace;

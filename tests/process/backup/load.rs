@@ -106,7 +106,7 @@ fn listen(server: &Process, told: &Told) -> u64 {
     let mut events = feed(server, &server.admin, "");
     let mut messages = 0;
     while !told.enough.load(Ordering::Relaxed) {
-        let event = events.next().expect("the feed goes on");
+        let event = events.event().expect("the feed goes on");
         messages += u64::from(field(&event, "event") == Some("message"));
     }
     messages
@@ -164,7 +164,7 @@ fn resume(back: &Process, token: &str, cursor: &str, shown: &Shown, source: &Pro
     let mut events = feed(back, token, &format!("&since={since}"));
     let mut last = None;
     loop {
-        let event = events.next().unwrap();
+        let event = events.event().unwrap();
         if field(&event, "event") == Some("caught_up") {
             break;
         }

@@ -69,6 +69,6 @@ impl Listener {
 
 /// The next frame.
 fn frame(events: &mut Events) -> io::Result<Value> {
-    let event = events.next()?;
+    let event = events.event()?;
     Ok(serde_json::from_str(field(&event, "data").expect("data")).expect("a frame of JSON"))
 }

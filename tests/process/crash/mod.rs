@@ -1,9 +1,10 @@
 //! kill -9 under load: nothing acknowledged is lost, doubled or changed, half an act never shows,
 //! and a feed that comes back tells everything once. That the server syncs before it answers is
-//! shown elsewhere (`tests/journal`, `tests/cuts`): a killed process leaves the machine's cache
-//! alone.
+//! shown elsewhere (`tests/engine/journal`, `tests/engine/cuts`): a killed process leaves the
+//! machine's cache alone.
 //!
-//! `PARLEY_ROUNDS=200 cargo test --test crash` plays more rounds, `PARLEY_SEED` another play,
+//! `PARLEY_ROUNDS=200 cargo test --test process crash::` plays more rounds, `PARLEY_SEED` another
+//! play,
 //! `PARLEY_BINARY=target/release/parley` with another build.
 
 mod client;
