@@ -275,10 +275,10 @@ fn messages() {
         let Dispatch::One(step) = dispatch(&McpHeaders::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };
-        let shown: String = body.chars().take(80).collect();
-        assert_eq!(shown(&step), want, "{shown}");
+        let excerpt: String = body.chars().take(80).collect();
+        assert_eq!(shown(&step), want, "{excerpt}");
         if let MessageStep::Fail(got, _) = &step {
-            assert_eq!(got.as_ref().map(RpcId::text), id, "{shown}");
+            assert_eq!(got.as_ref().map(RpcId::text), id, "{excerpt}");
         }
     }
     assert_eq!(one(&McpHeaders::default(), b"{\"a\":\"\xff\"}"), "400 -32700");
