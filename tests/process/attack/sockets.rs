@@ -72,7 +72,7 @@ async fn flood(
 ) {
     const FEEDS: u64 = 8;
     let force = Force::read();
-    let target = Arc::new(Target::start(&[]).await);
+    let target = Arc::new(Target::start(&[]));
     let make = Arc::new(make);
     let attack = async {
         let feeds = (0..FEEDS).map(|_| {

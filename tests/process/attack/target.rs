@@ -33,7 +33,7 @@ pub struct Target {
 
 impl Target {
     /// Starts one with these settings over the defaults.
-    pub async fn start(settings: &[&str]) -> Self {
+    pub fn start(settings: &[&str]) -> Self {
         let folder = Folder::new("attack");
         let mut arguments = vec!["--log-format", "json", "--set", "limits.writes_per_minute=0"];
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
@@ -122,7 +122,7 @@ impl Target {
     pub fn request(&self, line: &str, lines: &[&str], body: &str) -> Vec<u8> {
         let token = if lines.contains(&NOBODY) { "" } else { &self.agent };
         let lines = lines.iter().filter(|line| **line != NOBODY);
-        let headers: String = lines.map(|line| format!("{line}\r\n")).collect();
+        let headers = lines.fold(String::new(), |text, line| text + line + "\r\n");
         http::request(self.address, token, line, &headers, body)
     }
 }

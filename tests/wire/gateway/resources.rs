@@ -56,7 +56,7 @@ fn head() {
         let get = server.ask(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], "");
         let mut peer = server.connect();
         for _ in 0..2 {
-            peer.send(&server.request(&[&format!("HEAD {path} HTTP/1.1"), HOST, AGENT], ""));
+            peer.send(server.request(&[&format!("HEAD {path} HTTP/1.1"), HOST, AGENT], ""));
             let head = peer.answer(true);
             assert_eq!(head.status, get.status, "{path}");
             for name in ["content-type", "content-length", "etag"] {
