@@ -78,7 +78,7 @@ impl HostRules {
         let Some(HostPort { host, port }) = HostPort::parse(text) else { return false };
         match port {
             Some(port) => self.answers(&host, port),
-            // Nobody tells whether a proxy before us spoke TLS.
+            // The default port is unknown: a proxy may have terminated TLS.
             None => self.answers(&host, 80) || self.is_allowed(&host, 443),
         }
     }

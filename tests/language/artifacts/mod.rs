@@ -9,7 +9,6 @@ mod export_rules;
 mod fuzz;
 mod properties;
 mod semantics;
-mod table;
 mod vectors;
 
 use parley_naive::{self as fuzzed, naive};
