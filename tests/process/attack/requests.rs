@@ -273,7 +273,7 @@ async fn forged() {
     flood_on(&target, "forged ids and cursors", 3_000, make, judge).await;
 }
 
-/// Goal: nobody speaks, or reads, as another identity by naming one: what is named is an extension
+/// Goal: no one speaks, or reads, as another identity by naming one: what is named is an extension
 /// of the token's own line. Method: envelopes and inboxes that name others, 500 a second; each
 /// message that comes of it is the agent's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

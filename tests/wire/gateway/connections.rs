@@ -49,7 +49,7 @@ fn slow_peers() {
     answer.problem("invalid_body", "half a body");
 }
 
-/// Goal: a slow peer holds up nobody, and a connection serves many requests, also sent at once.
+/// Goal: a slow peer holds no other up, and a connection serves many requests, also sent at once.
 /// Method: requests in one piece, answers in order.
 #[test]
 fn one_connection_many_requests() {
@@ -170,8 +170,8 @@ fn silence_makes_room() {
 }
 
 /// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
-/// nothing new; whoever asks whether it is ready is told `shutting_down`. Method: a connection in
-/// each state while the server stops.
+/// nothing new; the question whether it is ready is answered `shutting_down`. Method: a connection
+/// in each state while the server stops.
 #[test]
 fn graceful_stop() {
     let server = BlockingServer::start(&[]);

@@ -5,8 +5,8 @@ use parley_kit::{BlockingServer, Peer};
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";
 
-/// Goal: the manifest has a tag, and whoever has it already is told so. Method: the tag sent back
-/// in several forms.
+/// Goal: the manifest has a tag, and a client that has it already is told so. Method: the tag sent
+/// back in several forms.
 #[test]
 fn manifest_tag() {
     let server = BlockingServer::start(&[]);
