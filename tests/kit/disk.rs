@@ -58,7 +58,7 @@ pub enum Cut {
     ForgetAll,
     /// All: the process was killed, the machine goes on, with what its cache holds.
     Kill,
-    /// Some sectors of some, by chance.
+    /// Some sectors of some, by a seed.
     KeepSome(u64),
 }
 
@@ -196,13 +196,13 @@ impl FaultyDisk {
         self.0.moved.notify_all();
     }
 
-    /// Waits until somebody waits for a sync.
+    /// Waits until a sync waits.
     pub fn wait_for_stall(&self) {
         let state = self.state();
         drop(self.0.moved.wait_while(state, |state| state.waiting == 0).unwrap());
     }
 
-    /// The power goes, or the process. Whatever is open is dead: a late write of the old process
+    /// The power goes, or the process. What is open is dead: a late write of the old process
     /// changes nothing.
     pub fn cut(&self, cut: Cut) {
         let mut state = self.state();

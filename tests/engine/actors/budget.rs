@@ -1,4 +1,4 @@
-//! A thread that panics again and again rests, and nobody else feels it.
+//! A thread that panics too often refuses for a while; others are served meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,7 +111,7 @@ impl YieldPoints for Stumbles {
     }
 }
 
-/// Goal: whoever panics at whatever message, however often, routers included, every caller has an
+/// Goal: whatever actor panics at any message, however often, routers included, every caller has an
 /// answer, what is acknowledged is there once, and all threads are served again in the end. Method:
 /// every n-th step of all actors and callers panics, for several n, over more threads than may be
 /// awake, so that routers wake and put to sleep all the time; then nothing panics any more.

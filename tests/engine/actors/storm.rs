@@ -56,11 +56,11 @@ impl YieldPoints for Mischief {
     }
 }
 
-/// Goal: passivation, panics and delays at every send lose, double and change nothing, and nobody
-/// is left without an answer. Method: seeded writers against an engine whose actors sleep whenever
-/// they can; everything told is compared with what the language makes of the acts stored, before
-/// and after a restart. `PARLEY_SEEDS`, `PARLEY_ACTS`, `PARLEY_THREADS` and `PARLEY_SEED` set the
-/// size: `PARLEY_SEEDS=100 PARLEY_ACTS=100000 PARLEY_THREADS=2000` is the large one.
+/// Goal: passivation, panics and delays at every send lose, double and change nothing, and no
+/// caller is left without an answer. Method: seeded writers against an engine whose actors sleep
+/// whenever they can; everything told is compared with what the language makes of the acts stored,
+/// before and after a restart. `PARLEY_SEEDS`, `PARLEY_ACTS`, `PARLEY_THREADS` and `PARLEY_SEED`
+/// set the size: `PARLEY_SEEDS=100 PARLEY_ACTS=100000 PARLEY_THREADS=2000` is the large one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storms() {
     panics::quiet();

@@ -41,17 +41,17 @@ impl ExpectedEntries {
     }
 
     /// Compares what `view` shows with the entries up to `last`: every act, every head, every
-    /// artifact, every outcome remembered; now and then, as `chance` has it, all lists too.
+    /// artifact, every outcome remembered; now and then, as `seed` has it, all lists too.
     ///
     /// # Errors
     /// The first difference.
-    pub fn audit(&self, view: &View, last: u64, chance: u64) -> Result<(), String> {
+    pub fn audit(&self, view: &View, last: u64, seed: u64) -> Result<(), String> {
         let entries = &self.entries[..usize::try_from(last).unwrap()];
         if view.position() != Position::after(last) {
             return Err(format!("it is at {:?}, not at {last}", view.position()));
         }
-        if chance.is_multiple_of(IN_FULL) && last > 0 {
-            Model(entries).compare(view, &Rng::new(chance))?;
+        if seed.is_multiple_of(IN_FULL) && last > 0 {
+            Model(entries).compare(view, &Rng::new(seed))?;
         }
         self.audit_acts(view, last, None)?;
         for committed in entries {

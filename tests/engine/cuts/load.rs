@@ -1,4 +1,4 @@
-//! The load: random lives of threads, artifacts and remembered outcomes, through the journal as
+//! The load: random histories of threads, artifacts and remembered outcomes, through the journal as
 //! its writer, its publisher and its archiver ship, on a disk that takes everything down.
 
 use parley::journal::options::JournalOptions;
@@ -25,7 +25,7 @@ pub fn options() -> JournalOptions {
 /// What can be there at a moment of the load.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
-    /// How much is on the tape.
+    /// How many operations are recorded.
     pub at: usize,
     /// The last entry that is acknowledged.
     pub told: u64,

@@ -27,7 +27,7 @@ const RECOVERIES: usize = 20;
 /// the load's operations are played anew, one by one; before each write half of it is done and the
 /// process killed, after it some of the sectors that were not synced stay; around each sync all
 /// that was not synced is forgotten. Each time the store is opened and audited, and now and then
-/// goes on. A failing moment names its place on the tape.
+/// goes on. A failing moment names its place in the record.
 #[test]
 fn each_write_and_each_sync() {
     let extent = Extent::read(STRIDE);
@@ -51,7 +51,8 @@ fn each_write_and_each_sync() {
     );
 }
 
-/// Plays the tape and cuts at this worker's share of the moments; gives how many cuts there were.
+/// Carries the record out and cuts at this worker's share of the moments; gives how many cuts there
+/// were.
 fn played(recording: &Recording, extent: Extent, worker: usize) -> usize {
     let mut player = Player::default();
     let mut cuts = 0;
@@ -170,7 +171,7 @@ fn recovery_that_is_cut() {
 
 const LASTING: Faults = Faults { torn: true, lasting: true, ..Faults::NONE };
 
-/// Goal: the tests above would notice an answer that leaves before the sync. Method: the tape
+/// Goal: the tests above would notice an answer that leaves before the sync. Method: the record
 /// without the syncs of a stretch, which is what a disk that lies makes of it: a start misses
 /// something acknowledged, or refuses.
 #[test]

@@ -1,4 +1,4 @@
-//! What somebody wants next: mostly sensible, sometimes not.
+//! The next command of a participant: mostly sensible, sometimes not.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn extension(rng: &Rng) -> Option<Arc<str>> {
     rng.weighed(&[(6, None), (1, Some("x")), (1, Some("y"))]).map(Arc::from)
 }
 
-/// Somebody's next wish, known by `text`; `seals` if they may.
+/// The next command, known by `text`; it may seal if `seals`.
 pub fn wish(rng: &Rng, reference: &Reference, threads: usize, text: &str, seals: bool) -> Wish {
     let opened: Vec<ThreadId> = reference.threads.keys().copied().collect();
     let extension = extension(rng);

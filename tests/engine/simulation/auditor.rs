@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::reference::{Reference, Verdict};
 
-/// Something that somebody wants done, once.
+/// An act that a participant wants done, once.
 #[derive(Debug)]
 pub struct Intent {
     /// The text that no other has.
@@ -33,10 +33,10 @@ pub struct Intent {
     pub verdicts: BTreeSet<Verdict>,
     /// The act that it became: its entry, and what answers show of it.
     pub done: Option<(u64, Value)>,
-    /// Whether it may still turn up in the log: it is under way, or nobody knows.
+    /// Whether it may still turn up in the log: it is under way, or unknown.
     pub open: bool,
-    /// Whether a call for it was told that nobody knows. What turns another call away at the access
-    /// does not tell either.
+    /// Whether a call for it was told that this is unknown. What turns another call away before
+    /// that does not tell either.
     pub unsure: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct Excuses {
 const RESTARTS_MAX: u64 = 5;
 
 impl Auditor {
-    /// Somebody wants something; gives its number.
+    /// A participant wants something; gives its number.
     pub fn want(
         &mut self,
         text: String,
@@ -161,7 +161,7 @@ impl Auditor {
         intent.verdicts.insert(verdict);
     }
 
-    /// `thread` has changed: whoever is being judged in it may have met this state.
+    /// `thread` has changed: a call that is being judged in it may have met this state.
     pub fn changed(&mut self, thread: ThreadId, reference: &Reference) {
         let here = |it: &&usize| {
             let intent = &self.intents[self.attempts[**it].intent];
@@ -174,7 +174,7 @@ impl Auditor {
         }
     }
 
-    /// The caller went away, or the server did: nobody knows what comes of it.
+    /// The caller went away, or the server did: what comes of it is unknown.
     pub fn lose(&mut self, attempt: usize) {
         if self.under_way.remove(&attempt) {
             self.ghosts.insert(attempt);
@@ -350,7 +350,7 @@ fn is_remembered(reason: Reason) -> bool {
 
 const UNCHANGED: &str = "nothing changed";
 
-/// What somebody was told.
+/// What a caller was told.
 #[derive(Debug)]
 pub enum Told {
     /// It is done; the part that is the same whenever it is told.

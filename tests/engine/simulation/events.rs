@@ -103,13 +103,13 @@ impl World {
         Ok(None)
     }
 
-    /// Somebody of the participants, with a token that is good for certain.
+    /// A participant with a token that is good for certain.
     pub fn somebody(&self) -> Option<(usize, Token)> {
         let place = self.rng.index(self.participants.len());
         Some((place, self.participants[place].token.clone()?))
     }
 
-    /// Somebody wants something new.
+    /// A participant sends a new call.
     fn act(&mut self, server: &mut ServerRun) -> Result<(), String> {
         if self.calls.len() >= self.options.calls {
             self.commit(server);
@@ -270,7 +270,7 @@ impl World {
                 server.access.engine.feed_deps.hub.revoke(token.id);
                 self.revoked.push(token);
             }
-            // Nobody knows; nobody uses it any more.
+            // It may be revoked or not; no one uses it any more.
             Err(refusal) if self.troubled && refusal.reason == Reason::StorageUnavailable => {
                 return Ok(());
             }
@@ -282,7 +282,7 @@ impl World {
         }
     }
 
-    /// Somebody comes with a token that is revoked.
+    /// A caller comes with a token that is revoked.
     fn stranger(&mut self, server: &ServerRun) -> Result<(), String> {
         if self.revoked.is_empty() {
             return Ok(());

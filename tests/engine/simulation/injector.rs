@@ -46,7 +46,7 @@ impl Fault {
     }
 }
 
-/// Whoever interferes.
+/// The fault injector.
 #[derive(Debug)]
 pub struct FaultInjector {
     rng: Rng,

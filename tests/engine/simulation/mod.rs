@@ -1,5 +1,5 @@
 //! A seeded simulation of the shipped router, thread actors, passivation, permits, batches, hub and
-//! journal: one runtime whose clock stands still until nobody has anything to do, a disk in memory,
+//! journal: one runtime whose clock stands still until no task can run, a disk in memory,
 //! a writer that commits when the world says so. docs/TESTING.md says how it is built and read.
 
 mod acts;

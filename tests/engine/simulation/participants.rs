@@ -18,7 +18,7 @@ const PARTICIPANTS: &[(&str, Option<Right>, bool)] = &[
     ("cyd", None, false),
 ];
 
-/// A token as whoever holds it knows it.
+/// A token as its holder knows it.
 #[derive(Clone, Debug)]
 pub struct Held {
     pub id: TokenId,

@@ -26,7 +26,7 @@ use super::world::{Listener, World};
 const PAGE: u64 = 10_000;
 
 impl World {
-    /// Whoever may listen or look.
+    /// A feed that a participant may ask for, with its token.
     fn feed(&self, scope: Scope) -> Option<(ExpectedFeed, Token)> {
         let (member, token) = self.somebody()?;
         let history = self.history();

@@ -81,7 +81,7 @@ impl ServerRun {
             while publisher.step().await {
                 injector.dawdle().await;
             }
-            // Says to whoever listens that no more will come.
+            // Ends the feeds.
             publisher.run().await;
         });
         let (engine, tokens) = (Arc::new(engine), Arc::new(tokens));

@@ -30,7 +30,7 @@ impl Trace {
         }
     }
 
-    /// Something that is told only to whoever reads the trace.
+    /// A remark for readers of the trace; no part of the sum.
     pub fn remark(&self, what: Arguments<'_>) {
         if self.prints {
             eprintln!("{what}");

@@ -1,4 +1,4 @@
-//! One world: runs of a server, whoever calls it and listens to it, and what befalls them.
+//! One world: runs of a server, its callers and listeners, and the events that a seed draws.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -384,7 +384,7 @@ impl World {
         self.part();
     }
 
-    /// Whoever calls or listens hears nothing more.
+    /// Callers and listeners hear nothing more.
     fn part(&mut self) {
         let mut history = self.history();
         let under_way: Vec<usize> = history.auditor.under_way.iter().copied().collect();

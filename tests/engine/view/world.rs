@@ -1,5 +1,5 @@
-//! Random lives of threads, made by the core's own `admit` and `apply`, as the writer would push
-//! them.
+//! Random histories of threads, made by the core's own `admit` and `apply`, as the writer would
+//! push them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ const LATE_MAX: Duration = Duration::from_secs(8);
 async fn silent() {
     let force = Force::read();
     let settings: &[&str] = if force.is_full() { &[] } else { &["gateway.connections_max=500"] };
-    let target = Target::start(settings).await;
+    let target = Target::start(settings);
     let lasts = if force.is_full() { Duration::from_secs(60) } else { force.lasts };
     let rate = if force.is_full() { SILENT.div_ceil(60) } else { 1_500 };
     let most = Arc::new(AtomicU64::new(0));
@@ -96,7 +96,7 @@ async fn slow(
     head: impl Fn(&Target) -> (String, bool),
 ) {
     let force = Force::read();
-    let target = Target::start(&[&format!("{key}={seconds}")]).await;
+    let target = Target::start(&[&format!("{key}={seconds}")]);
     let (head, is_answered) = head(&target);
     let dripping = tokio_util::task::TaskTracker::new();
     let attack = async {

@@ -25,7 +25,7 @@ async fn flood(
     make: impl Fn(&Target, u64) -> Vec<u8> + Send + Sync + 'static,
     judge: impl Fn(u64, &Answer) + Send + Sync + 'static,
 ) {
-    let target = Arc::new(Target::start(settings).await);
+    let target = Arc::new(Target::start(settings));
     flood_on(&target, name, rate, make, judge).await;
 }
 
@@ -225,7 +225,7 @@ async fn log_injection() {
             target.request(POST, &["Idempotency-Key: \u{1b}forged"], &body.to_string())
         }
     };
-    let target = Arc::new(Target::start(&["log.level=trace"]).await);
+    let target = Arc::new(Target::start(&["log.level=trace"]));
     flood_on(&target, "log injection", 200, make, |_, answer| assert!(answer.status < 500)).await;
     for line in target.log().lines() {
         let line: Value = serde_json::from_str(line).expect("a line is an object");
@@ -239,7 +239,7 @@ async fn log_injection() {
 /// numbers, 3 000 a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forged() {
-    let target = Arc::new(Target::start(&[]).await);
+    let target = Arc::new(Target::start(&[]));
     let ask = target.request(POST, &[], r#"{"kind":"ask","body":"why?"}"#);
     let mut wire = Connection::open(target.address).await.unwrap();
     let asked = wire.ask(&ask).await.unwrap();
@@ -273,7 +273,7 @@ async fn forged() {
     flood_on(&target, "forged ids and cursors", 3_000, make, judge).await;
 }
 
-/// Goal: nobody speaks, or reads, as another identity by naming one: what is named is an extension
+/// Goal: no one speaks, or reads, as another identity by naming one: what is named is an extension
 /// of the token's own line. Method: envelopes and inboxes that name others, 500 a second; each
 /// message that comes of it is the agent's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -310,7 +310,7 @@ async fn extension_spoofing() {
 /// Method: ids that are there and ids that are not, 5 000 a second; the answers are the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn id_probing() {
-    let target = Arc::new(Target::start(&[]).await);
+    let target = Arc::new(Target::start(&[]));
     let mut wire = Connection::open(target.address).await.unwrap();
     let ask = target.request(POST, &[], r#"{"kind":"ask","body":"why?"}"#);
     assert_eq!(wire.ask(&ask).await.unwrap().status, 201);

@@ -72,7 +72,7 @@ async fn flood(
 ) {
     const FEEDS: u64 = 8;
     let force = Force::read();
-    let target = Arc::new(Target::start(&[]).await);
+    let target = Arc::new(Target::start(&[]));
     let make = Arc::new(make);
     let attack = async {
         let feeds = (0..FEEDS).map(|_| {
@@ -131,7 +131,7 @@ async fn pings() {
     flood("WebSocket pings", 10_000, None, |_| frame(LAST | PING, b"ping")).await;
 }
 
-/// Goal: what a feed does not understand gets a notice, and cuts nobody else. Method: noise, deep
+/// Goal: what a feed does not understand gets a notice, and cuts no other. Method: noise, deep
 /// JSON and subscriptions to what is not there, 3 000 a second over eight feeds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn noise() {

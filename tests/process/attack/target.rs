@@ -11,7 +11,7 @@ use super::Force;
 const SHARE_MAX: f64 = 0.2;
 /// Ticks of a process's time in a second: what Linux tells, whatever it counts itself.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// How long whoever is no attacker waits for an answer at most.
+/// How long a client that does not attack waits for an answer at most.
 const WITNESS_WAITS_MAX: Duration = Duration::from_secs(1);
 /// Between two requests of the witness.
 const WITNESS_EVERY: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ pub struct Target {
 
 impl Target {
     /// Starts one with these settings over the defaults.
-    pub async fn start(settings: &[&str]) -> Self {
+    pub fn start(settings: &[&str]) -> Self {
         let folder = Folder::new("attack");
         let mut arguments = vec!["--log-format", "json", "--set", "limits.writes_per_minute=0"];
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
@@ -94,7 +94,7 @@ impl Target {
         }
     }
 
-    /// Somebody with a right token, on a connection of its own, each time a new one.
+    /// Asks with a right token, on a new connection each time.
     async fn witness(&self, longest: &std::cell::Cell<Duration>) {
         let mut turns = tokio::time::interval(WITNESS_EVERY);
         loop {
@@ -122,7 +122,7 @@ impl Target {
     pub fn request(&self, line: &str, lines: &[&str], body: &str) -> Vec<u8> {
         let token = if lines.contains(&NOBODY) { "" } else { &self.agent };
         let lines = lines.iter().filter(|line| **line != NOBODY);
-        let headers: String = lines.map(|line| format!("{line}\r\n")).collect();
+        let headers = lines.fold(String::new(), |text, line| text + line + "\r\n");
         http::request(self.address, token, line, &headers, body)
     }
 }

@@ -26,7 +26,7 @@ enum Where {
     Anywhere,
     /// In a byte that is not zero: much of a database is room that it has not used yet.
     Filled,
-    /// In the header of a database, which chance seldom meets.
+    /// In the header of a database, which a random byte seldom is in.
     Header,
 }
 
@@ -117,7 +117,7 @@ fn unharmed(data: &str, admin: &str, shown: &Shown, which: &str) {
 }
 
 /// Goal: no flip, cut or addition in a backup goes unnoticed, and a restore that fails leaves
-/// nothing. Method: by chance all over one, and at its ends, through the part that the command
+/// nothing. Method: at random all over one, and at its ends, through the part that the command
 /// calls; some through the command.
 #[test]
 fn flips_in_a_backup() {

@@ -1,4 +1,4 @@
-//! How a copy is taken: one at a time, in bounded pieces, in nobody's way.
+//! How a copy is taken: one at a time, in bounded pieces, without holding writers up.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ async fn one_at_a_time() {
     assert_eq!(refused.reason, Reason::Overloaded);
     assert!(refused.detail.contains("Another copy") && refused.retry_after_ms.is_some());
 
-    // Nobody waits for the reader, and the log stays as long as it is needed.
+    // No writer waits for the reader, and the log stays as long as it is needed.
     let oldest = engine.journal.log().oldest();
     open_threads(&engine, 2_000).await;
     assert_eq!(engine.journal.log().oldest(), oldest);
@@ -77,7 +77,7 @@ async fn one_at_a_time() {
     assert_eq!(parley_kit::position(&cursor) / 16, 4_000);
     drop(pieces);
 
-    // One that nobody reads to the end.
+    // One that is not read to its end.
     let left = engine.forum.backup(&tokens).unwrap();
     let mut pieces = Box::pin(left.pieces);
     pieces.next().await.unwrap().unwrap();

@@ -49,7 +49,7 @@ impl Drop for Watch {
     }
 }
 
-/// Goal: whoever watches sees each turn come and go once, over a restart of the server too, and
+/// Goal: a watcher sees each turn come and go once, over a restart of the server too, and
 /// stops when the token holds no more. Method: a listener beside two servers of one folder at one
 /// address.
 #[test]

@@ -4,8 +4,7 @@
 //! machine's cache alone.
 //!
 //! `PARLEY_ROUNDS=200 cargo test --test process crash::` plays more rounds, `PARLEY_SEED` another
-//! play,
-//! `PARLEY_BINARY=target/release/parley` with another build.
+//! load, `PARLEY_BINARY=target/release/parley` with another build.
 
 mod client;
 mod listen;
@@ -68,7 +67,7 @@ fn kill_and_restart() {
             for listener in &mut listeners {
                 scope.spawn(move || listener.listen(address, false));
             }
-            // Nothing ever comes; when the kill does is the play's chance.
+            // Nothing ever comes; the seed decides when the kill does.
             let (_sender, nothing) = mpsc::sync_channel::<()>(0);
             let _ = nothing.recv_timeout(lasts);
             server.kill();

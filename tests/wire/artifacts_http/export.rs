@@ -48,7 +48,7 @@ pub fn thread(server: &BlockingServer) {
 
 /// What the lines hold.
 pub fn lines(server: &BlockingServer) -> String {
-    let answer = agent(&server, "GET /v1/threads/1/artifacts", LINES, b"");
+    let answer = agent(server, "GET /v1/threads/1/artifacts", LINES, b"");
     assert_eq!(answer.status, 200, "{answer:?}");
     assert!(answer.header("content-type") == Some("application/jsonl"), "{answer:?}");
     answer.text().to_owned()
@@ -60,7 +60,7 @@ fn pages(server: &BlockingServer, limit: usize) -> Vec<String> {
     let mut cursor = String::new();
     loop {
         let line = format!("GET /v1/threads/th_1/artifacts?limit={limit}{cursor}");
-        let answer = agent(&server, &line, "", b"");
+        let answer = agent(server, &line, "", b"");
         assert_eq!(answer.status, 200, "{answer:?}");
         let page = answer.json();
         let found = page["items"].as_array().expect("items");
@@ -80,7 +80,7 @@ fn pages(server: &BlockingServer, limit: usize) -> Vec<String> {
         cursor = format!("&cursor={}", page["cursor"].as_str().expect("a cursor"));
         if page["more"] == false {
             let line = format!("GET /v1/threads/th_1/artifacts?limit={limit}{cursor}");
-            let after = agent(&server, &line, "", b"").json();
+            let after = agent(server, &line, "", b"").json();
             assert_eq!((&after["items"], &after["more"]), (&json!([]), &json!(false)));
             return items;
         }
@@ -137,7 +137,7 @@ fn cursors() {
     assert_eq!(page["more"], true);
     let cursor = page["cursor"].as_str().expect("a cursor");
     let next = |server: &BlockingServer, path: &str| {
-        agent(&server, &format!("GET {path}?cursor={cursor}"), "", b"")
+        agent(server, &format!("GET {path}?cursor={cursor}"), "", b"")
     };
     assert_eq!(next(&server, "/v1/threads/1/artifacts").status, 200);
     server.restart();

@@ -32,11 +32,11 @@ fn decision(open: &[&str], on: &str) -> (String, Vec<u8>) {
 }
 
 fn publish(server: &BlockingServer, bytes: &[u8]) -> Answer {
-    agent(&server, "POST /v1/artifacts", "", bytes)
+    agent(server, "POST /v1/artifacts", "", bytes)
 }
 
 fn get(server: &BlockingServer, path: &str) -> Answer {
-    agent(&server, &format!("GET {path}"), "", b"")
+    agent(server, &format!("GET {path}"), "", b"")
 }
 
 /// Publishes what must be new, with everything there that it refers to.
@@ -174,7 +174,7 @@ fn idempotency() {
     let (_, one) = claim("One.");
     let (_, other) = claim("Other.");
     let post = |server: &BlockingServer, headers: &str, body: &[u8]| {
-        agent(&server, "POST /v1/artifacts", headers, body)
+        agent(server, "POST /v1/artifacts", headers, body)
     };
     post(&server, key, &one).refusal(400, "invalid_parameter");
     let first = post(&server, key_good, &one);

@@ -84,7 +84,7 @@ async fn shutting_down() {
     assert_eq!(frames[0].json["message"]["body"], "two");
 }
 
-/// Goal: whoever breaks the rules of the protocol is told by which code. Method: a message and a
+/// Goal: a breach of the protocol closes the feed with its code. Method: a message and a
 /// frame too large, text that is no UTF-8, a frame without a mask.
 #[tokio::test]
 async fn broken() {

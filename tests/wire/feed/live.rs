@@ -127,7 +127,7 @@ async fn inboxes() {
     assert_eq!(frame.json["thread"]["id"], open);
     let settled = inboxes[0].expect("settled").await;
     assert_eq!(settled.json["thread"], open);
-    // The clarification is answered by the line itself: whoever was told of it is told so.
+    // The clarification is answered by the line itself: listeners that were told of it are told so.
     let from = json!({ "extension": "one" });
     bob.say(json!({ "kind": "answer", "thread": thread, "body": "that", "from": from })).await;
     for place in [0, 1, 3] {

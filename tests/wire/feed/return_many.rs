@@ -6,7 +6,7 @@ use parley_kit::{Listener, Server};
 use tokio::task::JoinSet;
 
 /// Goal: inboxes far behind that come back at once each get what they are owed and nothing else,
-/// out of one reading of the log. Method: many acts that concern nobody, few questions among
+/// out of one reading of the log. Method: many acts that concern no listener, few questions among
 /// them, a restart, so that nothing is kept in memory, and all inboxes from the beginning.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inboxes() {

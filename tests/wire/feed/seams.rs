@@ -88,7 +88,7 @@ async fn one(seed: u64, size: Size) {
         writing.spawn(write(client, rng, threads, size.acts_each, done));
     }
     writing.join_all().await;
-    // The last word: whoever hears it has heard all before it.
+    // A listener that hears the last question has heard all before it.
     let mut last = forum_at.writer("last").await;
     let asked = last.open("the last question").await;
     let head = last.get("/v1/inbox").await.expect(200)["cursor"].as_str().unwrap().to_owned();
@@ -122,7 +122,7 @@ fn feed(rng: &Rng, identity: &str, threads: &[String]) -> ExpectedFeed {
     ExpectedFeed { identity: identity.to_owned(), extension, anyone, scope, threads: followed }
 }
 
-/// Does whatever chance brings; what is refused has changed nothing, and that is well.
+/// Posts random acts; a refusal changes nothing.
 async fn write(
     mut client: Client,
     rng: Rng,

@@ -1,4 +1,4 @@
-//! Tickets: good for one upgrade, of whoever asked for them.
+//! Tickets: good for one upgrade of their maker.
 
 use parley_kit::feed::{ask, upgrade};
 use parley_kit::http::bearer;

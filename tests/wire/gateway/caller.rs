@@ -112,7 +112,7 @@ fn life_of_a_token() {
 fn revocation_ends_a_held_read() {
     let server = BlockingServer::start(&[]);
     let mut held = server.connect();
-    held.send(&server.request(&["GET /v1/inbox?wait_seconds=25 HTTP/1.1", HOST, AGENT], ""));
+    held.send(server.request(&["GET /v1/inbox?wait_seconds=25 HTTP/1.1", HOST, AGENT], ""));
     let delete = ["DELETE /v1/tokens/tok_2 HTTP/1.1", HOST, "Authorization: Bearer {admin}"];
     assert_eq!(server.ask(&delete, "").status, 204);
     held.answer(false).problem("token_unknown", "revoked meanwhile");

@@ -32,24 +32,24 @@ fn slow_peers() {
     slow.send("GET /v1/threads HTTP/1.1\r\nHost: ");
     assert_eq!(ends_within(slow, 1, "half a header"), "");
     let mut rests = server.connect();
-    rests.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    rests.send(server.request(&["GET /healthz HTTP/1.1", HOST], ""));
     assert_eq!(rests.answer(false).status, 200);
     assert_eq!(ends_within(rests, 2, "rest"), "");
     let mut second = server.connect();
-    second.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    second.send(server.request(&["GET /healthz HTTP/1.1", HOST], ""));
     assert_eq!(second.answer(false).status, 200);
     second.send("GET /healthz");
     assert_eq!(ends_within(second, 1, "half a second header"), "");
     let mut body = server.connect();
     let head =
         server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT, "Content-Length: 10"], "");
-    body.send(&format!("{head}{{"));
+    body.send(format!("{head}{{"));
     let answer = body.answer(false);
     assert_eq!(answer.status, 400);
     answer.problem("invalid_body", "half a body");
 }
 
-/// Goal: a slow peer holds up nobody, and a connection serves many requests, also sent at once.
+/// Goal: a slow peer holds no other up, and a connection serves many requests, also sent at once.
 /// Method: requests in one piece, answers in order.
 #[test]
 fn one_connection_many_requests() {
@@ -63,9 +63,9 @@ fn one_connection_many_requests() {
     for status in [200, 404, 200, 405] {
         assert_eq!(peer.answer(false).status, status);
     }
-    peer.send(&server.request(&["POST /v1/messages HTTP/1.1", HOST], ASK));
+    peer.send(server.request(&["POST /v1/messages HTTP/1.1", HOST], ASK));
     assert_eq!(peer.answer(false).status, 401, "with a body that was not wanted");
-    peer.send(&server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK));
+    peer.send(server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK));
     assert_eq!(peer.answer(false).status, 201, "and it goes on");
 }
 
@@ -76,7 +76,7 @@ fn a_client_that_goes_away() {
     let server = BlockingServer::start(&[]);
     let mut held = server.connect();
     let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
-    held.send(&server.request(&[wait, HOST, AGENT], ""));
+    held.send(server.request(&[wait, HOST, AGENT], ""));
     held.send_nothing_more();
     let started = Instant::now();
     assert_eq!(held.rest(), "");
@@ -170,18 +170,18 @@ fn silence_makes_room() {
 }
 
 /// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
-/// nothing new; whoever asks whether it is ready is told `shutting_down`. Method: a connection in
-/// each state while the server stops.
+/// nothing new; the question whether it is ready is answered `shutting_down`. Method: a connection
+/// in each state while the server stops.
 #[test]
 fn graceful_stop() {
     let server = BlockingServer::start(&[]);
     let address = server.address;
     let mut rests = server.connect();
-    rests.send(&server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    rests.send(server.request(&["GET /healthz HTTP/1.1", HOST], ""));
     assert_eq!(rests.answer(false).status, 200);
     let mut held = server.connect();
     let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
-    held.send(&server.request(&[wait, HOST, AGENT], ""));
+    held.send(server.request(&[wait, HOST, AGENT], ""));
     let mut writes = server.connect();
     let post = server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK);
     let (most, last) = post.split_at(post.len() - 1);

@@ -227,7 +227,7 @@ fn too_large() {
     }
     let mut peer = server.connect();
     let head = server.request(&[post, HOST, AGENT, "Transfer-Encoding: chunked"], "");
-    peer.send(&format!("{head}20000\r\n{}\r\n0\r\n\r\n", "x".repeat(0x2_0000)));
+    peer.send(format!("{head}20000\r\n{}\r\n0\r\n\r\n", "x".repeat(0x2_0000)));
     let answer = peer.answer(false);
     assert_eq!(answer.status, 413);
     answer.problem("request_too_large", "chunks");

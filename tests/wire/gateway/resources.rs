@@ -5,8 +5,8 @@ use parley_kit::{BlockingServer, Peer};
 const HOST: &str = "Host: {own}";
 const AGENT: &str = "Authorization: Bearer {agent}";
 
-/// Goal: the manifest has a tag, and whoever has it already is told so. Method: the tag sent back
-/// in several forms.
+/// Goal: the manifest has a tag, and a client that has it already is told so. Method: the tag sent
+/// back in several forms.
 #[test]
 fn manifest_tag() {
     let server = BlockingServer::start(&[]);
@@ -56,7 +56,7 @@ fn head() {
         let get = server.ask(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], "");
         let mut peer = server.connect();
         for _ in 0..2 {
-            peer.send(&server.request(&[&format!("HEAD {path} HTTP/1.1"), HOST, AGENT], ""));
+            peer.send(server.request(&[&format!("HEAD {path} HTTP/1.1"), HOST, AGENT], ""));
             let head = peer.answer(true);
             assert_eq!(head.status, get.status, "{path}");
             for name in ["content-type", "content-length", "etag"] {

@@ -134,10 +134,10 @@ fn alike(value: &mut Value) {
     }
 }
 
-/// A server and the tokens of whoever appears in the script.
-fn stage() -> (BlockingServer, BTreeMap<&'static str, String>) {
+/// A server and the tokens of those that the script names.
+fn start() -> (BlockingServer, BTreeMap<&'static str, String>) {
     let server = BlockingServer::start(SETTINGS);
-    let mut cast = BTreeMap::from([("nobody", String::new()), ("wrong", "x".to_owned())]);
+    let mut tokens = BTreeMap::from([("nobody", String::new()), ("wrong", "x".to_owned())]);
     for (name, fields) in [
         ("ada", json!({ "handle": "ada", "rights": ["read", "write"] })),
         ("bob", json!({ "handle": "bob", "rights": ["read", "write"] })),
@@ -148,9 +148,9 @@ fn stage() -> (BlockingServer, BTreeMap<&'static str, String>) {
         ("vera", json!({ "handle": "vera", "rights": ["read", "write", "verify"] })),
         ("hasty", json!({ "handle": "hasty", "rights": ["read", "write"] })),
     ] {
-        cast.insert(name, server.make_token(&fields));
+        tokens.insert(name, server.make_token(&fields));
     }
-    (server, cast)
+    (server, tokens)
 }
 
 /// Goal: every operation, and every reason that both ways can give, is equal over both. Method: the
@@ -158,11 +158,11 @@ fn stage() -> (BlockingServer, BTreeMap<&'static str, String>) {
 /// alike first.
 #[test]
 fn ways_in_are_equal() {
-    let (http, http_cast) = stage();
-    let mcp = [Revision::November2025, Revision::July2026].map(|revision| (stage(), revision));
+    let (http, http_tokens) = start();
+    let mcp = [Revision::November2025, Revision::July2026].map(|revision| (start(), revision));
     let (mut operations, mut reasons) = (BTreeSet::new(), BTreeSet::new());
     for (number, step) in script().iter().enumerate() {
-        let mut said = over_http(&http, &http_cast[step.who], step);
+        let mut said = over_http(&http, &http_tokens[step.who], step);
         alike(&mut said.body);
         let reason = said.body["reason"].as_str().unwrap_or("ok");
         let what = format!("step {number}: {step:?}");
@@ -171,8 +171,8 @@ fn ways_in_are_equal() {
         if reason == "ok" {
             operations.insert(step.operation);
         }
-        for ((server, cast), revision) in &mcp {
-            let mut other = over_mcp(server, &cast[step.who], step, *revision);
+        for ((server, tokens), revision) in &mcp {
+            let mut other = over_mcp(server, &tokens[step.who], step, *revision);
             alike(&mut other.body);
             if step.arguments.get("idempotency_key").is_some_and(|key| key == "") {
                 // A header over HTTP, an argument here.

@@ -27,6 +27,16 @@ pub struct Step {
     pub outcome: &'static str,
 }
 
+/// A message in a thread.
+fn say(kind: &str, thread: u64, body: &str) -> Value {
+    json!({ "kind": kind, "thread": thread, "body": body })
+}
+
+/// A message about another one.
+fn reply(kind: &str, thread: u64, parent: u64, body: &str) -> Value {
+    json!({ "kind": kind, "thread": thread, "parent": parent, "body": body })
+}
+
 /// The script. Identifiers rise from 1 in the order of what succeeds.
 pub fn script() -> Vec<Step> {
     let mut steps = Vec::new();
@@ -74,7 +84,7 @@ fn core(add: Add<'_>) {
         json!({ "kind": "ask", "body": "x", "from": { "nonsense": 1 } }),
         json!({ "kind": "ask", "body": "x", "thread": "x" }),
         json!({ "kind": "inform", "body": "x" }),
-        json!({ "kind": "answer", "thread": 1, "body": "Nothing is awaited." }),
+        say("answer", 1, "Nothing is awaited."),
         json!({ "kind": "ask", "body": "x", "parley": "2" }),
     ] {
         add("ada", post, arguments, "invalid_body");
@@ -86,25 +96,10 @@ fn core(add: Add<'_>) {
 fn refused(add: Add<'_>) {
     let post = "post_message";
     add("ada", post, json!({ "kind": "ask", "body": "x".repeat(5_000) }), "request_too_large");
-    add("ada", post, json!({ "kind": "inform", "thread": 99, "body": "x" }), "thread_not_found");
-    add(
-        "ada",
-        post,
-        json!({ "kind": "answer", "thread": 1, "parent": 99, "body": "x" }),
-        "message_not_found",
-    );
-    add(
-        "ada",
-        post,
-        json!({ "kind": "answer", "thread": 1, "parent": 1, "body": "x" }),
-        "self_reply",
-    );
-    add(
-        "bob",
-        post,
-        json!({ "kind": "decide", "thread": 1, "body": "x" }),
-        "thread_authority_missing",
-    );
+    add("ada", post, say("inform", 99, "x"), "thread_not_found");
+    add("ada", post, reply("answer", 1, 99, "x"), "message_not_found");
+    add("ada", post, reply("answer", 1, 1, "x"), "self_reply");
+    add("bob", post, say("decide", 1, "x"), "thread_authority_missing");
     let key = json!({ "kind": "inform", "thread": 1, "body": "Once.", "idempotency_key": "k" });
     add("ada", post, key.clone(), "ok");
     add("ada", post, key, "ok");
@@ -121,13 +116,8 @@ fn refused(add: Add<'_>) {
         "invalid_parameter",
     );
     // msg_5 takes msg_2 back.
-    add("bob", post, json!({ "kind": "retract", "thread": 1, "parent": 2, "body": "No." }), "ok");
-    add(
-        "ada",
-        post,
-        json!({ "kind": "agree", "thread": 1, "parent": 2, "body": "x" }),
-        "message_retracted",
-    );
+    add("bob", post, reply("retract", 1, 2, "No."), "ok");
+    add("ada", post, reply("agree", 1, 2, "x"), "message_retracted");
 }
 
 fn reading(add: Add<'_>) {
@@ -186,12 +176,7 @@ fn states(add: Add<'_>) {
     add("mod", "confirm_thread", mark("decided"), "ok");
     add("ada", "reopen_thread", json!({ "thread": 1 }), "invalid_transition");
     add("mod", "mark_thread", mark("closed"), "ok");
-    add(
-        "ada",
-        "post_message",
-        json!({ "kind": "inform", "thread": 1, "body": "x" }),
-        "thread_closed",
-    );
+    add("ada", "post_message", say("inform", 1, "x"), "thread_closed");
     add("ada", "assert_claim", json!({ "thread": 1, "statement": "x" }), "thread_closed");
     add("bob", "reopen_thread", json!({ "thread": 1 }), "thread_authority_missing");
     add("ada", "reopen_thread", json!({ "thread": 1, "reason": "New." }), "ok");
@@ -203,26 +188,16 @@ fn limits(add: Add<'_>) {
     // th_2: three in a row, no fourth.
     add("ada", post, json!({ "kind": "ask", "body": "Two?" }), "ok");
     for _ in 0..2 {
-        add("ada", post, json!({ "kind": "inform", "thread": 2, "body": "More." }), "ok");
+        add("ada", post, say("inform", 2, "More."), "ok");
     }
-    add("ada", post, json!({ "kind": "inform", "thread": 2, "body": "x" }), "consecutive_limit");
+    add("ada", post, say("inform", 2, "x"), "consecutive_limit");
     // th_3: two models that go on and on; msg_9 opens.
     add("ada", post, json!({ "kind": "ask", "body": "Three?" }), "ok");
-    add("bob", post, json!({ "kind": "clarify", "thread": 3, "parent": 9, "body": "How?" }), "ok");
-    add(
-        "ada",
-        post,
-        json!({ "kind": "clarify", "thread": 3, "parent": 10, "body": "What?" }),
-        "ok",
-    );
-    add(
-        "cyd",
-        post,
-        json!({ "kind": "agree", "thread": 3, "parent": 11, "body": "x" }),
-        "depth_limit",
-    );
-    add("bob", post, json!({ "kind": "ask", "thread": 3, "body": "Again?" }), "ok");
-    add("ada", post, json!({ "kind": "ask", "thread": 3, "body": "x" }), "loop_limit");
+    add("bob", post, reply("clarify", 3, 9, "How?"), "ok");
+    add("ada", post, reply("clarify", 3, 10, "What?"), "ok");
+    add("cyd", post, reply("agree", 3, 11, "x"), "depth_limit");
+    add("bob", post, say("ask", 3, "Again?"), "ok");
+    add("ada", post, say("ask", 3, "x"), "loop_limit");
     add("hasty", "list_threads", json!({}), "ok");
     for _ in 0..40 {
         add("hasty", "mark_thread", json!({ "thread": 99, "state": "open" }), "thread_not_found");

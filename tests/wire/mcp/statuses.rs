@@ -246,7 +246,7 @@ fn revoked_meanwhile() {
     let secret = server.make_token(&json!({ "handle": "brief", "rights": ["read"] }));
     let waits = json!({ "name": "read_inbox", "arguments": { "wait_seconds": 25 } });
     let mut peer = server.connect();
-    peer.send(&bytes(&server, &[&bearer(&secret)], &request("tools/call", &waits)));
+    peer.send(bytes(&server, &[&bearer(&secret)], &request("tools/call", &waits)));
     let list = ["GET /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
     let tokens = server.ask(&list, "").json();
     let id = tokens["items"].as_array().expect("tokens").last().expect("one")["id"].clone();
