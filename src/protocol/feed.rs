@@ -28,11 +28,6 @@ impl Scope {
         format!("{} and {last}", first.join(", "))
     }
 
-    /// Whether the feed sends messages, events and claims.
-    pub fn tells_acts(self) -> bool {
-        self != Self::Inbox
-    }
-
     /// Whether the feed sends turns.
     pub fn tells_turns(self) -> bool {
         self != Self::Threads

@@ -58,11 +58,6 @@ macro_rules! identifier {
             pub fn parse(text: &str) -> Option<Self> {
                 number(text.strip_prefix($prefix).unwrap_or(text)).map(Self)
             }
-
-            /// Takes a number that came as a JSON integer; `None` if out of range.
-            pub fn from_number(number: u64) -> Option<Self> {
-                (1..ID_END).contains(&number).then_some(Self(number))
-            }
         }
 
         impl Prefixed for $name {

@@ -39,14 +39,6 @@ impl JsonValue {
         }
     }
 
-    /// The number, if this is one.
-    pub fn as_number(&self) -> Option<&JsonNumber> {
-        match self {
-            Self::Number(number) => Some(number),
-            _ => None,
-        }
-    }
-
     /// The items, if this is an array.
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
