@@ -100,8 +100,8 @@ pub async fn start(
     start_on(config, clock, Arc::new(disk), listener).await
 }
 
-/// Starts a server on `listener`, with its files on `disk`; only the administrator's token is written
-/// to the data directory of `config`.
+/// Starts a server on `listener`, with its files on `disk`; only the administrator's token is
+/// written to the data directory of `config`.
 ///
 /// # Errors
 /// The store or another part does not start.

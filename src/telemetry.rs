@@ -1,5 +1,5 @@
-//! Log and metrics recorder (operations.md §4). Logs go to standard error, without bodies and tokens;
-//! no label holds a value that a client chose.
+//! Log and metrics recorder (operations.md §4). Logs go to standard error, without bodies and
+//! tokens; no label holds a value that a client chose.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;

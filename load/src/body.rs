@@ -1,4 +1,4 @@
-//! What messages say: bodies that differ, as long as asked, with nothing to escape.
+//! Bodies of messages: each distinct, of a given length, ASCII without characters to escape.
 
 use crate::rng;
 
@@ -9,11 +9,11 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
     let _ = write!(out, "{number}");
 }
 
-/// A body of its own: a tag that no other has, then filler. All ASCII, nothing to escape.
+/// Appends a body of `length` bytes: a tag of 16 hexadecimal digits, unique by `serial`; filler.
 pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
     const FILLER: &[u8] =
-        b"whoever reads this learns nothing new but how long a message is and that \
-        the one before it was much the same, which is what a load generator has to say ";
+        b"this filler brings each message to its length; only the tag before it differs \
+        between messages, so that a message can be told from every other by its body ";
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let end = out.len() + length;
     let tag = rng::mix(seed ^ 0x706c).wrapping_add(serial);
@@ -32,7 +32,7 @@ pub fn push_body(out: &mut Vec<u8>, seed: u64, serial: u64, length: usize) {
 mod tests {
     use super::*;
 
-    /// Goal: bodies are as long as asked and differ. Method: some serials and lengths.
+    /// Goal: bodies have the requested length and differ. Method: some serials and lengths.
     #[test]
     fn bodies() {
         let make = |serial, length| {

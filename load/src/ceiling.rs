@@ -1,7 +1,7 @@
-//! The same machine without the forum: what the bare parts reach that a forum is made of.
+//! The ceilings: the libraries of a forum without the forum, on the same machine.
 //!
-//! Each runs in a process of its own, started from this same program by a name that help does not
-//! show, so that generator and server are as far apart as they are when a forum is measured.
+//! Each ceiling runs in a process of its own, started from this program by a name that the help
+//! does not show, so that the generator shares no process with the ceiling, as with a server.
 
 mod actors;
 pub mod feed;
@@ -12,34 +12,27 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-pub use self::process::CeilingProcess;
+pub use self::process::{CeilingKind, CeilingProcess};
 
-/// The hidden name of the ceiling for writes.
-pub const WRITES: &str = "ceiling-server";
-/// The hidden name of the ceiling for feeds.
-pub const FEEDS: &str = "ceiling-feed";
-/// The hidden name of the idle actors.
-pub const ACTORS: &str = "ceiling-actors";
-
-/// Plays a part, if the first argument names one.
+/// Runs a ceiling until its parent ends, if the first argument is the name of one.
 pub fn run_hidden(arguments: &[String]) -> Option<anyhow::Result<()>> {
-    let name = arguments.get(1)?.as_str();
+    CeilingKind::parse(arguments.get(1)?).map(|kind| serve(kind, arguments))
+}
+
+fn serve(kind: CeilingKind, arguments: &[String]) -> anyhow::Result<()> {
+    // Standard input closes when the harness ends, even by a kill.
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(0);
+    });
     let number = |at: usize| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let part = || -> anyhow::Result<()> {
-        // A harness that is killed takes its ceilings along: their standard input ends then.
-        std::thread::spawn(|| {
-            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-            std::process::exit(0);
-        });
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        match name {
-            WRITES => {
-                let folder = PathBuf::from(arguments.get(2).context("no folder")?);
-                runtime.block_on(writes::serve(folder, number(3), number(4)))
-            }
-            FEEDS => runtime.block_on(feed::serve()),
-            _ => runtime.block_on(actors::serve(number(3))),
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match kind {
+        CeilingKind::Writes => {
+            let directory = PathBuf::from(arguments.get(2).context("no directory")?);
+            runtime.block_on(writes::serve(directory, number(3), number(4)))
         }
-    };
-    matches!(name, WRITES | FEEDS | ACTORS).then(part)
+        CeilingKind::Feeds => runtime.block_on(feed::serve()),
+        CeilingKind::Actors => runtime.block_on(actors::serve(number(3))),
+    }
 }

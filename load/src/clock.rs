@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The moment it is.
+/// The present instant.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
 pub fn now() -> Instant {
     Instant::now()
@@ -18,7 +18,7 @@ pub fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()
 }
 
-/// A number that no other run has: keys of one run must not meet those of another.
+/// Microseconds since 1970: a number unique to the run, so that idempotency keys of runs differ.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the calendar clock")]
 pub fn run_id() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `compare`: two builds of the server in turn under the same load, pair by pair, and whether the
-//! new one is no slower than a share of the base.
+//! `compare`: runs two builds of the server in turn under the same load, pair by pair, and judges
+//! whether the new one is no slower than a share of the base.
 
 mod plan;
 mod report;
@@ -19,7 +19,7 @@ use crate::statistics::{Bounds, Series};
 /// The first argument that chooses the comparison.
 pub const NAME: &str = "compare";
 
-/// Runs pairs of rounds until they decide; true if the new build is no slower.
+/// Runs pairs of rounds until a conclusion; true if the new build is no slower.
 ///
 /// # Errors
 /// If a server does not start, a round fails, or its verification finds a violation: the speed
@@ -42,15 +42,15 @@ pub async fn run(plan: &Plan) -> anyhow::Result<bool> {
     report.end(&series, conclusion, plan.json.as_deref())
 }
 
-/// One round of each build. The build that goes first alternates, so that a drift of the machine
-/// falls on both.
+/// Runs one round of each build. The first build alternates, so that a drift of the machine
+/// affects both.
 async fn run_pair(plan: &Plan, index: usize) -> anyhow::Result<Pair> {
     let first = if index.is_multiple_of(2) { Build::Base } else { Build::New };
     let seed = plan.options.seed.wrapping_add(index as u64);
     let options = Options { seed, ..plan.options.clone() };
     let measure = async |side: Build, binary: &Path| -> anyhow::Result<Measurement> {
         let measured = round::measure(&options, binary).await;
-        measured.with_context(|| format!("pair {}, {}", index + 1, side.name()))
+        measured.with_context(|| format!("pair {}, {}", index + 1, side.as_str()))
     };
     let (base, new) = match first {
         Build::Base => {

@@ -1,4 +1,4 @@
-//! Many connections that take turns at a list of calls.
+//! Concurrent calls: a fixed number of connections work through a list, each taking the next call.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::participants::Participants;
 use crate::scan;
 use crate::wire::{Binding, Outcome, outcome};
 
-/// Makes `count` calls and gives what was taken of each answer, in the order of the calls.
+/// Makes `count` calls; returns the result of `take` for each answer, in the order of the calls.
 pub async fn call_each<T: Send + 'static>(
     address: SocketAddr,
     connections: usize,
@@ -51,18 +51,18 @@ pub async fn call_each<T: Send + 'static>(
     Ok(all.into_iter().map(|(_, taken)| taken).collect())
 }
 
-/// What was acknowledged.
+/// An acknowledged message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledged {
     /// The number of the thread.
     pub thread: u64,
     /// The number of the message.
     pub message: u64,
-    /// The position of the thread's last change, which this message is.
+    /// Position of the message in the one order of entries.
     pub position: u64,
 }
 
-/// Posts `count` messages; `envelope` appends the members of each and names the speaker.
+/// Posts `count` messages; `envelope` appends the members of each and returns the speaker's index.
 pub async fn post_each(
     address: SocketAddr,
     participants: &Arc<Participants>,

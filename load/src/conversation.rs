@@ -1,4 +1,4 @@
-//! A conversation on its way: one script, one thread, its shadow, and what was promised about it.
+//! A conversation: one script carried out in one thread, with its shadow and its record.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::verify::transitions::State;
 use crate::verify::turn;
 use crate::wire::Operation;
 
-/// Serial numbers of bodies: a conversation has fewer steps than this.
+/// Steps of a conversation are fewer than this; bodies are numbered accordingly.
 const STEPS_MAX: u64 = 64;
 
 /// One conversation.
@@ -26,39 +26,39 @@ pub struct Conversation {
     seed: u64,
     body: usize,
     run: u64,
-    /// The claim made in it, and its status.
+    /// The claim of the thread and its expected status.
     pub claim: Option<(u64, &'static str)>,
-    /// The thread as it must be; none before it is open.
+    /// The expected thread; none before it is open.
     pub shadow: Option<Shadow>,
-    /// What was acknowledged.
+    /// The acknowledgements.
     pub record: ThreadRecord,
 }
 
-/// Those who can take part, by their rights.
+/// The participants that may take the roles of a script, by their rights.
 #[derive(Debug, Clone)]
 pub struct RolePool {
-    /// Places of those who hold read and write.
+    /// Number of participants with `read` and `write`, which have the first indices.
     pub agents: usize,
-    /// Places of lock holders.
+    /// Indices of participants with `lock`.
     pub moderators: Vec<usize>,
-    /// Places of verifiers.
+    /// Indices of participants with `verify`.
     pub verifiers: Vec<usize>,
-    /// How many lines the agents have.
+    /// Number of lines of the agents.
     pub lines: usize,
     /// Characters of a body.
     pub body: usize,
-    /// Tells the keys of this run from those of others.
+    /// Part of each idempotency key, unique to the run.
     pub run: u64,
 }
 
 impl Conversation {
-    /// A new one, its parts given by chance to participants of different lines.
+    /// A new conversation; its roles are drawn among participants of different lines.
     pub fn new(seed: u64, serial: u64, role_pool: &RolePool) -> Self {
         let mut rng = Rng::new(seed, serial);
         let mut roles = [0; ROLES];
         let first = rng.below(role_pool.agents as u64) as usize;
         let shift = 1 + rng.below((role_pool.lines as u64 - 1) / 2) as usize;
-        // Agents of one line stand `lines` apart, so neighbours within it are of different lines.
+        // Agents of one line have indices `lines` apart; indices closer than that differ in line.
         for (role, place) in roles.iter_mut().take(3).enumerate() {
             let line = (first % role_pool.lines + role * shift) % role_pool.lines;
             let round = first / role_pool.lines;
@@ -68,7 +68,7 @@ impl Conversation {
         if roles[0] == roles[1] || roles[1] == roles[2] || roles[0] == roles[2] {
             roles = [0, 1, 2, 0, 0];
         }
-        let pick = |from: &[usize], throw: u64| from[(throw % from.len() as u64) as usize];
+        let pick = |from: &[usize], draw: u64| from[(draw % from.len() as u64) as usize];
         roles[3] = pick(&role_pool.moderators, rng.next());
         roles[4] = pick(&role_pool.verifiers, rng.next());
         let script = rng.below(SCRIPTS.len() as u64) as usize;
@@ -87,17 +87,17 @@ impl Conversation {
         }
     }
 
-    /// The step to take; none at the end.
+    /// The next step; none at the end.
     pub fn step(&self) -> Option<Step> {
         SCRIPTS[self.script].get(self.step).copied()
     }
 
-    /// Whose step it is.
+    /// The index of the participant that takes the step.
     pub fn speaker(&self) -> usize {
         self.step().map_or(self.roles[0], |step| self.roles[step.role() as usize])
     }
 
-    /// What waits in it.
+    /// The expected `awaiting` of the thread.
     pub fn awaiting(&self) -> Option<ExpectedAwaiting> {
         self.shadow.as_ref().and_then(Shadow::awaiting)
     }
@@ -117,7 +117,7 @@ impl Conversation {
         String::from_utf8_lossy(&self.body_bytes()).into_owned()
     }
 
-    /// The call that the step makes, none for the reading of an inbox.
+    /// The call of the step; none if the step reads an inbox. `keyed` adds an idempotency key.
     pub fn operation(&self, participants: &Participants, keyed: bool) -> Option<Operation> {
         let step = self.step()?;
         let from = participants.members[self.speaker()].from();
@@ -180,7 +180,7 @@ impl Conversation {
         )
     }
 
-    /// Takes the success of the step in, and says what is wrong with it. The step is over then.
+    /// Checks the answer to a successful step and ends the step.
     pub fn accept(&mut self, json: &[u8], participants: &Participants) -> Result<(), String> {
         let Some(step) = self.step() else { return Ok(()) };
         let result = match step {
@@ -205,28 +205,26 @@ impl Conversation {
         result.map_err(|text| self.at_step(&text))
     }
 
-    /// Takes a refusal in: true if the script wanted it. The step is over then.
+    /// Ends the step and returns true, if the script expects a refusal with this reason.
     pub fn refused(&mut self, reason: &str) -> bool {
-        match self.step() {
-            Some(Step::Refused(_, _, _, expected)) if expected == reason => {
-                self.step += 1;
-                true
-            }
-            _ => false,
+        let Some(Step::Refused(.., expected)) = self.step() else { return false };
+        if expected == reason {
+            self.step += 1;
         }
+        expected == reason
     }
 
-    /// The step is over.
+    /// Ends the step.
     pub fn next_step(&mut self) {
         self.step += 1;
     }
 
-    /// A text with the place that it is about.
+    /// `text`, preceded by thread, script and step.
     pub fn at_step(&self, text: &str) -> String {
         format!("th_{}, script {} step {}: {text}", self.record.thread, self.script, self.step)
     }
 
-    /// A hash of the body of the present step, should it be in doubt.
+    /// Records the body of the present step as doubtful: its answer did not come.
     pub fn record_doubtful(&mut self) {
         let hash = rng::hash(&self.body_bytes());
         self.record.doubtful.push(hash);
@@ -324,8 +322,8 @@ impl Conversation {
     }
 }
 
-/// Whether something that waits is shown to a participant; `anyone` tells whether it asks for
-/// questions to anyone. `parley.md` §7.
+/// Whether the inbox of a participant shows a thread with this `awaiting`; `anyone` tells whether
+/// the inbox includes questions to anyone. `parley.md` §7.
 pub fn waits_for(
     participants: &Participants,
     place: usize,

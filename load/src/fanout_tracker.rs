@@ -1,4 +1,4 @@
-//! Many listeners of everything: order, completeness and latency of every frame, at little cost.
+//! The fanout tracker: order, completeness and latency of every frame of many listeners.
 
 use std::io;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::socket::{Feed, Frame, Request};
 use crate::verify::Findings;
 use crate::verify::feed::{FeedChecker, FrameKind};
 
-/// In a closed loop, so many acts may be on their way to the slowest listener. A quarter of the
-/// frames that a server holds for each.
+/// Acts that may be under way to the slowest listener in a closed loop: a quarter of the frames
+/// that a server queues for each listener.
 const WINDOW: u64 = 64;
-/// One frame in so many is parsed whole.
+/// One frame in this many is parsed whole; parsing each would slow the generator.
 const PARSED_EVERY: u64 = 100;
-/// Acts that a round may have at most; their times of acknowledgement are kept.
+/// Most acts of a round; the time of acknowledgement of each is kept.
 const ACTS_MAX: usize = 1 << 22;
 
-/// What writers and listeners of one round share.
+/// The state that writers and listeners of one round share.
 #[derive(Debug)]
 pub struct FanoutTracker {
     begun: Instant,
@@ -38,13 +38,13 @@ pub struct FanoutTracker {
     window_open: Notify,
     closed_loop: bool,
     ended: AtomicBool,
-    /// From acknowledgement to arrival.
+    /// Time from acknowledgement to arrival of each frame.
     pub latencies: Latencies,
     findings: Arc<Findings>,
 }
 
 impl FanoutTracker {
-    /// For so many listeners; `first` is the serial number of the round's first body.
+    /// A tracker for `listeners`; `first` is the serial number of the round's first body.
     pub fn new(
         listeners: usize,
         seed: u64,
@@ -68,7 +68,7 @@ impl FanoutTracker {
         })
     }
 
-    /// Waits until the slowest listener has caught up enough for one more act.
+    /// In a closed loop, waits until the window to the slowest listener has a place for one act.
     pub async fn wait_for_window(&self) {
         while self.closed_loop && !self.ended.load(Ordering::Relaxed) {
             let ahead = self.posted.load(Ordering::Relaxed) - self.slowest.load(Ordering::Relaxed);
@@ -81,12 +81,12 @@ impl FanoutTracker {
         self.posted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An act that was posted did not come to be.
+    /// Returns the place of an act that was not acknowledged.
     pub fn withdraw(&self) {
         self.posted.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The act with the body of this serial number has been acknowledged.
+    /// Notes the time at which the act with this serial number was acknowledged.
     pub fn acknowledge(&self, serial: u64) {
         let nanos = (clock::now() - self.begun).as_nanos() as u64;
         if let Some(at) = self.acknowledged_at.get((serial - self.first) as usize) {
@@ -94,7 +94,7 @@ impl FanoutTracker {
         }
     }
 
-    /// Looks after the slowest, until the round is over.
+    /// Updates the count of the slowest listener every millisecond until the round ends.
     pub async fn watch_slowest(self: Arc<Self>) {
         while !self.ended.load(Ordering::Relaxed) {
             let slowest = self.counts.iter().map(|it| it.load(Ordering::Relaxed)).min();
@@ -104,7 +104,7 @@ impl FanoutTracker {
         }
     }
 
-    /// Waits until every listener has so many frames, or nothing more comes for a while.
+    /// Waits until every listener has `count` frames, or none arrives for 10 s; ends the round.
     pub async fn settle(&self, count: u64) {
         let sum = || self.counts.iter().map(|it| it.load(Ordering::Relaxed)).sum::<u64>();
         let mut last = (sum(), clock::now());
@@ -119,7 +119,7 @@ impl FanoutTracker {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Takes a message frame of listener `index`.
+    /// Counts and checks a message frame of listener `index`.
     fn receive(&self, index: usize, frame: &[u8]) {
         let count = self.counts[index].fetch_add(1, Ordering::Relaxed);
         let serial = memmem::find(frame, b"\"body\":\"")
@@ -131,13 +131,13 @@ impl FanoutTracker {
             self.findings.add("a feed brings a message that was never sent");
             return;
         };
-        // A frame may well arrive before the answer; the act took no time to arrive then.
+        // A frame may arrive before the acknowledgement; its latency counts as zero.
         let nanos = (clock::now() - self.begun).as_nanos() as u64;
-        let late = match at.load(Ordering::Acquire) {
+        let nanos_late = match at.load(Ordering::Acquire) {
             0 => 0,
             acknowledged => nanos.saturating_sub(acknowledged),
         };
-        self.latencies.record(index, 0, late / 1000);
+        self.latencies.record(index, 0, nanos_late / 1000);
         if count.is_multiple_of(PARSED_EVERY) {
             let parsed = serde_json::from_slice::<Posted<'_>>(frame);
             if let Err(error) = parsed {
@@ -147,27 +147,27 @@ impl FanoutTracker {
     }
 }
 
-/// What a listener has to show at the end.
+/// The frames that one listener received.
 #[derive(Debug, Default)]
 pub struct Received {
-    /// Order and bytes.
+    /// Order and hashes of the frames.
     pub checker: FeedChecker,
     /// Numbers of the messages, kept by the first listener only.
     pub messages: Vec<u64>,
     /// The last message frame, kept by the first listener only.
     pub sample: Vec<u8>,
-    /// How the server ended it, if it did.
+    /// Close code and reason, if the server ended the connection.
     pub closed: Option<(u16, String)>,
 }
 
-/// A listener that has connected.
+/// A connected listener.
 pub struct FanoutListener {
     feed: Feed,
     checker: FeedChecker,
 }
 
 impl FanoutListener {
-    /// Connects and hears the greeting.
+    /// Connects and reads `hello`; `narrow` sets a small receive buffer.
     pub async fn open(request: &Request, narrow: bool) -> io::Result<Self> {
         let mut feed =
             if narrow { Feed::open_narrow(request).await? } else { Feed::open(request).await? };
@@ -180,7 +180,7 @@ impl FanoutListener {
         Ok(Self { feed, checker })
     }
 
-    /// Goes on where another connection ended.
+    /// Resumes from the cursor of another connection.
     pub async fn resume(request: &Request, mut checker: FeedChecker) -> io::Result<Self> {
         let mut request = request.clone();
         request.path.push_str("&since=");
@@ -192,7 +192,7 @@ impl FanoutListener {
         Ok(Self { feed, checker })
     }
 
-    /// Listens until told to stop, or until the server ends it.
+    /// Reads frames until `stop` changes or the server ends the connection.
     pub fn listen(
         mut self,
         tracker: Arc<FanoutTracker>,
@@ -200,7 +200,7 @@ impl FanoutListener {
         mut stop: watch::Receiver<bool>,
     ) -> JoinHandle<Received> {
         tokio::spawn(async move {
-            let mut heard = Received::default();
+            let mut received = Received::default();
             loop {
                 let frame = tokio::select! {
                     biased;
@@ -212,29 +212,29 @@ impl FanoutListener {
                         Ok(FrameKind::Item) if text.starts_with(b"{\"type\":\"message\"") => {
                             tracker.receive(index, text);
                             if index == 0 {
-                                heard.keep(text);
+                                received.keep(text);
                             }
                         }
                         Ok(_) => {}
-                        Err(wrong) => tracker.findings.add(wrong),
+                        Err(error) => tracker.findings.add(error),
                     },
                     Ok(Frame::Closed(code, reason)) => {
-                        heard.closed = Some((code, reason));
+                        received.closed = Some((code, reason));
                         break;
                     }
                     Err(error) => {
-                        heard.closed = Some((1006, error.to_string()));
+                        received.closed = Some((1006, error.to_string()));
                         break;
                     }
                 }
             }
-            heard.checker = self.checker;
-            heard
+            received.checker = self.checker;
+            received
         })
     }
 
-    /// Reads until it has as many items as are wanted in the end, or the connection ends;
-    /// remembers where.
+    /// Reads until the listener has as many items as `wanted` says, or the connection ends; keeps
+    /// the cursor. Returns the close code and reason of an ended connection, and a wrong frame.
     pub async fn drain_until(
         &mut self,
         wanted: &mut watch::Receiver<u64>,
@@ -251,8 +251,8 @@ impl FanoutListener {
             };
             match frame {
                 Ok(Frame::Text(text)) => {
-                    if let Err(wrong) = self.checker.frame(text) {
-                        return (None, Err(wrong));
+                    if let Err(error) = self.checker.frame(text) {
+                        return (None, Err(error));
                     }
                     self.checker.remember(text);
                 }
@@ -262,7 +262,7 @@ impl FanoutListener {
         }
     }
 
-    /// Its place in the order.
+    /// The checker, to resume with.
     pub fn into_checker(self) -> FeedChecker {
         self.checker
     }

@@ -1,7 +1,6 @@
-//! A plain HTTP/1.1 client connection: one request at a time, one buffer, no copies.
+//! An HTTP/1.1 client connection: one request at a time, one buffer, no copies.
 //!
-//! It does less than a library would, since it runs on the same cores as the server that it
-//! measures.
+//! Hand-written to spare CPU: the client runs on the same cores as the measured server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,11 +13,11 @@ use tokio::net::TcpStream;
 
 use crate::clock;
 
-/// Answers may not be larger than this; a page of 200 messages with all limits used stays below.
+/// Largest answer in bytes; a page of 200 messages at all limits is smaller.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// A server cuts off connections that rest, or that asked for nothing within ten seconds; one that
-/// has rested half as long is better made anew.
+/// A server closes connections that are idle for ten seconds; a connection idle for half of that is
+/// replaced before the next call.
 const REST_MAX: Duration = Duration::from_secs(5);
 
 /// One kept-alive connection.
@@ -30,7 +29,7 @@ pub struct Connection {
     filled: usize,
 }
 
-/// An answer, lying in the connection's buffer.
+/// An answer, borrowed from the connection's buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {
     /// The status code.
@@ -40,19 +39,19 @@ pub struct Answer<'a> {
 }
 
 impl Connection {
-    /// Connects without delay for small writes.
+    /// Connects, with `TCP_NODELAY`.
     pub async fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self::over(stream))
     }
 
-    /// Goes over a socket that is connected already.
+    /// A connection over a connected socket.
     pub fn over(stream: TcpStream) -> Self {
         Self { stream, used: clock::now(), buffer: vec![0; 4096], filled: 0 }
     }
 
-    /// Connects anew, if it has rested so long that the server may have cut it off.
+    /// Connects anew if the server may have closed the connection for idleness.
     pub async fn refresh(&mut self, address: SocketAddr) -> io::Result<()> {
         if clock::now() - self.used > REST_MAX {
             *self = Self::open(address).await?;
@@ -60,7 +59,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a whole request and waits for its answer.
+    /// Sends a request and waits for its answer.
     pub async fn call(&mut self, request: &[u8]) -> io::Result<Answer<'_>> {
         self.used = clock::now();
         self.stream.write_all(request).await?;
@@ -80,7 +79,7 @@ impl Connection {
         Ok(Answer { status, body: &self.buffer[body] })
     }
 
-    /// Gives up the connection for an upgraded protocol, with what was read beyond the head.
+    /// Requests an upgrade; returns the socket and the bytes read beyond the head, or the refusal.
     pub async fn upgrade(mut self, request: &[u8]) -> io::Result<Upgrade> {
         self.stream.write_all(request).await?;
         self.filled = 0;
@@ -111,7 +110,7 @@ impl Connection {
 
     async fn read_until(&mut self, end: usize) -> io::Result<()> {
         if end > ANSWER_BYTES_MAX {
-            return Err(invalid("an answer beyond all bounds"));
+            return Err(invalid("an answer beyond the largest size"));
         }
         if end > self.buffer.len() {
             self.buffer.resize(end, 0);
@@ -125,19 +124,22 @@ impl Connection {
     async fn read_more(&mut self) -> io::Result<()> {
         if self.filled == self.buffer.len() {
             if self.filled >= ANSWER_BYTES_MAX {
-                return Err(invalid("an answer beyond all bounds"));
+                return Err(invalid("an answer beyond the largest size"));
             }
             self.buffer.resize(self.filled * 2, 0);
         }
         let count = self.stream.read(&mut self.buffer[self.filled..]).await?;
         if count == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server hung up"));
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "the server closed the connection",
+            ));
         }
         self.filled += count;
         Ok(())
     }
 
-    /// Joins chunks in place behind the head.
+    /// Joins the chunks in place, behind the head.
     async fn read_chunks(&mut self, head: usize) -> io::Result<Range<usize>> {
         let mut out = head;
         let mut at = head;
@@ -164,17 +166,17 @@ impl Connection {
     }
 }
 
-/// What became of an upgrade.
+/// The outcome of an upgrade.
 #[derive(Debug)]
 pub enum Upgrade {
-    /// The other protocol begins.
+    /// The server switched protocols.
     Done {
         /// The socket.
         stream: TcpStream,
         /// Bytes of the new protocol that came with the head.
         rest: Vec<u8>,
     },
-    /// The server said no.
+    /// The server refused.
     Refused {
         /// The status code.
         status: u16,
@@ -194,7 +196,7 @@ fn status(head: &[u8]) -> io::Result<u16> {
         .ok_or_else(|| invalid("no HTTP status line"))
 }
 
-/// The value of a header field, whatever the case of its name.
+/// The value of a header field; the name is case-insensitive.
 fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     for line in head.split(|byte| *byte == b'\n').skip(1) {
         let Some(rest) = line.get(name.len()..) else { continue };
@@ -238,7 +240,7 @@ mod tests {
         result
     }
 
-    /// Goal: an answer cut anywhere is read whole. Method: a server that writes it in pieces.
+    /// Goal: an answer in pieces is read whole. Method: a server that writes it in pieces.
     #[tokio::test]
     async fn reads_pieces() {
         let pieces: &[&[u8]] =

@@ -1,4 +1,4 @@
-//! Those who follow the feed: each frame against what must come, over all reconnections.
+//! Listeners that reconnect: checks each frame against the frames that acts make due.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,29 +19,29 @@ use crate::verify::Findings;
 use crate::verify::feed::{FeedChecker, FrameKind};
 use crate::verify::shadow::ExpectedAwaiting;
 
-/// A listener that cannot come back for so long gives up.
+/// A listener stops after failing to reconnect for this long.
 const AWAY_MAX: Duration = Duration::from_secs(90);
 
-/// What one listener follows.
+/// The scope of a listener's feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The inbox of a participant; `anyone` tells whether open questions are in it.
+    /// The inbox of a participant.
     Inbox {
-        /// Its place in the cast.
+        /// Index of the participant.
         place: usize,
-        /// Whether questions to anyone are shown.
+        /// Whether questions to anyone are included.
         anyone: bool,
     },
     /// Everything.
     All,
 }
 
-/// One listener: what is owed to it and what came.
+/// The expected feed of one listener: frames that are due and frames that came.
 #[derive(Debug)]
 pub struct ExpectedFeed {
-    /// What it follows.
+    /// The scope of the feed.
     pub scope: Scope,
-    /// Thread and message (0: `settled`), how often still owed; below 0: came too often.
+    /// By thread and message (0: `settled`): frames due minus frames received.
     balance: Mutex<HashMap<(u64, u64), i64>>,
     owed_total: AtomicU64,
     received_total: AtomicU64,
@@ -49,12 +49,12 @@ pub struct ExpectedFeed {
     pub messages: Mutex<Vec<u64>>,
     /// How many events came (scope all).
     pub events: AtomicU64,
-    /// How often it came back.
+    /// Number of resumed connections.
     pub resumed: AtomicU64,
 }
 
 impl ExpectedFeed {
-    /// One that has seen nothing.
+    /// A feed without any frame yet.
     pub fn new(scope: Scope) -> Self {
         Self {
             scope,
@@ -67,7 +67,7 @@ impl ExpectedFeed {
         }
     }
 
-    /// Notes what an act in a thread makes due to this listener. `bindings.md` §6.
+    /// Adds the frame that an act in a thread makes due. `bindings.md` §6.
     pub fn expect(
         &self,
         participants: &Participants,
@@ -86,7 +86,7 @@ impl ExpectedFeed {
         }
     }
 
-    /// Notes a message that everyone who follows everything must see.
+    /// Adds a message that is due in scope `all`.
     pub fn expect_message(&self) {
         if self.scope == Scope::All {
             self.owed_total.fetch_add(1, Ordering::Release);
@@ -109,7 +109,7 @@ impl ExpectedFeed {
         self.received_total.load(Ordering::Acquire) >= self.owed_total.load(Ordering::Acquire)
     }
 
-    /// What is still owed, or came without being owed, in threads that nothing went wrong with.
+    /// Reports frames that are missing or superfluous, except in threads where a step failed.
     pub fn check(&self, tainted: &HashSet<u64>, findings: &Findings) {
         let Ok(balance) = self.balance.lock() else { return };
         for ((thread, message), left) in balance.iter() {
@@ -126,7 +126,7 @@ impl ExpectedFeed {
 
     fn receive(&self, frame: &[u8]) -> Result<(), String> {
         #[derive(Deserialize)]
-        struct Told<'a> {
+        struct ReceivedFrame<'a> {
             #[serde(rename = "type")]
             name: &'a str,
             #[serde(borrow)]
@@ -134,10 +134,11 @@ impl ExpectedFeed {
             #[serde(borrow)]
             message: Option<&'a RawValue>,
         }
-        let told: Told<'_> = serde_json::from_slice(frame).map_err(|error| error.to_string())?;
-        let thread = told.thread.and_then(|raw| id_in(raw, "th_"));
-        let message = told.message.and_then(|raw| id_in(raw, "msg_"));
-        match (told.name, self.scope, thread, message) {
+        let received: ReceivedFrame<'_> =
+            serde_json::from_slice(frame).map_err(|error| error.to_string())?;
+        let thread = received.thread.and_then(|raw| id_in(raw, "th_"));
+        let message = received.message.and_then(|raw| id_in(raw, "msg_"));
+        match (received.name, self.scope, thread, message) {
             ("awaiting", Scope::Inbox { .. }, Some(thread), Some(message)) => {
                 self.add_balance((thread, message), -1);
             }
@@ -171,7 +172,7 @@ fn id_in(raw: &RawValue, prefix: &str) -> Option<u64> {
     objects::number(named.id, prefix)
 }
 
-/// What all listeners of a run share.
+/// All listeners of a run.
 #[derive(Debug, Clone)]
 pub struct ListenerGroup {
     /// The listeners.
@@ -181,7 +182,7 @@ pub struct ListenerGroup {
 }
 
 impl ListenerGroup {
-    /// Connects them all and waits until they stand.
+    /// Connects all listeners and waits until each has connected once.
     pub async fn connect(
         expected_feeds: Vec<(Arc<ExpectedFeed>, Request)>,
         disconnects: bool,
@@ -218,7 +219,7 @@ impl ListenerGroup {
         Ok(Self { expected_feeds: all, stop, connected })
     }
 
-    /// Waits until all that is owed has come, or nothing more does.
+    /// Waits until all frames that are due have come, or none has come for 15 s.
     pub async fn wait_settled(&self) {
         let came = || {
             self.expected_feeds
@@ -236,16 +237,16 @@ impl ListenerGroup {
                 return;
             }
         }
-        // What comes beyond that was not owed; give it the time to show.
+        // Superfluous frames get the time to arrive, so that they are reported.
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
 
-    /// Sends them home.
+    /// Stops all listeners.
     pub fn stop(&self) {
         let _ = self.stop.send(true);
     }
 
-    /// How many connections were made in all.
+    /// Number of first connections.
     pub fn connections(&self) -> u64 {
         self.connected.load(Ordering::Relaxed)
     }
@@ -288,7 +289,7 @@ impl FeedFollower {
                     self.findings.add(format!("a listener cannot come back: {error}"));
                     return;
                 }
-                // Before the run begins there is no reason for a refusal.
+                // `connect` reports a refusal of a first connection.
                 Err(error) if self.checker.cursor.is_empty() => {
                     if let Ok(mut refused) = self.refused.lock() {
                         *refused = error.to_string();
@@ -303,7 +304,7 @@ impl FeedFollower {
         }
     }
 
-    /// Follows one connection; true when the run is over.
+    /// Reads one connection; true when the run is over.
     async fn listen(&mut self, mut feed: Feed) -> bool {
         let mut replaying = !self.checker.cursor.is_empty();
         let mut first = true;

@@ -1,5 +1,5 @@
-//! The load harness of Parley: it loads a forum, checks everything that it answers, and says how
-//! fast it was, beside what the bare machine can do.
+//! The load harness of Parley: loads a forum, checks every answer, and reports rates and latencies
+//! beside those of a ceiling without a forum on the same machine.
 
 mod body;
 mod ceiling;
@@ -37,13 +37,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// Wrong usage, as for the server's own command line.
+/// Exit code of wrong usage, as of the server's own command line.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(played) = ceiling::run_hidden(&arguments) {
-        return played.map_or_else(|error| failed(&error, 1), |()| ExitCode::SUCCESS);
+    if let Some(result) = ceiling::run_hidden(&arguments) {
+        return result.map_or_else(|error| failed(&error, 1), |()| ExitCode::SUCCESS);
     }
     if arguments.get(1).is_some_and(|name| name == compare::NAME) {
         return compare_builds(&arguments[1..]);
@@ -73,14 +73,14 @@ fn on_runtime<T>(
         tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     runtime.block_on(async {
         tokio::select! {
-            result = work => result,
-            // What runs is dropped, and a server of our own ends with it.
-            _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
-        }
+                    result = work => result,
+        // Dropping the work ends a server that the harness started.
+                    _ = tokio::signal::ctrl_c() => anyhow::bail!("interrupted"),
+                }
     })
 }
 
-/// The exit code of a run that ended well, or not, or that could not be brought to its end.
+/// The exit code: success if the result is true, failure if it is false or an error.
 fn ended(result: anyhow::Result<bool>) -> ExitCode {
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -90,7 +90,7 @@ fn ended(result: anyhow::Result<bool>) -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error, code: u8) -> ExitCode {
-    // Nobody is left to tell if standard error is gone.
+    // A closed standard error leaves nowhere to report.
     let _ = writeln!(std::io::stderr(), "error: {error:#}");
     ExitCode::from(code)
 }

@@ -1,4 +1,4 @@
-//! What is counted while a round runs: latencies, outcomes, time.
+//! Measures of a round: latencies, outcomes, medians.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -7,26 +7,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Latencies above a minute count as a minute.
+/// Latencies above a minute are recorded as a minute.
 const MICROS_MAX: u64 = 60_000_000;
 const DIGITS: u8 = 3;
-/// Connections share histograms, so that a thousand of them do not cost a thousand histograms.
+/// Connections share histograms, to bound their memory.
 const SHARDS: usize = 8;
 
-/// Latencies in microseconds, by slices of time.
+/// Histograms of latencies in microseconds, one for each slice of time.
 #[derive(Debug)]
 pub struct Latencies {
     shards: Vec<Mutex<Vec<Histogram<u64>>>>,
 }
 
 impl Latencies {
-    /// Room for so many slices.
+    /// Histograms for `slices` slices, at least one.
     pub fn new(slices: usize) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::new(vec![empty(); slices.max(1)])).collect();
         Self { shards }
     }
 
-    /// Records one latency of connection `index` in a slice.
+    /// Records a latency of connection `index` in a slice, at most the last one.
     pub fn record(&self, index: usize, slice: usize, micros: u64) {
         if let Ok(mut slices) = self.shards[index % SHARDS].lock() {
             let last = slices.len() - 1;
@@ -34,7 +34,7 @@ impl Latencies {
         }
     }
 
-    /// Begins anew.
+    /// Removes all values.
     pub fn clear(&self) {
         for shard in &self.shards {
             if let Ok(mut slices) = shard.lock() {
@@ -43,14 +43,14 @@ impl Latencies {
         }
     }
 
-    /// All of a slice, or of everything.
+    /// The values of one slice, or of all.
     pub fn merged(&self, slice: Option<usize>) -> Histogram<u64> {
         let mut merged = empty();
         for shard in &self.shards {
             let Ok(slices) = shard.lock() else { continue };
             for (index, histogram) in slices.iter().enumerate() {
                 if slice.is_none_or(|slice| slice == index) {
-                    // Same bounds everywhere, so adding cannot fail.
+                    // All histograms have the same bounds, so adding cannot fail.
                     let _ = merged.add(histogram);
                 }
             }
@@ -67,7 +67,7 @@ fn empty() -> Histogram<u64> {
 /// The percentiles that are reported, in milliseconds.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Percentiles {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
     /// The median.
     pub p50_ms: f64,
@@ -95,12 +95,12 @@ impl From<&Histogram<u64>> for Percentiles {
     }
 }
 
-/// Outcomes, counted.
+/// Counts of outcomes.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Acknowledged acts.
     pub acknowledged: AtomicU64,
-    /// Calls without an answer, or with one that nobody understands.
+    /// Calls without an answer, or with an answer outside the specification.
     pub failed: AtomicU64,
     refused: Mutex<BTreeMap<String, u64>>,
     failures: Mutex<Vec<String>>,
@@ -119,7 +119,7 @@ impl Tally {
         }
     }
 
-    /// Counts a failure and keeps the first few in words.
+    /// Counts a failure and keeps the texts of the first five.
     pub fn fail(&self, text: impl Into<String>) {
         self.failed.fetch_add(1, Ordering::Relaxed);
         if let Ok(mut failures) = self.failures.lock()
@@ -129,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// Forgets the failures beyond the first `before`: they were provoked. Gives how many.
+    /// Discards the failures after the first `before`, which a kill provoked; returns their number.
     pub fn discard_failures(&self, before: u64) -> u64 {
         let failed = self.failed.swap(before, Ordering::Relaxed);
         if let Ok(mut failures) = self.failures.lock() {
@@ -138,7 +138,7 @@ impl Tally {
         failed - before
     }
 
-    /// What went wrong, in a line: refusals by reason, and the first failure.
+    /// Refusals by reason and the first failure, in one line.
     pub fn summary(&self) -> String {
         let refused = self.refused();
         format!("refused {refused:?}, first failure {:?}", self.failures().first())
@@ -149,13 +149,13 @@ impl Tally {
         self.refused.lock().map(|refused| refused.clone()).unwrap_or_default()
     }
 
-    /// The first failures.
+    /// The texts of the first failures.
     pub fn failures(&self) -> Vec<String> {
         self.failures.lock().map(|failures| failures.clone()).unwrap_or_default()
     }
 }
 
-/// The median; 0 of nothing.
+/// The median; 0 without values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -166,7 +166,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The value that so large a share of the values does not exceed; 0 of nothing.
+/// The value that `share` of the values do not exceed; 0 without values.
 pub fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -174,7 +174,7 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
-/// How far values lie apart, as a share of the median.
+/// Largest minus smallest value, as a share of the median.
 pub fn spread(values: &[f64]) -> f64 {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);

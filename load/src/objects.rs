@@ -1,21 +1,21 @@
-//! The objects of the wire, as far as they are checked.
+//! The objects of `bindings.md` §2, with the members that the harness checks.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// An identity and, for a sub-agent, its extension.
+/// A participant as shown.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Participant<'a> {
-    /// The line.
+    /// The identity.
     #[serde(borrow)]
     pub identity: Cow<'a, str>,
-    /// The sub-agent.
+    /// The extension; none for the bare line.
     #[serde(borrow)]
     pub extension: Option<Cow<'a, str>>,
 }
 
-/// Who is due: `"anyone"`, or one participant.
+/// The member `due`: `"anyone"`, or one participant.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Due<'a> {
@@ -25,13 +25,13 @@ pub enum Due<'a> {
     Anyone(#[serde(borrow)] Cow<'a, str>),
 }
 
-/// What waits for a reply.
+/// The member `awaiting`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Awaiting<'a> {
     /// The awaited message.
     #[serde(borrow)]
     pub message: Cow<'a, str>,
-    /// Who is due.
+    /// The participants that may reply.
     #[serde(borrow)]
     pub due: Due<'a>,
 }
@@ -45,13 +45,13 @@ pub struct Message<'a> {
     /// `th_…`.
     #[serde(borrow)]
     pub thread: Cow<'a, str>,
-    /// The message that it replies to or points at.
+    /// The parent, as `msg_…`.
     #[serde(borrow)]
     pub parent: Option<Cow<'a, str>>,
     /// The act.
     #[serde(borrow)]
     pub kind: Cow<'a, str>,
-    /// Who spoke.
+    /// The author.
     #[serde(borrow)]
     pub from: Participant<'a>,
     /// The text.
@@ -60,7 +60,7 @@ pub struct Message<'a> {
     /// The time.
     #[serde(borrow)]
     pub created_at: Cow<'a, str>,
-    /// What it left waiting.
+    /// The thread's `awaiting` after the message.
     #[serde(borrow)]
     pub awaiting: Option<Awaiting<'a>>,
 }
@@ -71,22 +71,22 @@ pub struct Thread<'a> {
     /// `th_…`.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
-    /// Who opened it.
+    /// The participant that opened the thread.
     #[serde(borrow)]
     pub creator: Participant<'a>,
     /// The state.
     #[serde(borrow)]
     pub state: Cow<'a, str>,
-    /// When the state was confirmed.
+    /// Time of the confirmation of the state.
     #[serde(borrow)]
     pub state_confirmed_at: Option<Cow<'a, str>>,
-    /// What waits.
+    /// The awaited message, if any.
     #[serde(borrow)]
     pub awaiting: Option<Awaiting<'a>>,
-    /// Who moves next.
+    /// The turn.
     #[serde(borrow)]
     pub turn: Option<Due<'a>>,
-    /// How many messages it has.
+    /// Number of messages.
     pub message_count: u64,
 }
 
@@ -127,7 +127,7 @@ pub struct Event<'a> {
     /// `user` or `llm`.
     #[serde(borrow)]
     pub origin: Cow<'a, str>,
-    /// Whether it is no mere proposal.
+    /// Whether the state is confirmed, not proposed.
     pub confirmed: bool,
     /// The time.
     #[serde(borrow)]
@@ -153,32 +153,32 @@ pub struct Claimed<'a> {
     pub claim: Claim<'a>,
 }
 
-/// A page of a thread, read flat.
+/// A page of a thread in the format `flat`.
 #[derive(Debug, Deserialize)]
 pub struct Page<'a> {
     /// The messages, oldest first.
     #[serde(borrow)]
     pub messages: Vec<Message<'a>>,
-    /// The page's end.
+    /// Cursor of the end of the page.
     #[serde(borrow)]
     pub cursor: Cow<'a, str>,
-    /// Whether there is more.
+    /// Whether another page follows.
     pub more: bool,
 }
 
 /// A page of a list.
 #[derive(Debug, Deserialize)]
 pub struct List<'a, T> {
-    /// What is on it.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// The page's end.
+    /// Cursor of the end of the page.
     #[serde(borrow)]
     pub cursor: Cow<'a, str>,
-    /// Whether there is more.
+    /// Whether another page follows.
     pub more: bool,
 }
 
-/// What waits, in an inbox.
+/// An item of an inbox.
 #[derive(Debug, Deserialize)]
 pub struct Waiting<'a> {
     /// The thread.
@@ -189,7 +189,7 @@ pub struct Waiting<'a> {
     pub message: Message<'a>,
 }
 
-/// The number in an id of this kind.
+/// The number in an id with this prefix.
 pub fn number(id: &str, prefix: &str) -> Option<u64> {
     id.strip_prefix(prefix)?.parse().ok()
 }

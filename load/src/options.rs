@@ -1,4 +1,4 @@
-//! What a run is told: flags over a scenario file over the defaults of the mode.
+//! Options of a run: flags, over a scenario file, over the defaults of the mode.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, Parser, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-/// Load a Parley forum, check everything that it answers, and say how fast it was.
+/// Load a Parley forum, check every answer, and report rates and latencies.
 ///
-/// Without --url the server is built and started in a folder of its own. Examples:
+/// Without --url the server is built and started in a directory of its own. Examples:
 ///
 ///   parley-load post --connections 256 --threads 10000
 ///   parley-load fanout --listeners 1000 --rate 100 --duration 30s
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Parser)]
 #[command(name = "parley-load", version, verbatim_doc_comment)]
 pub struct Cli {
-    /// What to do.
+    /// The mode.
     pub mode: Option<Mode>,
     /// A TOML file with the mode and any of the flags below.
     #[arg(long, value_name = "FILE")]
@@ -34,28 +34,28 @@ pub struct Cli {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The same machine without the forum.
+    /// The libraries of a forum without the forum.
     Ceiling,
     /// Pure writes, spread over many threads.
     Post,
-    /// Agents hold whole conversations while listeners follow their inboxes.
+    /// Whole conversations of agents, while listeners follow their inboxes.
     Swarm,
-    /// Many listeners of everything.
+    /// Many listeners in scope all.
     Fanout,
     /// All agents on one thread.
     Hot,
-    /// Memory of resident and of sleeping threads, and of listeners.
+    /// Memory of resident threads, of sleeping threads and of listeners.
     Idle,
-    /// Kill -9 in the middle, restart, check; again and again.
+    /// Repeated: kill -9 under load, restart, check.
     Crash,
     /// A steady rate for a long time.
     Soak,
-    /// Inboxes: listeners that resume at once, questions to anyone, questions of one's own.
+    /// Inboxes: concurrent resumption, questions to anyone, many questions of one participant.
     Inbox,
 }
 
 impl Mode {
-    /// Its name on the command line.
+    /// The word on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ceiling => "ceiling",
@@ -69,6 +69,28 @@ impl Mode {
             Self::Inbox => "inbox",
         }
     }
+
+    /// Whether the mode restarts or configures its server, so that a named one cannot serve.
+    fn needs_own_server(self) -> bool {
+        match self {
+            Self::Ceiling | Self::Idle | Self::Crash | Self::Inbox => true,
+            Self::Post | Self::Swarm | Self::Fanout | Self::Hot | Self::Soak => false,
+        }
+    }
+
+    /// Whether each agent has a connection of its own.
+    fn connects_each_agent(self) -> bool {
+        match self {
+            Self::Hot | Self::Swarm => true,
+            Self::Ceiling
+            | Self::Post
+            | Self::Fanout
+            | Self::Idle
+            | Self::Crash
+            | Self::Soak
+            | Self::Inbox => false,
+        }
+    }
 }
 
 #[derive(Debug, Default, Args, Deserialize)]
@@ -77,78 +99,78 @@ struct Flags {
     /// A running server, http://HOST:PORT; without it one is built and started.
     #[arg(long)]
     url: Option<String>,
-    /// Its admin token.
+    /// The admin token of that server.
     #[arg(long, env = "PARLEY_LOAD_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// How long each round loads: 30s, 5m, 1h.
+    /// Length of a round: 30s, 5m, 1h.
     #[arg(long)]
     duration: Option<String>,
-    /// How long to load before the first round, not counted (post, hot, swarm, fanout, soak).
+    /// Length of the load before the first round, not counted (post, hot, swarm, fanout, soak).
     #[arg(long)]
     warm_up: Option<String>,
-    /// Participants that speak, or are known (inbox).
+    /// Participants that post, or that have posted before (inbox).
     #[arg(long)]
     agents: Option<usize>,
     /// Connections that write (post, hot, soak, ceiling).
     #[arg(long)]
     connections: Option<usize>,
-    /// Threads: alive at a time, or to create (idle), or asked by one participant (inbox).
+    /// Threads: active at a time, or created (idle), or opened by one participant (inbox).
     #[arg(long)]
     threads: Option<usize>,
-    /// Feeds to hold open.
+    /// Open feeds.
     #[arg(long)]
     listeners: Option<usize>,
-    /// Listeners beside them that do not keep up, in every second round (fanout).
+    /// Further listeners that stop reading, in every second round (fanout).
     #[arg(long)]
     slow_listeners: Option<usize>,
-    /// Acts a second in all; makes an open loop.
+    /// Acts a second of all connections; makes an open loop.
     #[arg(long)]
     rate: Option<f64>,
-    /// How many times the rate one second in ten brings.
+    /// Factor of the rate in one second of ten.
     #[arg(long)]
     burst: Option<f64>,
-    /// After the rounds, one with so many connections that resend at once (post).
+    /// A last round with this many connections, each of which sends again at once (post).
     #[arg(long, value_name = "CONNECTIONS", conflicts_with = "rate")]
     overload: Option<usize>,
-    /// The core that a server of our own is pinned to, with taskset.
+    /// The core to which taskset pins a server that the harness starts.
     #[arg(long, value_name = "CORE")]
     server_core: Option<usize>,
-    /// Each connection sends on schedule, late or not; needs --rate.
+    /// Each connection sends on its schedule; needs --rate.
     #[arg(long, conflicts_with = "closed")]
     open: bool,
-    /// Each connection sends when the answer before is there.
+    /// Each connection sends after the answer to its last request.
     #[arg(long)]
     closed: bool,
-    /// Share of the agents that speak over MCP; all without a number.
+    /// Share of the agents that use MCP; all without a number.
     #[arg(long, num_args = 0..=1, default_missing_value = "1", value_name = "SHARE")]
     mcp: Option<f64>,
     /// Rounds: alternating with the ceiling (post, hot, swarm, fanout), or kills (crash).
     #[arg(long)]
     rounds: Option<usize>,
-    /// Leave the ceiling out.
+    /// Without rounds of the ceiling.
     #[arg(long)]
     no_ceiling: bool,
-    /// Fail, too, if a bound is missed.
+    /// Fail if a bound is missed.
     #[arg(long)]
     enforce: bool,
-    /// Threads stored beside the others; rounds alternate with a server without them (post), or
-    /// the same is measured once more with them (idle).
+    /// Further stored threads; rounds alternate with a server without them (post), or the
+    /// measurement is repeated with them (idle).
     #[arg(long)]
     stored: Option<usize>,
-    /// Messages put into each thread before the measurement; in hot, rounds alternate with empty
+    /// Messages posted to each thread before the measurement; in hot, rounds alternate with empty
     /// threads.
     #[arg(long)]
     prefill: Option<usize>,
     /// Characters of a body.
     #[arg(long)]
     body: Option<usize>,
-    /// Chance starts here.
+    /// Seed of the random choices.
     #[arg(long)]
     seed: Option<u64>,
     /// Worker threads of the generator.
     #[arg(long)]
     workers: Option<usize>,
-    /// Write the report as JSON, too.
+    /// Also write the report as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// A server binary, instead of building one.
@@ -166,67 +188,67 @@ struct Scenario {
     flags: Flags,
 }
 
-/// A run, decided.
+/// The options of a run, all decided.
 #[derive(Debug, Clone, Serialize)]
 pub struct Options {
-    /// What to do.
+    /// The mode.
     pub mode: Mode,
-    /// The server to load; none: one of its own.
+    /// The server to load; none: the harness starts one.
     pub url: Option<String>,
     /// The admin token of that server.
     #[serde(skip)]
     pub token: Option<String>,
-    /// How long each round loads.
+    /// Length of a round.
     pub duration: Duration,
-    /// How long to load before the first round, not counted.
+    /// Length of the load before the first round, which is not counted.
     pub warm_up: Duration,
-    /// Participants that speak.
+    /// Participants that post.
     pub agents: usize,
     /// Connections that write.
     pub connections: usize,
-    /// Threads alive at a time, or to create.
+    /// Threads active at a time, or created.
     pub threads: usize,
-    /// Feeds to hold open.
+    /// Open feeds.
     pub listeners: usize,
-    /// Feeds beside them that do not keep up.
+    /// Further feeds that stop reading.
     pub slow_listeners: usize,
     /// Acts a second; none: a closed loop.
     pub rate: Option<f64>,
     /// Factor of the rate for one second in ten.
     pub burst: f64,
-    /// Connections of a last round, beyond what the server can take.
+    /// Connections of a last round under overload.
     pub overload: Option<usize>,
-    /// The core that a server of our own is pinned to.
+    /// The core to which a started server is pinned.
     pub server_core: Option<usize>,
-    /// Share of agents over MCP.
+    /// Share of the agents that use MCP.
     pub mcp: f64,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Whether the ceiling is measured along.
+    /// Whether rounds of the ceiling alternate with those of the server.
     pub ceiling: bool,
-    /// Whether a bound that is missed makes the run fail.
+    /// Whether a missed bound makes the run fail.
     pub enforce: bool,
-    /// Threads stored beside the active ones.
+    /// Further stored threads.
     pub stored: usize,
-    /// Messages put into each thread beforehand.
+    /// Messages posted to each thread before the measurement.
     pub prefill: usize,
     /// Characters of a body.
     pub body: usize,
-    /// Where chance starts.
+    /// Seed of the random choices.
     pub seed: u64,
     /// Worker threads of the generator.
     pub workers: usize,
-    /// Where to write the JSON report.
+    /// File for the report as JSON.
     #[serde(skip)]
     pub json: Option<PathBuf>,
     /// A server binary, instead of building one.
     #[serde(skip)]
     pub binary: Option<PathBuf>,
-    /// Keys of the server's configuration.
+    /// Configuration of the server, as `KEY=VALUE`.
     pub set: Vec<String>,
 }
 
-/// What a mode does when not told otherwise.
+/// The defaults of a mode.
 struct Defaults {
     seconds: u64,
     agents: usize,
@@ -346,8 +368,7 @@ impl Flags {
         ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
         ensure!(self.url.is_none() || self.token.is_some(), "--url needs an admin --token");
         ensure!(
-            self.url.is_none()
-                || !matches!(mode, Mode::Crash | Mode::Idle | Mode::Inbox | Mode::Ceiling),
+            self.url.is_none() || !mode.needs_own_server(),
             "{} works on a server of its own only: leave --url out",
             mode.name()
         );
@@ -364,11 +385,11 @@ impl Flags {
             self.url.is_none() || warm_up.is_zero(),
             "--warm-up goes with a server of its own, which rests before the first round"
         );
-        // Where each agent has a connection of its own, the ceiling gets as many.
-        let of_agents = matches!(mode, Mode::Hot | Mode::Swarm);
-        let as_agents = self.agents.filter(|_| of_agents).unwrap_or(defaults.connections);
+        // The ceiling gets as many connections as the agents have.
+        let connects_agents = mode.connects_each_agent();
+        let as_agents = self.agents.filter(|_| connects_agents).unwrap_or(defaults.connections);
         let connections = self.connections.filter(|_| mode != Mode::Swarm).unwrap_or(as_agents);
-        // In `inbox` each of the sizes may be 0, which leaves its part out.
+        // In `inbox` each size may be 0, which omits its part.
         let least = |count: usize| if mode == Mode::Inbox { 0 } else { count };
         Ok(Options {
             mode,
@@ -421,7 +442,7 @@ pub fn parse_duration(text: &str) -> anyhow::Result<Duration> {
 mod tests {
     use super::*;
 
-    /// Goal: a flag goes before a scenario. Method: both name the threads, one the rate.
+    /// Goal: a flag overrides a scenario. Method: both name the threads, one the rate.
     #[test]
     fn flags_over_scenario() {
         let file: Scenario =
@@ -433,7 +454,7 @@ mod tests {
         assert_eq!(options.set, ["a=1", "b=2"]);
     }
 
-    /// Goal: durations are read with their unit. Method: one of each, and a wrong one.
+    /// Goal: durations are read with their unit. Method: one of each, and an invalid one.
     #[test]
     fn durations() {
         assert_eq!(parse_duration("90").unwrap(), Duration::from_secs(90));
@@ -442,12 +463,12 @@ mod tests {
         assert!(parse_duration("5 years").is_err());
     }
 
-    /// Goal: every scenario that is shipped can be read. Method: read the folder.
+    /// Goal: every shipped scenario is valid. Method: resolve each file of the directory.
     #[test]
     fn shipped_scenarios() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/load");
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/load");
         let mut count = 0;
-        for entry in std::fs::read_dir(folder).unwrap() {
+        for entry in std::fs::read_dir(directory).unwrap() {
             let scenario = read_scenario(&entry.unwrap().path()).unwrap();
             scenario.flags.resolve(scenario.mode).unwrap();
             count += 1;

@@ -1,4 +1,4 @@
-//! When the next request is due.
+//! The schedule of an open loop: when each request is due.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,8 @@ use crate::clock;
 
 /// The schedule of one connection in an open loop; a closed loop has none.
 ///
-/// The latency of a request counts from the moment at which it was due, not from the one at which
-/// the generator came to send it: a server that stalls is charged for all who would have come
-/// meanwhile.
+/// The latency of a request counts from the moment at which the request was due, not from the
+/// moment at which the generator sent it: a stall of the server delays every request due meanwhile.
 #[derive(Debug, Clone)]
 pub struct Pace {
     start: Instant,
@@ -17,7 +16,7 @@ pub struct Pace {
     burst: f64,
 }
 
-/// One second in so many brings the burst.
+/// The burst takes the last second of this period.
 const BURST_PERIOD_SECONDS: u64 = 10;
 
 impl Pace {
@@ -38,10 +37,11 @@ impl Pace {
     }
 }
 
-/// Waits until shortly before `due`; gives the moment from which the latency counts.
+/// Waits until shortly before `due`; returns the moment from which the latency counts, or none if
+/// `due` is not before `until`.
 ///
-/// The runtime's timers have the grain of a millisecond and fire late. Waking one before its time
-/// and sending at once keeps the rate, and a request that left early counts from when it left.
+/// The runtime's timers have a resolution of a millisecond and fire late. Waking a millisecond
+/// early keeps the rate; the latency of a request sent early counts from its sending.
 pub async fn wait_until_due(due: Instant, until: Instant) -> Option<Instant> {
     const GRAIN: Duration = Duration::from_millis(1);
     if due >= until {

@@ -1,4 +1,4 @@
-//! The participants that speak: identities with tokens, and their extensions.
+//! The participants that post in a run: identities with tokens, and their extensions.
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
@@ -11,22 +11,22 @@ use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 /// One participant.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The identity's place among the identities of the cast.
+    /// Index of the identity among the identities of the run.
     pub line: usize,
-    /// The identity, with its realm.
+    /// The identity, realm included.
     pub identity: String,
-    /// The sub-agent's name; none for the bare line.
+    /// The extension; none for the bare line.
     pub extension: Option<String>,
-    /// How it calls.
+    /// Encoder of the participant's requests.
     pub caller: Caller,
-    /// Its token.
+    /// The secret of the token.
     pub token: String,
     /// Whether the token holds `lock`.
     pub lock: bool,
 }
 
 impl Member {
-    /// The member `from` of a write, as JSON with its name; empty for the bare line.
+    /// The member `from` of a write, as `,"from":{…}`; empty for the bare line.
     pub fn from(&self) -> String {
         self.extension
             .as_ref()
@@ -35,23 +35,23 @@ impl Member {
     }
 }
 
-/// All that speak in a run.
+/// All participants of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Participants {
-    /// The participants; the rest of the harness names them by their place here.
+    /// The participants; elsewhere a participant is named by its index in this list.
     pub members: Vec<Member>,
 }
 
-/// So many participants share a token.
+/// Participants that share one token.
 const EXTENSIONS_A_LINE: usize = 8;
 
 impl Participants {
-    /// Makes `count` participants on as many tokens as they need, a share of them over MCP.
+    /// Creates `count` participants and their tokens; the share `mcp` of them uses MCP.
     pub async fn create(target: &Target, count: usize, mcp: f64) -> anyhow::Result<Self> {
         Self::create_on_lines(target, count, count.div_ceil(EXTENSIONS_A_LINE).max(3), mcp).await
     }
 
-    /// The same on so many tokens. The first `lines` members are the bare lines.
+    /// The same on `lines` tokens. The first `lines` members are the bare lines.
     pub async fn create_on_lines(
         target: &Target,
         count: usize,
@@ -82,7 +82,7 @@ impl Participants {
         Ok(participants)
     }
 
-    /// Adds a participant on a token of its own with these rights; gives its place.
+    /// Adds a participant with a token of its own and these rights; returns its index.
     pub async fn add(
         &mut self,
         target: &Target,
@@ -97,16 +97,16 @@ impl Participants {
         Ok(self.members.len() - 1)
     }
 
-    /// So many more sub-agents of the same lines, none of which has spoken yet.
+    /// Further extensions of the same lines, none of which has posted yet.
     pub fn new_extensions(&self, count: usize) -> Self {
-        let guest = |index: usize| {
-            let host = &self.members[index % self.members.len()];
-            Member { extension: Some(format!("guest-{index}")), ..host.clone() }
+        let new_extension = |index: usize| {
+            let sibling = &self.members[index % self.members.len()];
+            Member { extension: Some(format!("guest-{index}")), ..sibling.clone() }
         };
-        Self { members: (0..count).map(guest).collect() }
+        Self { members: (0..count).map(new_extension).collect() }
     }
 
-    /// Whether the participant at this place is the one that is shown.
+    /// Whether the participant at this index is the one that is shown.
     pub fn is(&self, place: usize, shown: &Participant<'_>) -> bool {
         self.members.get(place).is_some_and(|member| {
             member.identity == shown.identity
@@ -114,7 +114,7 @@ impl Participants {
         })
     }
 
-    /// A cast that only has names.
+    /// Participants without tokens, for tests that only compare names.
     #[cfg(test)]
     pub fn of_names(names: &[(&str, Option<&str>)]) -> Self {
         let member = |(line, (identity, extension)): (usize, &(&str, Option<&str>))| Member {
@@ -128,7 +128,7 @@ impl Participants {
         Self { members: names.iter().enumerate().map(member).collect() }
     }
 
-    /// A cast without tokens, for a server that asks for none.
+    /// Participants without tokens, for a ceiling, which checks none.
     pub fn without_tokens(host: &str, count: usize) -> Self {
         let member = |index: usize| Member {
             line: index,
@@ -142,7 +142,7 @@ impl Participants {
     }
 }
 
-/// Creates a token; gives the identity and the secret.
+/// Creates a token; returns the identity and the secret.
 async fn token(target: &Target, handle: &str, rights: &[&str]) -> anyhow::Result<(String, String)> {
     #[derive(Deserialize)]
     struct Created {

@@ -1,4 +1,4 @@
-//! CPU and memory of a process, read from `/proc`.
+//! The process sampler: reads CPU time and memory of a process from `/proc`, every 200 ms.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,30 +9,30 @@ use serde::Serialize;
 
 use crate::clock;
 
-/// Clock ticks a second in `/proc`; Linux has promised 100 to user space since ever.
+/// Clock ticks a second in `/proc`; Linux shows 100 to user space on all its platforms.
 const TICKS_A_SECOND: f64 = 100.0;
 const SAMPLE_EVERY: Duration = Duration::from_millis(200);
 
-/// What a process used while it was watched.
+/// Resources that a process used while it was sampled.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Usage {
     /// Processor time, user and system together, in seconds.
     pub cpu_seconds: f64,
-    /// Cores kept busy, on average.
+    /// Cores that the process kept busy, on average.
     pub cpu_cores: f64,
     /// Cores that all processes of the machine kept busy in that time, on average.
     pub machine_cores: f64,
     /// Resident memory at the beginning, in bytes.
     pub rss_start: u64,
-    /// The most resident memory seen.
+    /// Largest sample of resident memory, in bytes.
     pub rss_max: u64,
-    /// Resident memory at half time.
+    /// Resident memory at half time, in bytes.
     pub rss_half: u64,
-    /// Resident memory at the end.
+    /// Resident memory at the end, in bytes.
     pub rss_end: u64,
 }
 
-/// Watches one process until told to stop.
+/// Samples one process in a thread, from `start` to `finish`.
 #[derive(Debug)]
 pub struct ProcessSampler {
     pid: u32,
@@ -44,7 +44,7 @@ pub struct ProcessSampler {
 }
 
 impl ProcessSampler {
-    /// Begins to watch.
+    /// Begins to sample.
     pub fn start(pid: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
@@ -60,19 +60,19 @@ impl ProcessSampler {
         Self { pid, begun: clock::now(), ticks, machine_ticks, stop, sampler: Some(sampler) }
     }
 
-    /// Watches this process.
+    /// Samples the generator, which is this process.
     pub fn of_generator() -> Self {
         Self::start(std::process::id())
     }
 
-    /// Ends and says what was used.
+    /// Ends sampling.
     pub fn finish(mut self) -> Usage {
         let elapsed = clock::seconds(clock::now() - self.begun).max(0.001);
         let ticks = cpu_ticks(self.pid).saturating_sub(self.ticks);
         let machine_ticks = machine_ticks().saturating_sub(self.machine_ticks);
         self.stop.store(true, Ordering::Relaxed);
         if let Some(sampler) = &self.sampler {
-            // Another process that is measured must not wait for the end of this sample.
+            // The end of one measurement must not wait for the interval of another's sampler.
             sampler.thread().unpark();
         }
         let samples = self.sampler.take().and_then(|it| it.join().ok()).unwrap_or_default();
@@ -89,12 +89,12 @@ impl ProcessSampler {
     }
 }
 
-/// Resident memory in bytes, 0 for a process that is gone.
+/// Resident memory in bytes; 0 for a process that has ended.
 pub fn rss(pid: u32) -> u64 {
     status_bytes(pid, "VmRSS:")
 }
 
-/// The most resident memory since the process began, in bytes.
+/// Largest resident memory since the process began, in bytes.
 pub fn rss_max_ever(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")
 }
@@ -115,7 +115,7 @@ pub fn cpu_ticks(pid: u32) -> u64 {
     tick(11) + tick(12)
 }
 
-/// Ticks in which some core of the machine was busy, the time stolen by its host included.
+/// Busy ticks of all cores of the machine, time stolen by its host included.
 fn machine_ticks() -> u64 {
     let Ok(text) = std::fs::read_to_string("/proc/stat") else { return 0 };
     busy_ticks(text.lines().next().unwrap_or_default())
@@ -128,7 +128,8 @@ fn busy_ticks(line: &str) -> u64 {
     ticks.filter(|(at, _)| !matches!(at, 3 | 4)).filter_map(|(_, it)| it.parse::<u64>().ok()).sum()
 }
 
-/// Waits until a process rests, so that what it does behind its answers does not fall on others.
+/// Waits, 15 s at most, until a process uses next to no CPU, so that its deferred work does not
+/// disturb the next measurement.
 pub fn wait_idle(pid: u32) {
     let until = clock::now() + Duration::from_secs(15);
     let mut quiet = 0;
@@ -143,7 +144,7 @@ pub fn wait_idle(pid: u32) {
 mod tests {
     use super::*;
 
-    /// Goal: the figures of a process are read. Method: watch this one while it works.
+    /// Goal: the figures of a process are read. Method: sample this one while it is busy.
     #[test]
     fn watches_itself() {
         let sampler = ProcessSampler::of_generator();

@@ -1,4 +1,4 @@
-//! The report: a table for people, the same as JSON for programs.
+//! The report of a run: a table for people, and the same as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,49 +13,49 @@ use crate::options::Options;
 use crate::process_sampler::Usage;
 use crate::verdict::{self, Verdict};
 
-/// Ceiling rounds that lie further apart than this say nothing.
+/// A comparison is void if the rates of the ceiling's rounds differ by more than this share.
 const SPREAD_MAX: f64 = 0.15;
 
-/// One round.
+/// The measurement of one round.
 #[derive(Debug, Clone, Serialize)]
 pub struct Round {
-    /// What ran.
+    /// The name in the table.
     pub name: String,
-    /// Seconds it took.
+    /// Length in seconds.
     pub seconds: f64,
     /// Acts (or frames) a second.
     pub per_second: f64,
     /// Latencies.
     pub latency: Percentiles,
-    /// The server's CPU and memory, where it runs here.
+    /// CPU and memory of the server, if the harness started it.
     pub server: Option<Usage>,
-    /// The generator's.
+    /// CPU and memory of the generator.
     pub generator: Usage,
 }
 
-/// The comparison with the bare machine.
+/// The comparison with the ceiling.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ceiling {
     /// The rate of the ceiling, median of its rounds.
     pub per_second: f64,
-    /// Its 99th percentile, median of its rounds.
+    /// The 99th percentile of the ceiling, median of its rounds, in milliseconds.
     pub p99_ms: f64,
-    /// How far its rounds lie apart.
+    /// Largest minus smallest rate of the ceiling's rounds, as a share of the median.
     pub spread: f64,
-    /// The share of it that was reached; none if there is nothing to compare.
+    /// The rate of the server as a share of the ceiling's; none without rounds of a server.
     pub share: Option<f64>,
-    /// The own 99th percentile over that of the ceiling.
+    /// The server's 99th percentile over that of the ceiling.
     pub p99_ratio: Option<f64>,
-    /// Whether the rounds differ too much to say anything.
+    /// Whether the rounds of the ceiling differ too much for a comparison.
     pub void: bool,
 }
 
-/// All that a run found out.
+/// The result of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What was asked for.
+    /// The options of the run.
     pub options: Options,
-    /// Own rounds.
+    /// Rounds of the server.
     pub rounds: Vec<Round>,
     /// Rounds of the ceiling.
     pub ceiling_rounds: Vec<Round>,
@@ -65,17 +65,17 @@ pub struct Report {
     pub acknowledged: u64,
     /// Refusals by reason.
     pub refused: BTreeMap<String, u64>,
-    /// Calls without an understandable answer.
+    /// Calls without an answer, or with an answer outside the specification.
     pub failed: u64,
-    /// The first failures in words.
+    /// The texts of the first failures.
     pub failures: Vec<String>,
-    /// Further figures of the mode, by name.
+    /// Further values of the mode, by name.
     pub figures: BTreeMap<String, f64>,
-    /// Bounds, and whether they are kept.
+    /// The bounds of the mode.
     pub verdicts: Vec<Verdict>,
-    /// How many violations were found.
+    /// Number of violations.
     pub violations: u64,
-    /// The first of them in words.
+    /// The texts of the first violations.
     pub violations_told: Vec<String>,
 }
 
@@ -103,17 +103,17 @@ impl Report {
         self.figures.insert(name.to_owned(), value);
     }
 
-    /// Holds a value to a bound that it must not exceed.
+    /// Adds a value with its upper bound.
     pub fn at_most(&mut self, what: &str, value: f64, bound: f64) {
         self.verdicts.push(Verdict::at_most(what, value, bound));
     }
 
-    /// Holds a value to a bound that it must reach.
+    /// Adds a value with its lower bound.
     pub fn at_least(&mut self, what: &str, value: f64, bound: f64) {
         self.verdicts.push(Verdict::at_least(what, value, bound));
     }
 
-    /// Takes over what was counted.
+    /// Adds the counts of a tally.
     pub fn add_tally(&mut self, tally: &crate::measure::Tally) {
         use std::sync::atomic::Ordering::Relaxed;
         self.acknowledged += tally.acknowledged.load(Relaxed);
@@ -124,13 +124,13 @@ impl Report {
         }
     }
 
-    /// Takes over the violations.
+    /// Adds the violations of findings.
     pub fn add_findings(&mut self, findings: &crate::verify::Findings) {
         self.violations += findings.count();
         self.violations_told.extend(findings.texts());
     }
 
-    /// Takes over what went wrong at the end, when the figures are worth telling all the same.
+    /// Adds an error as a violation, so that the report is still printed.
     pub fn add_result(&mut self, result: anyhow::Result<()>) {
         if let Err(error) = result {
             self.violations += 1;
@@ -138,7 +138,7 @@ impl Report {
         }
     }
 
-    /// Compares own rounds with those of the ceiling, medians with medians.
+    /// Compares the medians of the server's rounds with those of the ceiling's.
     pub fn compare(&mut self) {
         if self.ceiling_rounds.is_empty() {
             return;
@@ -165,7 +165,8 @@ impl Report {
         self.ceiling = Some(Ceiling { per_second, p99_ms, spread, share, p99_ratio, void });
     }
 
-    /// Prints the table, writes the JSON, and says whether all was well.
+    /// Prints the table and writes the JSON; true if the run has no violation and, with
+    /// `--enforce`, no missed bound.
     pub fn publish(&self) -> anyhow::Result<bool> {
         let mut out = std::io::stdout().lock();
         out.write_all(self.table()?.as_bytes())?;
@@ -225,8 +226,8 @@ impl Report {
             0 => writeln!(text, "\nno violation")?,
             count => writeln!(text, "\n{count} VIOLATIONS")?,
         }
-        for told in &self.violations_told {
-            writeln!(text, "  {told}")?;
+        for violation in &self.violations_told {
+            writeln!(text, "  {violation}")?;
         }
         Ok(text)
     }
@@ -263,7 +264,7 @@ fn row(text: &mut String, round: &Round) -> std::fmt::Result {
     )
 }
 
-/// A progress bar, silent where nobody looks.
+/// A progress bar on standard error, hidden unless that is a terminal.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
         ProgressDrawTarget::stderr_with_hz(4)

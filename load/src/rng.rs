@@ -1,6 +1,6 @@
-//! Seeded chance: the same seed gives the same choices.
+//! Seeded random numbers and hashes: the same seed gives the same choices.
 
-/// A SplitMix64 generator. Good enough to spread load, and one multiplication a number.
+/// A SplitMix64 generator; not for secrets.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: u64,
@@ -31,12 +31,12 @@ pub fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// A running hash over bytes, eight at a time. It guards against mistakes, not against malice.
+/// A running hash over bytes, eight at a time; not collision-resistant against an adversary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunningHash(u64);
 
 impl RunningHash {
-    /// The hash with `bytes` taken in.
+    /// The hash extended by `bytes`.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
         let mut state = self.0 ^ (bytes.len() as u64);
@@ -52,7 +52,7 @@ impl RunningHash {
         Self(step(state, u64::from_le_bytes(word)))
     }
 
-    /// The hash with a number taken in.
+    /// The hash extended by a number.
     #[must_use]
     pub fn with_number(self, number: u64) -> Self {
         Self(step(self.0, number))
@@ -68,7 +68,7 @@ fn step(state: u64, word: u64) -> u64 {
     (state.rotate_left(23) ^ word).wrapping_mul(0x9fb2_1c65_1e98_df25)
 }
 
-/// The hash of one piece.
+/// The hash of `bytes` alone.
 pub fn hash(bytes: &[u8]) -> u64 {
     mix(RunningHash::default().with(bytes).value())
 }

@@ -1,4 +1,4 @@
-//! How a round of writers goes, and what it gives.
+//! A round of writers: its specification and its outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,18 +6,17 @@ use std::time::Duration;
 use crate::measure::Latencies;
 use crate::options::{Mode, Options};
 
-/// Latencies of a soak are kept for this many slices of time, so that late ones can be compared
-/// with early ones.
+/// Slices of time for the latencies of a soak, whose late slices are compared with early ones.
 pub const SOAK_SLICES: usize = 10;
 
-/// How one round goes.
+/// The specification of one round.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundSpec {
-    /// Connections.
+    /// Connections that write.
     pub connections: usize,
-    /// How long.
+    /// Length of the round.
     pub duration: Duration,
-    /// Acts a second, if the loop is open.
+    /// Acts a second of all connections; none: a closed loop.
     pub rate: Option<f64>,
     /// Factor of the rate in one second of ten.
     pub burst: f64,
@@ -26,7 +25,7 @@ pub struct RoundSpec {
 }
 
 impl RoundSpec {
-    /// A round of the mode as its options say.
+    /// A round of the mode as configured.
     pub fn of(options: &Options) -> Self {
         Self {
             connections: options.connections,
@@ -38,15 +37,15 @@ impl RoundSpec {
     }
 }
 
-/// What one round gave.
+/// The outcome of one round.
 #[derive(Debug)]
 pub struct RoundOutcome {
     /// Acknowledged acts.
     pub acknowledged: u64,
-    /// How long it took.
+    /// Time from the start to the last answer.
     pub elapsed: Duration,
-    /// Latencies by slice.
+    /// Latencies of acknowledged acts, by slice.
     pub latencies: Arc<Latencies>,
-    /// Those of refusals.
+    /// Latencies of refused acts, in one slice.
     pub refusals: Arc<Latencies>,
 }

@@ -1,18 +1,18 @@
-//! A cheap look into an answer: the few members that every acknowledgement is checked for.
+//! Scans answers and frames for single members without a full parse.
 //!
-//! A full parse of each answer would cost more than the server spends on giving it, and both share
-//! the machine. Members stand in the order of the specification, so a search finds them.
+//! A full parse of each answer would take more CPU than the server's own work for it, on the same
+//! machine. Members stand in the order of the specification, so a search finds them.
 
 use memchr::{memchr, memmem};
 
-/// What an acknowledged message is known by.
+/// The members of an acknowledgement that are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement<'a> {
     /// The number of the message.
     pub message: u64,
     /// The number of its thread.
     pub thread: u64,
-    /// The body as the server gives it back, escapes and all.
+    /// The body as in the answer, with its escapes.
     pub body: &'a [u8],
 }
 
@@ -27,7 +27,7 @@ pub fn acknowledgement(answer: &[u8]) -> Option<Acknowledgement<'_>> {
     Some(Acknowledgement { message, thread, body })
 }
 
-/// The number that the bytes begin with, and what follows it.
+/// The number at the start of the bytes, and the bytes after it.
 pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;
     let mut length = 0;
@@ -38,7 +38,7 @@ pub fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     if length == 0 { None } else { Some((value, &bytes[length..])) }
 }
 
-/// The text after the first `opening` (which ends with the quote), up to its closing quote.
+/// The text after the first `opening` (which ends with the quote), up to the closing quote.
 pub fn text<'a>(bytes: &'a [u8], opening: &[u8]) -> Option<&'a [u8]> {
     let start = memmem::find(bytes, opening)? + opening.len();
     let rest = &bytes[start..];
@@ -53,11 +53,10 @@ pub fn text<'a>(bytes: &'a [u8], opening: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// The position at the head of a frame's last `"cursor":"<position>.…"`.
+/// The position of a frame's own cursor, `"cursor":"<position>.…"`.
 ///
-/// A frame's own cursor and those of the objects inside it have one name; only the top level
-/// counts. It is looked for at both ends first, where it stands if it is the first or the last
-/// member.
+/// Objects inside a frame have members `cursor` too. A cursor that is the first or the last member
+/// of the frame is found by a search, any other by a full parse.
 pub fn frame_position(frame: &[u8]) -> Option<u64> {
     let opening = br#""cursor":""#;
     let last = memmem::rfind(frame, opening)?;
@@ -68,32 +67,36 @@ pub fn frame_position(frame: &[u8]) -> Option<u64> {
     }
     let first = memmem::find(frame, opening)?;
     let nested = memchr(b'{', frame.get(1..first)?).is_some();
-    if nested { parsed_position(frame) } else { position(&frame[first + opening.len()..]) }
+    if nested {
+        position(cursor(frame)?.as_bytes())
+    } else {
+        position(&frame[first + opening.len()..])
+    }
 }
 
-/// The position in the last cursor of an answer: that of the thread, where it stands last.
+/// The position in the last cursor of an answer, which is that of the thread.
 pub fn last_position(answer: &[u8]) -> Option<u64> {
     let opening = br#""cursor":""#;
     position(&answer[memmem::rfind(answer, opening)? + opening.len()..])
 }
 
-/// The position that a cursor's text begins with.
+/// The position at the start of a cursor.
 pub fn position(cursor: &[u8]) -> Option<u64> {
     let (value, rest) = number(cursor)?;
     rest.starts_with(b".").then_some(value)
 }
 
-fn parsed_position(frame: &[u8]) -> Option<u64> {
+/// The text of a frame's own cursor, by a full parse.
+pub fn cursor(frame: &[u8]) -> Option<&str> {
     #[derive(serde::Deserialize)]
     struct Cursor<'a> {
         #[serde(borrow)]
         cursor: &'a str,
     }
-    let parsed: Cursor<'_> = serde_json::from_slice(frame).ok()?;
-    position(parsed.cursor.as_bytes())
+    serde_json::from_slice::<Cursor<'_>>(frame).ok().map(|parsed| parsed.cursor)
 }
 
-/// The `type` of a frame, where it is the first member; else by a full parse.
+/// The `type` of a frame: by a search if it is the first member, else by a full parse.
 pub fn frame_type(frame: &[u8]) -> Option<&str> {
     #[derive(serde::Deserialize)]
     struct Type<'a> {
@@ -111,7 +114,7 @@ pub fn frame_type(frame: &[u8]) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// Goal: the scanner finds what a parse would. Method: an answer as the specification shows it.
+    /// Goal: the scan finds the members of an acknowledgement. Method: an answer as specified.
     #[test]
     fn finds_acknowledgement() {
         let answer = br#"{"message":{"id":"msg_27","thread":"th_4","parent":null,
@@ -122,7 +125,7 @@ mod tests {
         assert_eq!(acknowledgement(b"{}"), None);
     }
 
-    /// Goal: the frame's own cursor counts. Method: it stands first, last, and in the middle.
+    /// Goal: the frame's own cursor is found. Method: as first, last and middle member.
     #[test]
     fn finds_own_cursor() {
         let first = br#"{"type":"message","cursor":"16.1.a","thread":{"cursor":"9.1.b"}}"#;

@@ -1,16 +1,16 @@
-//! What agents talk about: scripts of whole conversations.
+//! Scripts of whole conversations, step by step.
 
 use crate::verify::shadow::Act;
 use crate::verify::transitions::State;
 
-/// A part in a conversation.
+/// A role in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Opens the thread.
     Creator = 0,
     /// Answers.
     Helper = 1,
-    /// Has something to say, too.
+    /// Takes part as a third participant.
     Third = 2,
     /// Holds `lock`.
     Moderator = 3,
@@ -18,34 +18,34 @@ pub enum Role {
     Verifier = 4,
 }
 
-/// How many roles there are.
+/// Number of roles.
 pub const ROLES: usize = 5;
 
-/// One step. Messages are named by their place, the opening being 0.
+/// One step. Messages are named by their index, the opening message being 0.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
-    /// Somebody speaks, perhaps to a message.
+    /// An act, with the index of its parent if it has one.
     Say(Role, Act, Option<usize>),
-    /// Somebody marks the thread.
+    /// A mark.
     Mark(Role, State),
-    /// Somebody confirms its state.
+    /// A confirmation of the state.
     Confirm(Role, State),
-    /// Somebody reopens it.
+    /// A reopening.
     Reopen(Role),
-    /// Somebody claims something.
+    /// A new claim.
     Assert(Role),
-    /// Somebody attests the claim, with the seal or without; its status then.
+    /// An attestation of the claim: whether with the seal, and the status after it.
     Attest(Role, bool, &'static str),
-    /// Somebody refutes the claim.
+    /// A refutation of the claim.
     Refute(Role),
-    /// Somebody says what must be refused, and with which reason.
+    /// An act that must be refused with this reason.
     Refused(Role, Act, Option<usize>, &'static str),
-    /// Somebody finds the thread in the own inbox.
+    /// A read of the role's inbox, which must show the thread.
     Inbox(Role),
 }
 
 impl Step {
-    /// Whose step it is.
+    /// The role that takes the step.
     pub fn role(self) -> Role {
         match self {
             Self::Say(role, ..)
@@ -64,7 +64,7 @@ impl Step {
 use Role::{Creator, Helper, Moderator, Third, Verifier};
 use Step::{Assert, Attest, Confirm, Inbox, Mark, Refused, Refute, Reopen, Say};
 
-/// A question, asked back, answered, challenged, settled; with a claim that gets its seal.
+/// A question: clarified, answered, objected to, decided; with a claim that is sealed.
 const QUESTION: &[Step] = &[
     Say(Creator, Act::Ask, None),
     Say(Helper, Act::Clarify, Some(0)),
@@ -85,7 +85,7 @@ const QUESTION: &[Step] = &[
     Refused(Helper, Act::Inform, None, "thread_closed"),
 ];
 
-/// A proposal, challenged and accepted; with a claim that is refuted.
+/// A proposal: objected to, agreed to, decided; with a claim that is refuted.
 const PROPOSAL: &[Step] = &[
     Say(Creator, Act::Ask, None),
     Say(Helper, Act::Propose, Some(0)),
@@ -102,7 +102,7 @@ const PROPOSAL: &[Step] = &[
     Confirm(Moderator, State::Closed),
 ];
 
-/// Put off, reopened by a lock holder, closed, reopened by the creator, closed for good.
+/// Deferred, reopened by a holder of `lock`, closed, reopened by the creator, closed and confirmed.
 const ASIDE: &[Step] = &[
     Say(Creator, Act::Ask, None),
     Say(Third, Act::Inform, None),
@@ -120,8 +120,8 @@ const ASIDE: &[Step] = &[
     Confirm(Moderator, State::Closed),
 ];
 
-/// An answer and a question back are taken back; a lock holder decides.
-const TAKEN_BACK: &[Step] = &[
+/// An answer and a clarification are retracted; a holder of `lock` decides.
+const RETRACTED: &[Step] = &[
     Say(Creator, Act::Ask, None),
     Say(Helper, Act::Answer, Some(0)),
     Say(Helper, Act::Retract, Some(1)),
@@ -136,4 +136,4 @@ const TAKEN_BACK: &[Step] = &[
 ];
 
 /// All scripts.
-pub const SCRIPTS: [&[Step]; 4] = [QUESTION, PROPOSAL, ASIDE, TAKEN_BACK];
+pub const SCRIPTS: [&[Step]; 4] = [QUESTION, PROPOSAL, ASIDE, RETRACTED];

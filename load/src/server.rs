@@ -1,4 +1,4 @@
-//! A server of the harness's own: built, started, killed, stopped.
+//! The process of a server: built, started, killed, stopped.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
@@ -15,16 +15,16 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 use crate::clock;
 
 const START_MAX: Duration = Duration::from_secs(120);
-/// The server gives what is in flight 10 s.
+/// The server lets requests under way finish for 10 s.
 const STOP_MAX: Duration = Duration::from_secs(15);
 
-/// A folder that goes when its owner goes.
+/// A directory that is removed when dropped.
 #[derive(Debug)]
 pub struct RunDirectory(PathBuf);
 
 impl RunDirectory {
-    /// A new folder beside the build's output: on a disk, where a memory file system would make
-    /// every sync free.
+    /// A new directory beside the build's output, which is on a disk: a memory file system would
+    /// make every sync free.
     pub fn new(name: &str) -> anyhow::Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -34,11 +34,11 @@ impl RunDirectory {
             std::fs::remove_dir_all(&path)?;
         }
         std::fs::create_dir_all(&path)
-            .with_context(|| format!("cannot make the folder {}", path.display()))?;
+            .with_context(|| format!("cannot make the directory {}", path.display()))?;
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -50,10 +50,10 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Lets this process, and those that it starts, open as many files as the system allows.
+/// Raises the limit of open files, for this process and its children, to the hard limit.
 ///
 /// # Errors
-/// If not even so many as are `wanted` are allowed.
+/// If the hard limit is below `wanted`.
 pub fn raise_files(wanted: usize) -> anyhow::Result<()> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum {
@@ -68,13 +68,13 @@ pub fn raise_files(wanted: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The folder of the build that this program came from.
+/// The build directory that holds this program.
 fn build_directory() -> PathBuf {
     let built = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.into()));
     built.filter(|path: &PathBuf| path.join("CACHEDIR.TAG").exists()).unwrap_or("target".into())
 }
 
-/// Builds the server in release, or takes the binary that was named.
+/// Builds the server in release, or checks that `binary` exists.
 pub fn build(binary: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(binary) = binary {
         ensure!(binary.exists(), "there is no binary at {}", binary.display());
@@ -102,8 +102,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one on `data`, pinned to `core` if one is named, and waits for the line that names
-    /// its address.
+    /// Starts a server on the directory `data`, pinned to `core` if given, and waits for the line
+    /// with the address.
     pub fn start(
         binary: &Path,
         data: &Path,
@@ -115,7 +115,7 @@ impl Server {
         Ok(Self { child, address, binary, set: set.to_vec(), data, core })
     }
 
-    /// Starts it again on the same folder and the same address, with other settings if given.
+    /// Starts the server again on the same directory and address, with other settings if given.
     pub fn start_again(&mut self, set: Option<Vec<String>>) -> anyhow::Result<()> {
         if let Some(set) = set {
             self.set = set;
@@ -127,17 +127,17 @@ impl Server {
         Ok(())
     }
 
-    /// Where it listens.
+    /// The address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its process.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The human's token of the first start.
+    /// The admin token that the first start wrote.
     pub fn admin_token(&self) -> anyhow::Result<String> {
         let path = self.data.join("admin.token");
         let text = std::fs::read_to_string(&path)
@@ -145,14 +145,14 @@ impl Server {
         Ok(text.trim().to_owned())
     }
 
-    /// Ends it between two instructions, as a power cut would end the process.
+    /// Kills the process with SIGKILL.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Asks it to end, and expects exit code 0.
+    /// Sends SIGTERM and expects exit code 0.
     pub fn stop(&mut self) -> anyhow::Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("the server had already ended: {status}; its log: {}", self.log_tail());
@@ -203,7 +203,7 @@ fn spawn(
     let mut command = match core {
         None => Command::new(binary),
         Some(core) => {
-            // It becomes the server, so that the process is the server's.
+            // taskset replaces itself by the server, so that the child is the server's process.
             let mut command = Command::new("taskset");
             command.arg("-c").arg(core.to_string()).arg(binary);
             command
@@ -230,7 +230,7 @@ fn spawn(
     }
 }
 
-/// Reads lines until one names an address, and goes on reading so that the pipe never fills.
+/// Waits for a line with an address; goes on reading in a thread, so that the pipe never fills.
 pub fn first_address(stdout: impl Read + Send + 'static) -> Option<SocketAddr> {
     let (found, address) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
@@ -253,7 +253,7 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 mod tests {
     use super::*;
 
-    /// Goal: the address is found in whatever sentence names it. Method: some sentences.
+    /// Goal: the address is found in any sentence that names it. Method: some sentences.
     #[test]
     fn finds_address() {
         let expected: SocketAddr = "127.0.0.1:7467".parse().unwrap();

@@ -1,4 +1,4 @@
-//! A WebSocket client that only listens: no copies, a buffer as large as the largest frame.
+//! A WebSocket client for feeds: one buffer, no copies of received frames.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,23 +22,23 @@ pub struct Feed {
     end: usize,
 }
 
-/// What a feed brings.
+/// A received frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A text.
     Text(&'a [u8]),
-    /// The server ends it, with code and reason.
+    /// The close, with code and reason.
     Closed(u16, String),
 }
 
-/// Where a feed leads and what it asks for.
+/// The request for a feed.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The server.
+    /// The address of the server.
     pub address: SocketAddr,
-    /// Its authority.
+    /// The authority for the header `Host`.
     pub host: String,
-    /// The token of who listens.
+    /// The token of the listener.
     pub token: String,
     /// Path and query.
     pub path: String,
@@ -51,7 +51,7 @@ impl Feed {
         Self::over(connection, request).await
     }
 
-    /// Connects with a small receive buffer, as a client that does not read.
+    /// Connects with a small receive buffer, so that unread frames soon fill the server's queue.
     pub async fn open_narrow(request: &Request) -> io::Result<Self> {
         let socket = tokio::net::TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(4096)?;
@@ -80,7 +80,7 @@ impl Feed {
         }
     }
 
-    /// The next text or the end; answers pings on the way.
+    /// The next text or close; answers pings.
     pub async fn next(&mut self) -> io::Result<Frame<'_>> {
         loop {
             let (first, payload) = self.frame().await?;
@@ -93,7 +93,7 @@ impl Feed {
                 0x8a => {}
                 0x88 => {
                     let close = self.buffer[payload].to_vec();
-                    // The peer may be gone already; the close has been heard either way.
+                    // The peer may have closed the socket already.
                     let _ = self.stream.write_all(&masked(0x88, &close)).await;
                     let code = close.get(..2).map_or(1005, |it| u16::from_be_bytes([it[0], it[1]]));
                     let reason = close.get(2..).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Feed {
 
     async fn read_more(&mut self, wanted: usize) -> io::Result<()> {
         if wanted > FRAME_BYTES_MAX {
-            return Err(io::Error::other("a frame beyond all bounds"));
+            return Err(io::Error::other("a frame beyond the largest size"));
         }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -139,14 +139,14 @@ impl Feed {
         }
         let count = self.stream.read(&mut self.buffer[self.end..]).await?;
         if count == 0 {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the feed broke off"));
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the feed"));
         }
         self.end += count;
         Ok(())
     }
 }
 
-/// Length of head and payload, if the head is there.
+/// Length of head and payload; none if the head is incomplete.
 fn frame_size(held: &[u8]) -> Option<(usize, usize)> {
     let length = usize::from(*held.get(1)? & 0x7f);
     match length {
@@ -179,7 +179,7 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Goal: heads of all three forms are measured. Method: one of each, and one cut short.
+    /// Goal: heads of all three forms are measured. Method: one of each, and incomplete ones.
     #[test]
     fn sizes() {
         assert_eq!(frame_size(&[0x81, 5]), Some((2, 5)));
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(frame_size(&[0x81]), None);
     }
 
-    /// Goal: what we send can be unmasked. Method: unmask it.
+    /// Goal: a sent frame can be unmasked. Method: unmask one.
     #[test]
     fn masks() {
         let frame = masked(0x81, b"hello");

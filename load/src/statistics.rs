@@ -1,5 +1,5 @@
-//! Whether one build is slower than another, judged from pairs of rounds: medians of ratios, their
-//! intervals by bootstrap, and the bounds that they are held to. No clock, no server.
+//! Statistics of a comparison: medians of the ratios of pairs of rounds, their intervals by
+//! bootstrap, and the bounds of both. No clock, no server.
 
 use std::iter::repeat_n;
 
@@ -8,15 +8,15 @@ use serde::Serialize;
 use crate::measure::{median, percentile};
 use crate::rng::Rng;
 
-/// How often the values are drawn anew for an interval.
+/// Resamples of one interval.
 const RESAMPLES: usize = 10_000;
-/// The interval leaves this share out at each end: 95 % lie within.
+/// The share outside the interval at each end: 95 % lie within.
 const TAIL: f64 = 0.025;
-/// The lower end of the rate's interval may lie so far below the bound of its median. An interval
-/// wider than that cannot decide about a bound that lies within it.
+/// How far the lower end of the rate's interval may lie below the bound of its median. An interval
+/// wider than that cannot decide about a bound within it.
 const MARGIN: f64 = 0.03;
 
-/// A median, and the interval within which it lies with 95 % confidence.
+/// A median with its interval of 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     /// The median of the values.
@@ -46,8 +46,8 @@ impl Estimate {
     }
 }
 
-/// The median of as many values as there are, drawn from them with replacement. Counting how often
-/// each is drawn spares sorting each sample.
+/// The median of one resample, drawn with replacement. Counting the draws of each value avoids
+/// sorting the sample.
 fn resampled_median(sorted: &[f64], rng: &mut Rng) -> f64 {
     let mut draws = vec![0_usize; sorted.len()];
     for _ in sorted {
@@ -62,7 +62,7 @@ fn resampled_median(sorted: &[f64], rng: &mut Rng) -> f64 {
     f64::midpoint(below, drawn.next().unwrap_or(0.0))
 }
 
-/// What one pair of rounds gives: the new build's value over the base's.
+/// The ratios of one pair of rounds: the new build's value over the base's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ratios {
     /// Acts (frames in `fanout`) a second.
@@ -74,7 +74,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// Whether each of them is finite and above 0.
+    /// Whether each ratio is finite and above 0.
     pub fn are_usable(&self) -> bool {
         [self.rate, self.p99, self.cpu].iter().all(|ratio| ratio.is_finite() && *ratio > 0.0)
     }
@@ -85,14 +85,14 @@ impl Ratios {
 pub struct Bounds {
     /// The median ratio of rates must be at least this.
     pub rate_min: f64,
-    /// The lower end of its interval must be at least this.
+    /// The lower end of the interval of that median must be at least this.
     pub rate_low_min: f64,
     /// The median ratio of processor times an act must be at most this.
     pub cpu_max: f64,
 }
 
 impl Bounds {
-    /// Those for `share`, which is X as a fraction of 1.
+    /// The bounds for `share`, which is X as a fraction of 1.
     pub fn of_share(share: f64) -> Self {
         Self { rate_min: share, rate_low_min: share - MARGIN, cpu_max: 2.0 / share - 1.0 }
     }
@@ -112,21 +112,21 @@ impl Bounds {
     }
 }
 
-/// What a comparison comes to.
+/// The judgement of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgement {
     /// All bounds are kept.
     Kept,
-    /// A bound is missed, and its interval does not leave that open.
+    /// A bound is missed, and its interval is narrow enough or lies beyond the bound.
     Slower,
-    /// A bound is missed, but its interval is too wide to tell, and there may be no more pairs.
+    /// A bound is missed, its interval is too wide to decide, and no pair may be added.
     Undecided,
     /// Too many pairs were void.
     Void,
 }
 
-/// The end of a comparison.
+/// The conclusion of a comparison.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Conclusion {
     /// Ratios of rates.
@@ -135,13 +135,14 @@ pub struct Conclusion {
     pub p99: Estimate,
     /// Ratios of processor times an act.
     pub cpu: Estimate,
-    /// What they come to.
+    /// The judgement.
     pub outcome: Judgement,
 }
 
-/// Pairs as they come in, judged after each block of pairs that count.
+/// A series of pairs, judged after each block of pairs that count.
 ///
-/// A judgement after each pair would end a comparison at its luckiest moment; blocks keep them few.
+/// A judgement after each pair would end a comparison at its most favourable pair; blocks keep
+/// judgements few.
 #[derive(Debug)]
 pub struct Series {
     block: usize,
@@ -158,7 +159,7 @@ impl Series {
         Self { block, pairs_max, bounds, seed, counted: Vec::new(), void: 0 }
     }
 
-    /// Takes the next pair in; none if it is void.
+    /// Adds the next pair; none if it is void.
     pub fn push(&mut self, pair: Option<Ratios>) {
         match pair {
             Some(ratios) => self.counted.push(ratios),
@@ -166,27 +167,27 @@ impl Series {
         }
     }
 
-    /// All pairs so far, with the void ones.
+    /// Number of all pairs, void ones included.
     pub fn pairs(&self) -> usize {
         self.counted.len() + self.void
     }
 
-    /// The pairs that count.
+    /// Number of pairs that count.
     pub fn counted(&self) -> usize {
         self.counted.len()
     }
 
-    /// The pairs that do not.
+    /// Number of void pairs.
     pub fn void(&self) -> usize {
         self.void
     }
 
-    /// What the pairs come to; none while more are needed.
+    /// The conclusion; none while more pairs are needed.
     pub fn conclusion(&self) -> Option<Conclusion> {
         let counted = self.counted.len();
         let is_last = self.pairs() >= self.pairs_max;
-        let is_look = counted >= self.block && counted.is_multiple_of(self.block);
-        if !is_last && !is_look {
+        let is_block_end = counted >= self.block && counted.is_multiple_of(self.block);
+        if !is_last && !is_block_end {
             return None;
         }
         let estimate = |stream, ratio: fn(&Ratios) -> f64| {

@@ -1,4 +1,5 @@
-//! The engine of `swarm` and `crash`: agents with a connection each pass conversations on.
+//! The engine of `swarm` and `crash`: agents, each with a connection, take the steps of
+//! conversations.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,57 +22,57 @@ use crate::script::Step;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
-/// How long the last steps may take once the run is over.
-const PARK_MAX: Duration = Duration::from_secs(90);
-/// How long a step is tried again while the server is away.
+/// How long the last steps may take after the end of the run.
+const LAST_STEPS_MAX: Duration = Duration::from_secs(90);
+/// How long a step is repeated while the server is down.
 const AWAY_MAX: Duration = Duration::from_secs(60);
 
-/// What the agents share.
+/// The state that the agents share.
 #[derive(Debug)]
 pub struct Swarm {
-    /// The server.
+    /// The address of the server.
     pub address: std::net::SocketAddr,
-    /// Who speaks.
+    /// The participants.
     pub participants: Arc<Participants>,
-    /// Their parts.
+    /// The participants by rights.
     pub roles: RolePool,
-    /// Who listens.
+    /// The expected feeds of the listeners.
     pub expected_feeds: Vec<Arc<ExpectedFeed>>,
-    /// What was counted.
+    /// Outcomes of calls.
     pub tally: Tally,
-    /// What was wrong.
+    /// Violations.
     pub findings: Arc<Findings>,
-    /// How long steps took.
+    /// Latencies of steps.
     pub latencies: Latencies,
-    /// Whether steps carry keys and are tried again, as when the server is killed.
+    /// Whether steps carry idempotency keys and are repeated, for servers that are killed.
     pub retry: bool,
     /// Steps a second in all, if the loop is open.
     pub rate: Option<f64>,
-    /// Where chance starts.
+    /// Seed of the random choices.
     pub seed: u64,
-    /// The next conversation.
+    /// Serial number of the next conversation.
     pub serial: AtomicU64,
-    /// Takes finished conversations away to be read back.
+    /// Queue of ended conversations, to be read back.
     pub finished: mpsc::Sender<Conversation>,
-    /// Threads in which a step failed, so that what they owe is not known.
+    /// Threads in which a step failed, so that their due frames are unknown.
     pub tainted: Mutex<HashSet<u64>>,
     /// Numbers of all acknowledged messages.
     pub messages: Mutex<Vec<u64>>,
-    /// How many conversations have come to their end.
+    /// Number of ended conversations.
     pub ended: AtomicU64,
     stop: AtomicBool,
 }
 
-/// What came of a step.
+/// The result of a step.
 enum StepResult {
-    /// On to the next.
+    /// The step ended.
     Done,
-    /// The conversation cannot go on.
+    /// The conversation cannot continue.
     Lost,
 }
 
 impl Swarm {
-    /// Not running yet.
+    /// A swarm that does not run yet.
     pub fn new(
         address: std::net::SocketAddr,
         participants: Arc<Participants>,
@@ -99,13 +100,13 @@ impl Swarm {
         }
     }
 
-    /// A conversation that has not begun.
+    /// A new conversation.
     pub fn new_conversation(&self) -> Conversation {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         Conversation::new(self.seed, serial, &self.roles)
     }
 
-    /// Lets the agents work until `during` ends; gives back all conversations, at rest.
+    /// Runs the agents until `during` ends; returns all conversations, between two steps.
     pub async fn run(
         self: &Arc<Self>,
         conversations: Vec<Conversation>,
@@ -114,7 +115,7 @@ impl Swarm {
     ) -> anyhow::Result<Vec<Conversation>> {
         self.stop.store(false, Ordering::Relaxed);
         let count = conversations.len();
-        let (park, mut parked) = mpsc::channel(count + 1);
+        let (resting, mut rested_queue) = mpsc::channel(count + 1);
         let (senders, mailboxes): (Vec<_>, Vec<_>) =
             self.participants.members.iter().map(|_| mpsc::channel(count + 1)).unzip();
         let senders = Arc::new(senders);
@@ -128,7 +129,7 @@ impl Swarm {
                 connection,
                 mailbox,
                 mailboxes: Arc::clone(&senders),
-                resting: park.clone(),
+                resting: resting.clone(),
                 request: Vec::new(),
                 bar: bar.clone(),
             };
@@ -140,12 +141,15 @@ impl Swarm {
         let outcome = during.await;
         self.stop.store(true, Ordering::Relaxed);
         let mut rested = Vec::with_capacity(count);
-        let until = tokio::time::Instant::now() + PARK_MAX;
+        let until = tokio::time::Instant::now() + LAST_STEPS_MAX;
         while rested.len() < count {
-            match tokio::time::timeout_at(until, parked.recv()).await {
+            match tokio::time::timeout_at(until, rested_queue.recv()).await {
                 Ok(Some(conversation)) => rested.push(conversation),
-                _ => {
-                    bail!("{} steps are without an answer after {PARK_MAX:?}", count - rested.len())
+                Ok(None) | Err(_) => {
+                    bail!(
+                        "{} steps are without an answer after {LAST_STEPS_MAX:?}",
+                        count - rested.len()
+                    )
                 }
             }
         }
@@ -182,7 +186,7 @@ impl Swarm {
     }
 }
 
-/// What stood before a step.
+/// The state of a conversation before a step.
 struct Before {
     awaiting: Option<crate::verify::shadow::ExpectedAwaiting>,
     acknowledged: usize,
@@ -231,20 +235,30 @@ impl Agent {
             let stopped = self.swarm.stop.load(Ordering::Relaxed);
             let mailbox =
                 if stopped { &self.resting } else { &self.mailboxes[conversation.speaker()] };
-            // There is room for all conversations in each, so this never waits.
+            // Each queue can hold all conversations, so this never waits.
             let _ = mailbox.send(conversation).await;
         }
     }
 
-    /// Takes the step, again and again if the server is away and steps are tried again.
+    /// Takes the next step; repeats it while the server is down, if `retry` is set.
     async fn step(&mut self, conversation: &mut Conversation) -> StepResult {
         let begun = clock::now();
-        // Where the server is away, the call itself finds out.
+        // If the server is down, the call below fails.
         let _ = self.connection.refresh(self.swarm.address).await;
         loop {
             let outcome = match conversation.step() {
                 Some(Step::Inbox(_)) => self.inbox(conversation).await,
-                _ => self.call(conversation).await,
+                Some(
+                    Step::Say(..)
+                    | Step::Mark(..)
+                    | Step::Confirm(..)
+                    | Step::Reopen(_)
+                    | Step::Assert(_)
+                    | Step::Attest(..)
+                    | Step::Refute(_)
+                    | Step::Refused(..),
+                )
+                | None => self.call(conversation).await,
             };
             let again = match outcome {
                 Ok(Some(done)) => return done,
@@ -260,14 +274,14 @@ impl Agent {
                 }
             };
             if !again || clock::now() - begun > AWAY_MAX {
-                self.swarm.tally.fail(conversation.at_step("given up"));
+                self.swarm.tally.fail(conversation.at_step("abandoned"));
                 return StepResult::Lost;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// One call; none: the server asks to come back later.
+    /// One call; none if the server asks for a later repetition.
     async fn call(
         &mut self,
         conversation: &mut Conversation,
@@ -286,11 +300,11 @@ impl Agent {
         match outcome(caller.binding(), answer) {
             Outcome::Done(json) => {
                 swarm.tally.acknowledge();
-                let absorbed = conversation.accept(json, &swarm.participants);
-                let lawful = absorbed.is_ok();
-                swarm.findings.check(absorbed);
+                let checked = conversation.accept(json, &swarm.participants);
+                let accepted = checked.is_ok();
+                swarm.findings.check(checked);
                 swarm.record(conversation, &before);
-                Ok(Some(if lawful { StepResult::Done } else { StepResult::Lost }))
+                Ok(Some(if accepted { StepResult::Done } else { StepResult::Lost }))
             }
             Outcome::Refused { status, reason, detail } => {
                 swarm.tally.refuse(&reason);
@@ -300,7 +314,7 @@ impl Agent {
                 if matches!(status, 429 | 503) {
                     return Ok(None);
                 }
-                let text = format!("a lawful act was refused: {reason}: {detail}");
+                let text = format!("a permitted act was refused: {reason}: {detail}");
                 swarm.findings.add(conversation.at_step(&text));
                 Ok(Some(StepResult::Lost))
             }
@@ -308,7 +322,7 @@ impl Agent {
         }
     }
 
-    /// Reads the own inbox, which must show this thread: it waits, and nobody else moves it now.
+    /// Reads the agent's inbox, which must show the thread: only this agent may act in it now.
     async fn inbox(
         &mut self,
         conversation: &mut Conversation,
@@ -333,7 +347,7 @@ impl Agent {
     }
 }
 
-/// Reads an inbox whole: thread and message of each item; or the reason of a refusal.
+/// Reads an inbox whole; returns thread and message of each item, or the reason of a refusal.
 pub async fn read_inbox(
     participants: &Participants,
     place: usize,

@@ -1,4 +1,4 @@
-//! Where a run takes place: a server of its own, or one that was named.
+//! The server under load: started by the harness, or named by `--url`.
 
 use std::net::SocketAddr;
 
@@ -12,24 +12,27 @@ use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 /// The server under load.
 #[derive(Debug)]
 pub struct Target {
-    /// Where it listens.
+    /// The address of the server.
     pub address: SocketAddr,
-    /// The authority that requests name.
+    /// The authority for the header `Host`.
     pub host: String,
-    /// The process and its folder, if it is ours. Dropped in this order.
+    /// Process and directory, if the harness started the server. Dropped in this order.
     pub own_server: Option<(Server, RunDirectory)>,
     token: String,
 }
 
-/// The rules are obeyed; only the rate is off, since a rate is what is to be measured.
+/// Limits stay in force but for the write rate, which is the quantity that a run measures.
 const RATES_OFF: &str = "limits.writes_per_minute=0";
 
 impl Target {
-    /// Starts a server, or finds the one that was named.
+    /// Starts a server with the configuration `keys`, or resolves the address of `--url`.
     pub async fn prepare(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
-        match (&options.url, &options.token) {
-            (Some(url), Some(token)) => Self::connect(url, token).await,
-            _ => Self::start(options, keys),
+        match &options.url {
+            Some(url) => {
+                let token = options.token.as_deref().context("--url needs an admin --token")?;
+                Self::connect(url, token).await
+            }
+            None => Self::start(options, keys),
         }
     }
 
@@ -49,33 +52,38 @@ impl Target {
 
     fn start(options: &Options, keys: &[String]) -> anyhow::Result<Self> {
         let binary = server::build(options.binary.as_deref())?;
-        let folder = RunDirectory::new(options.mode.name())?;
+        let directory = RunDirectory::new(options.mode.name())?;
         let set = Self::settings(options, keys);
         let server =
-            Server::start(&binary, &folder.path().join("forum"), &set, options.server_core)?;
+            Server::start(&binary, &directory.path().join("forum"), &set, options.server_core)?;
         let token = server.admin_token()?;
         let address = server.address();
-        Ok(Self { address, host: address.to_string(), own_server: Some((server, folder)), token })
+        Ok(Self {
+            address,
+            host: address.to_string(),
+            own_server: Some((server, directory)),
+            token,
+        })
     }
 
-    /// The keys that a server of our own gets: those of the mode, and over them what was asked for.
+    /// The configuration of a started server: keys of the mode, then those of `--set`, which win.
     pub fn settings(options: &Options, keys: &[String]) -> Vec<String> {
         let own = [RATES_OFF.to_owned()];
         own.iter().chain(keys).chain(&options.set).cloned().collect()
     }
 
-    /// The admin, over HTTP.
+    /// A caller with the admin token, over HTTP.
     pub fn admin(&self) -> Caller {
         Caller::new(&self.host, &self.token, Binding::Http)
     }
 
-    /// One sample of `/metrics`, by its name and labels as they are written there; none if the
-    /// server has not counted it yet.
+    /// One sample of `/metrics`, by name and labels as written there; none before the server's
+    /// first count.
     pub async fn metric(&self, name: &str) -> anyhow::Result<Option<f64>> {
         Ok(self.metrics(&[name]).await?[0])
     }
 
-    /// Some samples of `/metrics` of one moment.
+    /// Samples of `/metrics` from one request.
     pub async fn metrics(&self, names: &[&str]) -> anyhow::Result<Vec<Option<f64>>> {
         let mut request = Vec::new();
         self.admin()
@@ -94,17 +102,17 @@ impl Target {
         Ok(names.iter().map(find).collect())
     }
 
-    /// The server's process, if it runs here and is ours.
+    /// The process id, if the harness started the server.
     pub fn pid(&self) -> Option<u32> {
         self.own_server.as_ref().map(|(server, _)| server.pid())
     }
 
-    /// Whether a ceiling of this machine says something about that server.
+    /// Whether the server runs on this machine, so that a ceiling can be compared with it.
     pub fn is_local(&self) -> bool {
         self.address.ip().is_loopback()
     }
 
-    /// Ends the server, if it is ours.
+    /// Stops the server, if the harness started it.
     pub fn stop(&mut self) -> anyhow::Result<()> {
         match &mut self.own_server {
             Some((server, _)) => server.stop(),

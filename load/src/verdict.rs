@@ -1,4 +1,4 @@
-//! Bounds that a run is held to, and whether it keeps them.
+//! Bounds of a run, and whether the run keeps them.
 
 use std::fmt::Write as _;
 
@@ -6,18 +6,18 @@ use serde::Serialize;
 
 use crate::options::{Mode, Options};
 
-/// One bound, and what was measured beside it.
+/// One bound with the measured value.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verdict {
-    /// What is bounded.
+    /// The name of the value.
     pub what: String,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
     /// The bound.
     pub bound: f64,
-    /// Whether the value may be at most the bound; else it must be at least that.
+    /// Whether the bound is an upper bound, else a lower one.
     pub at_most: bool,
-    /// Whether the machine was too restless to say anything.
+    /// Whether other load on the machine makes the value meaningless.
     pub void: bool,
     /// Whether the bound is kept.
     pub kept: bool,
@@ -39,7 +39,7 @@ impl Verdict {
         Self { what: what.to_owned(), value, bound, at_most, void: false, kept }
     }
 
-    /// Writes its line.
+    /// Writes the line of the table.
     pub fn line(&self, text: &mut String) -> std::fmt::Result {
         let word = match (self.void, self.kept) {
             (true, _) => "VOID",
@@ -52,8 +52,8 @@ impl Verdict {
     }
 }
 
-/// The share of the ceiling that a mode must reach, and how many times the 99th percentile of the
-/// ceiling its own may have.
+/// The least share of the ceiling's rate for a mode, and the largest multiple of the ceiling's 99th
+/// percentile.
 pub fn shares(options: &Options) -> Option<(f64, Option<f64>)> {
     let over_mcp = options.mcp > 0.0;
     match options.mode {
@@ -61,7 +61,14 @@ pub fn shares(options: &Options) -> Option<(f64, Option<f64>)> {
         Mode::Post if !over_mcp => Some((0.55, Some(2.5))),
         Mode::Hot if !over_mcp => Some((0.40, None)),
         Mode::Fanout => Some((0.70, None)),
-        _ => None,
+        Mode::Post
+        | Mode::Hot
+        | Mode::Swarm
+        | Mode::Ceiling
+        | Mode::Idle
+        | Mode::Inbox
+        | Mode::Crash
+        | Mode::Soak => None,
     }
 }
 
@@ -69,7 +76,7 @@ pub fn shares(options: &Options) -> Option<(f64, Option<f64>)> {
 mod tests {
     use super::*;
 
-    /// Goal: a bound is kept on its right side, the bound itself included. Method: three values of
+    /// Goal: a bound is kept on its permitted side and by equality. Method: three values of
     /// each kind.
     #[test]
     fn sides() {

@@ -1,4 +1,4 @@
-//! Requests as bytes and answers as outcomes, over HTTP and over both eras of MCP.
+//! Requests as bytes and answers as outcomes, over HTTP and both protocol families of MCP.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::http::Answer;
 
-/// The way in that a caller takes.
+/// The binding that a caller uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
     /// `/v1/…`.
@@ -19,7 +19,7 @@ pub enum Binding {
     Modern,
 }
 
-/// Who calls: a token and a door, with the head of a post made ready.
+/// Encodes the requests of one token over one binding; the head of a post is encoded once.
 #[derive(Debug, Clone)]
 pub struct Caller {
     host: String,
@@ -31,13 +31,13 @@ pub struct Caller {
 /// One call of an operation.
 #[derive(Debug, Clone, Default)]
 pub struct Operation {
-    /// The name of the operation, which is that of the tool.
+    /// The name of the operation, which is also the name of the tool.
     pub tool: &'static str,
     /// Whether it reads (GET) or writes (POST).
     pub reads: bool,
     /// The path over HTTP, without a query.
     pub path: String,
-    /// The members which the path holds, as JSON members without braces.
+    /// The members that HTTP puts into the path, as JSON members without braces.
     pub path_members: String,
     /// The members of the body, or of the query, as JSON members without braces.
     pub members: String,
@@ -53,7 +53,7 @@ impl Operation {
         Self { tool, path, path_members: place, members, ..Self::default() }
     }
 
-    /// A read, with its query as names and values.
+    /// A read; `query` holds names and values.
     pub fn read(tool: &'static str, path: String, place: String, query: &[(&str, &str)]) -> Self {
         let mut operation =
             Self { tool, reads: true, path, path_members: place, ..Self::default() };
@@ -68,7 +68,7 @@ impl Operation {
         operation
     }
 
-    /// A page of an inbox, after the cursor `since` unless that is empty.
+    /// A page of an inbox after the cursor `since`, or the first page if `since` is empty.
     pub fn inbox(extension: Option<&str>, limit: usize, anyone: bool, since: &str) -> Self {
         let (limit, anyone) = (limit.to_string(), anyone.to_string());
         let mut query = vec![("limit", limit.as_str()), ("anyone", anyone.as_str())];
@@ -79,7 +79,7 @@ impl Operation {
         Self::read("read_inbox", "/v1/inbox".into(), String::new(), &query)
     }
 
-    /// A message: the members of its envelope.
+    /// A post; `members` are those of the envelope.
     pub fn message(members: String) -> Self {
         Self::write("post_message", "/v1/messages".to_owned(), String::new(), members)
     }
@@ -100,7 +100,7 @@ impl Caller {
         caller
     }
 
-    /// Its door.
+    /// The binding.
     pub fn binding(&self) -> Binding {
         self.binding
     }
@@ -123,7 +123,7 @@ impl Caller {
         }
     }
 
-    /// Writes a message whose envelope (with braces) is given. The way for many.
+    /// Writes the post of an envelope (with braces), without allocations over HTTP.
     pub fn write_message(&self, out: &mut Vec<u8>, envelope: &[u8]) {
         out.clear();
         out.extend_from_slice(&self.post_head);
@@ -140,7 +140,7 @@ impl Caller {
         out.extend_from_slice(closing.as_bytes());
     }
 
-    /// Writes any operation.
+    /// Writes an operation.
     pub fn write(&self, out: &mut Vec<u8>, operation: &Operation) {
         out.clear();
         if self.binding == Binding::Http {
@@ -233,7 +233,7 @@ fn push_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// What a call led to.
+/// The outcome of a call.
 #[derive(Debug)]
 pub enum Outcome<'a> {
     /// Success, with the JSON of the operation.
@@ -247,7 +247,7 @@ pub enum Outcome<'a> {
         /// The sentence beside it.
         detail: String,
     },
-    /// No answer that the specification knows.
+    /// An answer outside the specification.
     Broken(String),
 }
 
@@ -284,7 +284,7 @@ struct Block<'a> {
     text: Cow<'a, str>,
 }
 
-/// Reads an answer as what it means.
+/// Classifies an answer.
 pub fn outcome(binding: Binding, answer: Answer<'_>) -> Outcome<'_> {
     if binding == Binding::Http {
         return match answer.status {
@@ -340,9 +340,9 @@ mod tests {
         Answer { status, body }
     }
 
-    /// Goal: one operation is written alike for all doors. Method: parse what is written.
+    /// Goal: each binding encodes the same operation. Method: parse the encoded requests.
     #[test]
-    fn writes_each_door() {
+    fn writes_each_binding() {
         let mut operation = Operation::write(
             "mark_thread",
             "/v1/threads/th_1/mark".into(),
@@ -369,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Goal: a refusal is the same over both. Method: the problem object in each form.
+    /// Goal: a refusal is read alike over HTTP and MCP. Method: the problem object in each form.
     #[test]
     fn reads_refusals() {
         let problem = br#"{"type":"x","status":409,"reason":"self_reply","detail":"no"}"#;

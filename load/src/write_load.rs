@@ -1,4 +1,4 @@
-//! Writers: connections that post to many threads, as participants that take turns.
+//! The write load: connections that post to many threads, the participants in turn.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -23,14 +23,14 @@ use crate::wire::{Binding, Outcome, outcome};
 
 use crate::round::{RoundOutcome, RoundSpec};
 
-/// A thread is left for a new one before it is full.
+/// Messages below the limit of a thread at which a new thread replaces it.
 const MESSAGES_SPARE: u32 = 200;
-/// How long calls may still be under way after a round's end.
+/// How long calls may be under way after the end of a round.
 const GRACE: Duration = Duration::from_secs(60);
-/// A connection that fails so often in a row gives up.
+/// A connection stops writing after more consecutive failures than this.
 const FAILURES_MAX: u32 = 20;
 
-/// A place for one active thread.
+/// A slot for one active thread; a full thread is replaced by a new one.
 #[derive(Debug, Default)]
 struct ThreadSlot {
     thread: AtomicU64,
@@ -38,7 +38,7 @@ struct ThreadSlot {
     records: Mutex<Vec<ThreadRecord>>,
 }
 
-/// What writers share over all rounds.
+/// The state that writers share over all rounds.
 #[derive(Debug)]
 pub struct WriteLoad {
     address: SocketAddr,
@@ -48,20 +48,20 @@ pub struct WriteLoad {
     body: usize,
     seed: u64,
     serial: AtomicU64,
-    /// Whether there is a forum behind the address; the ceiling keeps no threads.
+    /// Whether the address is that of a forum; a ceiling keeps no threads.
     forum: bool,
-    /// Listeners that hear of each act.
+    /// The tracker of listeners, if there are any.
     tracker: Mutex<Option<Arc<FanoutTracker>>>,
-    /// How many bytes the last acknowledgement over HTTP had; 0 if there was none.
+    /// Bytes of the last acknowledgement over HTTP; 0 before the first.
     pub answer_bytes: AtomicUsize,
-    /// What was counted, over all rounds.
+    /// Outcomes of all rounds.
     pub tally: Arc<Tally>,
-    /// What was wrong.
+    /// Violations of all rounds.
     pub findings: Arc<Findings>,
 }
 
 impl WriteLoad {
-    /// Writers on a forum.
+    /// A load on a forum.
     pub fn forum(
         address: SocketAddr,
         participants: Arc<Participants>,
@@ -85,7 +85,7 @@ impl WriteLoad {
         }
     }
 
-    /// The same writers on a ceiling.
+    /// The same load on a ceiling.
     pub fn ceiling(
         address: SocketAddr,
         participants: Arc<Participants>,
@@ -101,14 +101,14 @@ impl WriteLoad {
         load
     }
 
-    /// Threads may hold so many messages here.
+    /// Sets the limit of messages of a thread.
     #[must_use]
     pub fn with_messages_max(mut self, messages_max: u32) -> Self {
         self.messages_max = messages_max;
         self
     }
 
-    /// From the next round on, listeners hear of each act, or none do.
+    /// Sets the tracker of listeners, from the next round on.
     pub fn track(&self, tracker: Option<Arc<FanoutTracker>>) {
         if let Ok(mut place) = self.tracker.lock() {
             *place = tracker;
@@ -120,13 +120,13 @@ impl WriteLoad {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// Everything that was acknowledged, for the reading back.
+    /// The acknowledgements of all threads, to be read back.
     pub fn records(&self) -> Vec<ThreadRecord> {
         let records = self.slots.iter().filter_map(|slot| slot.records.lock().ok());
         records.flat_map(|records| records.clone()).collect()
     }
 
-    /// Opens every thread, then puts so many messages into each.
+    /// Opens every thread, then posts `prefill` messages to each.
     pub async fn open_threads(
         self: &Arc<Self>,
         connections: usize,
@@ -134,7 +134,7 @@ impl WriteLoad {
         bar: &ProgressBar,
     ) -> anyhow::Result<()> {
         let slots = self.slots.len();
-        // Two writers must not open the thread of one place.
+        // Two writers must not open the thread of one slot.
         self.post_to_slots(connections.min(slots), (0..slots).collect(), true, bar).await?;
         let empty = self.slots.iter().filter(|it| it.thread.load(Ordering::Relaxed) == 0).count();
         ensure!(empty == 0, "{empty} threads could not be opened: {}", self.tally.summary());
@@ -142,7 +142,7 @@ impl WriteLoad {
         self.post_to_slots(connections, steps, false, bar).await.map(drop)
     }
 
-    /// Posts once in each of these places, with all connections taking turns; gives the time.
+    /// Posts once to each of these slots, over concurrent connections; returns the time it took.
     pub async fn post_to_slots(
         self: &Arc<Self>,
         connections: usize,
@@ -174,7 +174,7 @@ impl WriteLoad {
         Ok(clock::now() - begun)
     }
 
-    /// Posts once in each of these places, one after the other; gives how long each took, in
+    /// Posts once to each of these slots, one after the other; returns the latency of each, in
     /// milliseconds.
     pub async fn post_timed(self: &Arc<Self>, places: &[usize]) -> anyhow::Result<Vec<f64>> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
@@ -188,12 +188,12 @@ impl WriteLoad {
         Ok(millis)
     }
 
-    /// The thread of each place, in order.
+    /// The thread of each slot, in order.
     pub fn threads(&self) -> Vec<u64> {
         self.slots.iter().map(|slot| slot.thread.load(Ordering::Relaxed)).collect()
     }
 
-    /// One round of load.
+    /// Connects the writers of one round and runs it.
     pub async fn run_round(
         self: &Arc<Self>,
         spec: RoundSpec,
@@ -203,7 +203,7 @@ impl WriteLoad {
         self.run_connected(connected, spec).await
     }
 
-    /// Connects so many writers.
+    /// Connects this many writers.
     pub async fn connect(
         self: &Arc<Self>,
         connections: usize,
@@ -216,7 +216,7 @@ impl WriteLoad {
         Ok(ConnectedWriters(writers))
     }
 
-    /// Lets each writer write once, so that its connection is one that the server knows.
+    /// Posts once on each connection, so that the server has accepted it.
     pub async fn post_once_each(
         self: &Arc<Self>,
         connected: ConnectedWriters,
@@ -234,7 +234,7 @@ impl WriteLoad {
         Ok(ConnectedWriters(writers))
     }
 
-    /// Writes as long as it takes until one act is acknowledged; gives how long that was.
+    /// Posts until one act is acknowledged; returns the time until then.
     pub async fn first_acknowledgement(self: &Arc<Self>) -> anyhow::Result<Duration> {
         let mut writer = Writer::new(Arc::clone(self), 0, None).await?;
         let begun = clock::now();
@@ -242,7 +242,7 @@ impl WriteLoad {
         Ok(clock::now() - begun)
     }
 
-    /// Lets writers that are connected write for one round.
+    /// Runs one round on connected writers.
     pub async fn run_connected(
         self: &Arc<Self>,
         connected: ConnectedWriters,
@@ -265,7 +265,7 @@ impl WriteLoad {
         for task in tasks {
             match tokio::time::timeout_at(until, task).await {
                 Ok(Ok(end)) => ended = ended.max(end),
-                Ok(Err(error)) => bail!("a writer broke: {error}"),
+                Ok(Err(error)) => bail!("a writer failed: {error}"),
                 Err(_) => bail!("calls are without an answer {GRACE:?} after the end of the round"),
             }
         }
@@ -289,7 +289,7 @@ struct Writer {
     tracker: Option<Arc<FanoutTracker>>,
 }
 
-/// What is known of a message before it is sent.
+/// A message that is about to be sent.
 struct Sent {
     slot: usize,
     thread: u64,
@@ -361,8 +361,7 @@ impl Writer {
         }
     }
 
-    /// Posts once; true if it was acknowledged. An error means that the connection had to be made
-    /// anew.
+    /// Posts once; true if the act was acknowledged. On an error the connection was replaced.
     async fn post(&mut self, slot: usize, opens: bool) -> anyhow::Result<bool> {
         let sent = self.compose(slot, opens);
         let load = Arc::clone(&self.load);
@@ -387,13 +386,13 @@ impl Writer {
         Ok(acknowledged)
     }
 
-    /// Writes the envelope for a slot: the next message of its thread, or the opening of a new one.
+    /// Writes the envelope for a slot: the next message of its thread, or the opening of another.
     fn compose(&mut self, slot: usize, opens: bool) -> Sent {
         let load = &self.load;
         let place = &load.slots[slot];
         let count = place.sent.fetch_add(1, Ordering::Relaxed);
         let limit = load.messages_max.saturating_sub(MESSAGES_SPARE);
-        // Tried again now and then, should the new thread be refused.
+        // If the new thread is refused, every 64th message tries again.
         let full = count >= limit && (count - limit).is_multiple_of(64);
         let thread = if opens || full { 0 } else { place.thread.load(Ordering::Relaxed) };
         let speaker = (slot + count as usize) % load.participants.members.len();

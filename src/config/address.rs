@@ -161,7 +161,8 @@ impl Network {
             None => (text, None),
         };
         let address: IpAddr = address.parse().ok()?;
-        // The parser of the library refuses prefixes such as `+8` and `008`, which are accepted here.
+        // The parser of the library refuses prefixes such as `+8` and `008`, which are accepted
+        // here.
         match prefix {
             Some(prefix) => IpNet::new(address, prefix.parse().ok()?).ok().map(Self),
             None => Some(Self(address.into())),
@@ -207,7 +208,8 @@ text_form! {
         Some(port) => write!(f, "{}:{port}", value.host),
         None => write!(f, "{}", value.host),
     };
-    WebOrigin "an origin such as https://example.org" |value, f| match (&*value.scheme, value.port) {
+    WebOrigin "an origin such as https://example.org" |value, f|
+        match (&*value.scheme, value.port) {
         ("http" | "ws", 80) | ("https" | "wss", 443) => {
             write!(f, "{}://{}", value.scheme, value.host)
         }

@@ -79,7 +79,8 @@ fn is_profile(text: &str) -> bool {
 macro_rules! keys {
     ($($name:literal $takes:expr, $about:literal;)*) => {
         /// All keys, in the order of the example.
-        pub const KEYS: &[ConfigKey] = &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
+        pub const KEYS: &[ConfigKey] =
+            &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
     };
 }
 
@@ -121,7 +122,7 @@ keys! {
     "store.cache_bytes" Integer(1 << 20, BYTES_MAX), "page cache, all files together";
     "store.free_bytes_min" Integer(0, BYTES_MAX), "free space below which no write is taken";
     "store.segment_bytes" Integer(1 << 20, BYTES_MAX), "size of one segment of the log";
-    "store.tail_entries_max" Integer(1, 10_000_000), "entries committed and not yet folded";
+    "store.tail_entries_max" Integer(1, 10_000_000), "entries committed and not yet archived";
     "store.queue_max" Integer(1, 1_000_000), "items in the journal's queue";
     "runtime.idle_seconds" Integer(0, 86_400), "after which a resting actor leaves memory";
     "runtime.resident_threads_max" Integer(1, 10_000_000), "threads in memory at a time";

@@ -1,7 +1,7 @@
 //! Configuration (operations.md §2): flags over environment over file over defaults.
 //!
-//! One table, [`keys::KEYS`], holds the range of each key. A value is checked where it is read, so that
-//! an error names the key and the place where it was set.
+//! One table, [`keys::KEYS`], holds the range of each key. A value is checked where it is read, so
+//! that an error names the key and the place where it was set.
 
 mod address;
 pub mod keys;
@@ -195,12 +195,5 @@ impl Default for OverloadConfig {
 impl Default for LogConfig {
     fn default() -> Self {
         Self { format: None, level: "info".into() }
-    }
-}
-
-impl Config {
-    /// Whether a profile is active.
-    pub fn has_profile(&self, name: &str) -> bool {
-        self.profiles.iter().any(|profile| profile == name)
     }
 }

@@ -1,8 +1,8 @@
 //! The HTTP and MCP server: reads requests, calls the forum, writes answers (bindings.md).
 //!
-//! Checks run before the forum, in the order of parley.md §6: `Host` and `Origin`, route and method,
-//! token, right, size, type, `Accept`, parameters, envelope. The protocol's table alone describes
-//! operations.
+//! Checks run before the forum, in the order of parley.md §6: `Host` and `Origin`, route and
+//! method, token, right, size, type, `Accept`, parameters, envelope. The protocol's table alone
+//! describes operations.
 
 pub(crate) mod accept;
 mod answer;
@@ -176,8 +176,8 @@ impl Gateway {
         let mut reply = match next {
             NextStep::Reply(reply) => reply,
             NextStep::Write(write) => {
-                // Dropped first: while the bytes of the request are held, the connection cannot reuse
-                // its read buffer, and each waiting write would cost another one.
+                // Dropped first: while the bytes of the request are held, the connection cannot
+                // reuse its read buffer, and each waiting write would cost another one.
                 drop((head, body));
                 let written = catch_panic(self.write(write), &span).await;
                 written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))

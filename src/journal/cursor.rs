@@ -155,10 +155,10 @@ impl Cursors {
         }
     }
 
-    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
+    fn is_good(&self, era: u64, issued_at: Position, now: Position) -> bool {
         let past = || self.past.iter().find(|(past, _)| *past == era);
         let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
-        last.is_some_and(|last| given <= last.min(now))
+        last.is_some_and(|last| issued_at <= last.min(now))
     }
 }
 

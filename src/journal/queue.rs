@@ -18,7 +18,7 @@ use crate::clock::Clock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendRefused;
 
-/// The last numbers assigned, from which the queue goes on.
+/// The last numbers assigned.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstNumbers {
     /// Of entries.

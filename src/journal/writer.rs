@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -18,7 +18,7 @@ use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::metric;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::free_space::FreeSpace;
 
 /// How long the writer waits while the tail is full.
@@ -293,7 +293,7 @@ impl Writer {
         self.drop_segments();
     }
 
-    fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
+    fn write(&mut self, committed: &[Arc<Committed>]) -> StoreResult<()> {
         self.free_space.check()?;
         let stopwatch = Stopwatch::start();
         self.queue.set_committing(true);

@@ -6,6 +6,8 @@
 //! writes the answer and the frames of the feed.
 
 #[macro_use]
+pub mod numbered;
+#[macro_use]
 mod words;
 
 // Basic values, of which everything is made.

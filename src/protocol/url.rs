@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use crate::refusal::{Refusal, Result};
 
-/// The parameters of one query, decoded. Take those that are known, then [`Query::finish`].
+/// The parameters of one query, decoded. Take the known ones, then refuse the [`Query::rest`].
 #[derive(Debug)]
 pub struct Query<'q> {
     parameters: Vec<(Cow<'q, str>, Cow<'q, str>)>,
 }
 
 impl<'q> Query<'q> {
-    /// Reads a raw query, without its question mark; nothing between two ampersands is nothing.
+    /// Reads a raw query, without its question mark; empty pieces between ampersands are skipped.
     ///
     /// # Errors
-    /// 400 `invalid_parameter` for what is repeated, empty or cannot be decoded.
+    /// 400 `invalid_parameter` for a parameter that is repeated, empty or cannot be decoded.
     pub fn parse(raw: &'q str) -> Result<Self> {
         let mut parameters: Vec<(Cow<'q, str>, Cow<'q, str>)> = Vec::new();
         for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
@@ -43,20 +43,6 @@ impl<'q> Query<'q> {
     pub fn take(&mut self, name: &str) -> Option<Cow<'q, str>> {
         let found = self.parameters.iter().position(|(known, _)| known == name)?;
         Some(self.parameters.swap_remove(found).1)
-    }
-
-    /// Refuses what was not taken.
-    ///
-    /// # Errors
-    /// 400 `invalid_parameter`.
-    pub fn finish(&self) -> Result<()> {
-        match self.rest() {
-            None => Ok(()),
-            Some(name) => {
-                let detail = "There is no such parameter here. Leave it out.";
-                Err(Refusal::parameter(name, detail))
-            }
-        }
     }
 
     /// The name of a parameter that was not taken.

@@ -9,7 +9,7 @@ use parley_protocol::identity::{Right, Rights};
 use parley_protocol::refusal::Refusal;
 
 use super::{NewToken, TokenName, Tokens, secret};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 
 /// The file in the data folder with the secret of `human:admin`, mode 0600.
 pub const ADMIN_TOKEN_NAME: &str = "admin.token";
@@ -23,7 +23,7 @@ pub struct FirstStart {
     pub agent: String,
 }
 
-pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreError> {
+pub(super) fn make(tokens: &Tokens, folder: &Path) -> StoreResult<FirstStart> {
     let admin = make_admin(tokens, folder, 0)?;
     let agent = NewToken {
         name: TokenName::Handle("agent".into()),
@@ -37,11 +37,7 @@ pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreEr
 
 /// Makes a token of `human:admin`, skipping `skipped` numbers, and writes its secret to
 /// `folder`.
-pub(super) fn make_admin(
-    tokens: &Tokens,
-    folder: &Path,
-    skipped: u64,
-) -> Result<String, StoreError> {
+pub(super) fn make_admin(tokens: &Tokens, folder: &Path, skipped: u64) -> StoreResult<String> {
     let admin = secret::draw();
     // Before its hash is stored: the secret of a token in force must be readable somewhere.
     write_secret(folder, &admin).map_err(|error| {

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::storage::disk::Disk;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::migration::migrate;
 use crate::storage::panic_guard::panic_guard;
 use crate::storage::rows::NextRow;
@@ -67,12 +67,8 @@ impl Tokens {
     /// Opens the tokens on `disk`, making the file where there is none. New handles are of `realm`.
     ///
     /// # Errors
-    /// [`StoreError`].
-    pub fn open(
-        disk: Arc<dyn Disk>,
-        realm: &str,
-        clock: Arc<dyn Clock>,
-    ) -> std::result::Result<Self, StoreError> {
+    /// `StoreError`.
+    pub fn open(disk: Arc<dyn Disk>, realm: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
         let (store, records) = panic_guard(FILE_NAME, || {
             migrate(&*disk, &[FILE_FORMAT])?;
             let store = TokenStore::open(disk)?;
@@ -100,11 +96,8 @@ impl Tokens {
     /// written to `folder`, and an agent's.
     ///
     /// # Errors
-    /// [`StoreError`], of the file in the folder too.
-    pub fn first_start(
-        &self,
-        folder: &Path,
-    ) -> std::result::Result<Option<FirstStart>, StoreError> {
+    /// `StoreError`, of the file in the folder too.
+    pub fn first_start(&self, folder: &Path) -> StoreResult<Option<FirstStart>> {
         if !self.snapshot.load().by_id.is_empty() {
             return Ok(None);
         }
@@ -116,28 +109,19 @@ impl Tokens {
     /// §1).
     ///
     /// # Errors
-    /// [`StoreError`], of the file in the folder too.
-    pub(crate) fn renew_admin(
-        &self,
-        folder: &Path,
-        skipped: u64,
-    ) -> std::result::Result<(), StoreError> {
+    /// `StoreError`, of the file in the folder too.
+    pub(crate) fn renew_admin(&self, folder: &Path, skipped: u64) -> StoreResult<()> {
         first::make_admin(self, folder, skipped).map(drop)
     }
 
     /// All tokens at one moment, encoded as they are stored, by number.
-    pub(super) fn rows(
-        &self,
-    ) -> impl Iterator<Item = std::result::Result<(u64, Vec<u8>), StoreError>> + Send + use<> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = StoreResult<(u64, Vec<u8>)>> + Send + use<> {
         let by_id = self.snapshot.load().by_id.clone();
         by_id.into_iter().map(|(id, token)| Ok((id.0, store::encode(&token.record)?)))
     }
 
     /// Makes the file of the tokens of the rows of a copy.
-    pub(super) fn refill(
-        disk: &dyn Disk,
-        next: NextRow<'_>,
-    ) -> std::result::Result<(), StoreError> {
+    pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> StoreResult<()> {
         store::refill(disk, next)
     }
 

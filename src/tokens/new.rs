@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::{EXTENSION_MAX, NESTING_MAX};
+use parley_protocol::numbered;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text;
 use parley_protocol::time::Millis;
@@ -99,7 +100,10 @@ impl NewToken {
                 && text::length(label) <= EXTENSION_MAX
                 && !text::has_forbidden_control(label);
             if !fits {
-                return Err(bad(Some("label"), "A label has 1 to 64 characters."));
+                return Err(bad(
+                    Some("label"),
+                    numbered!("A label has 1 to " {EXTENSION_MAX} " characters."),
+                ));
             }
             if human.is_some() || !rights.has(Right::Lock) {
                 let detail = "Only a model's token that holds `lock` has a label.";
@@ -123,7 +127,10 @@ fn name(text: &str, field: &'static str) -> Result<Box<str>> {
     if text::is_handle(text) {
         return Ok(text.into());
     }
-    Err(bad(Some(field), "A name has 1 to 64 characters of `A–Z a–z 0–9 . _ -`."))
+    Err(bad(
+        Some(field),
+        numbered!("A name has 1 to " {EXTENSION_MAX} " characters of `A–Z a–z 0–9 . _ -`."),
+    ))
 }
 
 fn string<'a>(object: &'a JsonObject, name: &'static str) -> Result<Option<&'a str>> {

@@ -8,7 +8,7 @@ use redb::{
 
 use super::record::TokenRecord;
 use crate::storage::disk::{self, Disk};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::{ErrorLatch, LatchedFile};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::open_database;
@@ -44,12 +44,12 @@ pub(super) struct TokenStore {
 }
 
 impl TokenStore {
-    pub(super) fn open(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
+    pub(super) fn open(disk: Arc<dyn Disk>) -> StoreResult<Self> {
         let database = open(&*disk)?;
         Ok(Self { disk, database: Some(database) })
     }
 
-    pub(super) fn all(&self) -> Result<Vec<TokenRecord>, StoreError> {
+    pub(super) fn all(&self) -> StoreResult<Vec<TokenRecord>> {
         let Some(database) = &self.database else { return Ok(Vec::new()) };
         let transaction = database.begin_read()?;
         let table = transaction.open_table(TOKENS)?;
@@ -67,7 +67,7 @@ impl TokenStore {
 
     /// Stores a record, durable on return. After a failure the next call reopens the file: redb
     /// refuses all operations until then.
-    pub(super) fn put(&mut self, record: &TokenRecord) -> Result<(), StoreError> {
+    pub(super) fn put(&mut self, record: &TokenRecord) -> StoreResult<()> {
         let database = match self.database.take() {
             Some(database) => database,
             None => open(&*self.disk)?,
@@ -78,12 +78,12 @@ impl TokenStore {
     }
 }
 
-fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
+fn open(disk: &dyn Disk) -> StoreResult<Database> {
     disk::make(disk, FILE_NAME, |file| open_file(file).map(drop))?;
     open_file(disk::open_made(disk, FILE_NAME)?)
 }
 
-fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+fn open_file(file: Box<dyn StorageBackend>) -> StoreResult<Database> {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
     let database =
@@ -106,21 +106,21 @@ fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
 
 /// Begins a change, which is committed in two phases: after a failed sync no valid page refers to
 /// one that may be lost, so that the file can be reopened and written.
-fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
+fn begin(database: &Database) -> StoreResult<WriteTransaction> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
     Ok(transaction)
 }
 
 /// Encodes a record.
-pub(super) fn encode(record: &TokenRecord) -> Result<Vec<u8>, StoreError> {
+pub(super) fn encode(record: &TokenRecord) -> StoreResult<Vec<u8>> {
     postcard::to_stdvec(record)
         .map_err(|_| StoreError::damaged(FILE_NAME, "a token does not serialize"))
 }
 
 /// Makes the file of the rows of a copy, each under the eight bytes of its number,
 /// little-endian.
-pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreError> {
+pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> StoreResult<()> {
     disk::make(disk, FILE_NAME, |file| {
         let database = open_file(file)?;
         let transaction = begin(&database)?;
@@ -138,7 +138,7 @@ pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreErro
     })
 }
 
-fn write(database: &Database, record: &TokenRecord) -> Result<(), StoreError> {
+fn write(database: &Database, record: &TokenRecord) -> StoreResult<()> {
     let bytes = encode(record)?;
     let transaction = begin(database)?;
     let mut table = transaction.open_table(TOKENS)?;

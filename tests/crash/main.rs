@@ -83,7 +83,7 @@ fn kill_and_restart() {
                 scope.spawn(move || listener.listen(address, false));
             }
             // Nothing ever comes; when the kill does is the play's chance.
-            let (_sender, nothing) = mpsc::channel::<()>();
+            let (_sender, nothing) = mpsc::sync_channel::<()>(0);
             let _ = nothing.recv_timeout(lasts);
             server.kill();
             writers.into_iter().flat_map(|it| it.join().expect("a writer")).collect()

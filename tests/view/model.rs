@@ -169,7 +169,7 @@ impl Model<'_> {
                 });
                 match order {
                     ThreadOrder::Created | ThreadOrder::CreatedDescending => {
-                        want.sort_by_key(|head| head.id)
+                        want.sort_by_key(|head| head.id);
                     }
                     _ => want.sort_by_key(|head| head.position),
                 }

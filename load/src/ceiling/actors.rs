@@ -1,4 +1,4 @@
-//! The ceiling for memory: so many idle actors, and nothing else.
+//! The ceiling for memory: idle actors and nothing else.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::net::TcpListener;
@@ -17,7 +17,7 @@ impl Actor for Idle {
     }
 }
 
-/// Spawns the actors, says so, and holds them until the process is ended.
+/// Spawns `count` actors, announces an address, holds the actors until the process is ended.
 pub async fn serve(count: usize) -> anyhow::Result<()> {
     let mut actors = Vec::with_capacity(count);
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! The ceiling for feeds: the plain WebSocket library, sending the same bytes to all who listen.
+//! The ceiling for feeds: the plain WebSocket library, sending the same bytes to all listeners.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,16 +12,16 @@ use tokio_tungstenite::tungstenite::protocol::{Message, WebSocketConfig};
 
 use super::process::announce;
 
-/// Whoever connects here says what is sent to all others.
+/// The path whose client sends the texts that all listeners receive.
 pub const CONTROL: &str = "/control";
 
 const QUEUE: usize = 256;
-/// So many frames go out with one flush at most.
+/// Most frames of one flush.
 const BATCH: usize = 16;
 
 type Senders = Arc<Mutex<Vec<mpsc::Sender<Message>>>>;
 
-/// Listens, and plays until the process is ended.
+/// Serves until the process is ended.
 pub async fn serve() -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     announce(listener.local_addr()?)?;
@@ -79,7 +79,7 @@ async fn connection(stream: TcpStream, listeners: Senders) {
 
 fn send_to_all(listeners: &Senders, message: &Message) {
     if let Ok(mut listeners) = listeners.lock() {
-        // One that does not keep up is dropped; the generator notices the gap.
+        // A listener with a full queue is dropped; the generator reports the gap.
         listeners.retain(|listener| listener.try_send(message.clone()).is_ok());
     }
 }

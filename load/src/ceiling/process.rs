@@ -1,4 +1,4 @@
-//! A ceiling as a process: started, asked for its address, ended.
+//! The process of a ceiling: starts, announces its address, ends with its owner.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -8,22 +8,52 @@ use anyhow::{Context as _, bail};
 
 use crate::server::{RunDirectory, first_address};
 
-/// A process that plays the ceiling.
+/// What a ceiling serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CeilingKind {
+    /// Writes over HTTP with a group commit.
+    Writes,
+    /// Feeds over WebSocket.
+    Feeds,
+    /// Nothing; holds idle actors.
+    Actors,
+}
+
+impl CeilingKind {
+    const ALL: [Self; 3] = [Self::Writes, Self::Feeds, Self::Actors];
+
+    /// The first argument that starts the ceiling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Writes => "ceiling-server",
+            Self::Feeds => "ceiling-feed",
+            Self::Actors => "ceiling-actors",
+        }
+    }
+
+    /// The inverse of `as_str`.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A running ceiling; killed when dropped.
 #[derive(Debug)]
 pub struct CeilingProcess {
     child: Child,
-    /// Where it listens.
+    /// The address on which the ceiling listens.
     pub address: SocketAddr,
-    _folder: RunDirectory,
+    _directory: RunDirectory,
 }
 
 impl CeilingProcess {
-    /// Starts this program again under a hidden name.
-    pub fn start(name: &str, arguments: &[String]) -> anyhow::Result<Self> {
-        let folder = RunDirectory::new(name)?;
+    /// Starts this program again as a ceiling of `kind`.
+    pub fn start(kind: CeilingKind, arguments: &[String]) -> anyhow::Result<Self> {
+        let name = kind.as_str();
+        let directory = RunDirectory::new(name)?;
         let mut child = Command::new(std::env::current_exe()?)
             .arg(name)
-            .arg(folder.path())
+            .arg(directory.path())
             .args(arguments)
             .stdout(Stdio::piped())
             .stdin(Stdio::piped())
@@ -35,10 +65,10 @@ impl CeilingProcess {
             let _ = child.wait();
             bail!("{name} did not start");
         };
-        Ok(Self { child, address, _folder: folder })
+        Ok(Self { child, address, _directory: directory })
     }
 
-    /// Its process.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -51,7 +81,7 @@ impl Drop for CeilingProcess {
     }
 }
 
-/// Tells the parent where we listen.
+/// Prints the address of a ceiling for the parent process.
 pub fn announce(address: SocketAddr) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "listening on {address}")?;

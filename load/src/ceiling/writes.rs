@@ -33,12 +33,12 @@ struct CeilingState {
 
 /// Serves until the process is ended.
 pub async fn serve(
-    folder: PathBuf,
+    directory: PathBuf,
     record_bytes: usize,
     answer_bytes: usize,
 ) -> anyhow::Result<()> {
     let (writer, queue) = mpsc::channel(QUEUE);
-    let database = open(&folder)?;
+    let database = open(&directory)?;
     std::thread::spawn(move || commit_all(&database, queue));
     let shape = Arc::new(CeilingState { writer, record_bytes, answer_bytes });
     let app = Router::new().route("/v1/messages", post(answer)).with_state(shape);
@@ -58,19 +58,19 @@ async fn serve_connection(stream: TcpStream, app: Router) {
         .header_read_timeout(Duration::from_secs(10))
         .serve_connection(TokioIo::new(stream), service)
         .await;
-    // A connection that breaks is the generator's affair.
+    // The generator reports a connection that fails.
     drop(served);
 }
 
-fn open(folder: &Path) -> anyhow::Result<Database> {
-    let database = Database::create(folder.join("journal.redb"))?;
+fn open(directory: &Path) -> anyhow::Result<Database> {
+    let database = Database::create(directory.join("journal.redb"))?;
     let transaction = database.begin_write()?;
     transaction.open_table(JOURNAL)?;
     transaction.commit()?;
     Ok(database)
 }
 
-/// Group commit: whatever waits goes into one transaction, one sync.
+/// Group commit: all queued records in one transaction with one sync.
 fn commit_all(database: &Database, mut queue: mpsc::Receiver<QueuedRecord>) {
     let mut next = 1_u64;
     let mut batch = Vec::new();
@@ -101,7 +101,7 @@ fn commit(database: &Database, first: u64, batch: &[QueuedRecord]) -> anyhow::Re
 
 type Reply = (StatusCode, [(HeaderName, String); 3], Bytes);
 
-/// Answers a message as the forum would, with as many bytes, but looks at nothing.
+/// Answers a message in the form and size of a forum's answer, without any check.
 async fn answer(
     State(shape): State<Arc<CeilingState>>,
     request: Bytes,

@@ -1,4 +1,4 @@
-//! The command line of a comparison, checked.
+//! The command line of a comparison: parses and checks it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use clap::Parser;
 
 use crate::options::{Cli, Mode, Options, parse_duration};
 
-/// Fewer pairs say too little on a machine that is not quiet.
+/// Fewer pairs give intervals too wide on a machine with other load.
 const PAIRS_MIN: usize = 12;
-/// Flags that each round gets from the comparison instead.
+/// Flags that the comparison sets for each round.
 const OWN_FLAGS: &[&str] = &["--duration", "--warm-up", "--rounds", "--json", "--binary"];
 
 /// Compare two builds of the server under the same load: is the new one no slower?
 ///
-/// Both are started in turn, each round on an empty folder, and the ratios of each pair of rounds
+/// Both are started in turn, each round on an empty directory, and the ratios of each pair of rounds
 /// count. Exit code 0: kept; 1: not kept, or not decided; 2: wrong usage. Example:
 ///
 ///   parley-load compare --base old/parley --new new/parley -- post --connections 256
 #[derive(Debug, Parser)]
 #[command(bin_name = "parley-load compare", version, verbatim_doc_comment)]
 pub struct Arguments {
-    /// The server binary of before.
+    /// The server binary to compare with.
     #[arg(long, value_name = "FILE")]
     base: PathBuf,
     /// The server binary to judge.
@@ -31,22 +31,22 @@ pub struct Arguments {
     /// How many percent of the base's rate the new build must reach.
     #[arg(long, value_name = "PERCENT", default_value_t = 97.0)]
     at_least: f64,
-    /// Pairs of rounds that must count, and that are added at a time where these cannot decide.
+    /// Pairs of rounds that must count, and that are added at a time while undecided.
     #[arg(long, default_value_t = PAIRS_MIN)]
     pairs: usize,
     /// The most pairs that may be run, void ones included; three times --pairs without it.
     #[arg(long)]
     pairs_max: Option<usize>,
-    /// How long each round loads: 5s, 1m.
+    /// Length of a round: 5s, 1m.
     #[arg(long, default_value = "5s", value_parser = parse_duration)]
     duration: Duration,
-    /// How long each server is loaded before its round, not counted.
+    /// Length of the load before each round, which is not counted.
     #[arg(long, default_value = "1s", value_parser = parse_duration)]
     warm_up: Duration,
-    /// Where the draws of the bootstrap start.
+    /// Seed of the bootstrap.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the result as JSON, too.
+    /// Also write the result as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The mode and its flags: post, hot, fanout or swarm.
@@ -54,10 +54,10 @@ pub struct Arguments {
     mode: Vec<String>,
 }
 
-/// A comparison, decided.
+/// The parameters of a comparison.
 #[derive(Debug)]
 pub struct Plan {
-    /// The server binary of before.
+    /// The server binary to compare with.
     pub base: PathBuf,
     /// The server binary to judge.
     pub new: PathBuf,
@@ -76,7 +76,7 @@ pub struct Plan {
 }
 
 impl Arguments {
-    /// Checks what was asked for.
+    /// Checks the arguments.
     ///
     /// # Errors
     /// If a number is out of range, a binary is not there, or the mode cannot be compared.
@@ -102,7 +102,7 @@ impl Arguments {
     }
 }
 
-/// Reads the mode and its flags, and refuses what cannot be compared.
+/// Parses the mode and its flags; refuses modes and flags that cannot be compared.
 fn mode_options(words: &[String]) -> anyhow::Result<Options> {
     for word in words {
         let flag = word.split('=').next().unwrap_or_default();
@@ -146,8 +146,8 @@ mod tests {
         Arguments::try_parse_from(words.chain(text.split(' ')))?.resolve()
     }
 
-    /// Goal: the rounds are those of the mode, with the comparison's length. Method: read some
-    /// lines.
+    /// Goal: the rounds are those of the mode, with the comparison's length. Method: parse some
+    /// command lines.
     #[test]
     fn reads_modes() {
         let plan = resolve("-- post --connections 256").unwrap();
@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    /// Goal: what cannot be compared is refused with a sentence that names it. Method: one line
-    /// each.
+    /// Goal: modes and flags that cannot be compared are refused with a sentence that names them.
+    /// Method: one command line each.
     #[test]
     fn refuses() {
         for (text, part) in [
@@ -188,8 +188,8 @@ mod tests {
             ("--new /nowhere/parley -- post", "cannot be used multiple times"),
         ] {
             let error = resolve(text).expect_err(text);
-            let told = format!("{error:#}");
-            assert!(told.contains(part), "{text}: {told}");
+            let text_of_error = format!("{error:#}");
+            assert!(text_of_error.contains(part), "{text}: {text_of_error}");
         }
     }
 }

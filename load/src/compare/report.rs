@@ -1,4 +1,4 @@
-//! What a comparison tells: a line a pair as it ends, the estimates, the bounds; the same as JSON.
+//! The report of a comparison: a line for each pair as it ends, estimates and bounds; also as JSON.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,23 +13,23 @@ use crate::options::Options;
 use crate::statistics::{Bounds, Conclusion, Estimate, Judgement, Ratios, Series};
 use crate::verdict::Verdict;
 
-/// Other processes may take so large a share of the machine more beside one round of a pair than
-/// beside the other.
+/// Largest difference, as a share of the machine, between what other processes use beside the two
+/// rounds of a pair.
 const DISTURBANCE_MAX: f64 = 0.15;
 
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Build {
-    /// The build of before.
+    /// The build to compare with.
     Base,
-    /// The build that is judged.
+    /// The build to judge.
     New,
 }
 
 impl Build {
-    /// Its name.
-    pub fn name(self) -> &'static str {
+    /// The word in the table and in JSON.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Base => "base",
             Self::New => "new",
@@ -37,21 +37,21 @@ impl Build {
     }
 }
 
-/// A round of each build, one right after the other.
+/// One round of each build, the second right after the first.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pair {
-    /// Which went first.
+    /// The build of the first round.
     first: Build,
     base: Measurement,
     new: Measurement,
     /// The new build's values over the base's; none if the pair is void.
     pub ratios: Option<Ratios>,
-    /// Why it is void.
+    /// The reason, if the pair is void.
     void: Option<String>,
 }
 
 impl Pair {
-    /// Reckons the ratios, unless the pair is void.
+    /// Computes the ratios, unless the pair is void.
     pub fn of(first: Build, base: Measurement, new: Measurement) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let ratios = new.over(&base);
@@ -62,7 +62,7 @@ impl Pair {
 
     fn line(&self, number: usize) -> String {
         let Self { first, base, new, .. } = self;
-        let (first, before, after) = (first.name(), base.per_second, new.per_second);
+        let (first, before, after) = (first.as_str(), base.per_second, new.per_second);
         let rates = format!("{number:>4}  {first:<5} {before:>11.0} {after:>11.0}");
         match (&self.ratios, &self.void) {
             (Some(Ratios { rate, p99, cpu }), _) => {
@@ -74,7 +74,7 @@ impl Pair {
     }
 }
 
-/// Why two rounds cannot be compared, on a machine of so many cores.
+/// The reason why two rounds cannot be compared, on a machine of `cores` cores.
 fn void_reason(
     base: &Measurement,
     new: &Measurement,
@@ -93,7 +93,7 @@ fn void_reason(
     (!ratios.are_usable()).then(|| "a value is missing".to_owned())
 }
 
-/// A comparison on its way, and what it told.
+/// The report of a comparison, filled pair by pair.
 #[derive(Debug, Serialize)]
 pub struct ComparisonReport {
     base: String,
@@ -146,14 +146,14 @@ impl ComparisonReport {
         Ok(report)
     }
 
-    /// Takes a pair over and prints its line.
+    /// Adds a pair and prints its line.
     pub fn pair(&mut self, pair: Pair) -> anyhow::Result<()> {
         self.pairs.push(pair);
         let line = self.pairs.last().map(|pair| pair.line(self.pairs.len())).unwrap_or_default();
         print(&format!("{line}\n"))
     }
 
-    /// Prints what all comes to, writes the JSON, and says whether the bounds are kept.
+    /// Prints the summary and writes the JSON; true if the bounds are kept.
     pub fn end(
         mut self,
         series: &Series,
@@ -179,7 +179,7 @@ impl ComparisonReport {
         writeln!(text, "{:<28} {:>9} {:>20}", "", "median", "95 % interval")?;
         for (name, estimate) in [
             ("rate", &conclusion.rate),
-            ("p99 (told, not judged)", &conclusion.p99),
+            ("p99 (shown, not judged)", &conclusion.p99),
             ("server's cpu time an act", &conclusion.cpu),
         ] {
             let Estimate { median, low, high } = estimate;
@@ -210,7 +210,7 @@ impl ComparisonReport {
     }
 }
 
-/// The bounds of the rule in percent of the base, a line each.
+/// The bounds of the rule, in percent of the base.
 fn verdicts(bounds: &Bounds, conclusion: &Conclusion) -> Vec<Verdict> {
     let Conclusion { rate, cpu, outcome, .. } = conclusion;
     let lines = [
@@ -263,9 +263,8 @@ mod tests {
         assert!(line.contains("new") && line.contains("0.900     1.500     0.800"), "{line}");
     }
 
-    /// Goal: a pair is void where calls failed, where others took more of the machine beside one
-    /// round, or where a value is missing; not where they took as much beside both. Method: one
-    /// each.
+    /// Goal: a pair is void if calls failed, if other processes used more of the machine beside one
+    /// round, or if a value is missing; not if they used as much beside both. Method: one each.
     #[test]
     fn void_reasons() {
         let quiet = measurement(1_000.0, 0.1);
@@ -273,8 +272,8 @@ mod tests {
         let busy = measurement(700.0, 1.2);
         assert_eq!(reason(&busy, &busy), None);
         assert_eq!(reason(&quiet, &measurement(950.0, 0.39)), None);
-        let told = reason(&quiet, &busy).unwrap();
-        assert_eq!(told, "other processes took 0.10 cores beside base, 1.20 beside new");
+        let text = reason(&quiet, &busy).unwrap();
+        assert_eq!(text, "other processes took 0.10 cores beside base, 1.20 beside new");
         assert!(reason(&busy, &quiet).is_some());
         let failing = Measurement { failed: 3, ..quiet.clone() };
         assert_eq!(reason(&quiet, &failing).unwrap(), "calls failed: base 0, new 3");
@@ -283,7 +282,7 @@ mod tests {
         assert!(reason(&measurement(0.0, 0.1), &quiet).is_some());
     }
 
-    /// Goal: each bound has a line, judged as the rule is. Method: a conclusion that misses one.
+    /// Goal: each bound has a line, judged by the rule. Method: a conclusion that misses one bound.
     #[test]
     fn verdict_lines() {
         let even = Estimate { median: 1.0, low: 0.99, high: 1.01 };

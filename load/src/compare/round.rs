@@ -1,4 +1,4 @@
-//! One round of one build: the mode as it is, on a server and a folder of its own.
+//! One round of one build: runs the mode on a new server with an empty directory.
 
 use std::path::Path;
 
@@ -9,23 +9,23 @@ use crate::modes::{fanout, post, swarm};
 use crate::options::{Mode, Options};
 use crate::statistics::Ratios;
 
-/// What a round gave.
+/// The measurement of one round.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measurement {
     /// Acts (frames in `fanout`) a second.
     pub per_second: f64,
-    /// 99th percentile of the latencies.
+    /// 99th percentile of the latencies, in milliseconds.
     pub p99_ms: f64,
-    /// The server's processor time an act, user and system together.
+    /// The server's processor time an act, user and system together, in microseconds.
     pub cpu_micros: f64,
-    /// Cores that processes other than server and generator kept busy meanwhile.
+    /// Cores that processes other than server and generator kept busy during the round.
     pub other_cores: f64,
     /// Calls without an understandable answer.
     pub failed: u64,
 }
 
 impl Measurement {
-    /// This round's values over those of the base.
+    /// The ratios of this round's values to those of the base.
     pub fn over(&self, base: &Self) -> Ratios {
         Ratios {
             rate: self.per_second / base.per_second,
@@ -42,11 +42,13 @@ impl Measurement {
 pub async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Measurement> {
     let options = Options { binary: Some(binary.to_owned()), ..options.clone() };
     let report = match options.mode {
-        // Called past `modes::run`, in which --stored and --prefill begin comparisons of their own.
+        // Not through `modes::run`, where --stored and --prefill start comparisons of their own.
         Mode::Post | Mode::Hot => post::run(&options).await?,
         Mode::Fanout => fanout::run(&options).await?,
         Mode::Swarm => swarm::run(&options).await?,
-        other => bail!("{} cannot be compared", other.name()),
+        Mode::Ceiling | Mode::Idle | Mode::Inbox | Mode::Crash | Mode::Soak => {
+            bail!("{} cannot be compared", options.mode.name())
+        }
     };
     ensure!(
         report.violations == 0,

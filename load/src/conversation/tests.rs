@@ -1,4 +1,4 @@
-//! Every script against the language itself, without a server.
+//! Every script against the state machine of the protocol, without a server.
 
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
@@ -105,7 +105,7 @@ fn command(conversation: &Conversation, participants: &Participants) -> Command 
 }
 
 impl Forum {
-    /// Does it; the answer's JSON, or the reason of the refusal.
+    /// Applies a command; the JSON of the answer, or the reason of the refusal.
     fn act(&mut self, principal: &Principal, command: &Command) -> Result<Vec<u8>, String> {
         self.now += 1;
         let limits = Limits::default();
@@ -169,11 +169,11 @@ fn principal(participants: &Participants, place: usize) -> Principal {
     }
 }
 
-/// Goal: every script is lawful to its end, its refusals come, and the shadow agrees with the
-/// language after each step. Method: 200 conversations, their parts drawn by chance, on the shipped
-/// state machine.
+/// Goal: every script runs to its end, the expected refusals come, and the shadow agrees with the
+/// protocol after each step. Method: 200 conversations with random roles, on the shipped state
+/// machine.
 #[test]
-fn scripts_are_lawful() {
+fn scripts_follow_the_protocol() {
     let (participants, role_pool) = role_pool();
     let mut finished = [0; SCRIPTS.len()];
     for serial in 0..200 {

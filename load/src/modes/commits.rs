@@ -1,4 +1,4 @@
-//! How many entries share a commit, by the server's own count.
+//! Entries and commits of each round, from the server's metrics.
 
 use crate::measure::median;
 use crate::options::Mode;
@@ -7,10 +7,10 @@ use crate::target::Target;
 
 const ENTRIES: &str = "parley_journal_batch_size_sum";
 const COMMITS: &str = "parley_journal_batch_size_count";
-/// One thread that everybody writes to must not be held to a commit for each act.
+/// The least entries a commit for a single thread with many writers.
 const HOT_ENTRIES_MIN: f64 = 3.0;
 
-/// Commits and their entries, round by round.
+/// Commits and their entries, by round. `begin` and `end` around each round, then `report`.
 #[derive(Debug, Default)]
 pub struct Commits {
     before: Option<(f64, f64)>,
@@ -19,13 +19,13 @@ pub struct Commits {
 }
 
 impl Commits {
-    /// A round begins.
+    /// Reads the metrics before a round.
     pub async fn begin(&mut self, target: &Target) -> anyhow::Result<()> {
         self.before = read(target).await?;
         Ok(())
     }
 
-    /// A round that took so long has ended.
+    /// Reads the metrics after a round of `seconds`.
     pub async fn end(&mut self, target: &Target, seconds: f64) -> anyhow::Result<()> {
         if let (Some((entries, commits)), Some((entries_now, commits_now))) =
             (self.before, read(target).await?)
@@ -37,7 +37,7 @@ impl Commits {
         Ok(())
     }
 
-    /// Tells the medians of the rounds.
+    /// Reports the medians of the rounds.
     pub fn report(&self, report: &mut Report) {
         if self.entries.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! `crash`: conversations go on while the server is killed and comes back; nothing may be lost.
+//! `crash`: kills and restarts the server under conversations, and checks that nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::rng::Rng;
 use crate::target::Target;
 use crate::verify::readback::Reader;
 
-/// How long the load goes on once the server is back.
+/// How long the load continues after the restart.
 const AFTERWARDS: Duration = Duration::from_millis(700);
 
 /// Runs the mode.
@@ -22,7 +22,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut target = Target::prepare(options, &[]).await?;
     let mut report = Report::new(options);
     let (run, finished) = SwarmRun::start(options, &target, true).await?;
-    let mut finished = finished.context("no way out for finished conversations")?;
+    let mut finished = finished.context("no queue of ended conversations")?;
     let swarm = Arc::clone(&run.swarm);
     let mut conversations: Vec<_> =
         (0..options.threads).map(|_| swarm.new_conversation()).collect();
@@ -40,7 +40,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
             done.push(conversation);
         }
         let mut reader = Reader::open(target.address, target.admin()).await?;
-        // What a later kill could still take from older threads is looked at once more at the end.
+        // Older threads are audited once more at the end, after all kills.
         for conversation in done.iter().rev().take(2_000) {
             audit(&mut reader, &swarm, conversation).await?;
         }
@@ -77,7 +77,7 @@ async fn kill_and_restart(
     tokio::time::sleep(load).await;
     let (server, _) =
         target.own_server.as_mut().context("only a server of our own can be killed")?;
-    // Off the runtime: the agents must see what happens while it happens.
+    // On a blocking thread, so that the agents go on calling the server meanwhile.
     tokio::task::block_in_place(|| {
         server.kill()?;
         let begun = clock::now();

@@ -1,4 +1,4 @@
-//! `fanout`: many listeners of everything, beside what the plain WebSocket library does.
+//! `fanout`: many listeners in scope `all`, alternating with the ceiling for feeds.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::stalled::{self, StalledListeners};
 use crate::body::push_body;
 use crate::ceiling::feed::CONTROL;
-use crate::ceiling::{self, CeilingProcess};
+use crate::ceiling::{CeilingKind, CeilingProcess};
 use crate::clock;
 use crate::fanout_tracker::{FanoutListener, FanoutTracker, Received};
 use crate::measure::median;
@@ -27,9 +27,9 @@ use crate::verify::feed::{FeedChecker, completeness};
 use crate::verify::{Findings, readback};
 use crate::write_load::WriteLoad;
 
-/// Keeps the feeds of one identity below their cap: a token has eight members.
+/// Listeners of one participant: keeps the feeds of an identity, which has eight, below their cap.
 const LISTENERS_A_MEMBER: usize = 6;
-/// So many frames a second arrive within `ARRIVAL_MS_MAX`, but for one in a hundred.
+/// Up to this many frames a second, p99 of their arrival is at most `ARRIVAL_MS_MAX`.
 const FRAMES_CARRIED: f64 = 100_000.0;
 const ARRIVAL_MS_MAX: f64 = 50.0;
 
@@ -52,7 +52,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     load.open_threads(options.connections, 0, &indicatif::ProgressBar::hidden()).await?;
     measurement::warm_up(options, &target, &load).await?;
     let process = if options.ceiling && target.is_local() {
-        Some(CeilingProcess::start(ceiling::FEEDS, &[])?)
+        Some(CeilingProcess::start(CeilingKind::Feeds, &[])?)
     } else {
         None
     };
@@ -71,7 +71,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
             wait_idle(target.pid().into_iter().collect()).await?;
         }
         if let Some(process) = &process {
-            let sample = String::from_utf8(sample).context("a frame that is no text")?;
+            let sample = String::from_utf8(sample).context("a frame that is not text")?;
             ceiling_round(options, process, &sample, &load.findings, &mut report).await?;
             wait_idle(vec![process.pid()]).await?;
         }
@@ -95,7 +95,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// At a rate that the machine must carry, frames arrive in time.
+/// Adds the bound on the time of arrival, if the rate of frames is below `FRAMES_CARRIED`.
 fn judge_steady(options: &Options, report: &mut Report) {
     let frames = options.rate.map(|rate| rate * options.listeners as f64);
     if frames.is_some_and(|frames| frames <= FRAMES_CARRIED) {
@@ -105,7 +105,7 @@ fn judge_steady(options: &Options, report: &mut Report) {
     }
 }
 
-/// A frame as the specification shows it, for a ceiling without a forum to take one from.
+/// A frame of the form that the specification shows, for a ceiling without a forum.
 const SAMPLE: &str = concat!(
     r#"{"type":"message","cursor":"16.1.0123456789abcdef","message":{"id":"msg_1000001","#,
     r#""thread":"th_1001","parent":null,"kind":"inform","from":{"identity":"local:load-1","#,
@@ -120,9 +120,9 @@ const SAMPLE: &str = concat!(
     r#""turn":"anyone","message_count":17,"claim_count":0,"cursor":"16.1.0123456789abcdef"}}"#,
 );
 
-/// The ceiling of feeds alone, with a frame made up.
+/// Runs the ceiling for feeds alone, with a made-up frame.
 pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let process = CeilingProcess::start(ceiling::FEEDS, &[])?;
+    let process = CeilingProcess::start(CeilingKind::Feeds, &[])?;
     let mut body = Vec::new();
     push_body(&mut body, options.seed, 0, options.body);
     let body = String::from_utf8_lossy(&body).into_owned();
@@ -138,8 +138,8 @@ pub async fn ceiling(options: &Options, report: &mut Report) -> anyhow::Result<(
 
 fn request(target: &Target, participants: &Participants, index: usize) -> Request {
     let member = &participants.members[index % participants.members.len()];
-    // Open questions would come to each listener in frames of its own; here all hear the same.
-    let path = "/v1/feed?scope=all&anyone=false&extension=ear".to_owned();
+    // Without questions to anyone, whose frames differ between listeners, all receive the same.
+    let path = "/v1/feed?scope=all&anyone=false&extension=listener".to_owned();
     Request {
         address: target.address,
         host: target.host.clone(),
@@ -169,19 +169,19 @@ impl RunningListeners {
         Ok(Self { tracker, listeners, stop })
     }
 
-    /// Waits for the rest and compares all with the first; gives what that one heard.
+    /// Waits for `count` frames, compares all listeners with the first and returns its frames.
     async fn end(self, count: u64, findings: &Findings) -> anyhow::Result<Received> {
         self.tracker.settle(count).await;
         let _ = self.stop.send(true);
         let mut first: Option<Received> = None;
         for (index, listener) in self.listeners.into_iter().enumerate() {
-            let heard = listener.await?;
-            if let Some((code, reason)) = &heard.closed {
+            let received = listener.await?;
+            if let Some((code, reason)) = &received.closed {
                 findings.add(format!("listener {index} was cut off: {code} {reason}"));
             }
             match &first {
-                None => first = Some(heard),
-                Some(first) => compare_received(index, &first.checker, &heard.checker, findings),
+                None => first = Some(received),
+                Some(first) => compare_received(index, &first.checker, &received.checker, findings),
             }
         }
         first.context("no listener")
@@ -192,22 +192,22 @@ fn compare_received(index: usize, first: &FeedChecker, other: &FeedChecker, find
     if first.items != other.items || first.order != other.order {
         let (one, two) = (first.items, other.items);
         findings.add(format!(
-            "listener {index} heard {two} frames, the first {one}, or in another order"
+            "listener {index} received {two} frames, the first {one}, or in another order"
         ));
     } else if first.bytes != other.bytes {
-        findings.add(format!("listener {index} heard the same places, but other bytes"));
+        findings.add(format!("listener {index} received the same positions, but other bytes"));
     }
 }
 
-/// What a round on the forum leaves behind.
+/// The outcome of a round on the forum.
 struct ForumRound {
-    /// A frame as a sample.
+    /// A message frame, to be sent by the ceiling.
     sample: Vec<u8>,
-    /// How many slow listeners were cut off as such.
+    /// Number of slow listeners that were cut off with 4008.
     cut: f64,
 }
 
-/// One round on the forum, beside so many slow listeners.
+/// Runs one round on the forum, beside `slow` listeners that stop reading.
 async fn forum_round(
     options: &Options,
     target: &Target,
@@ -239,8 +239,8 @@ async fn forum_round(
         listening.end(outcome.acknowledged, &findings).await
     };
     tokio::pin!(loading);
-    let heard = tokio::select! {
-        heard = &mut loading => heard?,
+    let received = tokio::select! {
+        received = &mut loading => received?,
         woken = stalled.read_when_cut(target, cut_before), if slow > 0 => {
             woken?;
             loading.await?
@@ -251,20 +251,20 @@ async fn forum_round(
     report.rounds.push(Round {
         name: if slow > 0 { "beside slow" } else { "fanout" }.to_owned(),
         seconds,
-        per_second: (heard.checker.items * options.listeners as u64) as f64 / seconds,
+        per_second: (received.checker.items * options.listeners as u64) as f64 / seconds,
         latency: (&tracker.latencies.merged(None)).into(),
         server: server.map(ProcessSampler::finish),
         generator: generator.finish(),
     });
     let mut expected = acknowledged_messages(load);
     expected.retain(|id| before.binary_search(id).is_err());
-    findings.check(completeness(heard.messages, expected));
-    let outcomes = stalled.end(&heard.checker, &findings).await?;
+    findings.check(completeness(received.messages, expected));
+    let outcomes = stalled.end(&received.checker, &findings).await?;
     let cut = outcomes.iter().filter(|outcome| outcome.cut).count() as f64;
-    Ok(ForumRound { sample: heard.sample, cut })
+    Ok(ForumRound { sample: received.sample, cut })
 }
 
-/// Sorted numbers of all acknowledged messages.
+/// The numbers of all acknowledged messages, sorted.
 fn acknowledged_messages(load: &WriteLoad) -> Vec<u64> {
     let mut ids: Vec<u64> =
         load.records().iter().flat_map(|it| it.acknowledged.iter().map(|(id, _)| *id)).collect();
@@ -272,7 +272,7 @@ fn acknowledged_messages(load: &WriteLoad) -> Vec<u64> {
     ids
 }
 
-/// The plain library sends what the forum sent: the same bytes but for the numbers.
+/// Runs one round of the ceiling, which sends the forum's frame with other numbers.
 async fn ceiling_round(
     options: &Options,
     process: &CeilingProcess,
@@ -314,10 +314,11 @@ async fn ceiling_round(
         tracker.acknowledge(count);
         count += 1;
     }
-    let heard = listening.end(count, findings).await?;
+    let received = listening.end(count, findings).await?;
     let seconds = clock::seconds(clock::now() - begun);
-    if heard.checker.items != count {
-        findings.add(format!("the ceiling itself lost frames: {} of {count}", heard.checker.items));
+    if received.checker.items != count {
+        findings
+            .add(format!("the ceiling itself lost frames: {} of {count}", received.checker.items));
     }
     report.ceiling_rounds.push(Round {
         name: "feed ceiling".to_owned(),
@@ -327,7 +328,7 @@ async fn ceiling_round(
         server: Some(server.finish()),
         generator: generator.finish(),
     });
-    // Listeners that hang up are noticed by the ceiling with the next frame only.
+    // The ceiling drops closed listeners when it sends the next frame.
     let _ = control.send(b"{\"type\":\"bye\",\"cursor\":\"0.1.x\"}").await;
     Ok(())
 }

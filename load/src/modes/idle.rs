@@ -1,5 +1,5 @@
-//! `idle`: what a resident thread, a sleeping one, a participant, a listener and a bare actor cost
-//! in memory; how fast a sleeping thread answers, and how fast a store opens.
+//! `idle`: measures the memory of a resident thread, a sleeping thread, a participant, a listener
+//! and a bare actor, the latency of a sleeping thread, and the time to open a store.
 
 mod idle_target;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::ensure;
 
 use self::idle_target::{IdleTarget, spread};
-use crate::ceiling::{self, CeilingProcess};
+use crate::ceiling::{CeilingKind, CeilingProcess};
 use crate::measure::{median, percentile};
 use crate::modes::measurement::{mib, wait_idle};
 use crate::options::Options;
@@ -20,31 +20,31 @@ use crate::verify::audit::ThreadRecord;
 use crate::verify::readback;
 use crate::write_load::WriteLoad;
 
-/// Keeps the page cache of the store out of the comparison.
+/// The same page cache in all measurements.
 const CACHE: &str = "store.cache_bytes=67108864";
-/// So many threads may be awake where most sleep.
+/// Resident threads at most, where most threads sleep.
 const AWAKE_MAX: usize = 1_000;
 const ACTORS: usize = 100_000;
-/// So many threads are woken before the rest counts as asleep.
+/// Threads that are woken before the memory of sleeping threads is taken.
 const WOKEN: usize = 2_000;
-/// So many sleeping threads are asked for an act.
+/// Sleeping threads that get an act each.
 const ASKED: usize = 500;
-/// So many participants are made known to see what one costs.
+/// Participants whose memory is measured.
 const GUESTS: usize = 20_000;
 
-/// Of more threads than this, a part is read back.
+/// Of more threads than this, an evenly spread part is read back.
 const READ_BACK_MAX: usize = 100_000;
-/// Keeps the feeds of one identity, which has eight members, below their cap.
+/// Listeners of one participant: keeps the feeds of an identity, which has eight, below their cap.
 const LISTENERS_A_MEMBER: usize = 6;
 
-/// A resident thread may cost so much more than a bare actor.
+/// Largest memory of a resident thread beyond a bare actor.
 const RESIDENT_EXTRA_BYTES: f64 = 3072.0;
-/// An idle listener may cost so much, its inbox included.
+/// Largest memory of an idle listener, its inbox included.
 const LISTENER_BYTES_MAX: f64 = 20_480.0;
-/// Up to so many threads, all but a thousand asleep, the server stays below `ASLEEP_MIB_MAX`.
+/// Up to this many threads, all but 1 000 asleep, the server stays below `ASLEEP_MIB_MAX`.
 const ASLEEP_THREADS: usize = 200_000;
 const ASLEEP_MIB_MAX: f64 = 400.0;
-/// More sleeping threads may cost so much in all.
+/// Largest memory of all threads of `--stored`.
 const STORED_MIB_MAX: f64 = 32.0;
 const WAKE_MS_MAX: f64 = 10.0;
 
@@ -85,10 +85,10 @@ fn asleep_keys() -> Vec<String> {
     ]
 }
 
-/// Bare idle actors, against a process without any; gives the bytes of one.
+/// Measures idle actors against a process without any; returns the bytes of one.
 fn measure_actors(report: &mut Report) -> anyhow::Result<f64> {
     let measure = |count: usize| {
-        let process = CeilingProcess::start(ceiling::ACTORS, &[count.to_string()])?;
+        let process = CeilingProcess::start(CeilingKind::Actors, &[count.to_string()])?;
         std::thread::sleep(std::time::Duration::from_millis(300));
         anyhow::Ok(rss(process.pid()))
     };
@@ -98,7 +98,7 @@ fn measure_actors(report: &mut Report) -> anyhow::Result<f64> {
     Ok(each)
 }
 
-/// Creates all threads, wakes more of them than may be awake, and asks sleeping ones for an act.
+/// Creates all threads, wakes more of them than may be resident, posts to sleeping ones.
 async fn measure_asleep(idle: &mut IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
     let count = idle.options.threads;
     let progress = bar(count as u64, "opening threads");
@@ -116,7 +116,7 @@ async fn measure_asleep(idle: &mut IdleTarget<'_>, report: &mut Report) -> anyho
     report.figure("threads resident, the rest asleep", idle.residents(|_| true).await?);
     report.figure("memory, the rest asleep, MiB", mib(resting));
 
-    // None of these was among the woken: those are an even number of places apart.
+    // The next slot of a woken one sleeps: woken slots are not adjacent.
     let asked = spread(count, ASKED.min(count / 8));
     let asked: Vec<usize> =
         asked.into_iter().map(|it| it + usize::from(woken.binary_search(&it).is_ok())).collect();
@@ -131,7 +131,7 @@ async fn measure_asleep(idle: &mut IdleTarget<'_>, report: &mut Report) -> anyho
     Ok(())
 }
 
-/// Opens the store anew and wakes a first tenth of the threads, then the rest, without a write.
+/// Restarts, then wakes a tenth of the threads and then the rest, without a write.
 async fn measure_awake(
     idle: &mut IdleTarget<'_>,
     actor: f64,
@@ -146,7 +146,7 @@ async fn measure_awake(
     idle.open(&keys).await?;
     let threads = idle.load.threads();
     let first = (threads.len() / 10).max(1);
-    // The page cache of the store is full before, so that what it holds is in both figures.
+    // The page cache is full beforehand, so that both figures include it.
     idle.read_spread().await?;
     idle.wake(&threads[..first]).await?;
     let early_resident = idle.residents(|resident| resident >= first as f64).await?;
@@ -156,8 +156,8 @@ async fn measure_awake(
     let late = idle.quiet_rss().await?;
     let risen = resident - early_resident;
     if risen < (threads.len() - first) as f64 {
-        let told = format!("only {resident} of {} threads became resident", threads.len());
-        report.add_result(Err(anyhow::anyhow!(told)));
+        let text = format!("only {resident} of {} threads became resident", threads.len());
+        report.add_result(Err(anyhow::anyhow!(text)));
     }
     let each = (late as f64 - early as f64) / risen.max(1.0);
     report.figure("threads resident, all awake", resident);
@@ -167,8 +167,8 @@ async fn measure_awake(
     Ok(())
 }
 
-/// Opens the store after a kill and after a clean stop; gives the memory at rest, all asleep, the
-/// page cache full.
+/// Opens the store after a kill and after a clean stop; returns the memory at rest with all threads
+/// asleep and the page cache full.
 async fn measure_reopened(
     idle: &mut IdleTarget<'_>,
     when: &str,
@@ -194,8 +194,8 @@ async fn measure_reopened(
     Ok(asleep)
 }
 
-/// Threads opened by participants who never spoke before, once as many were opened by those who
-/// did: that fills what stays in any case.
+/// Opens threads as known participants and then as many as new ones; the first step fills the
+/// caches that both need.
 async fn measure_participants(
     idle: &IdleTarget<'_>,
     report: &mut Report,
@@ -221,7 +221,7 @@ async fn measure_participants(
     Ok(records)
 }
 
-/// Idle listeners of inboxes, each of a participant of its own.
+/// Measures idle listeners of inboxes, each of its own participant.
 async fn measure_listeners(idle: &IdleTarget<'_>, report: &mut Report) -> anyhow::Result<()> {
     let count = idle.options.listeners;
     if count == 0 {
@@ -238,7 +238,7 @@ async fn measure_listeners(idle: &IdleTarget<'_>, report: &mut Report) -> anyhow
             path: format!("/v1/feed?scope=inbox&extension=idle-{index}"),
         };
         let mut feed = Feed::open(&request).await?;
-        ensure!(matches!(feed.next().await?, Frame::Text(_)), "a feed that begins with its end");
+        ensure!(matches!(feed.next().await?, Frame::Text(_)), "a feed that begins with a close");
         feeds.push(feed);
     }
     let after = idle.quiet_rss().await?;

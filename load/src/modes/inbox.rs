@@ -1,5 +1,5 @@
-//! `inbox`: listeners that all resume at once, what a question to anyone costs, and inboxes beside
-//! half a million questions of one's own.
+//! `inbox`: concurrent resumption of listeners, the cost of a question to anyone, and inboxes of a
+//! participant with half a million questions.
 
 mod anyone;
 mod own_questions;
@@ -10,9 +10,9 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::server::raise_files;
 
-/// Runs the parts whose size is not 0.
+/// Runs each part whose size is not 0.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
-    // Each listener is an open file here, and one in the server.
+    // Each listener is an open file of the generator, and one of the server.
     raise_files(options.listeners + 1_024)?;
     let mut report = Report::new(options);
     if options.listeners > 0 {

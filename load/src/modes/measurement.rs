@@ -1,4 +1,4 @@
-//! One measured round of writers, its warm-up, and the rest of the processes after it.
+//! One measured round of writers, the warm-up before it, the wait for idle processes after it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::round::{RoundOutcome, RoundSpec};
 use crate::target::Target;
 use crate::write_load::WriteLoad;
 
-/// Runs one round of writers under gauges.
+/// Runs one round of writers and samples the server `pid` and the generator meanwhile.
 pub async fn measured_round(
     name: &str,
     load: &Arc<WriteLoad>,
@@ -37,9 +37,8 @@ pub async fn measured_round(
     Ok((round, outcome))
 }
 
-/// Lets writers load the server before the first round, where a warm-up was asked for. What they
-/// write is verified like the rest, but its rate counts nowhere. The server rests before this ends:
-/// feeds that begin afterwards must not bring what the warm-up wrote.
+/// Runs the warm-up, if one is configured. Its acts are verified like all others, but its rate is
+/// not reported. Returns once the server is idle: feeds that open later must not bring its acts.
 pub async fn warm_up(
     options: &Options,
     target: &Target,
@@ -53,19 +52,19 @@ pub async fn warm_up(
     Ok(())
 }
 
-/// Bytes as MiB.
+/// Bytes in MiB.
 pub fn mib(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
 }
 
-/// Lets the processes come to rest before the next round, off the runtime's threads.
+/// Waits until the processes are idle, on a thread for blocking calls.
 pub async fn wait_idle(pids: Vec<u32>) -> anyhow::Result<()> {
     tokio::task::spawn_blocking(move || pids.into_iter().for_each(process_sampler::wait_idle))
         .await?;
     Ok(())
 }
 
-/// Memory at the end may be that at half time, a twentieth and 16 MiB more.
+/// Checks that memory at the end exceeds memory at half time by at most 5 % and 16 MiB.
 pub fn check_memory_level(
     server: &crate::process_sampler::Usage,
     report: &mut Report,

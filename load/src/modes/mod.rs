@@ -1,4 +1,4 @@
-//! One file a mode.
+//! The modes, one file each.
 
 mod commits;
 pub mod crash;
@@ -15,7 +15,7 @@ pub mod swarm;
 use crate::options::{Mode, Options};
 use crate::report::Report;
 
-/// Runs the mode that was chosen.
+/// Runs the mode of the options.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     match options.mode {
         Mode::Ceiling => post::ceiling(options).await,

@@ -1,5 +1,5 @@
 //! The last round of `post --overload`: more connections than the server can serve, each of which
-//! sends again at once whatever it is answered.
+//! sends again at once after any answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::round::RoundSpec;
 use crate::target::Target;
 use crate::write_load::WriteLoad;
 
-/// Of the rate of the rounds before, what must be left.
+/// Least rate under overload, as a share of the rate of the rounds before.
 const GOODPUT_MIN: f64 = 0.7;
-/// Bytes that the server may grow by once all connections stand.
+/// Largest growth of the server's memory after all connections are open, in bytes.
 const GROWTH_MAX: u64 = 64 << 20;
-/// Within which the first act after the load must be acknowledged.
+/// Largest time to the first acknowledgement after the load.
 const RECOVERY_MAX: Duration = Duration::from_secs(1);
 const MIB: f64 = 1_048_576.0;
 
-/// Plays the round, and finds fault with what does not hold.
+/// Runs the round and adds a violation for each bound that is missed.
 pub async fn round(
     options: &Options,
     connections: usize,
@@ -31,11 +31,11 @@ pub async fn round(
     load: &Arc<WriteLoad>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let pid = target.pid().context("only a server of our own can be watched")?;
+    let pid = target.pid().context("only a server that the harness started can be sampled")?;
     let spec = RoundSpec { connections, ..RoundSpec::of(options) };
     let bar = bar(spec.duration.as_secs() * 20_000, "overload");
     let connected = load.connect(connections, &bar).await?;
-    // A connection stands once it was answered: the system takes one long before the server does.
+    // The kernel accepts a connection before the server does; an answer shows that the server did.
     let connected = load.post_once_each(connected).await?;
     let standing = rss(pid);
     let (server, generator) = (ProcessSampler::start(pid), ProcessSampler::of_generator());

@@ -1,5 +1,5 @@
-//! How the cost of an act grows with what is there already: rounds with much stored alternate with
-//! rounds without.
+//! The cost of an act by the amount of stored data: rounds with much stored alternate with rounds
+//! without.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::target::Target;
 use crate::verify::readback;
 use crate::write_load::WriteLoad;
 
-/// The rate with many threads stored must be so large a share of that without.
+/// Least rate with many threads stored, as a share of the rate without.
 const STORED_SHARE_MIN: f64 = 0.8;
-/// The rate of a long thread must be so large a share of that of an empty one.
+/// Least rate on a long thread, as a share of the rate on an empty one.
 const PREFILLED_SHARE_MIN: f64 = 0.5;
-/// So many threads of each kind are written to in a round, one after the other.
+/// Threads of each kind in one round, written to one after the other.
 const THREADS_A_ROUND: usize = 5;
-/// So many acts go to each: few, so that an empty thread stays nearly empty.
+/// Acts on each thread: few, so that an empty thread stays nearly empty.
 const ACTS_A_THREAD: usize = 1_000;
 
 /// Whether `post` compares two servers.
@@ -84,14 +84,14 @@ impl PairedServer {
     }
 }
 
-/// `post --stored`: the same threads on two servers, one of which holds many more.
+/// Runs `post --stored`: the same threads on two servers, one with many more threads.
 pub async fn stored(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let alone = Options { stored: 0, ..options.clone() };
     let mut without = PairedServer::prepare("without", &alone).await?;
     let mut with = PairedServer::prepare("stored", options).await?;
     for round in 0..options.rounds {
-        // Whoever goes first changes, so that a drift of the machine falls on both.
+        // The first server alternates, so that a drift of the machine affects both.
         if round % 2 == 0 {
             without.round(options).await?;
             with.round(options).await?;
@@ -109,7 +109,7 @@ pub async fn stored(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// `hot --prefill`: acts on threads that are long already, and as many on empty ones.
+/// Runs `hot --prefill`: acts on long threads, and as many on empty ones.
 pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let keys = [format!("limits.thread_messages_max={HOT_MESSAGES_MAX}")];
@@ -140,7 +140,7 @@ pub async fn prefilled(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Writes to some threads of this length, one after the other; gives the acts a second.
+/// Writes to threads of `prefill` messages, one after the other; returns the acts a second.
 async fn rate_on_threads(
     options: &Options,
     target: &Target,

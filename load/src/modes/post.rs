@@ -1,4 +1,4 @@
-//! `post`, `hot`, `soak` and `ceiling`: pure writes, over many threads or one.
+//! `post`, `hot`, `soak` and `ceiling`: writes only, to many threads or one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 
 use super::commits::Commits;
-use crate::ceiling::{self, CeilingProcess};
+use crate::ceiling::{CeilingKind, CeilingProcess};
 use crate::modes::measurement::{self, measured_round, wait_idle};
 use crate::options::{Mode, Options};
 use crate::participants::Participants;
@@ -16,14 +16,14 @@ use crate::target::Target;
 use crate::verify::{Findings, readback};
 use crate::write_load::WriteLoad;
 
-/// What the forum adds to a body when it stores it: ids, names, times, the turn.
+/// Bytes of a stored record beyond the body: ids, names, times, the turn.
 const RECORD_EXTRA_BYTES: usize = 100;
-/// The answer of a forum that was not asked: a message and its thread beside the body.
+/// Bytes of an answer beyond the body, assumed where no forum has answered over HTTP.
 const ANSWER_EXTRA_BYTES: usize = 950;
-/// `hot` lifts the limit of a thread, as its load would fill one within a second.
+/// `hot` raises the limit of a thread, which its load would reach within a second.
 pub const HOT_MESSAGES_MAX: u32 = 1_000_000;
 
-/// Only the ceiling.
+/// Runs the ceiling alone.
 pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     let mut report = Report::new(options);
     let ceiling = WriteCeiling::start(options, options.body + ANSWER_EXTRA_BYTES)?;
@@ -39,25 +39,25 @@ pub async fn ceiling(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// A ceiling that plays, and the same writers upon it.
+/// A running ceiling for writes, with its load.
 pub struct WriteCeiling {
     process: CeilingProcess,
     load: Arc<WriteLoad>,
 }
 
 impl WriteCeiling {
-    /// Starts one that answers with so many bytes.
+    /// Starts a ceiling whose answers have `answer_bytes`.
     pub fn start(options: &Options, answer_bytes: usize) -> anyhow::Result<Self> {
         let record_bytes = options.body + RECORD_EXTRA_BYTES;
         let sizes = [record_bytes.to_string(), answer_bytes.to_string()];
-        let process = CeilingProcess::start(ceiling::WRITES, &sizes)?;
+        let process = CeilingProcess::start(CeilingKind::Writes, &sizes)?;
         let host = process.address.to_string();
         let participants = Arc::new(Participants::without_tokens(&host, options.agents));
         let load = WriteLoad::ceiling(process.address, participants, options.threads, options.body);
         Ok(Self { process, load: Arc::new(load) })
     }
 
-    /// One round of it.
+    /// Runs one round, in a closed loop.
     pub async fn round(&self, options: &Options, report: &mut Report) -> anyhow::Result<()> {
         let spec = RoundSpec { rate: None, ..RoundSpec::of(options) };
         let pid = self.process.pid();
@@ -66,13 +66,13 @@ impl WriteCeiling {
         wait_idle(vec![pid]).await
     }
 
-    /// What the generator found wrong with it.
+    /// Violations by the ceiling.
     pub fn findings(&self) -> &Findings {
         &self.load.findings
     }
 }
 
-/// Writes, alternating with the ceiling, then reads everything back.
+/// Runs rounds of writes, alternating with the ceiling, then reads all threads back.
 pub async fn run(options: &Options) -> anyhow::Result<Report> {
     let hot = options.mode == Mode::Hot;
     let keys =
@@ -133,7 +133,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Opens threads that nobody speaks in afterwards.
+/// Opens the threads of `--stored`, which get no further act.
 pub async fn store_threads(
     options: &Options,
     target: &Target,
@@ -156,8 +156,8 @@ pub async fn store_threads(
     wait_idle(target.pid().into_iter().collect()).await
 }
 
-/// A ceiling that answers with as many bytes as the forum just did, where the comparison makes
-/// sense: on this machine, and in a closed loop.
+/// Starts a ceiling whose answers have the size of the forum's, if the server is on this machine
+/// and the loop is closed.
 async fn start_ceiling(
     options: &Options,
     target: &Target,
@@ -174,14 +174,14 @@ async fn start_ceiling(
     let bar = indicatif::ProgressBar::hidden();
     load.run_round(probe, &bar).await.context("the first messages")?;
     let answer_bytes = match load.answer_bytes.load(Ordering::Relaxed) {
-        // All goes over MCP, whose answers are twice as long; the ceiling stays that of HTTP.
+        // All acts use MCP, whose answers are twice as long; the ceiling stays that of HTTP.
         0 => options.body + ANSWER_EXTRA_BYTES,
         bytes => bytes,
     };
     WriteCeiling::start(options, answer_bytes).map(Some)
 }
 
-/// A soak must stay level: memory from half time on, latencies from the second slice on.
+/// Checks that a soak stays level: memory from half time on, latencies from the second slice on.
 fn check_level(
     report: &mut Report,
     round: &crate::report::Round,

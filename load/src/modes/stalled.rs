@@ -1,5 +1,5 @@
-//! Listeners that stop reading while the load of `fanout` goes on: each is cut off, reads what was
-//! kept for it, comes back where it was and must end as complete as the others.
+//! Listeners that stop reading under the load of `fanout`: each is cut off with 4008, reads its
+//! queued frames, resumes from its cursor and must end as complete as the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,29 +18,29 @@ use crate::target::Target;
 use crate::verify::Findings;
 use crate::verify::feed::FeedChecker;
 
-/// How often the server is asked whether it has cut somebody off.
+/// Interval between reads of the metric `CUT`.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How long one that reads again may take to end or to catch up.
+/// Largest time from the first read to the end or to catching up.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What a server counts when it cuts off one that does not keep up.
+/// The server's counter of listeners cut off as slow.
 const CUT: &str = "parley_feed_dropped_total{cause=\"slow_consumer\"}";
 
-/// The others may be so much slower beside one that stalls: a factor, and milliseconds beyond.
+/// Largest p99 of the others beside a stalled listener: a factor of p99 without, plus milliseconds.
 const P99_FACTOR: f64 = 1.25;
 const P99_EXTRA_MS: f64 = 1.0;
-/// The server may grow by so much more beside one that stalls, whatever that one misses.
+/// Largest further growth of the server's memory beside a stalled listener.
 const GROWTH_MIB_MAX: f64 = 8.0;
 
-/// What became of one that stalled.
+/// The outcome of one stalled listener.
 #[derive(Debug, Default)]
 pub struct StallOutcome {
     /// Whether it was cut off with 4008.
     pub cut: bool,
-    /// What it heard in all.
+    /// Order of all frames that the listener received.
     pub checker: FeedChecker,
 }
 
-/// The listeners of one round that stall.
+/// The stalled listeners of one round.
 pub struct StalledListeners {
     tasks: Vec<JoinHandle<anyhow::Result<StallOutcome>>>,
     reading: watch::Sender<bool>,
@@ -48,7 +48,7 @@ pub struct StalledListeners {
 }
 
 impl StalledListeners {
-    /// Connects them; none of them reads yet.
+    /// Connects the listeners; none reads yet.
     pub async fn begin(requests: Vec<Request>, findings: &Arc<Findings>) -> anyhow::Result<Self> {
         let (reading, may_read) = watch::channel(false);
         let (wanted, want) = watch::channel(u64::MAX);
@@ -67,12 +67,12 @@ impl StalledListeners {
         Ok(Self { tasks, reading, wanted })
     }
 
-    /// How often the server has cut off such a listener so far.
+    /// Number of listeners that the server has cut off as slow.
     pub async fn cut_total(target: &Target) -> anyhow::Result<f64> {
         Ok(target.metric(CUT).await?.unwrap_or(0.0))
     }
 
-    /// Lets them read again once the server has cut them all off; never ends otherwise.
+    /// Lets the listeners read once the server has cut them all off; waits without limit.
     pub async fn read_when_cut(&self, target: &Target, before: f64) -> anyhow::Result<()> {
         while Self::cut_total(target).await? < before + self.tasks.len() as f64 {
             tokio::time::sleep(LOOK_EVERY).await;
@@ -81,7 +81,7 @@ impl StalledListeners {
         Ok(())
     }
 
-    /// Holds them against what the others heard.
+    /// Lets the listeners catch up and compares their frames with those of the others.
     pub async fn end(
         self,
         all: &FeedChecker,
@@ -94,10 +94,10 @@ impl StalledListeners {
             let outcome = tokio::time::timeout(PATIENCE, task)
                 .await
                 .context("a slow listener is neither served nor cut off")???;
-            let heard = &outcome.checker;
-            if heard.items != all.items || heard.order != all.order {
-                let (heard, all) = (heard.items, all.items);
-                findings.add(format!("a slow listener ends with {heard} of {all} frames"));
+            let received = &outcome.checker;
+            if received.items != all.items || received.order != all.order {
+                let (received, all) = (received.items, all.items);
+                findings.add(format!("a slow listener ends with {received} of {all} frames"));
             }
             outcomes.push(outcome);
         }
@@ -112,7 +112,7 @@ async fn stall(
     mut wanted: watch::Receiver<u64>,
     findings: Arc<Findings>,
 ) -> anyhow::Result<StallOutcome> {
-    // An error means that the round has broken off.
+    // An error means that the round was aborted.
     may_read.wait_for(|may| *may).await?;
     let mut outcome = StallOutcome::default();
     let mut listener = listener;
@@ -128,7 +128,10 @@ async fn stall(
         if code == 4008 && !outcome.cut {
             outcome.cut = true;
             if reason != format!("slow_consumer {}", checker.cursor) {
-                findings.add(format!("a slow listener at {} was told: {reason}", checker.cursor));
+                findings.add(format!(
+                    "a slow listener at {} was closed with: {reason}",
+                    checker.cursor
+                ));
             }
         } else {
             findings.add(format!("a slow listener was cut off with {code} {reason}"));
@@ -140,7 +143,7 @@ async fn stall(
     }
 }
 
-/// Compares rounds beside a listener that stalls with those without one, which the report holds.
+/// Compares rounds beside a stalled listener with the report's rounds, which have none.
 pub fn compare(report: &mut Report, with: &[Round]) {
     let without = report.rounds.clone();
     let p99 = |rounds: &[Round]| {

@@ -1,4 +1,4 @@
-//! `swarm`: whole conversations over many threads, while listeners follow their inboxes.
+//! `swarm`: whole conversations in many threads, while listeners follow their inboxes.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -27,37 +27,37 @@ use crate::verify::Findings;
 use crate::verify::feed::completeness;
 use crate::verify::readback::Reader;
 
-/// One listener in so many also hears the questions to anyone.
+/// One listener in this many includes questions to anyone.
 const ANYONE_EVERY: usize = 16;
-/// So many inboxes are read whole at the end.
+/// Inboxes that are read whole at the end.
 const INBOXES_READ: usize = 200;
-/// A lock holder and a verifier serve so many agents.
+/// Agents for each holder of `lock` and each verifier.
 const AGENTS_A_MODERATOR: usize = 25;
-/// So many read finished threads back while the load goes on.
+/// Tasks that read ended threads back during the load.
 const AUDITORS: usize = 4;
-/// What the shortest answer of a ceiling beside a swarm has beyond the body.
+/// Bytes of an answer of the ceiling beyond the body.
 const ANSWER_EXTRA_BYTES: usize = 950;
 
-/// How long the last threads may take to be read back.
+/// Largest time to read the last threads back.
 const AUDITS_MAX: Duration = Duration::from_secs(60);
-/// A shorter swarm is still growing into its memory.
+/// Memory of a shorter swarm is not level yet.
 const LEVEL_AFTER: Duration = Duration::from_secs(120);
 
-/// Agents, listeners and auditors on a site.
+/// Agents, listeners and auditors of a run.
 pub struct SwarmRun {
     /// The engine.
     pub swarm: Arc<Swarm>,
-    /// Those who listen.
+    /// The listeners.
     pub listeners: ListenerGroup,
-    /// What was wrong.
+    /// Violations.
     pub findings: Arc<Findings>,
     auditors: Vec<JoinHandle<anyhow::Result<()>>>,
     audited: Arc<AtomicU64>,
 }
 
 impl SwarmRun {
-    /// Hires everyone. With `retry`, finished conversations come out of the receiver instead of
-    /// being read back at once, since the server may be away then.
+    /// Creates participants, connects listeners, starts auditors. With `retry`, ended conversations
+    /// go to the returned receiver instead of the auditors, as the server may be down.
     pub async fn start(
         options: &Options,
         target: &Target,
@@ -92,7 +92,7 @@ impl SwarmRun {
         Ok((run, None))
     }
 
-    /// Waits until every thread that ended has been read back, or an auditor has given up.
+    /// Waits until every ended thread has been read back, or an auditor has failed.
     async fn wait_for_audits(&self) {
         let until = clock::now() + AUDITS_MAX;
         while self.audited.load(Ordering::Relaxed) < self.swarm.ended.load(Ordering::Relaxed)
@@ -103,7 +103,7 @@ impl SwarmRun {
         }
     }
 
-    /// Checks everything once nobody speaks any more: threads at rest, feeds, inboxes.
+    /// Checks threads between two steps, feeds and inboxes, once no agent acts any more.
     pub async fn check(&self, target: &Target, resting: &[Conversation]) -> anyhow::Result<()> {
         let mut reader = Reader::open(target.address, target.admin()).await?;
         for conversation in resting.iter().filter(|it| it.shadow.is_some()) {
@@ -112,17 +112,17 @@ impl SwarmRun {
         self.listeners.wait_settled().await;
         let tainted = self.swarm.tainted.lock().map(|it| it.clone()).unwrap_or_default();
         let spoken = self.swarm.messages.lock().map(|it| it.clone()).unwrap_or_default();
-        for watch in &self.listeners.expected_feeds {
-            watch.check(&tainted, &self.findings);
-            if watch.scope == Scope::All {
-                let told = watch.messages.lock().map(|it| it.clone()).unwrap_or_default();
-                self.findings.check(completeness(told, spoken.clone()));
+        for expected in &self.listeners.expected_feeds {
+            expected.check(&tainted, &self.findings);
+            if expected.scope == Scope::All {
+                let received = expected.messages.lock().map(|it| it.clone()).unwrap_or_default();
+                self.findings.check(completeness(received, spoken.clone()));
             }
         }
         self.check_inboxes(target, resting, &tainted).await
     }
 
-    /// Every inbox shows exactly what waits in the threads at rest.
+    /// Checks that every inbox shows exactly the threads that wait.
     async fn check_inboxes(
         &self,
         target: &Target,
@@ -144,7 +144,7 @@ impl SwarmRun {
                 Err(reason) => anyhow::bail!("an inbox could not be read: {reason}"),
             };
             let own = target.own_server.is_some();
-            let told: BTreeSet<(u64, u64)> = shown
+            let shown_items: BTreeSet<(u64, u64)> = shown
                 .iter()
                 .copied()
                 .filter(|(thread, _)| !tainted.contains(thread) && (own || ours.contains(thread)))
@@ -153,12 +153,12 @@ impl SwarmRun {
                 self.findings.add(format!("the inbox of agent {place} shows a thread twice"));
             }
             for (thread, message) in
-                expected.difference(&told).filter(|it| !tainted.contains(&it.0))
+                expected.difference(&shown_items).filter(|it| !tainted.contains(&it.0))
             {
                 let text = format!("the inbox of agent {place} hides msg_{message} of th_{thread}");
                 self.findings.add(text);
             }
-            for (thread, message) in told.difference(&expected) {
+            for (thread, message) in shown_items.difference(&expected) {
                 let text = format!(
                     "agent {place}: the inbox shows msg_{message} of th_{thread}, which waits not"
                 );
@@ -223,7 +223,7 @@ fn expected_feeds(
     expected_feeds
 }
 
-/// Reads a thread back and holds it against the conversation.
+/// Reads a thread back and compares it with its conversation.
 pub async fn audit(
     reader: &mut Reader,
     swarm: &Swarm,
@@ -288,7 +288,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         (_, conversations) = one_round(&run, &target, conversations, options.warm_up).await?;
         wait_idle(target.pid().into_iter().collect()).await?;
     }
-    // The rounds share the duration, so that a long swarm stays one long swarm.
+    // The rounds share the duration, so that a long swarm is one long load.
     let share = options.duration.div_f64(options.rounds as f64);
     let whole = target.pid().map(ProcessSampler::start);
     for _ in 0..options.rounds {
@@ -341,7 +341,7 @@ async fn finish(run: SwarmRun, report: &mut Report) -> anyhow::Result<()> {
     report.figure("threads read back as they ended", audited as f64);
     for auditor in run.auditors {
         if auditor.is_finished() {
-            // They end by themselves only when something went wrong.
+            // An auditor ends before the run only by an error.
             auditor.await??;
         }
     }

@@ -186,7 +186,7 @@ fn void_pairs() {
     assert_eq!(run(30), (Judgement::Void, 6, 30));
 }
 
-/// Goal: a ratio that is not finite or not above 0 is told apart. Method: one of each kind.
+/// Goal: a ratio that is not finite or not above 0 is unusable. Method: one of each kind.
 #[test]
 fn unusable_ratios() {
     let even = Ratios { rate: 1.0, p99: 1.0, cpu: 1.0 };

@@ -1,4 +1,4 @@
-//! What the server acknowledged, and whether a thread still holds exactly that.
+//! The audit of a thread: its messages against the acknowledgements that the server gave.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,25 @@ use super::Findings;
 use crate::objects::{self, Message};
 use crate::rng;
 
-/// What was promised about one thread.
+/// The acknowledgements of one thread.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadRecord {
-    /// The number of the thread; 0 while it has none.
+    /// The number of the thread; 0 before it is open.
     pub thread: u64,
     /// Number and body hash of each acknowledged message.
     pub acknowledged: Vec<(u64, u64)>,
-    /// Body hashes of messages whose answer never came: there at most once.
+    /// Body hashes of messages without an answer, each of which may be stored once or not at all.
     pub doubtful: Vec<u64>,
 }
 
 impl ThreadRecord {
-    /// A thread with its opening.
+    /// The record of a thread that was just opened.
     pub fn opened(thread: u64, message: u64, body: u64) -> Self {
         Self { thread, acknowledged: vec![(message, body)], doubtful: Vec::new() }
     }
 }
 
-/// Holds a thread that is read back, page by page, against its record.
+/// Compares a thread, read back page by page, with its record. `message` for each, then `finish`.
 #[derive(Debug)]
 pub struct Audit<'a> {
     thread: u64,
@@ -38,7 +38,7 @@ pub struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// Begins with what must be there.
+    /// An audit that expects the messages of `record`.
     pub fn new(record: &ThreadRecord, findings: &'a Findings) -> Self {
         let mut doubtful = HashMap::new();
         for hash in &record.doubtful {
@@ -65,7 +65,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Takes the next message in the order in which the thread gives it.
+    /// Checks the next message, in the order of the thread.
     pub fn message(&mut self, message: &Message<'_>) {
         let thread = self.thread;
         let Some(id) = objects::number(&message.id, "msg_") else {
@@ -113,7 +113,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Ends the thread: what was not seen is missing. Gives the number of messages.
+    /// Reports expected messages that were not read; returns the number of messages.
     pub fn finish(self) -> u64 {
         for id in self.expected.keys() {
             self.findings.add(format!("th_{}: msg_{id} is missing", self.thread));
@@ -174,8 +174,8 @@ mod tests {
             ("never sent", &[(1, "one", 1), (2, "two", 1), (5, "five", 2), (6, "who?", 2)]),
         ];
         for (word, shown) in rows {
-            let told = found(&[], shown);
-            assert!(told.iter().any(|text| text.contains(word)), "{word}: {told:?}");
+            let errors = found(&[], shown);
+            assert!(errors.iter().any(|text| text.contains(word)), "{word}: {errors:?}");
         }
         let twice = found(
             &["six"],

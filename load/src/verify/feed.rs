@@ -1,25 +1,25 @@
-//! Whether a feed keeps its order and leaves nothing out.
+//! The feed checker: order and completeness of the frames of one feed, over all its connections.
 
 use crate::rng::RunningHash;
 use crate::scan;
 
-/// What a frame is to the one who follows the feed.
+/// The two kinds of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
-    /// `message`, `event`, `claim`, `awaiting`, `settled`: has a place of its own.
+    /// `message`, `event`, `claim`, `awaiting`, `settled`: has a position of its own.
     Item,
-    /// `hello`, `caught_up`, `subscribed`, `notice`: says how far the feed has looked.
+    /// `hello`, `caught_up`, `subscribed`, `notice`: carries the position which the feed reached.
     Control,
 }
 
-/// Follows one feed over all its connections.
+/// Checks the frames of one feed. `frame` takes each frame in order; `remember` keeps its cursor.
 #[derive(Debug, Default)]
 pub struct FeedChecker {
     /// The position of the last frame.
     pub position: u64,
-    /// The text of the last cursor, to resume from.
+    /// The text of the last cursor, for the parameter `since`.
     pub cursor: String,
-    /// Frames with a place of their own.
+    /// Number of items.
     pub items: u64,
     /// A hash of the positions of all items.
     pub order: RunningHash,
@@ -29,14 +29,15 @@ pub struct FeedChecker {
 }
 
 impl FeedChecker {
-    /// Takes the next frame, or says what is wrong with its place.
+    /// Checks the next frame. Fails for an unknown type, and for a position out of order.
     pub fn frame(&mut self, frame: &[u8]) -> Result<FrameKind, String> {
-        let name = scan::frame_type(frame).ok_or_else(|| told("without a type", frame))?;
+        let name = scan::frame_type(frame).ok_or_else(|| frame_error("without a type", frame))?;
         let position =
-            scan::frame_position(frame).ok_or_else(|| told("without a cursor", frame))?;
+            scan::frame_position(frame).ok_or_else(|| frame_error("without a cursor", frame))?;
         let kind = match name {
             "message" | "event" | "claim" | "awaiting" | "settled" => FrameKind::Item,
-            _ => FrameKind::Control,
+            "hello" | "caught_up" | "subscribed" | "notice" => FrameKind::Control,
+            unknown => return Err(frame_error(&format!("of the unknown type {unknown}"), frame)),
         };
         if kind == FrameKind::Item {
             self.items += 1;
@@ -47,8 +48,8 @@ impl FeedChecker {
         let wrong = match kind {
             FrameKind::Item if position == item => Some("a repeat"),
             FrameKind::Item if position < item || position < last => Some("a wrong order"),
-            FrameKind::Control if position < last => Some("a sign from the past"),
-            _ => None,
+            FrameKind::Control if position < last => Some("a control frame from the past"),
+            FrameKind::Item | FrameKind::Control => None,
         };
         self.position = position.max(last);
         if kind == FrameKind::Item {
@@ -60,32 +61,27 @@ impl FeedChecker {
         }
     }
 
-    /// Remembers where to resume: the cursor of this frame, which has just been handled.
+    /// Keeps the cursor of a frame that was handled, to resume from.
     pub fn remember(&mut self, frame: &[u8]) {
-        #[derive(serde::Deserialize)]
-        struct Cursor<'a> {
-            #[serde(borrow)]
-            cursor: &'a str,
-        }
-        if let Ok(parsed) = serde_json::from_slice::<Cursor<'_>>(frame) {
-            parsed.cursor.clone_into(&mut self.cursor);
+        if let Some(cursor) = scan::cursor(frame) {
+            cursor.clone_into(&mut self.cursor);
         }
     }
 }
 
-fn told(what: &str, frame: &[u8]) -> String {
+fn frame_error(what: &str, frame: &[u8]) -> String {
     let text = String::from_utf8_lossy(frame);
     format!("a frame {what}: {}", text.chars().take(120).collect::<String>())
 }
 
-/// Compares what a feed told, as a sorted list, with what it should have told.
-pub fn completeness(mut told: Vec<u64>, mut expected: Vec<u64>) -> Result<(), String> {
-    told.sort_unstable();
+/// Checks that the messages of a feed, in any order, contain all expected ones, each once.
+pub fn completeness(mut received: Vec<u64>, mut expected: Vec<u64>) -> Result<(), String> {
+    received.sort_unstable();
     expected.sort_unstable();
-    if let Some([twice, _]) = told.windows(2).find(|pair| pair[0] == pair[1]) {
+    if let Some([twice, _]) = received.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(format!("a repeat in a feed: msg_{twice}"));
     }
-    if let Some(gap) = expected.iter().find(|id| told.binary_search(id).is_err()) {
+    if let Some(gap) = expected.iter().find(|id| received.binary_search(id).is_err()) {
         return Err(format!("a gap in a feed: msg_{gap} never came"));
     }
     Ok(())
@@ -95,7 +91,7 @@ pub fn completeness(mut told: Vec<u64>, mut expected: Vec<u64>) -> Result<(), St
 mod tests {
     use super::*;
 
-    fn play(frames: &[(&str, u64)]) -> Result<(), String> {
+    fn check(frames: &[(&str, u64)]) -> Result<(), String> {
         let mut checker = FeedChecker::default();
         for (name, position) in frames {
             let frame = format!("{{\"type\":\"{name}\",\"cursor\":\"{position}.1.ab\"}}");
@@ -104,11 +100,11 @@ mod tests {
         Ok(())
     }
 
-    /// Goal: a good feed passes. Method: signs may stand at the place of an item, items may not.
+    /// Goal: a correct feed passes. Method: control frames share the position of an item.
     #[test]
     fn good() {
         let frames = [("hello", 5), ("message", 16), ("event", 17), ("caught_up", 17)];
-        play(&frames).unwrap();
+        check(&frames).unwrap();
         completeness(vec![3, 1, 2], vec![1, 2]).unwrap();
     }
 
@@ -121,8 +117,8 @@ mod tests {
             ("order", vec![("hello", 40), ("message", 32)]),
             ("past", vec![("message", 32), ("caught_up", 16)]),
         ] {
-            let told = play(&frames).unwrap_err();
-            assert!(told.contains(word), "{told}");
+            let error = check(&frames).unwrap_err();
+            assert!(error.contains(word), "{error}");
         }
         assert!(completeness(vec![1, 3], vec![1, 2, 3]).unwrap_err().contains("gap"));
         assert!(completeness(vec![1, 2, 2], vec![1, 2]).unwrap_err().contains("repeat"));

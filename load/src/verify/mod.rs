@@ -1,4 +1,4 @@
-//! What must hold, and whether it does. Every mode ends in these checks.
+//! Verification of the server's answers; every mode ends with it.
 
 pub mod audit;
 pub mod feed;
@@ -10,8 +10,8 @@ pub mod turn;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many violations are told in words; the rest are counted.
-const TOLD_MAX: usize = 20;
+/// Violations kept as text; the rest are counted.
+const TEXTS_MAX: usize = 20;
 
 /// The violations found so far.
 #[derive(Debug, Default)]
@@ -21,30 +21,30 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Notes a violation.
+    /// Adds a violation.
     pub fn add(&self, text: impl Into<String>) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        if let Ok(mut told) = self.texts.lock()
-            && told.len() < TOLD_MAX
+        if let Ok(mut texts) = self.texts.lock()
+            && texts.len() < TEXTS_MAX
         {
-            told.push(text.into());
+            texts.push(text.into());
         }
     }
 
-    /// Notes a violation, if there is one.
+    /// Adds the violation of an error.
     pub fn check<E: Into<String>>(&self, result: Result<(), E>) {
         if let Err(text) = result {
             self.add(text);
         }
     }
 
-    /// How many there were.
+    /// The number of violations.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The first of them in words.
+    /// The texts of the first violations.
     pub fn texts(&self) -> Vec<String> {
-        self.texts.lock().map(|told| told.clone()).unwrap_or_default()
+        self.texts.lock().map(|texts| texts.clone()).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! Reads threads back and holds them against what was promised.
+//! Reads threads back over HTTP and compares them with the acknowledgements.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::objects::{self, Claim, Event, List, Page, Thread};
 use crate::participants::Participants;
 use crate::wire::{Binding, Caller, Operation, Outcome, outcome};
 
-/// A reader with its own connection.
+/// A connection that reads; connects anew after a rest.
 #[derive(Debug)]
 pub struct Reader {
     address: SocketAddr,
@@ -25,7 +25,7 @@ pub struct Reader {
     request: Vec<u8>,
 }
 
-/// So many read at once.
+/// Threads that are read concurrently.
 const READERS: usize = 8;
 const PAGE: &str = "200";
 
@@ -36,7 +36,7 @@ impl Reader {
         Ok(Self { address, connection, caller, request: Vec::new() })
     }
 
-    /// Reads; a refusal is an error.
+    /// Reads; a refusal is an error, and so is a caller over MCP.
     pub async fn read(&mut self, operation: &Operation) -> anyhow::Result<&[u8]> {
         self.caller.write(&mut self.request, operation);
         self.connection.refresh(self.address).await?;
@@ -51,8 +51,8 @@ impl Reader {
         }
     }
 
-    /// Reads a thread whole: messages against the record, the turn, the moves of the state; and,
-    /// where one is kept, against the thread that is expected.
+    /// Reads a thread whole and checks its messages against the record, its turn and its
+    /// transitions; and all of these against the shadow, if given. Returns the number of messages.
     pub async fn audit(
         &mut self,
         record: &ThreadRecord,
@@ -98,7 +98,7 @@ impl Reader {
         Ok(seen)
     }
 
-    /// Reads the claims of a thread, which must be these, with these statuses.
+    /// Reads the claims of a thread, which must equal `expected`: number and status of each.
     pub async fn claims(
         &mut self,
         id: u64,
@@ -147,7 +147,7 @@ impl Reader {
     }
 }
 
-/// Reads all of these threads back; gives the number of messages in them.
+/// Reads threads back concurrently; returns the number of their messages.
 pub async fn threads(
     address: SocketAddr,
     caller: &Caller,

@@ -1,7 +1,7 @@
-//! What a thread must be after each act: the turn and the state, kept beside the server.
+//! The shadow of a thread: its expected turn and state after each act, apart from the server.
 //!
-//! A small model of its own of `parley.md` §3.4, §4 and §5, for threads in which one act follows
-//! the answer to the one before.
+//! A second model of `parley.md` §3.4, §4 and §5, for threads in which each act is sent after
+//! the answer to the act before.
 
 use super::transitions::State;
 use crate::objects::{self, Due as WireDue, Thread};
@@ -10,28 +10,28 @@ use crate::participants::Participants;
 /// A speech act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Opens a thread, or asks on.
+    /// Opens a thread, or asks a further question.
     Ask,
     /// Answers.
     Answer,
-    /// Asks back.
+    /// Asks for a clarification.
     Clarify,
-    /// Puts forward.
+    /// Makes a proposal.
     Propose,
     /// Challenges.
     Object,
     /// Accepts.
     Agree,
-    /// Adds.
+    /// Adds information.
     Inform,
     /// States the outcome.
     Decide,
-    /// Takes back.
+    /// Takes a message back.
     Retract,
 }
 
 impl Act {
-    /// Its word on the wire.
+    /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -47,11 +47,14 @@ impl Act {
     }
 
     fn expects_reply(self) -> bool {
-        matches!(self, Self::Ask | Self::Clarify | Self::Propose | Self::Object)
+        match self {
+            Self::Ask | Self::Clarify | Self::Propose | Self::Object => true,
+            Self::Answer | Self::Agree | Self::Inform | Self::Decide | Self::Retract => false,
+        }
     }
 }
 
-/// Who is due; a speaker is a place in the cast.
+/// The expected value of `due`; participants are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedDue {
     /// Anyone but the asker.
@@ -60,25 +63,25 @@ pub enum ExpectedDue {
     One(usize),
 }
 
-/// What waits for a reply.
+/// The expected value of `awaiting`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpectedAwaiting {
     /// The number of the awaited message.
     pub message: u64,
-    /// Who put it.
+    /// The author of the awaited message.
     pub asker: usize,
-    /// Who is due.
+    /// The participant that is due.
     pub due: ExpectedDue,
 }
 
-/// An event as it must have come about.
+/// An expected event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateChange {
     /// The state before.
     pub from: Option<State>,
     /// The state after.
     pub to: State,
-    /// Whether it is no mere proposal.
+    /// Whether the state is confirmed, not proposed.
     pub confirmed: bool,
 }
 
@@ -103,7 +106,7 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// A thread that `creator` opened with a message of this number.
+    /// A thread that `creator` opened with the message `id`.
     pub fn open(creator: usize, id: u64) -> Self {
         let opening =
             ShadowMessage { id, act: Act::Ask, author: creator, parent: None, retracted: false };
@@ -121,22 +124,22 @@ impl Shadow {
         }
     }
 
-    /// What waits now.
+    /// The expected `awaiting`.
     pub fn awaiting(&self) -> Option<ExpectedAwaiting> {
         self.awaiting
     }
 
-    /// All changes of state so far.
+    /// All expected changes of state so far.
     pub fn changes(&self) -> &[StateChange] {
         &self.changes
     }
 
-    /// The number of the message said at this place, the opening being 0.
+    /// The number of the message at this index, the opening message being 0.
     pub fn id(&self, place: usize) -> Option<u64> {
         self.messages.get(place).map(|said| said.id)
     }
 
-    /// Somebody speaks. `parent` is a place; `lock` tells whether the speaker confirms.
+    /// Applies an act. `parent` is an index; `lock` tells whether the author holds `lock`.
     pub fn speak(&mut self, act: Act, author: usize, parent: Option<usize>, id: u64, lock: bool) {
         let before = self.awaiting.map(|awaiting| awaiting.message);
         let about = parent.map(|place| self.messages[place].clone());
@@ -147,41 +150,50 @@ impl Shadow {
         }
         self.messages.push(ShadowMessage { id, act, author, parent, retracted: false });
         let awaited = about.as_ref().filter(|about| before == Some(about.id));
-        match (act, &about) {
-            (act, _) if act.expects_reply() && self.state.step().is_some() => {
-                let due = about
-                    .as_ref()
-                    .map_or(ExpectedDue::Anyone, |about| ExpectedDue::One(about.author));
-                self.awaiting = Some(ExpectedAwaiting { message: id, asker: author, due });
+        match act {
+            Act::Ask | Act::Clarify | Act::Propose | Act::Object => {
+                if self.state.step().is_some() {
+                    let due = about
+                        .as_ref()
+                        .map_or(ExpectedDue::Anyone, |about| ExpectedDue::One(about.author));
+                    self.awaiting = Some(ExpectedAwaiting { message: id, asker: author, due });
+                }
             }
-            (Act::Answer | Act::Retract, Some(about)) => {
-                if awaited.is_some() {
-                    let back = about.act == Act::Clarify;
-                    self.awaiting = if back { self.clarified(about) } else { None };
+            Act::Answer | Act::Retract => {
+                if let Some(awaited) = awaited {
+                    let back = awaited.act == Act::Clarify;
+                    self.awaiting = if back { self.clarified(awaited) } else { None };
                 } else if act == Act::Answer && self.is_clarify_about(parent) {
                     self.awaiting = None;
                 }
             }
-            (Act::Agree, Some(_)) if awaited.is_some() => self.awaiting = None,
-            (Act::Decide, _) => self.awaiting = None,
-            _ => {}
+            Act::Agree => self.awaiting = self.awaiting.filter(|_| awaited.is_none()),
+            Act::Decide => self.awaiting = None,
+            Act::Inform => {}
         }
         let to_ask = about.is_some_and(|about| about.act == Act::Ask);
         match act {
             Act::Answer if to_ask => self.advance(State::Answered, lock),
             Act::Decide => self.advance(State::Decided, lock),
-            _ => {}
+            Act::Answer
+            | Act::Ask
+            | Act::Clarify
+            | Act::Propose
+            | Act::Object
+            | Act::Agree
+            | Act::Inform
+            | Act::Retract => {}
         }
     }
 
-    /// The message that a clarify was about waits again, if it still may.
+    /// The message that a clarify was about, if that message may be awaited again.
     fn clarified(&self, clarify: &ShadowMessage) -> Option<ExpectedAwaiting> {
         let place = clarify.parent?;
         let about = &self.messages[place];
         let answered = self
             .messages
             .iter()
-            .any(|said| said.act == Act::Answer && said.parent == Some(place) && !said.retracted);
+            .any(|it| it.act == Act::Answer && it.parent == Some(place) && !it.retracted);
         if !about.act.expects_reply() || about.retracted || answered {
             return None;
         }
@@ -189,7 +201,7 @@ impl Shadow {
         Some(ExpectedAwaiting { message: about.id, asker: about.author, due })
     }
 
-    /// Whether the awaited message is a clarify about `place`.
+    /// Whether the awaited message is a clarify about the message at `place`.
     fn is_clarify_about(&self, place: Option<usize>) -> bool {
         let awaited = self.awaiting.map(|awaiting| awaiting.message);
         let Some(said) = self.messages.iter().find(|said| Some(said.id) == awaited) else {
@@ -198,14 +210,14 @@ impl Shadow {
         said.act == Act::Clarify && said.parent == place
     }
 
-    /// An act's mark: passed states stay.
+    /// Applies the mark of an act, which never goes back to an earlier state.
     fn advance(&mut self, to: State, lock: bool) {
         if self.state.step().is_some_and(|step| Some(step) <= to.step()) {
             self.set(to, lock);
         }
     }
 
-    /// A mark, a confirmation or a reopening that is allowed.
+    /// Applies a permitted mark, confirmation or reopening.
     pub fn set(&mut self, to: State, confirmed: bool) {
         let from = self.state;
         if from == to && (self.confirmed || !confirmed) {
@@ -219,7 +231,7 @@ impl Shadow {
         }
     }
 
-    /// Who moves next.
+    /// The expected turn.
     pub fn turn(&self) -> Option<ExpectedDue> {
         match self.state {
             State::Open | State::Answered | State::Decided => {
@@ -230,7 +242,7 @@ impl Shadow {
         }
     }
 
-    /// Holds what the server shows against what must be.
+    /// Compares a thread as the server shows it with the shadow.
     pub fn compare(&self, thread: &Thread<'_>, participants: &Participants) -> Result<(), String> {
         let name = &thread.id;
         let differs = |what: &str, expected: String, shown: String| {
@@ -246,7 +258,9 @@ impl Shadow {
         let due_fits = |expected: ExpectedDue, shown: &WireDue<'_>| match (expected, shown) {
             (ExpectedDue::Anyone, WireDue::Anyone(word)) => word == "anyone",
             (ExpectedDue::One(speaker), WireDue::One(shown)) => participants.is(speaker, shown),
-            _ => false,
+            (ExpectedDue::Anyone, WireDue::One(_)) | (ExpectedDue::One(_), WireDue::Anyone(_)) => {
+                false
+            }
         };
         let fits = match (self.awaiting, &thread.awaiting) {
             (None, None) => true,
@@ -254,7 +268,7 @@ impl Shadow {
                 objects::number(&shown.message, "msg_") == Some(expected.message)
                     && due_fits(expected.due, &shown.due)
             }
-            _ => false,
+            (None, Some(_)) | (Some(_), None) => false,
         };
         if !fits {
             let shown = format!("{:?}", thread.awaiting);
@@ -263,7 +277,7 @@ impl Shadow {
         let fits = match (self.turn(), &thread.turn) {
             (None, None) => true,
             (Some(expected), Some(shown)) => due_fits(expected, shown),
-            _ => false,
+            (None, Some(_)) | (Some(_), None) => false,
         };
         if !fits {
             let shown = format!("{:?}", thread.turn);
@@ -303,7 +317,7 @@ mod tests {
         assert_eq!(shadow.state, State::Answered);
     }
 
-    /// Goal: a second open turn, a wrong due and a wrong state are told. Method: plant them.
+    /// Goal: a second open turn, a wrong due and a wrong state are found. Method: plant them.
     #[test]
     fn planted() {
         let participants = Participants::of_names(&[("local:a", None), ("local:b", Some("x"))]);
@@ -329,7 +343,7 @@ mod tests {
         assert!(compare(json("open", 11, "\"anyone\"", a)).is_err());
     }
 
-    /// Goal: what ends the line empties the turn. Method: close, confirm, reopen.
+    /// Goal: a side state empties the turn. Method: defer, then reopen with `lock`.
     #[test]
     fn closing_empties() {
         let mut shadow = Shadow::open(0, 10);

@@ -1,17 +1,17 @@
-//! Whether the events of a thread are moves that the state machine knows.
+//! Checks that the events of a thread are transitions of the state machine of `parley.md` §5.
 
 use crate::objects::{self, Event};
 
 /// A state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Waits for an answer.
+    /// Without an answer.
     Open,
-    /// Has one.
+    /// With an answer.
     Answered,
-    /// Has an outcome.
+    /// With an outcome.
     Decided,
-    /// Is over.
+    /// Ended.
     Closed,
     /// Put off.
     Deferred,
@@ -22,7 +22,7 @@ pub enum State {
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 7] = [
         Self::Open,
         Self::Answered,
@@ -33,7 +33,7 @@ impl State {
         Self::Rejected,
     ];
 
-    /// Its word on the wire.
+    /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -46,12 +46,12 @@ impl State {
         }
     }
 
-    /// The state of that word.
+    /// The inverse of `as_str`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Its place on the line, none for a side state.
+    /// Position among the states from `open` to `closed`, from 0; none for a side state.
     pub fn step(self) -> Option<u8> {
         match self {
             Self::Open => Some(0),
@@ -63,7 +63,8 @@ impl State {
     }
 }
 
-/// Follows the events of one thread. Humans, whose marks go anywhere, do not take part in the load.
+/// Checks the events of one thread, in order. Events of humans, who may set any state, do not occur
+/// in a load.
 #[derive(Debug, Default)]
 pub struct Transitions {
     state: Option<State>,
@@ -73,7 +74,7 @@ pub struct Transitions {
 }
 
 impl Transitions {
-    /// Takes the next event, or says what is wrong with it.
+    /// Checks the next event. Fails for an id or time that decreases and for an illegal transition.
     pub fn event(&mut self, event: &Event<'_>) -> Result<(), String> {
         let name = &event.id;
         let id = objects::number(name, "ev_").ok_or_else(|| format!("an event named {name}"))?;

@@ -1,19 +1,24 @@
-//! Whether a thread, as it is shown, has the one turn that its state and its slot give it.
+//! Checks that the turn of a shown thread follows from its state and its `awaiting`.
 
+use super::transitions::State;
 use crate::objects::{Due, Thread};
 
-/// Checks `parley.md` §4: exactly one turn on the line, none aside, none once closed is confirmed.
+/// Checks `parley.md` §4: one turn from `open` to `decided`; none in a side state, and none once
+/// `closed` is confirmed.
 pub fn check(thread: &Thread<'_>) -> Result<(), String> {
     let awaited = thread.awaiting.as_ref().map(|awaiting| &awaiting.due);
     let creator = Due::One(thread.creator.clone());
-    let expected = match &*thread.state {
-        "open" | "answered" | "decided" => Some(awaited.unwrap_or(&creator)),
-        "closed" if thread.state_confirmed_at.is_none() => awaited,
-        _ => None,
+    let Some(state) = State::parse(&thread.state) else {
+        return Err(format!("{} has the unknown state {}", thread.id, thread.state));
     };
-    let aside = !matches!(&*thread.state, "open" | "answered" | "decided" | "closed");
-    let locked = thread.state == "closed" && thread.state_confirmed_at.is_some();
-    if (aside || locked) && awaited.is_some() {
+    let confirmed = thread.state_confirmed_at.is_some();
+    let (expected, may_await) = match state {
+        State::Open | State::Answered | State::Decided => (Some(awaited.unwrap_or(&creator)), true),
+        State::Closed if confirmed => (None, false),
+        State::Closed => (awaited, true),
+        State::Deferred | State::Obsolete | State::Rejected => (None, false),
+    };
+    if !may_await && awaited.is_some() {
         return Err(format!("{} is {} and still awaits something", thread.id, thread.state));
     }
     if thread.turn.as_ref() == expected {
@@ -37,7 +42,7 @@ mod tests {
         super::check(&serde_json::from_str(&text).unwrap())
     }
 
-    /// Goal: lawful turns pass and planted ones are found. Method: a row for each.
+    /// Goal: correct turns pass and planted faults are found. Method: a row for each.
     #[test]
     fn rows() {
         let a = r#"{"identity":"local:a","extension":null}"#;

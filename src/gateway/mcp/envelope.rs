@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use parley_protocol::json::{self, JsonMember, JsonValue, NESTING_CEILING};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::{PARSE_ERROR, RpcError};
@@ -180,7 +181,8 @@ fn members(text: &str) -> Option<NamedMembers<'_>> {
     is_once.then_some(members)
 }
 
-/// The members of `_meta`, which may hold any JSON without duplicate members, to the greatest depth.
+/// The members of `_meta`, which may hold any JSON without duplicate members, to the greatest
+/// depth.
 fn meta_members(text: &str) -> Option<NamedMembers<'_>> {
     if let Some(members) = members(text)
         && members.iter().all(|(_, raw)| is_once(raw))
@@ -234,26 +236,5 @@ impl<'de> Deserialize<'de> for RawMembers<'de> {
 }
 
 /// A member's name, copied only if it has escapes.
-struct MemberName<'b>(Cow<'b, str>);
-
-impl<'de> Deserialize<'de> for MemberName<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MemberNameVisitor;
-        impl<'de> Visitor<'de> for MemberNameVisitor {
-            type Value = MemberName<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(MemberName(Cow::Borrowed(name)))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(MemberName(Cow::Owned(name.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(MemberNameVisitor)
-    }
-}
+#[derive(Deserialize)]
+struct MemberName<'b>(#[serde(borrow)] Cow<'b, str>);

@@ -17,7 +17,7 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue, NESTING_CEILING};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
-use parley_protocol::wire::{JsonBuffer, raw, text};
+use parley_protocol::wire::{JsonBuffer, array, raw, text};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -265,9 +265,7 @@ fn acknowledged(
     raw(&mut out, ",\"notifications\":{");
     if let Some(requested) = requested {
         raw(&mut out, "\"resourceSubscriptions\":");
-        parley_protocol::wire::array(&mut out, wanted.honoured(requested), |out, uri| {
-            text(out, uri)
-        });
+        array(&mut out, wanted.honoured(requested), |out, uri| text(out, uri));
     }
     raw(&mut out, "}}}");
     out

@@ -1,7 +1,8 @@
 //! The MCP binding (mcp.md): JSON-RPC over POST, stateless, in legacy revisions and the modern one.
 //!
-//! [`dispatch::dispatch`] parses a body into steps from headers and bytes alone; this module performs
-//! them with the same operations, rights and forum as over HTTP. Failures become JSON-RPC errors.
+//! [`dispatch::dispatch`] parses a body into steps from headers and bytes alone; this module
+//! performs them with the same operations, rights and forum as over HTTP. Failures become JSON-RPC
+//! errors.
 
 pub(crate) mod dispatch;
 mod documents;

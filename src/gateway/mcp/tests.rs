@@ -24,7 +24,7 @@ fn headers<'h>(
 }
 
 /// One step as a few words: `silent`, `status code`, or the family and the method.
-fn told(step: &MessageStep<'_>) -> String {
+fn shown(step: &MessageStep<'_>) -> String {
     match step {
         MessageStep::NoReply => "silent".to_owned(),
         MessageStep::Fail(_, RpcError { status, code, .. }) => format!("{status} {code}"),
@@ -40,8 +40,8 @@ fn told(step: &MessageStep<'_>) -> String {
 
 fn one(headers: &McpHeaders<'_>, body: &[u8]) -> String {
     match dispatch(headers, body) {
-        Dispatch::One(step) => told(&step),
-        Dispatch::Batch(steps) => steps.iter().map(told).collect::<Vec<_>>().join(", "),
+        Dispatch::One(step) => shown(&step),
+        Dispatch::Batch(steps) => steps.iter().map(shown).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -53,13 +53,13 @@ fn modern(version: &str, rest: &str) -> String {
     format!("{{\"_meta\":{{{META}:{version},{CAPABILITIES}}}{rest}}}")
 }
 
-/// Goal: the four rules of mcp.md §1, in their order. Method: a row a method, what `_meta` says
-/// and what the header says.
+/// Goal: the four rules of mcp.md §1 apply in their order. Method: a row a method, `_meta` and
+/// header.
 #[test]
 fn families() {
     let november = Some("2025-11-25");
     for (method, meta, header, want) in [
-        // 1: whatever version it names, whatever the header says.
+        // 1: with any version and any header.
         ("initialize", None, None, "2025-11-25 Initialize"),
         ("initialize", None, Some("2026-07-28"), "2025-11-25 Initialize"),
         ("initialize", None, Some("nonsense"), "2025-11-25 Initialize"),
@@ -199,7 +199,7 @@ fn capabilities() {
 /// A body, how it is taken, and the id that an error about it carries.
 type BodyCase = (&'static str, &'static str, Option<&'static str>);
 
-/// What is no message, or none whose id can be trusted.
+/// Bodies that are no message, or whose id is invalid.
 const BROKEN: &[BodyCase] = &[
     ("", "400 -32700", None),
     (" ", "400 -32700", None),
@@ -231,7 +231,7 @@ const BROKEN: &[BodyCase] = &[
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", "400 -32600", Some("1")),
 ];
 
-/// What is taken, silently or with an answer.
+/// Bodies that are valid, with and without an answer.
 const TAKEN: &[BodyCase] = &[
     ("{\"jsonrpc\":\"2.0\",\"id\":-7,\"method\":\"ping\"}", "2025-03-26 Ping", None),
     (
@@ -276,7 +276,7 @@ fn messages() {
             panic!("a batch: {body}");
         };
         let shown: String = body.chars().take(80).collect();
-        assert_eq!(told(&step), want, "{shown}");
+        assert_eq!(shown(&step), want, "{shown}");
         if let MessageStep::Fail(got, _) = &step {
             assert_eq!(got.as_ref().map(RpcId::text), id, "{shown}");
         }

@@ -46,8 +46,8 @@ pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
     profiles.operations().find(|operation| operation.name() == name)
 }
 
-/// The results of `get_manifest`, the largest and most frequent ones, one per language, found by the
-/// address of the answer's bytes.
+/// The results of `get_manifest`, the largest and most frequent ones, one per language, found by
+/// the address of the answer's bytes.
 #[derive(Debug, Default)]
 pub struct ManifestResults([OnceLock<(Bytes, ResultMembers)>; Language::ALL.len()]);
 

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::Committed;
 use crate::clock::entropy;
 use crate::storage::disk::BoxedFile;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::panic_guard::open_database;
 
 pub use read::ArchiveRead;
@@ -86,7 +86,7 @@ impl HighestNumbers {
         entry.act().map_or(none, |act| Self::of_act(number, act))
     }
 
-    /// The same of an act.
+    /// The highest numbers that the act in the entry `number` uses.
     pub fn of_act(number: u64, act: &Act) -> Self {
         Self {
             thread: act.thread.0,
@@ -198,9 +198,9 @@ impl Archive {
     /// Opens the archive, initializing an empty file. `cache_bytes` bounds the page cache.
     ///
     /// # Errors
-    /// [`StoreError::NewerFormat`] if a newer version wrote it, [`StoreError::Damaged`], and those
+    /// `StoreError::NewerFormat` if a newer version wrote it, `StoreError::Damaged`, and those
     /// of the disk.
-    pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<Self, StoreError> {
+    pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> StoreResult<Self> {
         let mut builder = Database::builder();
         builder.set_cache_size(cache_bytes);
         let database = open_database(tables::FILE_NAME, &builder, BoxedFile(backend))?;
@@ -222,7 +222,7 @@ impl Archive {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn read(&self) -> Result<ArchiveRead, StoreError> {
+    pub fn read(&self) -> StoreResult<ArchiveRead> {
         ArchiveRead::new(self.database.begin_read()?)
     }
 
@@ -239,7 +239,7 @@ impl Archive {
         snapshots: &[Thread],
         now: Millis,
         sync: SyncMode,
-    ) -> Result<ArchiveProgress, StoreError> {
+    ) -> StoreResult<ArchiveProgress> {
         let mut transaction = self.database.begin_write()?;
         match sync {
             SyncMode::Durable => transaction.set_quick_repair(true),
@@ -254,7 +254,7 @@ impl Archive {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn close(self) -> Result<(), StoreError> {
+    pub fn close(self) -> StoreResult<()> {
         Ok(self.database.close()?)
     }
 
@@ -264,12 +264,7 @@ impl Archive {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn begin_era(
-        &mut self,
-        now: Millis,
-        last: u64,
-        used: HighestNumbers,
-    ) -> Result<(), StoreError> {
+    pub fn begin_era(&mut self, now: Millis, last: u64, used: HighestNumbers) -> StoreResult<()> {
         let mut meta = self.meta.clone();
         meta.past.push((meta.era, Position::after(last)));
         meta.era = (meta.era + 1).max(now.0 / 1_000);

@@ -10,7 +10,7 @@ use redb::{ReadableDatabase, TableDefinition};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 
 /// The name of the file.
@@ -110,7 +110,7 @@ pub(super) fn directed(identity: &str, entry: u64) -> Vec<u8> {
 }
 
 /// The entry of a key of [`DIRECTED`].
-pub(super) fn directed_entry(key: &[u8]) -> Result<u64, StoreError> {
+pub(super) fn directed_entry(key: &[u8]) -> StoreResult<u64> {
     let tail = key.len().checked_sub(8).map(|start| &key[start..]);
     let bytes = tail.and_then(|tail| tail.try_into().ok());
     bytes.map(u64::from_be_bytes).ok_or_else(|| damaged("a short key in directed"))
@@ -143,7 +143,7 @@ pub(super) fn pack<T: Serialize>(row: &T) -> Vec<u8> {
 }
 
 /// Decodes a row of `table`.
-pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T, StoreError> {
+pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> StoreResult<T> {
     match bytes.split_first() {
         Some((&ROW_VERSION, rest)) => postcard::from_bytes(rest).ok(),
         _ => None,

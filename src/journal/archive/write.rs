@@ -17,7 +17,7 @@ use super::super::Committed;
 use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// Milliseconds for which one bucket takes outcomes.
 const BUCKET_MS: u64 = 12 * 3_600_000;
@@ -28,7 +28,7 @@ pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as 
 const FORGOTTEN_MIN: usize = 64;
 
 /// Initializes a new archive.
-pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), StoreError> {
+pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> StoreResult<()> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
@@ -48,7 +48,7 @@ pub(super) fn begin_era(
     database: &Database,
     meta: &ArchiveMeta,
     used: HighestNumbers,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
@@ -62,7 +62,7 @@ pub(super) fn begin_era(
     Ok(())
 }
 
-fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<ArchiveProgress, StoreError> {
+fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> StoreResult<ArchiveProgress> {
     let row = table.get(meta_row::PROGRESS)?;
     let row = row.ok_or_else(|| t::damaged("meta does not say how far it is"))?;
     unpack("meta", row.value())
@@ -82,7 +82,7 @@ struct ArchiveSlice<'a> {
 }
 
 impl<'a> ArchiveSlice<'a> {
-    fn take(&mut self, committed: &'a Committed, bucket: u32) -> Result<(), StoreError> {
+    fn take(&mut self, committed: &'a Committed, bucket: u32) -> StoreResult<()> {
         match &committed.entry {
             Entry::Act(act) => self.take_act(committed, act)?,
             Entry::Artifact(published) => self.artifacts.push((committed.number, published)),
@@ -94,7 +94,7 @@ impl<'a> ArchiveSlice<'a> {
         Ok(())
     }
 
-    fn take_act(&mut self, committed: &'a Committed, act: &Act) -> Result<(), StoreError> {
+    fn take_act(&mut self, committed: &'a Committed, act: &Act) -> StoreResult<()> {
         let thread = act.thread.0;
         let summary = committed.summary.as_ref();
         let summary = summary.ok_or_else(|| t::damaged("an act came without its head"))?;
@@ -126,7 +126,7 @@ pub(super) fn append(
     entries: &[Arc<Committed>],
     snapshots: &[Thread],
     now: Millis,
-) -> Result<ArchiveProgress, StoreError> {
+) -> StoreResult<ArchiveProgress> {
     let mut meta = transaction.open_table(t::META)?;
     let mut progress = progress(&meta)?;
     roll_bucket(&mut progress, now);
@@ -162,7 +162,7 @@ fn roll_bucket(progress: &mut ArchiveProgress, now: Millis) {
     }
 }
 
-fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Result<(), StoreError> {
+fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     let mut updated = BTreeMap::new();
     let mut board = BTreeMap::new();
     let mut directed = BTreeMap::new();
@@ -225,7 +225,7 @@ fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Resu
     Ok(())
 }
 
-fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Result<(), StoreError> {
+fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     let mut table = transaction.open_table(t::ACTS)?;
     let mut bytes = Vec::new();
     for (key, committed) in &slice.acts {
@@ -243,10 +243,7 @@ fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Resul
     Ok(())
 }
 
-fn write_claims(
-    transaction: &WriteTransaction,
-    slice: &ArchiveSlice<'_>,
-) -> Result<(), StoreError> {
+fn write_claims(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     if slice.claims.is_empty() {
         return Ok(());
     }
@@ -261,10 +258,7 @@ fn write_claims(
     Ok(())
 }
 
-fn write_artifacts(
-    transaction: &WriteTransaction,
-    slice: &ArchiveSlice<'_>,
-) -> Result<(), StoreError> {
+fn write_artifacts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     if slice.artifacts.is_empty() {
         return Ok(());
     }
@@ -319,7 +313,7 @@ fn write_outcomes(
     slice: &ArchiveSlice<'_>,
     bucket: u32,
     entries: usize,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let mut table = transaction.open_table(t::OUTCOMES)?;
     for (key, remembered) in &slice.outcomes {
         table.insert(key, pack(remembered).as_slice())?;
@@ -336,7 +330,7 @@ fn write_outcomes(
     Ok(())
 }
 
-fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Result<(), StoreError> {
+fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> StoreResult<()> {
     if snapshots.is_empty() {
         return Ok(());
     }

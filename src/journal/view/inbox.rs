@@ -10,7 +10,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 use super::super::archive::{Rows, Waiting, damaged};
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// An open question. A row of the archive is out of date if the tail has the thread.
 enum OpenQuestion {
@@ -39,14 +39,14 @@ impl View {
     /// `anyone` false leaves out the questions to anyone.
     ///
     /// # Errors
-    /// Those of the disk, and [`StoreError::Damaged`].
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn inbox(
         &self,
         participant: &Participant,
         anyone: bool,
         since: Position,
         page: ScanLimits,
-    ) -> Result<InboxScan, StoreError> {
+    ) -> StoreResult<InboxScan> {
         // The first entry whose setting of `awaiting` lies after the cursor.
         let first = if since < Position::of(since.entry(), slot::AWAITING) {
             since.entry()
@@ -94,8 +94,8 @@ impl View {
         anyone: bool,
         entry: u64,
         question: OpenQuestion,
-    ) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
-        // What the archive's row alone rules out is not loaded.
+    ) -> StoreResult<Option<Arc<ThreadSummary>>> {
+        // A summary is loaded only if the archive's row may concern the participant.
         let (may_concern, waiting) = match question {
             OpenQuestion::Tail(summary) => return Ok(concerning(summary, participant, anyone)),
             OpenQuestion::Board(waiting) => (&waiting.participant != participant, waiting),

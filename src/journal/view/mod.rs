@@ -26,7 +26,7 @@ use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome};
 use super::options::{JournalOptions, TAIL_BYTES_MAX};
 use super::tail::{Tail, weight};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 pub use acts::PlacedAct;
 pub(crate) use acts::next;
@@ -348,8 +348,8 @@ impl View {
     /// The summary of `thread`, or `None` if there is no such thread.
     ///
     /// # Errors
-    /// Those of the disk, and [`StoreError::Damaged`].
-    pub fn summary(&self, thread: ThreadId) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn summary(&self, thread: ThreadId) -> StoreResult<Option<Arc<ThreadSummary>>> {
         match self.0.tail.threads.get(&thread) {
             Some(found) => Ok(Some(Arc::clone(&found.summary))),
             None => Ok(self.0.archive.summary(thread)?.map(Arc::new)),
@@ -359,8 +359,8 @@ impl View {
     /// The first outcome of the write whose key has this digest, if it is remembered.
     ///
     /// # Errors
-    /// Those of the disk, and [`StoreError::Damaged`].
-    pub fn outcome(&self, digest: &[u8; 16]) -> Result<Option<RememberedOutcome>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn outcome(&self, digest: &[u8; 16]) -> StoreResult<Option<RememberedOutcome>> {
         match self.0.tail.outcomes.get(digest) {
             Some(committed) => Ok(RememberedOutcome::of(committed)),
             None => self.0.archive.outcome(digest),

@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 
 use super::super::archive::Rows;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// The bounds of one page.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl<'a, T> Merged<'a, T> {
 }
 
 impl<T> Iterator for Merged<'_, T> {
-    type Item = Result<(u64, T), StoreError>;
+    type Item = StoreResult<(u64, T)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut first: Option<(usize, u64)> = None;
@@ -64,11 +64,11 @@ impl<T> Iterator for Merged<'_, T> {
 /// A full page reads on until it finds one more item, or reaches the bound; `next` stays at its
 /// last item.
 pub(super) fn scan<T, R>(
-    rows: impl Iterator<Item = Result<(u64, R), StoreError>>,
+    rows: impl Iterator<Item = StoreResult<(u64, R)>>,
     start: u64,
     page: ScanLimits,
-    mut wanted: impl FnMut(u64, R) -> Result<Option<T>, StoreError>,
-) -> Result<Scan<T>, StoreError> {
+    mut wanted: impl FnMut(u64, R) -> StoreResult<Option<T>>,
+) -> StoreResult<Scan<T>> {
     let mut found = Scan { items: Vec::new(), next: start, more: false };
     for (scanned, row) in rows.enumerate() {
         if scanned >= page.scan_max {

@@ -11,7 +11,7 @@ use super::super::archive::{LazySummary, Rows, damaged};
 use super::super::tail::TailThread;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// The source of the summary of a listed thread.
 enum SummarySource {
@@ -28,13 +28,13 @@ impl View {
     /// number, or the entry of its last change. The page of `query` is ignored.
     ///
     /// # Errors
-    /// Those of the disk, and [`StoreError::Damaged`].
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn threads(
         &self,
         query: &ThreadQuery,
         after: Option<u64>,
         page: ScanLimits,
-    ) -> Result<Scan<Arc<ThreadSummary>>, StoreError> {
+    ) -> StoreResult<Scan<Arc<ThreadSummary>>> {
         let (by_update, descending) = match query.order {
             ThreadOrder::Created => (false, false),
             ThreadOrder::Updated => (true, false),

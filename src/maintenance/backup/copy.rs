@@ -11,7 +11,7 @@ use super::{head, section};
 use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveRead};
 use crate::journal::log::{self, RetentionGuard};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
 use crate::storage::rows::RawRows;
@@ -87,7 +87,7 @@ impl BackupCopy {
     ///
     /// # Errors
     /// Those of the disk, and [`StoreError::Damaged`]; the copy is invalid then.
-    pub fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+    pub fn piece(&mut self) -> StoreResult<Option<Vec<u8>>> {
         panic_guard("the store", || {
             loop {
                 let (piece, next) = match std::mem::replace(&mut self.stage, CopyStage::Ended) {
@@ -108,7 +108,7 @@ impl BackupCopy {
         })
     }
 
-    fn head(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    fn head(&mut self) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let current = |format: &FileFormat| format.current().to_le_bytes().to_vec();
         let mut rows = [
             (head::ARCHIVE_FORMAT, current(&archive::FILE_FORMAT)),
@@ -129,7 +129,7 @@ impl BackupCopy {
         &mut self,
         mut tables: Vec<&'static str>,
         table: Option<(String, RawRows)>,
-    ) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    ) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let Some(archive) = &self.archive else { return Ok((None, CopyStage::Log(0))) };
         let (name, mut rows) = match table {
             Some(table) => table,
@@ -151,7 +151,7 @@ impl BackupCopy {
         Ok((piece, CopyStage::Archive(tables, table)))
     }
 
-    fn log(&mut self, after: u64) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    fn log(&mut self, after: u64) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
         let is_complete = self.retention.log().scan(after, self.last, |raw| {
             entries.push((raw.number, raw.bytes.to_vec()));
@@ -177,7 +177,7 @@ impl BackupCopy {
         Ok((piece, CopyStage::Log(copied_upto)))
     }
 
-    fn tokens(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    fn tokens(&mut self) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let tokens = &mut self.tokens;
         let piece = self.writer.rows(section::TOKENS, &mut || tokens.next().transpose())?;
         let next = if piece.is_some() { CopyStage::Tokens } else { CopyStage::End };

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::rows::RawRow;
 
 /// The first bytes of a copy. The first one is no text, the last one shows a transfer as text.
@@ -50,8 +50,8 @@ impl FrameWriter {
     pub fn rows<K: AsRef<[u8]>>(
         &mut self,
         section: &str,
-        next: &mut dyn FnMut() -> Result<Option<(K, Vec<u8>)>, StoreError>,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+        next: &mut dyn FnMut() -> StoreResult<Option<(K, Vec<u8>)>>,
+    ) -> StoreResult<Option<Vec<u8>>> {
         let too_long = || StoreError::damaged(section, "a row of it is too long to be copied");
         let mut bytes = vec![ROWS, 0, 0, 0, 0];
         bytes.push(section.len() as u8);
@@ -105,7 +105,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// [`StoreError::BadCopy`] if it is none, [`StoreError::NewerFormat`], and those of the disk.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> StoreResult<Self> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| StoreError::io(&name, error))?;
         Self::of(name, Box::new(file))
@@ -115,7 +115,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// As [`FrameReader::open`].
-    pub fn of(name: String, file: Box<dyn Read + Send>) -> Result<Self, StoreError> {
+    pub fn of(name: String, file: Box<dyn Read + Send>) -> StoreResult<Self> {
         let mut reader = Self {
             name,
             file: BufReader::with_capacity(FRAME_BYTES, file),
@@ -149,7 +149,7 @@ impl FrameReader {
         StoreError::io(&self.name, error)
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+    fn take<const N: usize>(&mut self) -> StoreResult<[u8; N]> {
         let mut bytes = [0; N];
         self.file.read_exact(&mut bytes).map_err(|error| self.failed(error))?;
         self.hasher.update(bytes);
@@ -157,7 +157,7 @@ impl FrameReader {
     }
 
     /// Reads the next frame; at the last one verifies the digest and that no byte follows.
-    fn advance(&mut self) -> Result<(), StoreError> {
+    fn advance(&mut self) -> StoreResult<()> {
         let [kind, length @ ..]: [u8; PREFIX] = self.take()?;
         let length = u32::from_le_bytes(length);
         match kind {
@@ -167,7 +167,7 @@ impl FrameReader {
         }
     }
 
-    fn read_rows(&mut self, length: u32) -> Result<(), StoreError> {
+    fn read_rows(&mut self, length: u32) -> StoreResult<()> {
         self.payload.clear();
         let mut part = (&mut self.file).take(length.into());
         // Memory grows with the bytes read, not with a length that may be damaged.
@@ -184,7 +184,7 @@ impl FrameReader {
         Ok(())
     }
 
-    fn read_end(&mut self) -> Result<(), StoreError> {
+    fn read_end(&mut self) -> StoreResult<()> {
         let computed = std::mem::take(&mut self.hasher).finalize();
         let mut stated = [0; 32];
         self.file.read_exact(&mut stated).map_err(|error| self.failed(error))?;
@@ -204,7 +204,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// [`StoreError::BadCopy`], and those of the disk.
-    pub fn section(&mut self) -> Result<Option<&str>, StoreError> {
+    pub fn section(&mut self) -> StoreResult<Option<&str>> {
         while !self.ended && self.at >= self.payload.len() {
             self.advance()?;
         }
@@ -215,7 +215,7 @@ impl FrameReader {
     ///
     /// # Errors
     /// As [`FrameReader::section`].
-    pub fn row_of(&mut self, section: &str) -> Result<Option<RawRow>, StoreError> {
+    pub fn row_of(&mut self, section: &str) -> StoreResult<Option<RawRow>> {
         if self.section()? != Some(section) {
             return Ok(None);
         }
@@ -239,7 +239,7 @@ impl FrameReader {
 ///
 /// # Errors
 /// [`StoreError::BadCopy`], [`StoreError::NewerFormat`], and those of the disk.
-pub fn verify(path: &Path) -> Result<String, StoreError> {
+pub fn verify(path: &Path) -> StoreResult<String> {
     let mut reader = FrameReader::open(path)?;
     let mut cursor = None;
     while let Some((name, value)) = reader.row_of(super::section::HEAD)? {

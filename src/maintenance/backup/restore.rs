@@ -15,7 +15,7 @@ use crate::journal::archive::{self, Archive, HighestNumbers, Refill};
 use crate::journal::log;
 use crate::journal::options::JournalOptions;
 use crate::storage::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::tokens::{self, Tokens};
 
 /// Bytes of page cache while the era begins: one row is read and written.
@@ -40,7 +40,7 @@ pub struct Restored {
 ///
 /// # Errors
 /// Any [`StoreError`]; then the files and folders made here are removed.
-pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
+pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> StoreResult<Restored> {
     refuse_used(folder)?;
     verify(file)?;
     let mut target = RestoreTarget::take(folder)?;
@@ -50,7 +50,7 @@ pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Res
 }
 
 /// Refuses a folder that is not empty.
-fn refuse_used(folder: &Path) -> Result<(), StoreError> {
+fn refuse_used(folder: &Path) -> StoreResult<()> {
     let shown = || folder.display().to_string();
     let mut entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -74,7 +74,7 @@ struct RestoreTarget {
 }
 
 impl RestoreTarget {
-    fn take(folder: &Path) -> Result<Self, StoreError> {
+    fn take(folder: &Path) -> StoreResult<Self> {
         let absent = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let mut created: Vec<_> =
             folder.ancestors().take_while(absent).map(Path::to_owned).collect();
@@ -95,7 +95,7 @@ impl RestoreTarget {
     }
 
     /// Marks the folder as complete and syncs it.
-    fn keep(mut self) -> Result<(), StoreError> {
+    fn keep(mut self) -> StoreResult<()> {
         let failed = |error| StoreError::io(UNFINISHED_NAME, error);
         self.disk.sync().map_err(failed)?;
         self.disk.remove(UNFINISHED_NAME).map_err(failed)?;
@@ -132,11 +132,7 @@ fn remove(created: &[PathBuf]) {
     }
 }
 
-fn fill(
-    file: &Path,
-    target: &mut RestoreTarget,
-    clock: &Arc<dyn Clock>,
-) -> Result<Restored, StoreError> {
+fn fill(file: &Path, target: &mut RestoreTarget, clock: &Arc<dyn Clock>) -> StoreResult<Restored> {
     let disk: Arc<dyn Disk> = Arc::clone(&target.disk) as _;
     let mut copy = FrameReader::open(file)?;
     let stated = StatedTotals::read(&mut copy)?;
@@ -160,14 +156,11 @@ fn fill(
     Ok(Restored { cursor: stated.cursor, era, last, taken_at: stated.taken_at })
 }
 
-fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
+fn open_archive(disk: &dyn Disk) -> StoreResult<Archive> {
     Archive::open(disk::open_made(disk, archive::FILE_NAME)?, CACHE_BYTES)
 }
 
-fn fill_archive(
-    file: Box<dyn redb::StorageBackend>,
-    copy: &mut FrameReader,
-) -> Result<(), StoreError> {
+fn fill_archive(file: Box<dyn redb::StorageBackend>, copy: &mut FrameReader) -> StoreResult<()> {
     let refill = Refill::begin(file)?;
     while let Some(section) = copy.section()?
         && section.starts_with(section::ARCHIVE)
@@ -179,7 +172,7 @@ fn fill_archive(
 }
 
 /// Fills the log; returns its last number and the highest numbers that its entries use.
-fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumbers), StoreError> {
+fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> StoreResult<(u64, HighestNumbers)> {
     let archived_upto = open_archive(disk)?.read()?.upto();
     let mut used = HighestNumbers::default();
     let segment_bytes = JournalOptions::default().segment_bytes;
@@ -203,7 +196,7 @@ struct StatedTotals {
 }
 
 impl StatedTotals {
-    fn read(copy: &mut FrameReader) -> Result<Self, StoreError> {
+    fn read(copy: &mut FrameReader) -> StoreResult<Self> {
         let mut stated = Self { cursor: String::new(), last: 0, taken_at: Millis(0) };
         while let Some((name, value)) = copy.row_of(section::HEAD)? {
             let known = match &*name {

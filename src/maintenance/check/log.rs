@@ -7,7 +7,7 @@ use parley_protocol::entry::Entry;
 use super::CheckReport;
 use crate::journal::archive::ArchiveRead;
 use crate::journal::log::Log;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 const FILE: &str = "the log";
 
@@ -27,7 +27,7 @@ pub(super) fn check(
     log: &Log,
     archive: &ArchiveRead,
     report: &mut CheckReport,
-) -> Result<LogCoverage, StoreError> {
+) -> StoreResult<LogCoverage> {
     let (upto, after) = (archive.upto(), log.oldest().saturating_sub(1));
     let mut logged = LogCoverage::default();
     let mut before = None;

@@ -20,7 +20,7 @@ use crate::journal::options::JournalOptions;
 use crate::journal::{self, Journal, OpenedJournal};
 use crate::storage::disk::Disk;
 use crate::storage::disk::{FolderDisk, names};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
 use crate::storage::read_only::ReadOnlyDisk;
@@ -136,7 +136,7 @@ impl CheckReport {
     }
 
     /// Does a part of the check; an error ends the part and is a finding.
-    fn part(&mut self, file: &str, work: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+    fn part(&mut self, file: &str, work: impl FnOnce(&mut Self) -> StoreResult<()>) {
         if let Err(error) = panic_guard(file, || work(self)) {
             self.fail(file, error);
         }
@@ -148,7 +148,7 @@ impl CheckReport {
 /// # Errors
 /// If it cannot be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
 /// [`StoreError::Unfinished`], [`StoreError::Io`]. A defect is no error.
-pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> StoreResult<CheckReport> {
     let below = Arc::new(FolderDisk::open_read_only(folder)?);
     check_disk(open_read_only(below, folder)?, clock)
 }
@@ -157,7 +157,7 @@ pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreE
 ///
 /// # Errors
 /// As [`check`].
-pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> StoreResult<CheckReport> {
     let disk = Arc::new(disk);
     let names = names(&*disk)?;
     let mut report = CheckReport::default();
@@ -185,7 +185,7 @@ fn check_tokens(
     names: &[String],
     clock: &Arc<dyn Clock>,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let tokens = Tokens::open(Arc::clone(disk) as _, "", Arc::clone(clock))?;
     report.counts.tokens = tokens.rows().count() as u64;
     if !tokens.is_sound() {
@@ -215,7 +215,7 @@ fn check_store(
     disk: &Arc<ReadOnlyDisk>,
     clock: &Arc<dyn Clock>,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let opened =
         Journal::open(JournalOptions::default(), Arc::clone(disk) as _, Arc::clone(clock))?;
     let OpenedJournal { journal, meta, .. } = &opened;

@@ -5,7 +5,7 @@ use redb::{Builder, Database, StorageBackend};
 use super::CheckReport;
 use super::FileKind;
 use crate::storage::disk::{BoxedFile, Disk};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::panic_guard::open_database;
 use crate::storage::read_only::ReadOnlyDisk;
 
@@ -23,7 +23,7 @@ pub(super) fn check(
     kind: FileKind,
     is_last: bool,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
     let header = DatabaseHeader::read(name, &*file)?;
     // A file of tokens that goes back one commit would show no gap, and a revoked token would be
@@ -49,7 +49,7 @@ fn check_format(
     kind: FileKind,
     database: &Database,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let Some(stated) = (kind.format().stated)(database)? else {
         report.find(name, "it does not state its format");
         return Ok(());
@@ -82,7 +82,7 @@ impl DatabaseHeader {
     /// The number of the commit in each slot.
     const COMMITS: [usize; 2] = [64 + 104, 192 + 104];
 
-    fn read(name: &str, file: &dyn StorageBackend) -> Result<Self, StoreError> {
+    fn read(name: &str, file: &dyn StorageBackend) -> StoreResult<Self> {
         let error = |error| StoreError::io(name, error);
         let mut header = [0; Self::BYTES];
         if file.len().map_err(error)? < Self::BYTES as u64 {
@@ -104,7 +104,7 @@ impl DatabaseHeader {
 
     /// Opens the database, if its last commit is complete. Otherwise redb would go back to the
     /// commit before, unless it takes the last one for a commit in two phases: so the flag is set.
-    fn strictly(&self, name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+    fn strictly(&self, name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> {
         // A write to a read-only disk stays in memory.
         let flags = self.0[Self::FLAGS] | Self::TWO_PHASE;
         file.write(Self::FLAGS as u64, &[flags]).map_err(|error| StoreError::io(name, error))?;
@@ -113,14 +113,14 @@ impl DatabaseHeader {
 }
 
 /// Opens the database and verifies every checksum.
-fn verified(name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+fn verified(name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
     open_database(name, &builder, BoxedFile(file))
 }
 
 /// Whether the file was closed in good order.
-fn is_closed(disk: &ReadOnlyDisk, name: &str) -> Result<bool, StoreError> {
+fn is_closed(disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);

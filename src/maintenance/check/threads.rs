@@ -12,7 +12,7 @@ use super::expected::ExpectedRows;
 use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retraction};
 use crate::journal::view::next;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// A thread rebuilt from its acts.
 struct RebuiltThread {
@@ -28,7 +28,7 @@ pub(super) fn check(
     logged_from: u64,
     expected: &mut ExpectedRows,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     for row in archive.summaries(0, false)? {
         let (thread, summary) = row?;
         let id = ThreadId(thread);
@@ -58,7 +58,7 @@ fn rebuild(
     id: ThreadId,
     logged_from: u64,
     expected: &mut ExpectedRows,
-) -> Result<RebuiltThread, StoreError> {
+) -> StoreResult<RebuiltThread> {
     let snapshot = archive.snapshot(id)?;
     let mut rebuilt = RebuiltThread {
         thread: None,
@@ -94,7 +94,7 @@ fn compare(
     summary: &ThreadSummary,
     rebuilt: &RebuiltThread,
     expected: &mut ExpectedRows,
-) -> Result<Option<&'static str>, StoreError> {
+) -> StoreResult<Option<&'static str>> {
     let Some(thread) = &rebuilt.thread else { return Ok(Some("lacks an act")) };
     if thread.summary() != summary {
         return Ok(Some("is not what its acts make of it"));
@@ -127,7 +127,7 @@ fn is_misplaced(
     archive: &ArchiveRead,
     summary: &ThreadSummary,
     expected: &mut ExpectedRows,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     let Some(awaiting) = &summary.awaiting else { return Ok(false) };
     expected.rows.waiting += 1;
     let participant = match &awaiting.due {

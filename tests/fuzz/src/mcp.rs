@@ -2,7 +2,7 @@
 //! first three bytes choose the headers.
 
 use axum::http::{HeaderMap, HeaderValue};
-use parley::fuzzing::{MessageOutcome, judged};
+use parley::fuzzing::{MessageOutcome, parse_body};
 use parley_protocol::json::{self, JsonFaultKind, NESTING_CEILING};
 use parley_protocol::limits::Limits;
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub fn run(bytes: &[u8]) {
     put("mcp-method", METHODS[taps.below(METHODS.len())]);
     put("mcp-name", NAMES[taps.below(NAMES.len())]);
     let body = taps.0;
-    let all = judged(&headers, body, &Limits::default(), NOW);
+    let all = parse_body(&headers, body, &Limits::default(), NOW);
     assert!((1..=50).contains(&all.len()));
     for one in &all {
         match one {

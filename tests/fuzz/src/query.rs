@@ -33,6 +33,5 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(read.take(&name), None, "once: {query:?}");
         count += 1;
     }
-    assert_eq!(read.finish(), Ok(()));
     assert_eq!(count, query.split('&').filter(|piece| !piece.is_empty()).count(), "{query:?}");
 }

@@ -9,7 +9,8 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::{Value, json};
 
-use super::{naive, table};
+use super::naive;
+use crate::notation;
 
 const TABLE: &str = include_str!("closure.txt");
 
@@ -257,7 +258,7 @@ fn check(line: usize, row: &str) {
 #[test]
 fn table_of_closures() {
     let mut count = 0;
-    for (line, row) in table::rows(TABLE) {
+    for (line, row) in notation::rows(TABLE) {
         count += 1;
         check(line, row);
     }

@@ -1,4 +1,4 @@
-//! What fuzzing holds the two implementations to, which the tables and chance are held to as well.
+//! The checks of fuzzing, which tables and random inputs use too.
 
 use super::{naive, naive_semantics};
 

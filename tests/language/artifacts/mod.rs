@@ -12,5 +12,4 @@ mod naive;
 mod naive_semantics;
 mod properties;
 mod semantics;
-mod table;
 mod vectors;

@@ -1,4 +1,4 @@
-//! The server of `idle` and what is done to it: filled, woken, stopped, killed, opened.
+//! The server of `idle`: fills, wakes, stops, kills and opens it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,45 +21,45 @@ use crate::verify::readback::Reader;
 use crate::wire::{Caller, Operation};
 use crate::write_load::WriteLoad;
 
-/// So many threads are read to fill the page cache of the store, spread over all.
+/// Most threads that are read to fill the page cache of the store, spread over all.
 const READ_MAX: usize = 200_000;
 /// How long threads are written to before the kill.
 const LOAD_BEFORE_KILL: Duration = Duration::from_secs(3);
-/// The gauge of resident threads is set once a second.
+/// The server sets its gauge of resident threads once a second.
 const GAUGE_EVERY: Duration = Duration::from_millis(1_100);
 const RESIDENTS_WAIT: Duration = Duration::from_secs(15);
 
 /// A server with its threads.
 pub struct IdleTarget<'a> {
-    /// What was asked for.
+    /// The options of the run.
     pub options: &'a Options,
-    /// The server.
+    /// The server under load.
     pub target: Target,
-    /// Who speaks and listens.
+    /// The participants.
     pub participants: Arc<Participants>,
-    /// The threads, a place each.
+    /// The threads, a slot each.
     pub load: Arc<WriteLoad>,
-    /// Threads beside them that nobody speaks in.
+    /// Further stored threads, which get no act.
     pub records: Vec<ThreadRecord>,
     moderator: Caller,
 }
 
-/// How long a store took to open, in seconds since its process began.
+/// The time to open a store, in seconds since the process began.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening {
-    /// Until it said where it listens.
+    /// Until the line with the address.
     pub listening: f64,
-    /// Until a first thread was read.
+    /// Until the first read of a thread was answered.
     pub first_read: f64,
 }
 
-/// So many places, spread evenly over `count`.
+/// `places` indices, spread evenly over `count`.
 pub fn spread(count: usize, places: usize) -> Vec<usize> {
     (0..places).map(|place| place * count / places).collect()
 }
 
 impl<'a> IdleTarget<'a> {
-    /// A server without a thread, and participants.
+    /// Starts a server without threads and creates participants.
     pub async fn prepare(
         options: &'a Options,
         agents: usize,
@@ -69,7 +69,7 @@ impl<'a> IdleTarget<'a> {
         let mut participants = Participants::create(&target, agents, 0.0).await?;
         let place =
             participants.add(&target, "load-moderator-0", &["read", "write", "lock"]).await?;
-        // A moderator that opened a thread would confirm its state.
+        // The moderator stays out of the load: a holder of `lock` would confirm states.
         let moderator = participants.members.remove(place).caller;
         let participants = Arc::new(participants);
         let (threads, body, seed) = (options.threads, options.body, options.seed);
@@ -84,21 +84,21 @@ impl<'a> IdleTarget<'a> {
         Ok(server)
     }
 
-    /// The server's process.
+    /// The process id of the server.
     pub fn pid(&self) -> anyhow::Result<u32> {
         self.target.pid().context("idle needs a server of its own")
     }
 
-    /// Resident memory once the server rests.
+    /// Resident memory of the idle server, in bytes.
     pub async fn quiet_rss(&self) -> anyhow::Result<u64> {
         let pid = self.pid()?;
-        // What was written is folded into the archive up to two seconds later.
+        // The Archiver moves acts up to two seconds after their commit.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
         measurement::wait_idle(vec![pid]).await?;
         Ok(rss(pid))
     }
 
-    /// The gauge of resident threads, once it is as wanted or does not get there.
+    /// The number of resident threads, once it is as wanted or 15 s are over.
     pub async fn residents(&self, wanted: impl Fn(f64) -> bool) -> anyhow::Result<f64> {
         let until = clock::now() + RESIDENTS_WAIT;
         loop {
@@ -110,8 +110,8 @@ impl<'a> IdleTarget<'a> {
         }
     }
 
-    /// Wakes these threads without a write: there is nothing to reopen in an open thread, and it is
-    /// the thread that says so.
+    /// Wakes these threads without a write, by a `reopen`, which the actor of an open thread
+    /// refuses.
     pub async fn wake(&self, threads: &[u64]) -> anyhow::Result<()> {
         let progress = bar(threads.len() as u64, "waking threads");
         let (moderator, threads) = (self.moderator.clone(), threads.to_vec());
@@ -133,7 +133,7 @@ impl<'a> IdleTarget<'a> {
         Ok(())
     }
 
-    /// Reads threads until the page cache of the store holds what it can.
+    /// Reads threads until the page cache of the store is full.
     pub async fn read_spread(&self) -> anyhow::Result<()> {
         let mut threads = self.load.threads();
         threads.extend(self.records.iter().map(|record| record.thread));
@@ -153,7 +153,7 @@ impl<'a> IdleTarget<'a> {
         Ok(())
     }
 
-    /// Opens threads that nobody speaks in.
+    /// Opens threads that get no further act.
     pub async fn store_more(&mut self, count: usize) -> anyhow::Result<()> {
         let seed = self.options.seed ^ 0x5707;
         let participants = Arc::clone(&self.participants);
@@ -167,13 +167,13 @@ impl<'a> IdleTarget<'a> {
         Ok(())
     }
 
-    /// Stops the server, which must end well.
+    /// Stops the server, which must exit with code 0.
     pub fn stop(&mut self, report: &mut Report) {
         let stopped = self.server().and_then(Server::stop);
         report.add_result(stopped);
     }
 
-    /// Kills the server while all threads are written to; gives how many acts broke off.
+    /// Kills the server under load; returns the number of acts without an answer.
     pub async fn kill_under_load(&mut self) -> anyhow::Result<u64> {
         let before = self.load.tally.failed.load(Ordering::Relaxed);
         let spec = RoundSpec {
@@ -196,7 +196,7 @@ impl<'a> IdleTarget<'a> {
         Ok(self.load.tally.discard_failures(before))
     }
 
-    /// Starts the server on its folder and reads a thread.
+    /// Starts the server on its directory and reads a thread.
     pub async fn open(&mut self, keys: &[String]) -> anyhow::Result<Opening> {
         let set = Target::settings(self.options, keys);
         let begun = clock::now();
@@ -220,7 +220,7 @@ fn reading(thread: u64) -> Operation {
 mod tests {
     use super::*;
 
-    /// Goal: places are spread over all, and none comes twice. Method: some sizes.
+    /// Goal: indices are spread over all, each at most once. Method: some sizes.
     #[test]
     fn spreads() {
         assert_eq!(spread(10, 5), [0, 2, 4, 6, 8]);

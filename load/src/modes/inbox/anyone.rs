@@ -1,4 +1,4 @@
-//! The server's work for a question to anyone, with few participants known and with many.
+//! The server's CPU time for a question to anyone, with few participants known and with many.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,19 +16,19 @@ use crate::process_sampler::cpu_ticks;
 use crate::report::{Report, bar};
 use crate::target::Target;
 
-/// As many as a thousandth of the many are the few, 50 to 50 000; but no fewer than this.
+/// Few participants are a thousandth of the many, at least this number.
 const FEW_MIN: usize = 8;
-/// So many tokens share the participants on either side.
+/// Tokens on either server.
 const LINES: usize = 4;
 /// Questions of one round.
 const QUESTIONS: usize = 20_000;
-/// What was written is folded into the archive within so much time, and belongs to the question.
-const FOLD_WAIT: Duration = Duration::from_millis(2_500);
-/// A question with many known may cost so many times one with few.
+/// The Archiver moves an act within this time; its CPU time counts for the question.
+const ARCHIVE_WAIT: Duration = Duration::from_millis(2_500);
+/// Largest ratio of CPU time with many known to that with few.
 const RATIO_MAX: f64 = 1.1;
 const MICROS_A_TICK: f64 = 10_000.0;
 
-/// A server where so many participants are known.
+/// A server where a number of participants are known.
 struct KnownServer {
     target: Target,
     participants: Arc<Participants>,
@@ -37,7 +37,7 @@ struct KnownServer {
 }
 
 impl KnownServer {
-    /// Opens as many threads on either side; each of the known opens one at least.
+    /// Starts a server and opens `--agents` threads; each known participant opens at least one.
     async fn prepare(options: &Options, known: usize) -> anyhow::Result<Self> {
         let target = Target::prepare(options, &[]).await?;
         let participants =
@@ -68,13 +68,13 @@ impl KnownServer {
     }
 
     async fn wait_archived(&self) -> anyhow::Result<u32> {
-        let pid = self.target.pid().context("the work of a server elsewhere cannot be seen")?;
-        tokio::time::sleep(FOLD_WAIT).await;
+        let pid = self.target.pid().context("the CPU time of a remote server cannot be read")?;
+        tokio::time::sleep(ARCHIVE_WAIT).await;
         wait_idle(vec![pid]).await?;
         Ok(pid)
     }
 
-    /// One round of questions by a few; how long the server worked for each.
+    /// Runs one round of questions by `askers` participants; adds the CPU time of each.
     async fn round(&mut self, options: &Options, askers: usize) -> anyhow::Result<()> {
         let pid = self.wait_archived().await?;
         let count = QUESTIONS.min(options.agents);
@@ -86,7 +86,7 @@ impl KnownServer {
     }
 }
 
-/// Runs the part: pairs of rounds, one on each side.
+/// Runs the part: pairs of rounds, one on each server.
 pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let known = options.agents.max(FEW_MIN);
     let few = (known / 1_000).max(FEW_MIN);

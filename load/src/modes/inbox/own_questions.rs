@@ -1,5 +1,5 @@
-//! Inboxes of one who has asked half a million questions that nobody answers: its own questions do
-//! not wait for it, whatever their number, and those of others must not drown among them.
+//! Inbox reads of a participant with half a million unanswered questions: its inbox must show the
+//! questions of others and none of its own, within the bound of latency.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::target::Target;
 use crate::verify::Findings;
 use crate::wire::{Operation, Outcome, outcome};
 
-/// The page that is asked for.
+/// Items of a page.
 const PAGE: usize = 50;
-/// One question in so many comes from somebody else.
+/// One question in this many is asked by another participant.
 const OTHERS_EVERY: usize = 1_000;
-/// So many inbox reads are timed of each kind at least, in whole walks through the inbox.
+/// Least number of timed reads of each inbox, in whole walks.
 const READS_MIN: usize = 1_000;
-/// So many pages of the line's inbox are read, which shows what its sub-agent asked.
+/// Pages of one walk through the inbox of the asker's line, which shows the asker's questions.
 const LINE_PAGES: usize = 200;
 const P99_MS_MAX: f64 = 50.0;
 
-/// Two lines, then the sub-agent of the first, who asks.
+/// Indices: two bare lines, then the asker, an extension of the first line.
 const LINE: usize = 0;
 const OTHER: usize = 1;
 const ASKER: usize = 3;
@@ -38,7 +38,7 @@ const ASKER: usize = 3;
 /// A walk through an inbox, page by page.
 #[derive(Default)]
 struct Walk {
-    /// Messages in the order in which they were shown.
+    /// Messages in the order of the inbox.
     shown: Vec<u64>,
     /// Items of each page.
     pages: Vec<usize>,
@@ -54,7 +54,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let participants =
         Arc::new(Participants::create_on_lines(&target, ASKER + 1, ASKER, 0.0).await?);
     let count = options.threads;
-    // So that in a small run, too, somebody else asks now and then.
+    // A small run also has questions of the other participant.
     let every = OTHERS_EVERY.min((count / PAGE).max(2));
     let is_other = move |index: usize| index % every == every - 1;
     let asking = options.clone();
@@ -101,7 +101,7 @@ pub async fn run(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads an inbox page by page, to its end or so many pages.
+/// Reads an inbox page by page, to its end or `pages_max`.
 async fn walk_inbox(
     member: &Member,
     anyone: bool,
@@ -132,7 +132,7 @@ async fn walk_inbox(
     Ok(walk)
 }
 
-/// A walk shows what waits, each once and in order: all of it, or its beginning.
+/// Checks that a walk shows the waiting messages once and in order: all, or the first ones.
 fn judge(name: &str, walk: &Walk, expected: &[u64], findings: &Findings) {
     if let Some(page) = walk.pages.iter().find(|items| **items > PAGE) {
         findings.add(format!("{name}: a page of {page} items, {PAGE} were asked for"));
@@ -162,8 +162,8 @@ mod tests {
         findings.count()
     }
 
-    /// Goal: a whole walk, and the beginning of one, pass; planted faults are found. Method: one a
-    /// row.
+    /// Goal: a whole walk and the first part of one pass; planted faults are found. Method: one
+    /// row each.
     #[test]
     fn walks() {
         assert_eq!([found(&[2, 4, 6], true), found(&[2, 4], false), found(&[], false)], [0, 0, 0]);

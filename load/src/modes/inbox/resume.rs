@@ -1,5 +1,4 @@
-//! Listeners of their inboxes that all resume at once after a restart, far behind, while new acts
-//! go on.
+//! Concurrent resumption of inbox listeners with a backlog, after a restart and under new acts.
 
 mod follow;
 
@@ -28,23 +27,23 @@ use crate::socket::Request;
 use crate::target::Target;
 use crate::verify::Findings;
 
-/// So many listeners share a token: fewer than the cap of feeds for one identity.
+/// Listeners that share a token: fewer than the cap of feeds for one identity.
 const LISTENERS_A_LINE: usize = 500;
-/// A thread needs more than two speakers, or it is taken for a loop.
+/// A thread of only two speakers would reach the loop limit.
 const LINES_MIN: usize = 4;
-/// So many acts lie behind for each listener, on average.
+/// Acts of the backlog for each listener, on average.
 const ACTS_A_LISTENER: usize = 5;
-/// One listener in so many is owed as much as one can be.
+/// One listener in this many has a backlog of `OWED_MUCH` frames.
 const OWED_MUCH_EVERY: usize = 100;
 const OWED_MUCH: usize = 100;
-/// New acts a second meanwhile, if no rate is given.
+/// New acts a second during the resumption, without `--rate`.
 const RATE: f64 = 100.0;
-/// So many feeds open at once when there is no hurry.
+/// Feeds that are opened concurrently before the restart.
 const OPENING: usize = 128;
 const CAUGHT_UP_SECONDS_MAX: f64 = 60.0;
 const CAUGHT_UP_PATIENCE: Duration = Duration::from_secs(150);
-/// What the server may hold for each listener while all resume, beside the page cache of its store,
-/// which fills meanwhile.
+/// Largest memory for each resuming listener, beside the page cache of the store, which fills
+/// meanwhile.
 const LISTENER_KIB_MAX: f64 = 64.0;
 const CACHE_MIB: f64 = 64.0;
 
@@ -83,10 +82,10 @@ fn restart(target: &mut Target) -> anyhow::Result<()> {
     tokio::task::block_in_place(|| again(server))
 }
 
-/// Who listens, each with a thread of its own that asks, and who answers back.
+/// The listeners, each with the thread of its question, and the participants that reply.
 struct ResumeSetup {
     participants: Arc<Participants>,
-    /// The first members are the bare lines, who speak; the rest listen.
+    /// Number of bare lines, which reply; they come first. The other participants listen.
     lines: usize,
     threads: Arc<Vec<Acknowledged>>,
     connections: usize,
@@ -124,7 +123,7 @@ impl ResumeSetup {
         }
     }
 
-    /// Connects every listener once, for the cursor to resume from.
+    /// Connects every listener once and returns the cursors to resume from.
     async fn cursors(&self, target: &Target) -> anyhow::Result<Vec<String>> {
         let places = Arc::new(tokio::sync::Semaphore::new(OPENING));
         let open = |listener: usize| {
@@ -142,7 +141,7 @@ impl ResumeSetup {
         Ok(cursors)
     }
 
-    /// Answers back to the listeners' questions; gives the messages owed to each, in order.
+    /// Posts the backlog: replies to the listeners' questions; returns the messages due to each.
     async fn backlog(
         &self,
         options: &Options,
@@ -163,7 +162,7 @@ impl ResumeSetup {
         let count = plan.len();
         let envelope = move |index: usize, out: &mut Vec<u8>| {
             let (listener, turn) = plan[index];
-            answer_back(out, &threads[listener], turn, (seed, index as u64, body));
+            reply_to_asker(out, &threads[listener], turn, (seed, index as u64, body));
             (listener + turn) % lines
         };
         let (address, connections) = (self.address, self.connections);
@@ -181,7 +180,7 @@ impl ResumeSetup {
     }
 }
 
-/// How many frames each listener is owed: a few much, the rest the same.
+/// The number of frames due to each listener: `OWED_MUCH` for a few, the same for all others.
 fn owed_counts(listeners: usize) -> Vec<usize> {
     let total = listeners * ACTS_A_LISTENER;
     let much = listeners / OWED_MUCH_EVERY;
@@ -197,8 +196,8 @@ fn owed_counts(listeners: usize) -> Vec<usize> {
     counts
 }
 
-/// An act that makes the thread wait for the one who asked.
-fn answer_back(
+/// Appends an act that makes the asker due.
+fn reply_to_asker(
     out: &mut Vec<u8>,
     opening: &Acknowledged,
     turn: usize,
@@ -216,12 +215,12 @@ fn answer_back(
     out.push(b'"');
 }
 
-/// What came of the resuming.
+/// The outcome of the resumption.
 struct ResumeOutcome {
     listeners: Vec<ResumingListener>,
-    /// Listener and message of each act that was acknowledged meanwhile.
+    /// Listener and message of each act acknowledged during the resumption.
     live: Vec<(usize, u64)>,
-    /// Milliseconds from when each of them was due.
+    /// Latency of each of these acts from its due time, in milliseconds.
     millis: Vec<f64>,
     failures: Vec<String>,
     caught_up_seconds: f64,
@@ -254,17 +253,17 @@ async fn resume(
             tokio::spawn(listener.follow(request, begun, stopped.clone()))
         })
         .collect();
-    let (quit, quitting) = watch::channel(false);
-    let writer = tokio::spawn(SteadyWriter::new(options, setup).run(quitting));
+    let (stop_writer, writer_stopped) = watch::channel(false);
+    let writer = tokio::spawn(SteadyWriter::new(options, setup).run(writer_stopped));
     progress.wait(count, &progress.caught_up, CAUGHT_UP_PATIENCE).await;
     let caught_up_seconds = clock::seconds(clock::now() - begun);
-    // The seam between replay and live has a second of its own.
+    // Acts go on for a second after the replays, so that the switch to live is covered.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let _ = quit.send(true);
+    let _ = stop_writer.send(true);
     let writer = writer.await?;
     let owed: usize = owed_counts(options.listeners).iter().sum::<usize>() + writer.live.len();
     progress.wait(owed as u64, &progress.frames, Duration::from_secs(20)).await;
-    // What comes beyond that was not owed; give it the time to show.
+    // Superfluous frames get the time to arrive, so that they are reported.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let memory_after = rss(pid);
     let usage = sampler.finish();
@@ -289,7 +288,7 @@ async fn resume(
     })
 }
 
-/// Posts at a steady rate, whoever else comes.
+/// Posts at a steady rate, independently of the resumption.
 struct SteadyWriter {
     participants: Arc<Participants>,
     lines: usize,
@@ -319,12 +318,12 @@ impl SteadyWriter {
         }
     }
 
-    async fn run(mut self, quit: watch::Receiver<bool>) -> Self {
+    async fn run(mut self, stopped: watch::Receiver<bool>) -> Self {
         let mut pace = Pace::new(clock::now(), self.rate, 1.0, 0, 1);
         let mut rng = Rng::new(self.seed, 0);
         let mut connection = None;
         let mut serial = 0;
-        while !*quit.borrow() {
+        while !*stopped.borrow() {
             let due = pace.next();
             tokio::time::sleep_until(tokio::time::Instant::from_std(due)).await;
             let listener = rng.below(self.threads.len() as u64) as usize;
@@ -351,7 +350,7 @@ impl SteadyWriter {
     ) -> anyhow::Result<u64> {
         let mut members = vec![b'{'];
         let opening = &self.threads[listener];
-        answer_back(&mut members, opening, serial, (self.seed, serial as u64, self.body));
+        reply_to_asker(&mut members, opening, serial, (self.seed, serial as u64, self.body));
         members.push(b'}');
         let mut request = Vec::new();
         self.participants.members[serial % self.lines].caller.write_message(&mut request, &members);
@@ -384,7 +383,7 @@ fn report_outcome(options: &Options, played: &ResumeOutcome, report: &mut Report
     report.failures.extend(played.failures.iter().take(5).cloned());
 }
 
-/// Each listener has heard what was owed to it, in order, once; and was told when it had.
+/// Checks that each listener received the frames due to it, in order and once, and `caught_up`.
 fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
     for (index, (listener, owed)) in played.listeners.iter().zip(owed).enumerate() {
         for wrong in &listener.violations {
@@ -396,9 +395,9 @@ fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
         let mut owed = owed.clone();
         owed.sort_unstable();
         if listener.received != owed {
-            let (heard, owed) = (listener.received.len(), owed.len());
+            let (received, owed) = (listener.received.len(), owed.len());
             findings.add(format!(
-                "listener {index} heard {heard} of {owed} frames, or in another order"
+                "listener {index} received {received} of {owed} frames, or in another order"
             ));
         }
     }
@@ -408,7 +407,7 @@ fn judge(played: &ResumeOutcome, owed: &[Vec<u64>], findings: &Findings) {
 mod tests {
     use super::*;
 
-    /// Goal: the backlog has its size and no listener is owed more than it may. Method: some sizes.
+    /// Goal: the backlog has its size and no listener's part exceeds its bound. Method: some sizes.
     #[test]
     fn shares() {
         for listeners in [1, 7, 100, 250, 10_000] {

@@ -1,4 +1,4 @@
-//! One listener that resumes.
+//! A listener that resumes from a cursor, again after each refusal or close.
 
 use std::io;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::scan;
 use crate::socket::{Feed, Frame, Request};
 use crate::verify::feed::{FeedChecker, FrameKind};
 
-/// How long one that was refused waits before it tries again.
+/// Delay before the next attempt.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// How far all listeners are.
+/// The progress of all listeners.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Those that are caught up.
+    /// Number of listeners that are caught up.
     pub caught_up: AtomicU64,
-    /// Frames that came in all.
+    /// Number of `awaiting` frames of all listeners.
     pub frames: AtomicU64,
 }
 
 impl Progress {
-    /// Waits until one of the counters has got so far, or the time is over.
+    /// Waits until `counter` reaches `count`, or `patience` is over.
     pub async fn wait(&self, count: u64, counter: &AtomicU64, patience: Duration) {
         let until = clock::now() + patience;
         while counter.load(Ordering::Relaxed) < count && clock::now() < until {
@@ -35,22 +35,22 @@ impl Progress {
     }
 }
 
-/// A listener and what it heard.
+/// A listener with its received frames.
 #[derive(Debug)]
 pub struct ResumingListener {
     progress: Arc<Progress>,
     checker: FeedChecker,
-    /// Numbers of the messages that it was told to wait for it, in the order in which they came.
+    /// Numbers of the messages in `awaiting` frames, in the order of arrival.
     pub received: Vec<u64>,
-    /// Seconds until it was caught up.
+    /// Seconds until the first `caught_up`.
     pub caught_up: Option<f64>,
-    /// How often it was refused, or cut off, and came again.
+    /// Number of attempts after the first.
     pub retries: u64,
-    /// What was wrong with what it heard.
+    /// Violations.
     pub violations: Vec<String>,
 }
 
-/// Connects and gives the cursor from which the feed would go on.
+/// Connects and returns the cursor of `hello`.
 pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
     let mut feed = Feed::open(request).await?;
     let mut checker = FeedChecker::default();
@@ -62,15 +62,22 @@ pub async fn cursor_now(request: &Request) -> anyhow::Result<String> {
 }
 
 impl ResumingListener {
-    /// One that has handled everything up to this cursor.
+    /// A listener that has handled everything up to `cursor`.
     pub fn new(cursor: String, progress: Arc<Progress>) -> Self {
         let mut checker = FeedChecker::default();
         checker.cursor = cursor;
-        let (heard, wrong) = (Vec::new(), Vec::new());
-        Self { progress, checker, received: heard, caught_up: None, retries: 0, violations: wrong }
+        let (received, violations) = (Vec::new(), Vec::new());
+        Self {
+            progress,
+            checker,
+            received: received,
+            caught_up: None,
+            retries: 0,
+            violations: violations,
+        }
     }
 
-    /// Resumes, however often it is sent away, and listens until told to stop.
+    /// Resumes, again after each refusal or close, until `stop` changes.
     pub async fn follow(
         mut self,
         request: Request,
@@ -99,7 +106,7 @@ impl ResumingListener {
         }
     }
 
-    /// Listens on one connection until it ends.
+    /// Reads one connection until its end.
     async fn listen(&mut self, request: &Request, begun: Instant) -> io::Result<()> {
         let mut feed = Feed::open(request).await?;
         let mut first = true;
@@ -125,7 +132,7 @@ impl ResumingListener {
                         }
                     }
                 }
-                (_, _, Err(wrong)) => self.violations.push(wrong),
+                (_, _, Err(violations)) => self.violations.push(violations),
                 (first, name, Ok(_)) => {
                     self.violations.push(format!("a frame {name}, first: {first}"));
                 }

@@ -1,12 +1,12 @@
-//! Reading tables of cases.
+//! The notation of tables with a row a case: comments after `#`, bytes written out.
 
 /// The rows of a table with their line numbers, comments and empty lines left out.
-pub fn rows(table: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
+pub fn rows(table: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = table.lines().enumerate().map(|(index, line)| (index + 1, line));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The bytes a notation stands for: `<hex>` are bytes, `<text*count>` is a text repeated.
+/// The bytes of a text in which `<hex>` or `<xhex>` are bytes, `<text*count>` a repeated text.
 pub fn bytes(notation: &str) -> Vec<u8> {
     let mut output = Vec::new();
     let mut rest = notation;
@@ -17,11 +17,11 @@ pub fn bytes(notation: &str) -> Vec<u8> {
             Some((text, count)) => {
                 output.extend(text.repeat(count.parse().expect("a count")).bytes());
             }
-            None => output.extend(
-                (0..inside.len())
-                    .step_by(2)
-                    .map(|at| u8::from_str_radix(&inside[at..at + 2], 16).expect("two hex digits")),
-            ),
+            None => {
+                let hex = inside.strip_prefix('x').unwrap_or(inside);
+                let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("two hex digits");
+                output.extend((0..hex.len()).step_by(2).map(byte));
+            }
         }
         rest = behind;
     }

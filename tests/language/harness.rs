@@ -1,5 +1,5 @@
-//! One thread on a stage: commands go in, what is admitted is applied and placed in an order.
-//! No I/O: clock, numbers and order are plain counters, so that the same play is the same again.
+//! A harness for one thread: admitted acts are applied and placed in an order.
+//! No I/O: clock, numbers and order are plain counters, so that the same commands give the same acts.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Numbers for Counters {
 }
 
 /// One thread and all that has happened on it.
-pub struct Stage {
+pub struct ThreadHarness {
     /// The thread; `None` until it is opened.
     pub thread: Option<Thread>,
     /// What was admitted, in order, each with the entry that holds it.
@@ -56,8 +56,8 @@ pub struct Stage {
     entry: u64,
 }
 
-impl Stage {
-    /// An empty stage.
+impl ThreadHarness {
+    /// An empty harness.
     pub fn new(limits: Limits) -> Self {
         let numbers = Counters { message: 40, event: 900, claim: 300 };
         Self { thread: None, acts: Vec::new(), limits, now: MORNING, numbers, entry: 5 }
