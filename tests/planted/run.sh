@@ -32,8 +32,13 @@ try() {
   local -a test
   read -ra test <<<"$(header "$patch" Test)"
   expected=$(header "$patch" Finds)
-  git -C "$copy" apply "$patch"
-  (cd "$copy" && cargo test --quiet "${test[@]}" --no-run)
+  [ -n "$expected" ] || { echo "$name: the patch does not say what its test finds"; return 1; }
+  git -C "$copy" apply "$patch" || return 1
+  if ! (cd "$copy" && cargo test --quiet "${test[@]}" --no-run); then
+    echo "$name: does not compile"
+    git -C "$copy" apply -R "$patch"
+    return 1
+  fi
   if (cd "$copy" && cargo test "${test[@]}") >"$log" 2>&1; then
     echo "$name: NOT FOUND"
     status=1
