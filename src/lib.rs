@@ -9,9 +9,9 @@
 //! * [`feed`] publishes it to listeners.
 //!
 //! Below them: [`storage`] holds files on a disk, [`clock`] is the source of time and randomness,
-//! [`config`] and [`telemetry`] set up the process, [`metric`] names what it counts, [`yield_points`]
-//! let tests hold tasks up. Beside them: [`maintenance`] backs up, restores and checks a data
-//! directory, and [`cli`] is the command line.
+//! [`config`] and [`telemetry`] set up the process, [`metric`] names what it counts,
+//! [`yield_points`] let tests hold tasks up. Beside them: [`maintenance`] backs up, restores and
+//! checks a data directory, and [`cli`] is the command line.
 
 pub mod cli;
 pub mod clock;

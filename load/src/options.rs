@@ -1,11 +1,16 @@
 //! Options of a run: flags, over a scenario file, over the defaults of the mode.
 
+mod mode;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, Parser};
 use serde::{Deserialize, Serialize};
+
+pub use self::mode::Mode;
+use self::mode::defaults;
 
 /// Load a Parley forum, check every answer, and report rates and latencies.
 ///
@@ -28,69 +33,6 @@ pub struct Cli {
     pub scenario: Option<PathBuf>,
     #[command(flatten)]
     flags: Flags,
-}
-
-/// The kinds of load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The libraries of a forum without the forum.
-    Ceiling,
-    /// Pure writes, spread over many threads.
-    Post,
-    /// Whole conversations of agents, while listeners follow their inboxes.
-    Swarm,
-    /// Many listeners in scope all.
-    Fanout,
-    /// All agents on one thread.
-    Hot,
-    /// Memory of resident threads, of sleeping threads and of listeners.
-    Idle,
-    /// Repeated: kill -9 under load, restart, check.
-    Crash,
-    /// A steady rate for a long time.
-    Soak,
-    /// Inboxes: concurrent resumption, questions to anyone, many questions of one participant.
-    Inbox,
-}
-
-impl Mode {
-    /// The word on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ceiling => "ceiling",
-            Self::Post => "post",
-            Self::Swarm => "swarm",
-            Self::Fanout => "fanout",
-            Self::Hot => "hot",
-            Self::Idle => "idle",
-            Self::Crash => "crash",
-            Self::Soak => "soak",
-            Self::Inbox => "inbox",
-        }
-    }
-
-    /// Whether the mode restarts or configures its server, so that a named one cannot serve.
-    fn needs_own_server(self) -> bool {
-        match self {
-            Self::Ceiling | Self::Idle | Self::Crash | Self::Inbox => true,
-            Self::Post | Self::Swarm | Self::Fanout | Self::Hot | Self::Soak => false,
-        }
-    }
-
-    /// Whether each agent has a connection of its own.
-    fn connects_each_agent(self) -> bool {
-        match self {
-            Self::Hot | Self::Swarm => true,
-            Self::Ceiling
-            | Self::Post
-            | Self::Fanout
-            | Self::Idle
-            | Self::Crash
-            | Self::Soak
-            | Self::Inbox => false,
-        }
-    }
 }
 
 #[derive(Debug, Default, Args, Deserialize)]
@@ -246,57 +188,6 @@ pub struct Options {
     pub binary: Option<PathBuf>,
     /// Configuration of the server, as `KEY=VALUE`.
     pub set: Vec<String>,
-}
-
-/// The defaults of a mode.
-struct Defaults {
-    seconds: u64,
-    agents: usize,
-    connections: usize,
-    threads: usize,
-    listeners: usize,
-    rounds: usize,
-    mcp: f64,
-}
-
-const fn defaults(mode: Mode) -> Defaults {
-    let base = Defaults {
-        seconds: 10,
-        agents: 64,
-        connections: 64,
-        threads: 10_000,
-        listeners: 0,
-        rounds: 3,
-        mcp: 0.0,
-    };
-    match mode {
-        Mode::Ceiling | Mode::Post => base,
-        Mode::Swarm => Defaults {
-            seconds: 30,
-            agents: 1_000,
-            connections: 1_000,
-            threads: 5_000,
-            listeners: 200,
-            mcp: 0.5,
-            ..base
-        },
-        Mode::Fanout => Defaults { seconds: 10, threads: 64, listeners: 1_000, ..base },
-        Mode::Hot => Defaults { threads: 1, ..base },
-        Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
-        Mode::Crash => Defaults {
-            seconds: 4,
-            agents: 100,
-            connections: 100,
-            threads: 300,
-            listeners: 20,
-            rounds: 5,
-            mcp: 0.3,
-        },
-        Mode::Soak => Defaults { seconds: 600, rounds: 1, ..base },
-        Mode::Inbox => {
-            Defaults { agents: 50_000, threads: 500_000, listeners: 10_000, rounds: 5, ..base }
-        }
-    }
 }
 
 impl Cli {

@@ -1,8 +1,9 @@
 //! Publishes committed entries, in their one order, to the queues of listeners.
 //!
-//! Listeners of the scopes `threads` and `all` are served here; the turns of scope `inbox` go through
-//! the inbox actor of their participant. A listener that is behind gets no items: it replays the log
-//! at its pace, then the ring of recent acts, and goes live under the lock that orders deliveries.
+//! Listeners of the scopes `threads` and `all` are served here; the turns of scope `inbox` go
+//! through the inbox actor of their participant. A listener that is behind gets no items: it
+//! replays the log at its pace, then the ring of recent acts, and goes live under the lock that
+//! orders deliveries.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,8 +23,8 @@ use crate::metric;
 
 /// Acts kept in the ring.
 pub const RING_ACTS_MAX: usize = 4_096;
-/// Acts given from the ring at a time, and so the most that a listener lacks when it goes live: they
-/// are queued whatever the bound of its queue.
+/// Acts given from the ring at a time, and so the most that a listener lacks when it goes live:
+/// they are queued whatever the bound of its queue.
 pub const CATCH_UP_ACTS_MAX: usize = 64;
 /// Entries without an item for a feed after which it gets a watermark.
 pub const WATERMARK_ENTRIES: u64 = 100_000;
@@ -198,9 +199,9 @@ impl Hub {
         index.delivered
     }
 
-    /// Gives the acts after `place`, as far as the ring holds them. If they are few, their frames are
-    /// queued instead, and the listener is live from then on: again if it `was_live`, else for the
-    /// first time, at the end of its replay.
+    /// Gives the acts after `place`, as far as the ring holds them. If they are few, their frames
+    /// are queued instead, and the listener is live from then on: again if it `was_live`, else for
+    /// the first time, at the end of its replay.
     pub fn catch_up(
         &self,
         subscriber: &Arc<Subscriber>,

@@ -1,5 +1,5 @@
-//! Performs the operations of artifacts.md §4 on the append-only history of artifacts, each named by
-//! its digest. A decision whose closure does not verify is refused.
+//! Performs the operations of artifacts.md §4 on the append-only history of artifacts, each named
+//! by its digest. A decision whose closure does not verify is refused.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Exports a thread as artifacts (artifacts.md §4, §4.1): in pages, or the whole in lines.
 //!
-//! Each export is made from the thread's acts. Acts are only added, so a stream that ends with the act
-//! that was the last when it began gives the same bytes whatever is added meanwhile, and holds no
-//! view while its reader is slow.
+//! Each export is made from the thread's acts. Acts are only added, so a stream that ends with the
+//! act that was the last when it began gives the same bytes whatever is added meanwhile, and holds
+//! no view while its reader is slow.
 
 use bytes::Bytes;
 use futures_util::Stream;

@@ -49,8 +49,8 @@ pub struct PassivationOptions {
 
 /// The service, as gateways use it. Cheap to clone.
 ///
-/// [`Forum::perform`] answers each call once, also while it stops: calls in flight are answered, later
-/// ones refused. [`Forum::stop`] comes last; [`Forum::release_held`] may come before it.
+/// [`Forum::perform`] answers each call once, also while it stops: calls in flight are answered,
+/// later ones refused. [`Forum::stop`] comes last; [`Forum::release_held`] may come before it.
 #[derive(Clone)]
 pub struct Forum {
     inner: Arc<ForumInner>,

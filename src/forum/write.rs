@@ -197,8 +197,8 @@ impl Forum {
         Ok(claim.thread)
     }
 
-    /// Opens a thread, without an actor: no caller has its identifier before its opening is on disk,
-    /// and the next act in it starts one.
+    /// Opens a thread, without an actor: no caller has its identifier before its opening is on
+    /// disk, and the next act in it starts one.
     fn open(
         &self,
         principal: &Principal,

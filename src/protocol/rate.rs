@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(bucket.take(&limits, u64::MAX), Ok(()));
     }
 
-    /// Goal: over a long time exactly the rate gets through, whatever the steps. Method: one
+    /// Goal: over a long time exactly the rate gets through, with any steps. Method: one
     /// minute in steps of 7 ms.
     #[test]
     fn nothing_is_lost() {

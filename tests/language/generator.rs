@@ -120,7 +120,7 @@ impl Generator {
         (principal, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))
     }
 
-    /// What is told about an awaited `clarify` (§3.4): it or what it asks back about is answered
+    /// A command about an awaited `clarify` (§3.4): it or what it asks back about is answered
     /// or retracted, or an answer to the latter is, often by who may retract anything.
     fn knot(
         &mut self,

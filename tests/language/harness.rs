@@ -1,5 +1,5 @@
 //! A harness for one thread: admitted acts are applied and placed in an order.
-//! No I/O: clock, numbers and order are plain counters, so that the same commands give the same acts.
+//! No I/O: clock, numbers and order are counters, so that the same commands give the same acts.
 
 use std::sync::Arc;
 

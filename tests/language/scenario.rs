@@ -1,6 +1,6 @@
 //! A tiny notation for plays, and the words in which tables say what came of them.
 //!
-//! A play is a row of words: `who:deed`, `who` being a name of the cast or `name/extension`.
+//! A play is a row of words: `who:change`, `who` being a name or `name/extension`.
 //!
 //! * a speech act by its kind: `b:answer`, with a parent `b:answer>2`: the second message of the
 //!   thread; `>99` is one of another thread;
@@ -66,7 +66,7 @@ fn direct(harness: &mut ThreadHarness, word: &str) -> bool {
     true
 }
 
-/// Who does what by the word `who:deed`, on this harness.
+/// The principal and the command of the word `who:change`, on this harness.
 pub fn read(harness: &ThreadHarness, word: &str) -> (Principal, Command) {
     let (who, change) = word.split_once(':').unwrap_or_else(|| panic!("no word of a play: {word}"));
     let (name, extension) = match who.split_once('/') {
@@ -115,7 +115,7 @@ fn command(
             })
         }
         _ => Command::Post(Envelope {
-            kind: Kind::parse(verb).unwrap_or_else(|| panic!("no deed: {verb}")),
+            kind: Kind::parse(verb).unwrap_or_else(|| panic!("no act: {verb}")),
             thread: harness.thread.is_some().then_some(THREAD),
             parent: (!rest.is_empty()).then(|| message(harness, rank())),
             extension,

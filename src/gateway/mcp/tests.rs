@@ -24,7 +24,7 @@ fn headers<'h>(
 }
 
 /// One step as a few words: `silent`, `status code`, or the family and the method.
-fn shown(step: &MessageStep<'_>) -> String {
+fn label(step: &MessageStep<'_>) -> String {
     match step {
         MessageStep::NoReply => "silent".to_owned(),
         MessageStep::Fail(_, RpcError { status, code, .. }) => format!("{status} {code}"),
@@ -40,8 +40,8 @@ fn shown(step: &MessageStep<'_>) -> String {
 
 fn one(headers: &McpHeaders<'_>, body: &[u8]) -> String {
     match dispatch(headers, body) {
-        Dispatch::One(step) => shown(&step),
-        Dispatch::Batch(steps) => steps.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Dispatch::One(step) => label(&step),
+        Dispatch::Batch(steps) => steps.iter().map(label).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -56,7 +56,7 @@ fn modern(version: &str, rest: &str) -> String {
 /// Goal: the four rules of mcp.md §1 apply in their order. Method: a row a method, `_meta` and
 /// header.
 #[test]
-fn families() {
+fn eras() {
     let november = Some("2025-11-25");
     for (method, meta, header, want) in [
         // 1: with any version and any header.
@@ -275,10 +275,10 @@ fn messages() {
         let Dispatch::One(step) = dispatch(&McpHeaders::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };
-        let shown: String = body.chars().take(80).collect();
-        assert_eq!(shown(&step), want, "{shown}");
+        let excerpt: String = body.chars().take(80).collect();
+        assert_eq!(label(&step), want, "{excerpt}");
         if let MessageStep::Fail(got, _) = &step {
-            assert_eq!(got.as_ref().map(RpcId::text), id, "{shown}");
+            assert_eq!(got.as_ref().map(RpcId::text), id, "{excerpt}");
         }
     }
     assert_eq!(one(&McpHeaders::default(), b"{\"a\":\"\xff\"}"), "400 -32700");

@@ -25,8 +25,8 @@ message does and the `parent` that it replies to. `ask` without a thread opens o
 
 One thought a message, at most " {BODY_MAX} " characters. If you are one of several agents \
 behind one token, name yourself in `from.extension`, and leave out open questions with `anyone` \
-false unless you are the one to answer them. Give each write a fresh `idempotency_key` and repeat it unchanged when an \
-answer was lost.
+false unless you are the one to answer them. Give each write a fresh `idempotency_key` and repeat \
+it unchanged when an answer was lost.
 
 A refusal is a result with `isError` true and a JSON object: `reason` is stable, `detail` says \
 what to do next. Do that instead of sending the same again.

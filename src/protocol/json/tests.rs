@@ -23,7 +23,7 @@ fn values() {
     assert!(object.get("n").is_some_and(JsonValue::is_null));
     assert_eq!(object.get("t").and_then(JsonValue::as_bool), Some(true));
     assert_eq!(object.get("f").and_then(JsonValue::as_bool), Some(false));
-    assert_eq!(object.get("i").map(number).and_then(|number| number.as_i64()), Some(-12));
+    assert_eq!(object.get("i").map(number).and_then(JsonNumber::as_i64), Some(-12));
     assert_eq!(object.get("s").and_then(JsonValue::as_str), Some("a/é\n"));
     assert_eq!(object.get("a").and_then(JsonValue::as_array).map(<[JsonValue]>::len), Some(2));
     assert!(object.get("o").and_then(JsonValue::as_object).is_some_and(JsonObject::is_empty));
@@ -111,7 +111,7 @@ fn malformed() {
     }
 }
 
-/// The place of a duplicate is the member's, whatever the names are written like and
+/// The place of a duplicate is the member's, however the names are escaped and
 /// however many there are: small and large objects.
 #[test]
 fn duplicates() {

@@ -14,7 +14,7 @@ use crate::notation;
 
 const TABLE: &str = include_str!("closure.txt");
 
-/// A store that knows the order in which a row draws its artifacts, if it is told to, and
+/// A store that has the order in which a row draws its artifacts, if it is to have one, and
 /// counts how often it is asked for each.
 #[derive(Default)]
 struct Drawn {
@@ -254,7 +254,7 @@ fn check(line: usize, row: &str) {
 }
 
 /// Every row's graph has exactly the findings it lists, loads each artifact once, and gives
-/// the same bytes in whatever order the store was filled.
+/// the same bytes in any order of filling the store.
 #[test]
 fn table_of_closures() {
     let mut count = 0;

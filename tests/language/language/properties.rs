@@ -140,7 +140,7 @@ fn compare_claims(model: &Model, harness: &ThreadHarness, place: &str) {
     }
 }
 
-/// What holds of every act, whatever came before it.
+/// The rules of every act.
 fn check_act(
     model: &Model,
     before: Option<&Awaiting>,
@@ -323,9 +323,9 @@ fn word(verdict: &Verdict, command: &Command) -> String {
     }
 }
 
-/// Goal: core and page agree on whatever comes, and a thread is what its acts make of it. Method:
+/// Goal: core and page agree on all commands, and a thread is what its acts make of it. Method:
 /// 40 000 seeded commands through the core and the naive model, compared after each; every
-/// reason and every deed must have come often enough to mean something.
+/// reason and every change must have come often enough to mean something.
 #[test]
 fn core_and_page_agree() {
     let first = match std::env::var("PLAY_SEED") {

@@ -80,10 +80,10 @@ impl<'a> Judgement<'a> {
                 Some(TerminationState::Deadlock | TerminationState::Exhausted) => {
                     stalemates.push(at);
                 }
-                _ if is_final(at) => {
+                None if is_final(at) => {
                     decisions.insert(at);
                 }
-                _ => {}
+                Some(TerminationState::Suspended | TerminationState::Cancelled) | None => {}
             }
         }
         speakers.extend(&decisions);
@@ -108,7 +108,7 @@ impl<'a> Judgement<'a> {
 
     /// Asks the store for what strict mode needs: the order of judges and objections, and the
     /// objections outside of the closure. `false` if there are more of these than a closure
-    /// may have artifacts, those left out that came after every judge: nobody can make an old
+    /// may have artifacts, those left out that came after every judge: no author can make an old
     /// decision fail by objecting to it often.
     pub(super) fn objections_outside<S: ArtifactStore>(
         &mut self,

@@ -67,14 +67,7 @@ impl ResumingListener {
         let mut checker = FeedChecker::default();
         checker.cursor = cursor;
         let (received, violations) = (Vec::new(), Vec::new());
-        Self {
-            progress,
-            checker,
-            received: received,
-            caught_up: None,
-            retries: 0,
-            violations: violations,
-        }
+        Self { progress, checker, received, caught_up: None, retries: 0, violations }
     }
 
     /// Resumes, again after each refusal or close, until `stop` changes.
