@@ -1,10 +1,10 @@
-//! The one place that asks the machine for the time and for randomness.
+//! The sources of time and of randomness; no other module asks the machine for them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parley_protocol::time::Millis;
 
-/// Where time comes from; tests bring their own.
+/// A source of time; tests supply their own.
 pub trait Clock: Send + Sync + 'static {
     /// The time now.
     fn now(&self) -> Millis;
@@ -15,7 +15,7 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -50,8 +50,8 @@ impl Stopwatch {
         Self(Some(std::time::Instant::now()))
     }
 
-    /// One that stands still: under a clock of a test's own nothing takes any time.
-    pub fn still() -> Self {
+    /// One that always reads 0: under a test's clock no work takes time.
+    pub fn stopped() -> Self {
         Self(None)
     }
 

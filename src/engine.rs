@@ -1,5 +1,5 @@
-//! Wires the parts behind the gateway: journal, archiver, actors, inboxes, hub. Its caller gives the
-//! disk, the clock and, in a test, the hook of the yield points.
+//! Wires the parts behind the gateway: journal, archiver, actors, inboxes, hub. Its caller gives
+//! the disk, the clock and, in a test, the hook of the yield points.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

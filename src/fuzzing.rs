@@ -19,9 +19,10 @@ use crate::gateway::accept;
 use crate::gateway::authentication::{self, Bearer};
 use crate::gateway::feed::FeedQuery;
 use crate::gateway::host::HostRules;
-use crate::gateway::mcp::dispatch::{self, Dispatch, McpMethod, McpTask, MessageStep};
+use crate::gateway::mcp::dispatch::{self, Dispatch, McpTask, MessageStep};
 use crate::gateway::mcp::error::RpcError;
 use crate::gateway::mcp::headers::McpHeaders;
+use crate::gateway::mcp::method::McpMethod;
 use crate::gateway::mcp::resources::ResourceUri;
 use crate::gateway::mcp::result;
 use crate::gateway::mcp::rpc_id::RpcId;
@@ -32,7 +33,7 @@ use crate::journal::log::chunk::{ChunkReader, ChunkWriter, checksum};
 use crate::maintenance::backup::frames::{FrameReader, FrameWriter};
 use crate::storage::error::StoreError;
 
-/// Judges the query of a feed.
+/// Parses the query of a feed.
 ///
 /// # Errors
 /// 400 `invalid_parameter`.
@@ -40,22 +41,22 @@ pub fn feed_query(query: &str) -> Result<()> {
     FeedQuery::read(query).map(drop)
 }
 
-/// What is read out of the headers of a request.
+/// The values that the gateway reads from headers.
 #[derive(Debug)]
 pub struct ReadHeaders {
-    /// The type chosen of those offered.
+    /// The negotiated type among [`OFFERED`].
     pub negotiated: Result<&'static str>,
     /// Whether the type of the body is JSON.
     pub content_type: Result<()>,
-    /// Whether an MCP result goes out as an event.
+    /// Whether an MCP result is sent as an event.
     pub is_event: bool,
     /// The token.
     pub token: Option<String>,
-    /// Where the request comes from, behind proxies of 127.0.0.0/8.
+    /// The client's address, behind proxies of 127.0.0.0/8.
     pub address: IpAddr,
-    /// The name of the request.
+    /// The request id.
     pub request_id: HeaderValue,
-    /// The origin allowed, by a server on 127.0.0.1:7467.
+    /// The origin, checked by a server on 127.0.0.1:7467.
     pub origin: Result<Option<HeaderValue>>,
 }
 
@@ -81,34 +82,34 @@ pub fn headers(uri: &Uri, headers: &HeaderMap) -> ReadHeaders {
     }
 }
 
-/// What one message of a body comes down to.
+/// The outcome of one message of a body.
 #[derive(Debug)]
 pub enum MessageOutcome {
-    /// Nothing is said to it.
+    /// It gets no answer.
     NoReply,
     /// It fails: status, code, and the answer.
     Failed(u16, i32, Vec<u8>),
-    /// A request that is carried out, and has no arguments of an operation.
+    /// A request without arguments of an operation.
     Other,
-    /// A call of a tool, or the reading that a resource stands for, as the forum gets it.
+    /// The parsed call of a tool, or of a resource's operation.
     Call(Box<Result<Call>>),
 }
 
-/// Judges a body: one message, or those of a batch.
-pub fn judged(
+/// Parses a body: one message, or those of a batch.
+pub fn parse_body(
     headers: &HeaderMap,
     body: &[u8],
     limits: &Limits,
     now: Millis,
 ) -> Vec<MessageOutcome> {
-    let judge = |step: &MessageStep<'_>| match step {
+    let outcome = |step: &MessageStep<'_>| match step {
         MessageStep::NoReply => MessageOutcome::NoReply,
         MessageStep::Fail(id, failure) => failed(failure, id.as_ref()),
         MessageStep::Perform(task) => performed(task, limits, now),
     };
     match dispatch::dispatch(&McpHeaders::of(headers), body) {
-        Dispatch::One(step) => vec![judge(&step)],
-        Dispatch::Batch(steps) => steps.iter().map(judge).collect(),
+        Dispatch::One(step) => vec![outcome(&step)],
+        Dispatch::Batch(steps) => steps.iter().map(outcome).collect(),
     }
 }
 
@@ -146,7 +147,7 @@ pub struct LogRow {
     pub previous: u64,
     /// The entries, each with its number.
     pub entries: Vec<(u64, Vec<u8>)>,
-    /// Whether nothing wrong was found.
+    /// Whether the row is undamaged.
     pub is_whole: bool,
 }
 
@@ -164,12 +165,12 @@ pub fn read_log_row(key: u64, value: &[u8]) -> Option<LogRow> {
     Some(row)
 }
 
-/// A row with the right checksum around `bytes`, which are what comes after it.
+/// A row of `bytes` after their checksum.
 pub fn seal_log_row(key: u64, bytes: &[u8]) -> Vec<u8> {
     [&checksum(key, bytes).to_le_bytes(), bytes].concat()
 }
 
-/// The row as it is written: its key and its value.
+/// Writes the row; returns its key and value.
 pub fn write_log_row(row: &LogRow) -> (u64, Vec<u8>) {
     let first = row.entries.first().map_or(0, |(number, _)| *number);
     let mut writer = ChunkWriter::new(row.previous, first, Vec::new());
@@ -182,7 +183,7 @@ pub fn write_log_row(row: &LogRow) -> (u64, Vec<u8>) {
     writer.finish()
 }
 
-/// The numbers of a cursor's text, if it is one under this key: position and era.
+/// The position and era of a cursor; `None` if it is invalid under this key.
 pub fn read_cursor(key: [u8; 16], text: &str) -> Option<[u64; 2]> {
     CursorTags::new(key).read(text)
 }
@@ -192,7 +193,7 @@ pub fn write_cursor(key: [u8; 16], numbers: [u64; 2]) -> String {
     CursorTags::new(key).write(numbers)
 }
 
-/// The numbers of the cursor of a list: place, position and era.
+/// The place, position and era of a list's cursor; `None` if it is invalid under this key.
 pub fn read_list_cursor(key: [u8; 16], kind: &str, text: &str) -> Option<[u64; 3]> {
     CursorTags::new(key).read_list(kind, text)
 }
@@ -205,10 +206,10 @@ pub fn write_list_cursor(key: [u8; 16], kind: &str, numbers: [u64; 3]) -> String
 /// A row of a copy: its section, its key and its value.
 pub type CopyRow = (String, Vec<u8>, Vec<u8>);
 
-/// All rows of a copy that is whole; else why it is none.
+/// All rows of a backup copy.
 ///
 /// # Errors
-/// What `restore` says of it.
+/// The copy is damaged, as `restore` reports it.
 pub fn read_copy(bytes: &[u8]) -> Result<Vec<CopyRow>, StoreError> {
     let mut reader = FrameReader::of("copy".to_owned(), Box::new(Cursor::new(bytes.to_vec())))?;
     let mut rows = Vec::new();
@@ -220,7 +221,7 @@ pub fn read_copy(bytes: &[u8]) -> Result<Vec<CopyRow>, StoreError> {
     Ok(rows)
 }
 
-/// A copy of `frames` as they are, under the right digest.
+/// A copy of `frames` with their digest.
 pub fn seal_copy(frames: &[u8]) -> Vec<u8> {
     let mut writer = FrameWriter::default();
     let mut bytes = writer.begin();

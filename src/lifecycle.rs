@@ -2,7 +2,6 @@
 //! §1, §4).
 
 use std::io::Write;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -17,7 +16,7 @@ use crate::telemetry;
 /// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
 
-/// A failure of `serve`: one line, and an exit code.
+/// A failure of `serve`, in one line.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// Wrong configuration.
@@ -34,16 +33,6 @@ pub enum ServeError {
         /// The system's error.
         source: std::io::Error,
     },
-}
-
-impl ServeError {
-    /// 2 for wrong configuration, 1 for everything else.
-    pub fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Config(_) => ExitCode::from(2),
-            Self::Start(_) | Self::System { .. } => ExitCode::FAILURE,
-        }
-    }
 }
 
 /// Runs the forum until a signal ends it.

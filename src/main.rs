@@ -1,6 +1,6 @@
-//! The one binary.
+//! The `parley` binary.
 
-/// An act allocates and frees in different threads, which this one does best.
+/// An act allocates and frees in different threads, which mimalloc does best.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The one place that wires the parts of a server.
+//! Wires the parts of a server; starts and stops it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,19 +27,19 @@ use crate::threads::admission::AdmissionBounds;
 use crate::tokens::{FirstStart, Tokens};
 use crate::yield_points::Hook;
 
-/// How long answers under way are waited for when the server stops (operations.md §4).
+/// Time for answers in progress when the server stops (operations.md §4).
 pub const GRACE: Duration = Duration::from_secs(10);
-/// How long what was let go then is waited for.
+/// Time for connections to close after that.
 const ABORT_MAX: Duration = Duration::from_secs(1);
-/// File handles kept for everything that is no connection.
+/// File handles that are kept free for other uses than connections.
 const FILES_RESERVED: u64 = 256;
-/// Connections at a time to where metrics are given without a token.
+/// Connections to `metrics_listen` at a time, at most.
 const METRICS_CONNECTIONS_MAX: usize = 64;
 
-/// Why a server does not start: one line that says what to do.
+/// A failed start: one line with what to do.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error(
         "cannot listen on {address}: {source}. Name another address with --listen, or stop \
              what uses it"
@@ -47,10 +47,10 @@ pub enum StartError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The data folder cannot be used.
+    /// The data directory cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The parts behind the gateway do not start.
@@ -58,7 +58,7 @@ pub enum StartError {
     Engine(#[from] EngineError),
 }
 
-/// A server that runs.
+/// A running server.
 pub struct Running {
     address: SocketAddr,
     metrics_address: Option<SocketAddr>,
@@ -67,12 +67,12 @@ pub struct Running {
     first_start: Option<FirstStart>,
 }
 
-/// Takes the address, so that the queue of those who come at once is long enough.
+/// Binds the address, with a backlog that holds bursts of connections.
 ///
 /// # Errors
 /// [`StartError::Listen`].
 pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    /// Connections that the system holds until they are accepted.
+    /// Connections that the system queues until they are accepted.
     const BACKLOG: u32 = 4_096;
     let open = || {
         let socket = if address.is_ipv4() {
@@ -87,10 +87,10 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     open().map_err(|source| StartError::Listen { address, source })
 }
 
-/// Starts a server on `listener`, in the data folder of `config`.
+/// Starts a server on `listener`, in the data directory of `config`.
 ///
 /// # Errors
-/// What keeps it from starting.
+/// The store or another part does not start.
 pub async fn start(
     config: Config,
     clock: Arc<dyn Clock>,
@@ -100,11 +100,11 @@ pub async fn start(
     start_on(config, clock, Arc::new(disk), listener).await
 }
 
-/// Starts a server on `listener`, its files on `disk`; only the administrator's token is written
-/// to the data folder of `config`.
+/// Starts a server on `listener`, with its files on `disk`; only the administrator's token is
+/// written to the data directory of `config`.
 ///
 /// # Errors
-/// What keeps it from starting.
+/// The store or another part does not start.
 pub async fn start_on(
     config: Config,
     clock: Arc<dyn Clock>,
@@ -188,9 +188,9 @@ fn manifests(config: &Config, meta: &ArchiveMeta) -> Manifests {
     Manifests { en: of(Language::En), de: of(Language::De), fr: of(Language::Fr) }
 }
 
-/// What is done again and again: metrics folded, disk measured, feeds of expired tokens ended.
+/// Periodic work: closes feeds of expired tokens, updates metrics, measures the disk.
 async fn periodic(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, deps: Arc<FeedDeps>) {
-    /// Rounds between two looks at the disk and the metrics.
+    /// Seconds between two updates of the metrics.
     const SLOW_EVERY: u64 = 5;
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -214,7 +214,7 @@ async fn periodic(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, deps: Arc<FeedDeps
     }
 }
 
-/// The bounds of connections, as far as the system lets the process have files.
+/// The bounds of connections, lowered to the limit of open files.
 fn bounds(config: &Config) -> ConnectionBounds {
     let wanted = config.gateway.connections_max;
     let files = raise_file_limit();
@@ -229,7 +229,7 @@ fn bounds(config: &Config) -> ConnectionBounds {
     }
 }
 
-/// Raises the limit of open files as far as the process may; gives what it is then.
+/// Raises the limit of open files as far as the process may; returns the new limit.
 fn raise_file_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -239,23 +239,23 @@ fn raise_file_limit() -> u64 {
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it gives its metrics without a token.
+    /// The address of `metrics_listen`, if that is set.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics_address
     }
 
-    /// What this start made, if it was the first.
+    /// The tokens of the first start; `None` on later ones.
     pub fn first_start(&self) -> Option<&FirstStart> {
         self.first_start.as_ref()
     }
 
-    /// Stops accepting, answers what is under way, lets go of what is left after [`GRACE`], and
-    /// writes everything down.
+    /// Stops accepting, completes requests in progress, closes the remaining connections after
+    /// [`GRACE`], and commits every accepted write.
     pub async fn stop(self) {
         let Lifetime { tasks, accepting, .. } = &self.lifetime;
         self.lifetime.stop();

@@ -1,5 +1,5 @@
-//! Log and metrics (operations.md §4). Logs go to standard error; no body, no token is in them,
-//! no label carries what a client chose.
+//! Log and metrics recorder (operations.md §4). Logs go to standard error, without bodies and
+//! tokens; no label holds a value that a client chose.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -18,13 +18,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::config::{LogConfig, LogFormat};
 use crate::metric::{self, METRICS, MetricKind, MetricSpec};
 
-/// Seconds, from a cached read to a held inbox.
+/// Buckets in seconds, from a cached read to a held inbox read.
 const SECONDS: &[f64] =
     &[0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
-/// Entries of one commit.
+/// Buckets in entries of one commit.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
 
-/// The metrics of this process, recorded from the first call on.
+/// The metrics of this process; the first call installs the recorder.
 pub fn metrics() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE.get_or_init(|| {
@@ -36,8 +36,7 @@ pub fn metrics() -> &'static PrometheusHandle {
             .expect("the lists of buckets are not empty")
             .build_recorder();
         let handle = recorder.handle();
-        // Another recorder can only be there in a program that embeds this one; its metrics are
-        // where it wants them then.
+        // Only a program that embeds the server can have installed another recorder.
         if metrics::set_global_recorder(recorder).is_ok() {
             for MetricSpec { name, kind, labels, about } in METRICS {
                 match kind {
@@ -59,12 +58,12 @@ pub fn metrics() -> &'static PrometheusHandle {
     })
 }
 
-/// Folds what was recorded into the buckets; what is not folded takes memory.
+/// Moves recorded values into the buckets; until then each takes memory.
 pub fn upkeep() {
     metrics().run_upkeep();
 }
 
-/// What a request is counted under.
+/// The label under which a request is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestLabel {
     /// An operation of the table.
@@ -75,14 +74,14 @@ pub enum RequestLabel {
     Feed,
     /// A copy of everything.
     Backup,
-    /// Everything else.
+    /// Every other request. The last label: the count rests on it.
     Other,
 }
 
 impl RequestLabel {
-    const COUNT: usize = Operation::COUNT + 4;
+    const COUNT: usize = Self::Other.index() + 1;
 
-    fn index(self) -> usize {
+    const fn index(self) -> usize {
         match self {
             Self::Operation(operation) => operation.index(),
             Self::Tokens => Operation::COUNT,
@@ -104,8 +103,7 @@ impl RequestLabel {
     }
 }
 
-/// `parley_operations_total` and `parley_operation_seconds`, the handles of each pair of labels
-/// kept once they were used.
+/// Counts and times requests; keeps the handles of each pair of labels after their first use.
 pub struct RequestMetrics {
     handles: Box<[OnceLock<(Counter, Histogram)>]>,
 }
@@ -139,7 +137,7 @@ impl RequestMetrics {
 /// Starts the log of this process; a second call changes nothing.
 pub fn start_log(log: &LogConfig) {
     let level = log.level.parse().unwrap_or(LevelFilter::INFO);
-    // What the libraries tell is of interest only when something is wrong.
+    // Of the libraries only warnings and errors are logged.
     let filter = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
         .with_target("parley", level)
@@ -153,7 +151,7 @@ pub fn start_log(log: &LogConfig) {
         .with_writer(std::io::stderr)
         .with_span_events(FmtSpan::CLOSE);
     let registry = tracing_subscriber::registry();
-    // A log that is there already stays: only tests start several servers in one process.
+    // An installed log stays: only tests start several servers in one process.
     let _ = if text {
         registry.with(lines.with_ansi(terminal).with_filter(filter)).try_init()
     } else {

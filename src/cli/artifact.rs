@@ -1,5 +1,5 @@
-//! `parley artifact`: canonical form, identity, semantics and closure of artifacts in files, without
-//! a server (artifacts.md §4).
+//! `parley artifact`: canonical form, identity, semantics and closure of artifacts in files,
+//! without a server (artifacts.md §4).
 
 use std::fs::File;
 use std::io::{Read, stdin};
@@ -190,7 +190,8 @@ fn read_one(path: &Path) -> CliResult<Vec<u8>> {
     bytes.map_err(|error| cannot_read(path, &error))
 }
 
-/// Adds the artifacts at `path`: a directory's `*.json` and `*.jsonl`, one of a file, or one a line.
+/// Adds the artifacts at `path`: a directory's `*.json` and `*.jsonl`, one of a file, or one a
+/// line.
 fn add(collection: &mut Collection, path: &Path) -> CliResult {
     if is_stdin(path) {
         let mut bytes = Vec::new();

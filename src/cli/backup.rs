@@ -75,7 +75,7 @@ fn failed(error: &StoreError) -> CliError {
     CliError::failed(error.to_string())
 }
 
-/// Streams the copy from a server into `partial`. A signal ends the command, and `partial` goes.
+/// Streams the copy from a server into `partial`. A signal ends the command, which removes it.
 async fn fetch(client: &Client, partial: &mut PartialFile) -> CliResult {
     let system = |error| CliError::failed(format!("the system tells of no signals: {error}"));
     let mut signals = Signals::new().map_err(system)?;

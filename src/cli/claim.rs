@@ -1,6 +1,8 @@
 //! `parley claim`: claims and their evidence (parley.md §8).
 
 use clap::{Args, Subcommand};
+use parley_protocol::claim::EvidenceKind;
+use parley_protocol::limits::BODY_MAX;
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
@@ -44,8 +46,7 @@ struct AssertArgs {
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
-    /// What is claimed, 1 to 500 characters; - reads it from standard input
-    #[arg(value_name = "STATEMENT", allow_hyphen_values = true)]
+    #[arg(value_name = "STATEMENT", allow_hyphen_values = true, help = statement_help())]
     statement: String,
     #[command(flatten)]
     proof: ProofArgs,
@@ -105,9 +106,7 @@ struct ListClaimsArgs {
 
 #[derive(Debug, Args)]
 struct ProofArgs {
-    /// A piece of evidence, KIND:REF or a JSON object; may be repeated. Kinds: url, hash,
-    /// artifact, commit, log, reproducer, note, other
-    #[arg(long, value_name = "KIND:REF", value_parser = evidence)]
+    #[arg(long, value_name = "KIND:REF", value_parser = evidence, help = evidence_help())]
     evidence: Vec<Value>,
     /// Act as this extension of the token's line
     #[arg(long, value_name = "E")]
@@ -115,6 +114,15 @@ struct ProofArgs {
     /// An idempotency key: the same again gives the first outcome
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
+}
+
+fn statement_help() -> String {
+    format!("What is claimed, 1 to {BODY_MAX} characters; - reads it from standard input")
+}
+
+fn evidence_help() -> String {
+    let kinds = EvidenceKind::ALL.map(EvidenceKind::as_str).join(", ");
+    format!("A piece of evidence, KIND:REF or a JSON object; may be repeated. Kinds: {kinds}")
 }
 
 /// Parses `KIND:REF`, or the JSON object of the wire.

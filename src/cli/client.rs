@@ -221,7 +221,7 @@ impl Client {
         ))
     }
 
-    /// A failure of the connection, told by the error that caused it.
+    /// A failure of the connection, with the error that caused it.
     fn failure(&self, error: &legacy::Error) -> CliError {
         let mut cause: &dyn Error = error;
         while let Some(source) = cause.source().filter(|_| !cause.is::<hyper::Error>()) {

@@ -1,6 +1,7 @@
 //! `parley mark`, `confirm`, `reopen`: set the state of a thread.
 
 use clap::Args;
+use parley_protocol::limits::REASON_MAX;
 use parley_protocol::state::State;
 use serde_json::Value;
 
@@ -64,8 +65,7 @@ pub struct ReopenArgs {
 
 #[derive(Debug, Args)]
 struct ReasonArgs {
-    /// The reason, 1 to 500 characters
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", help = format!("The reason, 1 to {REASON_MAX} characters"))]
     reason: Option<String>,
     /// Act as this extension of the token's line
     #[arg(long, value_name = "E")]

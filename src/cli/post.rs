@@ -2,6 +2,7 @@
 
 use clap::Args;
 use parley_protocol::act::Kind;
+use parley_protocol::limits::BODY_MAX;
 
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
@@ -34,9 +35,13 @@ pub struct PostArgs {
     /// An idempotency key: the same again gives the first outcome
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// What to say, 1 to 500 characters; - reads it from standard input
     #[arg(value_name = "BODY", allow_hyphen_values = true)]
+    #[arg(help = body_help())]
     body: String,
+}
+
+fn body_help() -> String {
+    format!("What to say, 1 to {BODY_MAX} characters; - reads it from standard input")
 }
 
 /// Posts a message and prints it with the state of its thread.

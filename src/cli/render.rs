@@ -247,7 +247,8 @@ mod tests {
         assert!(text.contains("      a␛[2Jb\n      c\n"), "{text:?}");
     }
 
-    /// Goal: a proposal differs from a confirmed state, which names who confirmed it. Method: a row a case.
+    /// Goal: a proposal differs from a confirmed state, which names who confirmed it. Method: a row
+    /// a case.
     #[test]
     fn states() {
         for (confirmed, label, origin, locked, want) in [

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::cli::client::ExtraHeaders;
 use crate::cli::error::{CliError, CliResult};
 
-/// The largest text that is read from standard input, in bytes: above the limit of any body, so that
-/// the server refuses it.
+/// The largest text that is read from standard input, in bytes: above the limit of any body, so
+/// that the server refuses it.
 const STDIN_BYTES_MAX: u64 = 1 << 20;
 
 /// The argument, or for `-` standard input without its final line end, which the shell adds.

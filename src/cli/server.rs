@@ -6,15 +6,14 @@ use serde_json::Value;
 use crate::cli::client::{ApiResponse, Client};
 use crate::cli::error::CliResult;
 use crate::cli::output;
-
-/// The URL where none is given: the default of `listen`.
-pub const URL_DEFAULT: &str = "http://127.0.0.1:7467";
+use crate::cli::target::url_of;
+use crate::config::Config;
 
 /// The options of every terminal command.
 #[derive(Clone, Debug, Args)]
 pub struct ServerArgs {
     /// The server's URL
-    #[arg(long, env = "PARLEY_URL", default_value = URL_DEFAULT)]
+    #[arg(long, env = "PARLEY_URL", default_value_t = url_of(Config::default().listen))]
     pub url: String,
     /// The token to speak under; better in PARLEY_TOKEN, where no list of processes shows it
     #[arg(long, env = "PARLEY_TOKEN", hide_env_values = true)]

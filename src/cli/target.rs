@@ -61,8 +61,8 @@ pub enum Target {
 }
 
 impl TargetArgs {
-    /// Resolves the target: a given URL; else a data directory that no server holds; else the server
-    /// at the configured address.
+    /// Resolves the target: a given URL; else a data directory that no server holds; else the
+    /// server at the configured address.
     pub fn resolve(&self) -> CliResult<Target> {
         if let (Some(url), Some(token)) = (&self.url, &self.token) {
             return Client::new(url, Some(token)).map(Target::Server);
@@ -109,7 +109,7 @@ pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
 }
 
 /// The URL of a server that listens on `address`, from its own machine.
-fn url_of(mut address: SocketAddr) -> String {
+pub fn url_of(mut address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),

@@ -109,4 +109,6 @@ fn help_shows_examples_and_no_secret() {
         assert_eq!(help.contains("Example"), examples, "{line}");
         assert!(!help.contains("PARLEY_TOKEN="), "{line}");
     }
+    let listen = crate::config::Config::default().listen;
+    assert!(EXAMPLES.contains(&format!("http://{listen}")), "the default of `listen`: {listen}");
 }

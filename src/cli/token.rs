@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use clap::{ArgGroup, Args, Subcommand};
+use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
 use parley_protocol::time::{MILLIS_MAX, Millis};
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
@@ -55,8 +56,8 @@ struct CreateTokenArgs {
     /// A human's name; holds read, write, lock and verify by being human
     #[arg(long, value_name = "NAME")]
     human: Option<String>,
-    /// What it may: read, write, lock, verify, admin
     #[arg(long, value_name = "RIGHT,…", value_delimiter = ',')]
+    #[arg(help = format!("What it may: {}", Right::ALL.map(Right::as_str).join(", ")))]
     rights: Vec<String>,
     /// How a model that holds lock is shown where it confirms
     #[arg(long, value_name = "L")]

@@ -1,5 +1,5 @@
-//! `parley watch`: follows the feed (bindings.md §6). After a lost connection it resumes at the last
-//! printed cursor, so that no frame is lost or repeated.
+//! `parley watch`: follows the feed (bindings.md §6). After a lost connection it resumes at the
+//! last printed cursor, so that no frame is lost or repeated.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub struct WatchArgs {
     #[command(flatten)]
     server: ServerArgs,
     /// What to follow: your inbox, some threads, or all there is
-    #[arg(long, value_name = "S", default_value = "inbox")]
+    #[arg(long, value_name = "S", default_value = Scope::Inbox.as_str())]
     #[arg(value_parser = request::words(Scope::ALL.map(Scope::as_str)))]
     scope: String,
     /// Listen as this extension; else as the whole line
@@ -121,7 +121,7 @@ async fn connect(
     options: &WatchArgs,
     since: Option<&str>,
 ) -> CliResult<FeedSocket> {
-    let is_threads = options.scope == "threads";
+    let is_threads = options.scope == Scope::Threads.as_str();
     let threads = (is_threads || !options.threads.is_empty()).then(|| options.threads.join(","));
     let parameters = [
         ("scope", Some(options.scope.clone())),

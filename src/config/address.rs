@@ -1,4 +1,4 @@
-//! Hosts, origins and networks as configuration names them (bindings.md §6, last point).
+//! Hosts, origins and address blocks of the configuration (bindings.md §6, last point).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,17 +7,17 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// A host without its port: in lower case, IPv6 without brackets and in one form.
+/// A host without its port, in normal form: lower case, IPv6 without brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// An address, IPv4 if it is one mapped into IPv6.
+    /// An address; an IPv4 address mapped into IPv6 is stored as IPv4.
     Address(IpAddr),
     /// A name.
     Name(Box<str>),
 }
 
 impl Host {
-    /// Reads a host as it stands in a `Host` header or a URL; `None` if it is none.
+    /// Parses a host of a `Host` header or a URL; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
@@ -58,12 +58,12 @@ impl fmt::Display for Host {
 pub struct HostPort {
     /// The host.
     pub host: Host,
-    /// The port, if one is named.
+    /// The port, if it is given.
     pub port: Option<u16>,
 }
 
 impl HostPort {
-    /// Reads `host` or `host:port`; `None` if it is neither.
+    /// Parses `host` or `host:port`; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, port) = match text.rfind(':') {
             Some(at) if !text[at..].contains(']') => (&text[..at], Some(&text[at + 1..])),
@@ -79,7 +79,7 @@ impl HostPort {
         Host::parse(host).map(|host| Self { host, port })
     }
 
-    /// Whether `host` and `port` are these; a port that is not named here is any.
+    /// Whether `host` and `port` match; without a port of its own every port does.
     pub fn matches(&self, host: &Host, port: u16) -> bool {
         self.host == *host && self.port.is_none_or(|own| own == port)
     }
@@ -93,12 +93,12 @@ pub struct WebOrigin {
     pub scheme: Box<str>,
     /// The host.
     pub host: Host,
-    /// The port; where none was named, the scheme's own, 0 if it has none.
+    /// The port, by default that of the scheme; 0 if that has none.
     pub port: u16,
 }
 
 impl WebOrigin {
-    /// Reads an origin; `None` if it is none, as `null` is.
+    /// Parses an origin; `None` for other texts, `null` among them.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
@@ -118,18 +118,18 @@ impl WebOrigin {
     }
 }
 
-/// The address under which others reach the server: an http or https URL.
+/// The URL under which clients reach the server, http or https.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicUrl {
     /// As given, without a slash at the end.
     pub text: Box<str>,
-    /// Its host, and its port if it names one.
+    /// Its host and port.
     pub authority: HostPort,
 }
 
 impl PublicUrl {
-    /// Reads an http or https URL without query and fragment; `None` if it is none.
+    /// Parses an http or https URL without query and fragment; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
         let after = if lower.starts_with("https://") {
@@ -154,21 +154,22 @@ impl PublicUrl {
 pub struct Network(IpNet);
 
 impl Network {
-    /// Reads an address or a block; `None` if it is neither.
+    /// Parses an address or a block; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),
         };
         let address: IpAddr = address.parse().ok()?;
-        // The library's own reader refuses prefixes such as `+8` and `008`, which are taken here.
+        // The parser of the library refuses prefixes such as `+8` and `008`, which are accepted
+        // here.
         match prefix {
             Some(prefix) => IpNet::new(address, prefix.parse().ok()?).ok().map(Self),
             None => Some(Self(address.into())),
         }
     }
 
-    /// Whether `address` lies in the block; one mapped into IPv6 counts as the IPv4 that it is.
+    /// Whether the block contains `address`; an IPv4 address mapped into IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
@@ -207,7 +208,8 @@ text_form! {
         Some(port) => write!(f, "{}:{port}", value.host),
         None => write!(f, "{}", value.host),
     };
-    WebOrigin "an origin such as https://example.org" |value, f| match (&*value.scheme, value.port) {
+    WebOrigin "an origin such as https://example.org" |value, f|
+        match (&*value.scheme, value.port) {
         ("http" | "ws", 80) | ("https" | "wss", 443) => {
             write!(f, "{}://{}", value.scheme, value.host)
         }
@@ -224,7 +226,7 @@ text_form! {
 mod tests {
     use super::*;
 
-    /// Goal: hosts and ports are read in one form, and what is none is refused. Method: a row a
+    /// Goal: hosts and ports are parsed into one form, and malformed ones refused. Method: a row a
     /// case.
     #[test]
     fn authorities() {
@@ -254,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Goal: origins compare by scheme, host and port, the scheme's own where none is named.
+    /// Goal: origins compare by scheme, host and port, by default the port of the scheme.
     /// Method: a row a pair.
     #[test]
     fn origins() {
@@ -272,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Goal: a block holds its addresses and no others. Method: a row a case.
+    /// Goal: a block contains its addresses and no others. Method: a row a case.
     #[test]
     fn networks() {
         for (block, address, inside) in [

@@ -1,8 +1,9 @@
-//! Every key with what it takes: the one table that judges values, and from which
-//! `config/parley.toml` is written.
+//! The table of configuration keys: the range that checks a value, and the source of
+//! `config/parley.toml`.
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::str::FromStr;
 
 use parley_protocol::identity::HUMAN_REALM;
 use parley_protocol::text::is_handle;
@@ -14,20 +15,20 @@ use super::{Config, HostPort, Network, PROFILES, PublicUrl, WebOrigin};
 pub struct ConfigKey {
     /// Its name, with dots.
     pub name: &'static str,
-    /// What it takes.
+    /// The values that it takes.
     pub takes: ValueKind,
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub about: &'static str,
 }
 
-/// What a key takes.
+/// The values that a key takes.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueKind {
-    /// An integer, from and to.
+    /// An integer of an inclusive range.
     Integer(u64, u64),
-    /// A text that passes the check, whose words are the range.
+    /// A text that passes the check; the words describe it.
     Text(&'static str, fn(&str) -> bool),
-    /// Any number of texts, each of which passes the check, none twice.
+    /// Different texts that each pass the check; the words describe them.
     Texts(&'static str, fn(&str) -> bool),
 }
 
@@ -41,7 +42,7 @@ impl fmt::Display for ValueKind {
 }
 
 impl ConfigKey {
-    /// The variable that sets it.
+    /// The environment variable that sets it.
     pub fn variable(&self) -> String {
         format!("PARLEY_{}", self.name.replace('.', "__").to_ascii_uppercase())
     }
@@ -51,8 +52,8 @@ const SECONDS_MAX: u64 = 3_600;
 const COUNT_MAX: u64 = 1_000_000_000;
 const BYTES_MAX: u64 = 1 << 40;
 
-fn is_socket(text: &str) -> bool {
-    text.parse::<SocketAddr>().is_ok()
+fn is<T: FromStr>(text: &str) -> bool {
+    text.parse::<T>().is_ok()
 }
 
 fn is_realm(text: &str) -> bool {
@@ -75,45 +76,30 @@ fn is_profile(text: &str) -> bool {
     PROFILES.contains(&text)
 }
 
-fn is_url(text: &str) -> bool {
-    PublicUrl::parse(text).is_some()
-}
-
-fn is_origin(text: &str) -> bool {
-    WebOrigin::parse(text).is_some()
-}
-
-fn is_authority(text: &str) -> bool {
-    HostPort::parse(text).is_some()
-}
-
-fn is_network(text: &str) -> bool {
-    Network::parse(text).is_some()
-}
-
 macro_rules! keys {
     ($($name:literal $takes:expr, $about:literal;)*) => {
         /// All keys, in the order of the example.
-        pub const KEYS: &[ConfigKey] = &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
+        pub const KEYS: &[ConfigKey] =
+            &[$(ConfigKey { name: $name, takes: $takes, about: $about },)*];
     };
 }
 
 use ValueKind::{Integer, Text, Texts};
 
 keys! {
-    "listen" Text("an address and a port", is_socket),
+    "listen" Text("an address and a port", is::<SocketAddr>),
         "where the server listens; port 0 is any free one";
-    "metrics_listen" Text("an address and a port", is_socket),
+    "metrics_listen" Text("an address and a port", is::<SocketAddr>),
         "where /metrics is given without a token";
     "data" Text("a path", is_path), "the folder that holds everything";
     "realm" Text("a handle, not `human`", is_realm), "what the identities of models begin with";
-    "public_url" Text("an http or https URL", is_url),
+    "public_url" Text("an http or https URL", is::<PublicUrl>),
         "the address under which others reach the server";
-    "allowed_origins" Texts("origins such as https://example.org", is_origin),
+    "allowed_origins" Texts("origins such as https://example.org", is::<WebOrigin>),
         "where browsers may come from, beside the server's own pages";
-    "allowed_hosts" Texts("hosts, with a port or without", is_authority),
+    "allowed_hosts" Texts("hosts, with a port or without", is::<HostPort>),
         "names under which the server may be called, beside its own address";
-    "trusted_proxies" Texts("addresses or blocks such as 10.0.0.0/8", is_network),
+    "trusted_proxies" Texts("addresses or blocks such as 10.0.0.0/8", is::<Network>),
         "proxies whose X-Forwarded-For is believed";
     "profiles" Texts("of dialectic, feed, artifacts", is_profile),
         "what is left out is not there and not in the manifest";
@@ -136,7 +122,7 @@ keys! {
     "store.cache_bytes" Integer(1 << 20, BYTES_MAX), "page cache, all files together";
     "store.free_bytes_min" Integer(0, BYTES_MAX), "free space below which no write is taken";
     "store.segment_bytes" Integer(1 << 20, BYTES_MAX), "size of one segment of the log";
-    "store.tail_entries_max" Integer(1, 10_000_000), "entries committed and not yet folded";
+    "store.tail_entries_max" Integer(1, 10_000_000), "entries committed and not yet archived";
     "store.queue_max" Integer(1, 1_000_000), "items in the journal's queue";
     "runtime.idle_seconds" Integer(0, 86_400), "after which a resting actor leaves memory";
     "runtime.resident_threads_max" Integer(1, 10_000_000), "threads in memory at a time";
@@ -159,7 +145,7 @@ keys! {
         "the least severe that is written";
 }
 
-/// The key of that name.
+/// The key `name`.
 pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }

@@ -1,35 +1,35 @@
-//! The layers of configuration, merged.
+//! Loads the configuration from its sources and merges them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 
+use thiserror::Error;
 use toml::{Table, Value};
 
 use super::Config;
-use super::keys::{ConfigKey, ValueKind, key};
+use super::keys::{ConfigKey, KEYS, ValueKind, key};
 
-/// Variables that begin like a key and are none.
+/// Variables that begin with `PARLEY_` and set no key.
 const RESERVED: [&str; 4] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN", "PARLEY_VECTORS"];
 
-/// Where settings come from, weakest last.
+/// The sources of settings, strongest first.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigSources {
-    /// Key and value as flags gave them, a later one over an earlier one.
+    /// Keys and values of flags; a later one overrides an earlier one.
     pub flags: Vec<(String, String)>,
-    /// The environment; only what begins with `PARLEY_` is looked at.
+    /// The environment, of which variables with the prefix `PARLEY_` are read.
     pub environment: Vec<(OsString, OsString)>,
-    /// The file; where none is given, `PARLEY_CONFIG` names it.
+    /// The file; without one that of `PARLEY_CONFIG`.
     pub file: Option<PathBuf>,
 }
 
 impl ConfigSources {
-    /// What this process was given: a file, `KEY=VALUE` pairs, and, going before those, flags of
-    /// their own, each for a key.
+    /// The sources of this process: a file, `KEY=VALUE` pairs, and flags for single keys, which
+    /// override the pairs.
     ///
     /// # Errors
-    /// A pair that is none.
+    /// A pair without `=`.
     pub fn of_process(
         file: Option<PathBuf>,
         pairs: &[String],
@@ -48,27 +48,20 @@ impl ConfigSources {
     }
 }
 
-/// Why there is no configuration: one line that names the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A faulty configuration: one line that names the key.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct ConfigError(String);
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 fn fail<T>(text: String) -> Result<T, ConfigError> {
-    // One line, whatever a file or a variable holds.
+    // One line, also with control characters in a file or a variable.
     Err(ConfigError(text.replace(|c: char| c.is_control(), " ")))
 }
 
 type Settings = BTreeMap<&'static str, Value>;
 
 impl Config {
-    /// Flags over environment over file over defaults.
+    /// Merges flags over environment over file over defaults.
     ///
     /// # Errors
     /// One line that names the unknown key, or the key whose value is out of range, and where it
@@ -93,9 +86,7 @@ impl Config {
         }
         build(settings)
     }
-}
 
-impl Config {
     /// The defaults, changed by a document alone.
     ///
     /// # Errors
@@ -130,8 +121,8 @@ fn read_variable(
     }
 }
 
-/// Reads a value that came as text: integers in decimal, lists with commas. An empty text unsets
-/// what has no default, and is the empty list.
+/// Reads a value given as text: integers in decimal, lists with commas. An empty text unsets a key
+/// without default, and is the empty list.
 fn read_text(
     key: &ConfigKey,
     text: &str,
@@ -155,7 +146,7 @@ fn read_text(
             Value::Array(text.split(',').map(|item| Value::String(item.trim().into())).collect())
         }
     };
-    judge(key, value, place, settings)
+    insert(key, value, place, settings)
 }
 
 fn is_optional(key: &ConfigKey) -> bool {
@@ -167,8 +158,8 @@ fn out_of_range<T>(key: &ConfigKey, shown: &str, place: &str) -> Result<T, Confi
     fail(format!("`{name}` = `{shown}` {place} is out of range: it takes {takes}"))
 }
 
-/// Puts the value in if it is what the key takes.
-fn judge(
+/// Inserts a value that is in the range of its key.
+fn insert(
     key: &ConfigKey,
     value: Value,
     place: &str,
@@ -207,7 +198,7 @@ fn read_file(path: &PathBuf, settings: &mut Settings) -> Result<(), ConfigError>
     read_document(&text, &format!("file {shown}"), settings)
 }
 
-/// Reads a document of settings; `shown` says which, as it stands in the line about a fault.
+/// Reads a TOML document; `shown` names it in errors.
 fn read_document(text: &str, shown: &str, settings: &mut Settings) -> Result<(), ConfigError> {
     let table: Table = match text.parse() {
         Ok(table) => table,
@@ -233,20 +224,15 @@ fn read_member(
     settings: &mut Settings,
 ) -> Result<(), ConfigError> {
     if let Some(key) = key(name) {
-        return judge(key, value, place, settings);
+        return insert(key, value, place, settings);
     }
+    let is_of_section =
+        |key: &ConfigKey| key.name.split_once('.').is_some_and(|(section, _)| section == name);
     match value {
-        Value::Table(inner) if !name.contains('.') => {
-            let is_section = super::keys::KEYS
-                .iter()
-                .any(|key| key.name.split_once('.').is_some_and(|(table, _)| table == name));
-            if is_section {
-                for (member, value) in inner {
-                    read_member(&format!("{name}.{member}"), value, place, settings)?;
-                }
-                return Ok(());
-            }
-            fail(format!("unknown key `{name}` {place}; {HINT}"))
+        Value::Table(inner) if KEYS.iter().any(is_of_section) => {
+            inner.into_iter().try_for_each(|(member, value)| {
+                read_member(&format!("{name}.{member}"), value, place, settings)
+            })
         }
         _ => fail(format!("unknown key `{name}` {place}; {HINT}")),
     }
@@ -267,6 +253,6 @@ fn build(settings: Settings) -> Result<Config, ConfigError> {
             }
         }
     }
-    // Every value was judged where it came in; what is left is to give each its place.
+    // Every value was checked when it was read.
     table.try_into().or_else(|error: toml::de::Error| fail(error.message().to_owned()))
 }

@@ -1,7 +1,7 @@
 //! Configuration (operations.md §2): flags over environment over file over defaults.
 //!
-//! What each key takes stands in one table, [`keys::KEYS`]; a value is judged where it comes in,
-//! so that a line about it can name the key and where it was set.
+//! One table, [`keys::KEYS`], holds the range of each key. A value is checked where it is read, so
+//! that an error names the key and the place where it was set.
 
 mod address;
 pub mod keys;
@@ -21,25 +21,25 @@ pub use load::{ConfigError, ConfigSources};
 /// The profiles that this implementation has.
 pub const PROFILES: [&str; 3] = ["dialectic", "feed", "artifacts"];
 
-/// Everything that can be set.
+/// The whole configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the server listens; port 0 is any free one.
+    /// The address on which the server listens; port 0 is any free one.
     pub listen: SocketAddr,
-    /// Where metrics are given without a token.
+    /// The address that serves metrics without a token.
     pub metrics_listen: Option<SocketAddr>,
-    /// The folder that holds everything.
+    /// The data directory.
     pub data: PathBuf,
-    /// What the identities of models begin with.
+    /// The prefix of the identities of models.
     pub realm: String,
-    /// The address under which others reach the server.
+    /// The URL under which clients reach the server.
     pub public_url: Option<PublicUrl>,
-    /// Origins from which browsers may come.
+    /// Origins of pages that may call the server.
     pub allowed_origins: Vec<WebOrigin>,
-    /// Hosts under which the server may be called.
+    /// Values of `Host` that the server answers to.
     pub allowed_hosts: Vec<HostPort>,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<Network>,
     /// The profiles that are active.
     pub profiles: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Config {
     pub gateway: GatewayConfig,
     /// The feed.
     pub feed: FeedConfig,
-    /// How much work may wait.
+    /// Concurrent calls, and the wait for a permit.
     pub overload: OverloadConfig,
     /// The log.
     pub log: LogConfig,
@@ -79,9 +79,9 @@ pub struct GatewayConfig {
     pub header_seconds: u64,
     /// Seconds within which a request's body must have come.
     pub body_seconds: u64,
-    /// Seconds that a connection may rest between requests, or not take what is sent to it.
+    /// Seconds that a connection may be idle between requests, or not read its answer.
     pub idle_seconds: u64,
-    /// Wrong tokens per minute and address before 429.
+    /// Wrong tokens per minute and address; above: 429.
     pub wrong_tokens_per_minute: u64,
 }
 
@@ -105,11 +105,11 @@ pub struct FeedConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OverloadConfig {
-    /// Writes under way at a time.
+    /// Writes in progress at a time.
     pub writes_max: u64,
-    /// Reads under way at a time.
+    /// Reads in progress at a time.
     pub reads_max: u64,
-    /// Milliseconds that a call waits for its turn before 503 `overloaded`.
+    /// Milliseconds that a call waits for a permit before 503 `overloaded`.
     pub wait_ms: u64,
 }
 
@@ -119,7 +119,7 @@ pub struct OverloadConfig {
 pub struct LogConfig {
     /// The form; `None` is text on a terminal, else JSON.
     pub format: Option<LogFormat>,
-    /// The least severe level that is written.
+    /// The lowest level that is logged.
     pub level: String,
 }
 
@@ -195,12 +195,5 @@ impl Default for OverloadConfig {
 impl Default for LogConfig {
     fn default() -> Self {
         Self { format: None, level: "info".into() }
-    }
-}
-
-impl Config {
-    /// Whether a profile is active.
-    pub fn has_profile(&self, name: &str) -> bool {
-        self.profiles.iter().any(|profile| profile == name)
     }
 }

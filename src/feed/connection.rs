@@ -30,12 +30,13 @@ use crate::metric;
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
 /// How long the closing handshake may take.
 pub const CLOSE_WAIT: Duration = Duration::from_secs(10);
-/// Bytes read at a time: clients send little. An idle connection holds as many, and they are cleared
-/// before each read.
+/// Bytes read at a time: clients send little. An idle connection holds as many, and they are
+/// cleared before each read.
 const READ_BYTES: usize = 1 << 10;
 /// Bytes collected before they are written.
 const WRITE_BYTES: usize = 32 << 10;
-/// Bytes that may wait to be written: far more than the largest frame, of which one at a time waits.
+/// Bytes that may wait to be written: far more than the largest frame, of which one at a time
+/// waits.
 const WRITE_BYTES_MAX: usize = 64 << 20;
 /// Answers to client frames that may wait to be written; beyond, the socket is not read.
 const ANSWERS_MAX: usize = 8;
@@ -66,8 +67,8 @@ enum ConnectionEnd {
     Stuck,
 }
 
-/// Carries `feed` over `socket`, of which `read` was read already, until one of them ends or `end` is
-/// cancelled; `permit` is held until then.
+/// Carries `feed` over `socket`, of which `read` was read already, until one of them ends or `end`
+/// is cancelled; `permit` is held until then.
 pub async fn serve_feed<S, P>(
     socket: S,
     read: Bytes,

@@ -1,8 +1,9 @@
 //! Publishes committed entries, in their one order, to the queues of listeners.
 //!
-//! Listeners of the scopes `threads` and `all` are served here; the turns of scope `inbox` go through
-//! the inbox actor of their participant. A listener that is behind gets no items: it replays the log
-//! at its pace, then the ring of recent acts, and goes live under the lock that orders deliveries.
+//! Listeners of the scopes `threads` and `all` are served here; the turns of scope `inbox` go
+//! through the inbox actor of their participant. A listener that is behind gets no items: it
+//! replays the log at its pace, then the ring of recent acts, and goes live under the lock that
+//! orders deliveries.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,8 +23,8 @@ use crate::metric;
 
 /// Acts kept in the ring.
 pub const RING_ACTS_MAX: usize = 4_096;
-/// Acts given from the ring at a time, and so the most that a listener lacks when it goes live: they
-/// are queued whatever the bound of its queue.
+/// Acts given from the ring at a time, and so the most that a listener lacks when it goes live:
+/// they are queued whatever the bound of its queue.
 pub const CATCH_UP_ACTS_MAX: usize = 64;
 /// Entries without an item for a feed after which it gets a watermark.
 pub const WATERMARK_ENTRIES: u64 = 100_000;
@@ -198,9 +199,9 @@ impl Hub {
         index.delivered
     }
 
-    /// Gives the acts after `place`, as far as the ring holds them. If they are few, their frames are
-    /// queued instead, and the listener is live from then on: again if it `was_live`, else for the
-    /// first time, at the end of its replay.
+    /// Gives the acts after `place`, as far as the ring holds them. If they are few, their frames
+    /// are queued instead, and the listener is live from then on: again if it `was_live`, else for
+    /// the first time, at the end of its replay.
     pub fn catch_up(
         &self,
         subscriber: &Arc<Subscriber>,
@@ -373,6 +374,7 @@ pub fn frames_for<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yield_points::Hook;
 
     use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
     use parley_protocol::identity::Participant;
@@ -407,7 +409,7 @@ mod tests {
     /// that tell nothing, in two parts.
     #[tokio::test]
     async fn marks() {
-        let inboxes = Inboxes::start(crate::yield_points::Hook::default()).await.unwrap();
+        let inboxes = Inboxes::start(Hook::default()).await.unwrap();
         let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
         let hub = Hub::new(inboxes, caps, 10);
         let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(subscriber);

@@ -23,9 +23,9 @@ pub const FOLLOWED_MAX: usize = 1_000;
 
 /// A feed: registered in the hub from [`Feed::open`] until [`Feed::leave`] or its drop.
 ///
-/// Its carrier sends `hello` first, then what `next` and `receive` give, in that order, until `next`
-/// fails. The cursors of the frames given never fall, and no frame of an act comes twice. `next` may
-/// be dropped at any wait and called again.
+/// Its carrier sends `hello` first, then what `next` and `receive` give, in that order, until
+/// `next` fails. The cursors of the frames given never fall, and no frame of an act comes twice.
+/// `next` may be dropped at any wait and called again.
 pub struct Feed {
     deps: Arc<FeedDeps>,
     subscriber: Arc<Subscriber>,
@@ -180,7 +180,7 @@ impl Feed {
         for item in items {
             match item {
                 FeedItem::Frame(which, publication) => {
-                    frames.extend(self.frame(which, &publication)?)
+                    frames.extend(self.frame(which, &publication)?);
                 }
                 FeedItem::Watermark(number) => {
                     if Position::after(number) > self.watermark {

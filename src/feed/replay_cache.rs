@@ -154,8 +154,8 @@ pub enum ReadMode {
     Here,
 }
 
-/// The cache of decoded chunks. One chunk is read at a time; listeners that wait for the same one find
-/// it in the cache.
+/// The cache of decoded chunks. One chunk is read at a time; listeners that wait for the same one
+/// find it in the cache.
 pub struct ReplayCache {
     inner: Arc<ReplayCacheInner>,
     reading: Arc<tokio::sync::Mutex<()>>,

@@ -79,8 +79,8 @@ struct SubscriberQueue {
 
 /// A listener's queue.
 ///
-/// The hub registers it once, then calls `catch_up`: from then on publishing queues items, until the
-/// queue is full and so behind, or closed. Behind ends with the next `catch_up`, closed never.
+/// The hub registers it once, then calls `catch_up`: from then on publishing queues items, until
+/// the queue is full and so behind, or closed. Behind ends with the next `catch_up`, closed never.
 /// Entries are queued in the order of their numbers; the queue holds `bound` items at most, and
 /// beyond them the few of one `catch_up`. One task calls `take` and `closed`, not both at once.
 pub struct Subscriber {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::TokenId;
+use parley_protocol::limits::TICKET_SECONDS;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use sha2::{Digest, Sha256};
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::clock::entropy;
 
 /// Milliseconds for which a ticket is valid.
-pub const TICKET_MS: u64 = 30_000;
+pub const TICKET_MS: u64 = TICKET_SECONDS * 1_000;
 /// Tickets in all; beyond, 503 `overloaded`.
 pub const TICKETS_MAX: usize = 16_384;
 /// Tickets of one identity; beyond, 429 `rate_limited`.

@@ -1,10 +1,11 @@
-//! Answers of writes: encoded once, by the task that waited.
+//! Answers, as HTTP and MCP both give them; those of writes are encoded by the task that waited.
 
 use bytes::Bytes;
+use parley_protocol::claim::Claim;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, StoredOutcome};
 use parley_protocol::ids::ThreadId;
-use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::wire::{self, JsonBuffer};
 
@@ -13,24 +14,24 @@ use crate::journal::WriteOutcome;
 use crate::journal::archive::{FirstOutcome, RememberedOutcome};
 use crate::journal::view::View;
 
-/// Bytes that an answer of a write usually needs: one allocation for most.
+/// Bytes that suffice for most answers of writes.
 const ANSWER_BYTES: usize = 1_536;
 
-/// What a call is answered with.
+/// The answer of a call.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
     /// The whole body: JSON.
     pub body: Bytes,
-    /// The thread that a message was put in, for `Location`.
+    /// The thread of a new message, for `Location`.
     pub location: Option<ThreadId>,
-    /// Whether this is the first outcome of a known idempotency key again.
+    /// Whether it repeats the first outcome of a known idempotency key.
     pub replayed: bool,
 }
 
 impl Answer {
-    /// A 200 of JSON.
+    /// 200 with this JSON.
     pub fn ok(body: impl Into<Bytes>) -> Self {
         Self { status: 200, body: body.into(), location: None, replayed: false }
     }
@@ -40,36 +41,22 @@ impl Answer {
         Self { status, ..self }
     }
 
-    fn again(self) -> Self {
-        Self { replayed: true, ..self }
-    }
-
-    /// A refusal that was remembered, as it was given first.
-    fn refused(refusal: StoredRefusal) -> Self {
-        Self {
-            status: refusal.status,
-            body: refusal.problem.into_vec().into(),
-            location: None,
-            replayed: true,
-        }
-    }
-
     /// Whether the body is a problem object.
     pub fn is_refusal(&self) -> bool {
         self.status >= 400
     }
 }
 
-/// What a write is answered with: known before its command goes to the thread.
+/// The objects of a write's answer, which depend on its command alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerKind {
     /// The message and its thread.
     Message,
     /// The thread and the event, if there was one.
     State,
-    /// The claim, made just now or changed.
+    /// The claim.
     Claim {
-        /// Whether it was made.
+        /// Whether the write made it.
         made: bool,
     },
 }
@@ -87,91 +74,85 @@ impl AnswerKind {
 }
 
 impl Forum {
-    /// The answer of a write that was carried out just now.
-    pub(super) fn write_answer(&self, shape: AnswerKind, done: &WriteOutcome) -> Result<Answer> {
-        match done {
-            WriteOutcome::Unchanged(head) => Ok(self.marked(head, None)),
-            WriteOutcome::Committed(committed) => {
-                let act = committed.entry.act().ok_or_else(Refusal::internal)?;
-                match shape {
-                    AnswerKind::Message => {
-                        let head = committed.summary.as_deref().ok_or_else(Refusal::internal)?;
-                        Ok(self.posted(act, head))
-                    }
-                    AnswerKind::State => {
-                        let head = committed.summary.as_deref().ok_or_else(Refusal::internal)?;
-                        Ok(self.marked(head, Some(act)))
-                    }
-                    AnswerKind::Claim { made } => {
-                        let claim = committed.claims.first().ok_or_else(Refusal::internal)?;
-                        Ok(self.claim_changed(made, claim))
-                    }
-                }
+    /// The answer of a write with this outcome.
+    pub(super) fn write_answer(&self, kind: AnswerKind, outcome: &WriteOutcome) -> Result<Answer> {
+        let committed = match outcome {
+            WriteOutcome::Unchanged(summary) => return Ok(self.state_answer(summary, None)),
+            WriteOutcome::Committed(committed) => committed,
+        };
+        let act = committed.entry.act().ok_or_else(Refusal::internal)?;
+        let summary = || committed.summary.as_deref().ok_or_else(Refusal::internal);
+        match kind {
+            AnswerKind::Message => Ok(self.message_answer(act, summary()?)),
+            AnswerKind::State => Ok(self.state_answer(summary()?, Some(act))),
+            AnswerKind::Claim { made } => {
+                let claim = committed.claims.first().ok_or_else(Refusal::internal)?;
+                Ok(self.claim_answer(made, claim))
             }
         }
     }
 
-    /// The first outcome of a known key: the same status and the same message, claim, event or
-    /// refusal as then; a Thread beside it shows the present.
+    /// The first outcome of a known key: the status, message, claim, event or refusal of then; a
+    /// Thread beside it is as it is now.
     pub(super) fn answer_again(
         &self,
         view: &View,
         remembered: RememberedOutcome,
-        shape: Option<AnswerKind>,
+        kind: Option<AnswerKind>,
     ) -> Result<Answer> {
-        match (remembered.outcome, shape) {
-            (FirstOutcome::Act { thread, entry }, Some(AnswerKind::Message)) => {
-                let (head, act) = (view.summary(thread)?, view.act_at(thread, entry)?);
-                let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
-                Ok(self.posted(act.act(), &head).again())
-            }
-            (FirstOutcome::Act { thread, entry }, _) => {
-                let (head, act) = (view.summary(thread)?, view.act_at(thread, entry)?);
-                let (head, act) = head.zip(act).ok_or_else(Refusal::internal)?;
-                Ok(self.marked(&head, Some(act.act())).again())
+        let answer = match (remembered.outcome, kind) {
+            (FirstOutcome::Act { thread, entry }, kind) => {
+                let found = view.summary(thread)?.zip(view.act_at(thread, entry)?);
+                let (summary, placed) = found.ok_or_else(Refusal::internal)?;
+                match kind {
+                    Some(AnswerKind::Message) => self.message_answer(placed.act(), &summary),
+                    Some(AnswerKind::State | AnswerKind::Claim { .. }) | None => {
+                        self.state_answer(&summary, Some(placed.act()))
+                    }
+                }
             }
             (FirstOutcome::Claim { claim, .. }, Some(AnswerKind::Claim { made })) => {
-                Ok(self.claim_changed(made, &claim).again())
+                self.claim_answer(made, &claim)
             }
-            (FirstOutcome::Claim { .. }, _) => Err(Refusal::internal()),
-            (FirstOutcome::Published(answer), _) => {
-                Ok(Answer::ok(answer.into_vec()).with_status(201).again())
+            (FirstOutcome::Claim { .. }, Some(AnswerKind::Message | AnswerKind::State) | None) => {
+                return Err(Refusal::internal());
             }
+            (FirstOutcome::Published(answer), _) => Answer::ok(answer.into_vec()).with_status(201),
             (FirstOutcome::Other(StoredOutcome::Unchanged(thread)), _) => {
-                let head = view.summary(thread)?.ok_or_else(Refusal::internal)?;
-                Ok(self.marked(&head, None).again())
+                let summary = view.summary(thread)?.ok_or_else(Refusal::internal)?;
+                self.state_answer(&summary, None)
             }
             (FirstOutcome::Other(StoredOutcome::Published(answer)), _) => {
-                Ok(Answer::ok(answer.into_vec()).again())
+                Answer::ok(answer.into_vec())
             }
             (FirstOutcome::Other(StoredOutcome::Refused(refusal)), _) => {
-                Ok(Answer::refused(refusal))
+                Answer::ok(refusal.problem.into_vec()).with_status(refusal.status)
             }
-        }
+        };
+        Ok(Answer { replayed: true, ..answer })
     }
 
-    fn posted(&self, act: &Act, head: &ThreadSummary) -> Answer {
+    fn message_answer(&self, act: &Act, summary: &ThreadSummary) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::posted(&mut body, act, head, &self.cursor(head.position));
+        wire::posted(&mut body, act, summary, &self.cursor(summary.position));
         Answer { location: Some(act.thread), ..Answer::ok(body).with_status(201) }
     }
 
-    fn marked(&self, head: &ThreadSummary, act: Option<&Act>) -> Answer {
+    fn state_answer(&self, summary: &ThreadSummary, act: Option<&Act>) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
-        wire::marked(&mut body, head, &self.cursor(head.position), act);
+        wire::marked(&mut body, summary, &self.cursor(summary.position), act);
         Answer::ok(body)
     }
 
-    fn claim_changed(&self, made: bool, claim: &parley_protocol::claim::Claim) -> Answer {
+    fn claim_answer(&self, made: bool, claim: &Claim) -> Answer {
         let mut body = JsonBuffer::with_capacity(ANSWER_BYTES);
         wire::claim_changed(&mut body, claim, self.now());
-        let status = if made { 201 } else { 200 };
-        Answer::ok(body).with_status(status)
+        Answer::ok(body).with_status(if made { 201 } else { 200 })
     }
 }
 
 impl From<Refusal> for Answer {
-    /// The problem object, as MCP and HTTP both give it.
+    /// The problem object with its status.
     fn from(refusal: Refusal) -> Self {
         let status = refusal.reason.status();
         Self { status, body: refusal.to_json().into(), location: None, replayed: false }

@@ -1,5 +1,5 @@
-//! The operations of artifacts.md §4: an append-only history of artifacts, each named by its
-//! digest, and the gate that no decision passes whose closure does not verify.
+//! Performs the operations of artifacts.md §4 on the append-only history of artifacts, each named
+//! by its digest. A decision whose closure does not verify is refused.
 
 use std::sync::Arc;
 
@@ -14,17 +14,18 @@ use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::JsonValue;
-use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
-use parley_protocol::wire::{self, JsonBuffer, ListWriter};
+use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::wire::{self, JsonBuffer};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::Forum;
 use super::answer::Answer;
+use super::read::list_answer;
+use super::{Forum, blocking};
 use crate::journal::view::View;
 use crate::storage::error::StoreError;
 
-/// References of a stored `FAILURE` to what the refusal names.
+/// References of a stored `FAILURE` to the artifacts at fault.
 const NAMED_MAX: usize = 255;
 
 impl Forum {
@@ -41,27 +42,16 @@ impl Forum {
             content: content_digest_of_artifact(valid.id.digest()),
         });
         let forum = self.clone();
-        // A client that goes away must not let go of what is held while its call is under way.
-        let published = self.inner.tasks.spawn(async move {
-            let Some(used) = used else { return forum.publish_once(&valid, None, permit).await };
-            let _under_way = forum.inner.in_flight_keys.acquire(used.key).await;
-            if let Some(again) = forum.remembered(&used, None)? {
-                return again;
-            }
-            let result = forum.publish_once(&valid, Some(used), permit).await;
-            let outcome = match &result {
-                Ok(answer) if answer.status == 200 => {
-                    StoredOutcome::Published(answer.body[..].into())
-                }
-                Err(refusal) if refusal.is_remembered() => {
-                    StoredOutcome::Refused(StoredRefusal::from(refusal))
-                }
-                _ => return result,
-            };
-            forum.remember(used, outcome).await?;
-            result
-        });
-        published.await.unwrap_or_else(|_| Err(Refusal::internal()))
+        let first = async move {
+            let answer = forum.publish_once(&valid, used, permit).await?;
+            let known =
+                (answer.status == 200).then(|| StoredOutcome::Published(answer.body[..].into()));
+            Ok((answer, known))
+        };
+        match used {
+            Some(used) => self.once(used, None, first).await,
+            None => self.detached(async { first.await.map(|(answer, _)| answer) }).await,
+        }
     }
 
     async fn publish_once(
@@ -70,12 +60,12 @@ impl Forum {
         key: Option<KeyUse>,
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer> {
-        // The same artifact is published once, however often it comes at once.
+        // Concurrent calls with the same artifact publish it once.
         let mut digest = [0; 16];
         digest.copy_from_slice(&valid.id.digest()[..16]);
         let _publishing = self.inner.in_flight_artifacts.acquire(digest).await;
-        // What is judged by its closure is judged with nothing else on its way to the store:
-        // an objection that is stored before it must have been seen.
+        // A closure is verified with no other artifact on its way to the store: each objection that
+        // is stored before must be in it.
         let gate = Arc::clone(&self.inner.closure_gate);
         let (_alone, _beside) = if is_gated(valid) {
             (Some(gate.write_owned().await), None)
@@ -125,7 +115,8 @@ impl Forum {
         }
     }
 
-    /// 409 `closure_refused`, with a stored `FAILURE` that says why: the same for the same.
+    /// 409 `closure_refused`, and stores a `FAILURE` with the reasons: the same ones, the same
+    /// artifact.
     async fn refuse_closure(
         &self,
         view: &View,
@@ -152,26 +143,20 @@ impl Forum {
 
     pub(super) async fn verify_closure(view: &View, id: [u8; 32], strict: bool) -> Result<Answer> {
         view.artifact_entry(&id)?.ok_or_else(Refusal::artifact_not_found)?;
-        let id = Identifier::from_digest(id);
+        let (store, id) = (PublishedArtifacts(view.clone()), Identifier::from_digest(id));
         let options = VerifyOptions { strict, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
-        let store = PublishedArtifacts(view.clone());
-        let report = tokio::task::spawn_blocking(move || verify(&store, &[id], options));
-        let report = report.await.map_err(|_| Refusal::internal())??;
+        let report = blocking(move || verify(&store, &[id], options)).await?;
         Ok(Answer::ok(serde_json::to_vec(&report).map_err(|_| Refusal::internal())?))
     }
 
     pub(super) fn list_artifacts(&self, view: &View, query: &ArtifactQuery) -> Result<Answer> {
         let kind = format!("artifacts {:?} {:?} {:?}", query.kind, query.references, query.thread);
-        let cursors = self.inner.deps.journal.cursors();
-        let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
-        let scan = view.artifacts(query, after.transpose()?, self.page(&query.page))?;
-        let mut body = JsonBuffer::new();
-        let mut list = ListWriter::begin(&mut body);
-        for found in &scan.items {
-            list.item().extend_from_slice(&found.published().bytes);
-        }
-        list.end(&cursors.list_text(&kind, scan.next), scan.more);
-        Ok(Answer::ok(body))
+        let after = self.list_start(&kind, &query.page)?;
+        let scan = view.artifacts(query, after, self.page(&query.page))?;
+        let end = self.list_cursor(&kind, scan.next);
+        Ok(list_answer(&scan.items, &end, scan.more, |out, found| {
+            out.extend_from_slice(&found.published().bytes);
+        }))
     }
 }
 
@@ -186,7 +171,7 @@ impl ArtifactStore for PublishedArtifacts {
     }
 
     fn objections_to(&self, id: &Identifier) -> Result<Vec<Identifier>, StoreError> {
-        // One more than a closure may hold shows that it holds too many.
+        // One more than a closure may hold, so that too many show.
         let (found, _) = self.0.objections_to(id.digest(), CLOSURE_ARTIFACTS_REMOTE_MAX + 1)?;
         Ok(found.into_iter().map(Identifier::from_digest).collect())
     }
@@ -196,18 +181,15 @@ impl ArtifactStore for PublishedArtifacts {
     }
 }
 
-/// Verifies the strict closure of an artifact that is not stored yet, off the runtime's threads.
+/// Verifies the strict closure of an artifact that is not stored yet.
 async fn verify_candidate(view: View, id: Identifier, bytes: Vec<u8>) -> Result<ClosureReport> {
     let options = VerifyOptions { strict: true, artifacts_max: CLOSURE_ARTIFACTS_REMOTE_MAX };
-    let report = tokio::task::spawn_blocking(move || {
-        let store = PublishedArtifacts(view);
-        verify(&Candidate { store: &store, id, bytes: &bytes }, &[id], options)
-    });
-    Ok(report.await.map_err(|_| Refusal::internal())??)
+    let store = PublishedArtifacts(view);
+    blocking(move || verify(&Candidate { store: &store, id, bytes: &bytes }, &[id], options)).await
 }
 
 /// Whether publishing it needs a closure that verifies: a final decision, or a termination that
-/// claims something of the objections.
+/// speaks of the objections.
 fn is_gated(valid: &Valid) -> bool {
     let decides = valid.content.decision.as_ref().is_some_and(|decision| decision.is_final);
     let terminates = matches!(
@@ -219,7 +201,7 @@ fn is_gated(valid: &Valid) -> bool {
     decides || terminates
 }
 
-/// `extensions["parley/1"].thread`, if a well-formed identifier stands there.
+/// `extensions["parley/1"].thread`, if it is a well-formed identifier.
 fn thread_of(valid: &Valid) -> Option<ThreadId> {
     let JsonValue::Object(extensions) = valid.canonical.body().get("extensions")? else {
         return None;
@@ -240,7 +222,7 @@ fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {
     out
 }
 
-/// The `FAILURE` that stands for a refused closure.
+/// The `FAILURE` of a refused closure.
 fn failure_of(view: &View, subject: Identifier, report: &ClosureReport) -> Result<Valid> {
     let mut classes: Vec<&str> = report.failures.iter().map(|one| one.class.as_str()).collect();
     classes.sort_unstable();

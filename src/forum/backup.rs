@@ -1,4 +1,4 @@
-//! A copy of everything while the forum goes on (operations.md §1), at its reader's pace.
+//! Streams a backup of the running forum (operations.md §1), at its reader's pace.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::maintenance::backup::BackupCopy;
 use crate::storage::error::StoreError;
 use crate::tokens::Tokens;
 
-/// Copies at a time: each pins pages of the archive and keeps the log from being dropped.
+/// Backups at a time: each pins pages of the archive and retains the log.
 pub(super) const BACKUPS_MAX: usize = 1;
-/// A copy on its way.
+/// A backup under way.
 pub struct BackupStream<S> {
-    /// The text of its cursor.
+    /// The cursor of its last entry.
     pub cursor: String,
-    /// Its bytes; an error cuts it short, so that nobody takes it for the whole.
+    /// Its bytes; an error breaks it off, so that no reader takes it for the whole.
     pub pieces: S,
 }
 
 impl Forum {
-    /// Begins a copy of all that is committed, and of `tokens`. It holds one piece in memory, no
+    /// Begins a backup of the committed entries and of `tokens`. It holds one piece in memory, no
     /// thread while its reader is slow, and ends with the stream.
     ///
     /// # Errors

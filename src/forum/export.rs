@@ -1,8 +1,8 @@
-//! Exporting a thread as artifacts (artifacts.md §4, §4.1): as pages, or the whole as lines.
+//! Exports a thread as artifacts (artifacts.md §4, §4.1): in pages, or the whole in lines.
 //!
-//! An export is made anew each time from the thread's acts. Acts are only ever added, so a stream
-//! that stops at the act which was the last when it began gives the same bytes whatever comes
-//! meanwhile, and need not hold a view while its reader is slow.
+//! Each export is made from the thread's acts. Acts are only added, so a stream that ends with the
+//! act that was the last when it began gives the same bytes whatever is added meanwhile, and holds
+//! no view while its reader is slow.
 
 use bytes::Bytes;
 use futures_util::Stream;
@@ -11,70 +11,57 @@ use parley_protocol::command::PageQuery;
 use parley_protocol::entry::Act;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::wire::{JsonBuffer, ListWriter};
 
-use super::Forum;
 use super::answer::Answer;
-use crate::journal::view::View;
+use super::read::{known, list_answer};
+use super::{Forum, blocking};
+use crate::journal::view::{PlacedAct, View};
 use crate::storage::error::StoreError;
-use crate::threads::admission::PermitClass;
 
-/// Acts read at once.
+/// Acts read at a time.
 const ACTS_AT_ONCE: usize = 64;
-/// A piece of a stream is given away once it has grown to this.
+/// Bytes from which on a piece of a stream is given.
 const PIECE_BYTES: usize = 32 << 10;
 
 impl Forum {
-    /// A page of the artifacts of `thread`. Its cursor is good while the thread stands still.
+    /// A page of the artifacts of `thread`. Its cursor is valid until the thread changes.
     pub(super) async fn export_page(
         &self,
         view: &View,
         thread: ThreadId,
         page: &PageQuery,
     ) -> Result<Answer> {
-        let head = view.summary(thread)?;
-        // No cursor was given for a thread that is not there, so this is decided first.
-        let moved = head.as_ref().map_or(0, |head| head.position.0);
+        let summary = view.summary(thread)?;
+        // No cursor was given for an unknown thread, so a cursor is refused first.
+        let moved = summary.as_ref().map_or(0, |summary| summary.position.0);
         let kind = format!("export {thread} {moved}");
-        let cursors = self.inner.deps.journal.cursors();
-        let start = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
-        let start = start.transpose()?.unwrap_or(0);
-        let head = head.ok_or_else(|| Refusal::no_thread(thread))?;
+        let start = self.list_start(&kind, page)?.unwrap_or(0);
+        let last = summary.ok_or_else(|| Refusal::no_thread(thread))?.position.entry();
         let (view, limit) = (view.clone(), self.limit(page.limit));
-        let last = head.position.entry();
-        let taken = tokio::task::spawn_blocking(move || take(&view, thread, last, start, limit));
-        let (items, count) = taken.await.map_err(|_| Refusal::internal())??;
-        let end = start + items.len() as u64;
-        let bytes = items.iter().map(|item| item.bytes.len() + 1).sum::<usize>();
-        let mut body = JsonBuffer::with_capacity(bytes + 128);
-        let mut list = ListWriter::begin(&mut body);
-        for item in &items {
-            list.item().extend_from_slice(&item.bytes);
-        }
-        list.end(&cursors.list_text(&kind, end), end < count);
-        Ok(Answer::ok(body))
+        let (items, count) = blocking(move || take(&view, thread, last, start, limit)).await?;
+        let next = start + items.len() as u64;
+        let end = self.list_cursor(&kind, next);
+        Ok(list_answer(&items, &end, next < count, |out, item| out.extend_from_slice(&item.bytes)))
     }
 
     /// The whole of `thread` as artifacts, one a line.
     ///
     /// # Errors
-    /// 404 `thread_not_found`, 503 `overloaded`, and what the disk says.
+    /// 404 `thread_not_found`, 503 `overloaded`, or an error of the disk.
     pub async fn export_lines(
         &self,
         thread: ThreadId,
     ) -> Result<impl Stream<Item = Result<Bytes, StoreError>> + Send + use<>> {
-        let _permit = self.inner.admission.permit(PermitClass::Read).await?;
-        let view = self.view();
-        let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
-        let last = head.position.entry();
-        let surveyed = tokio::task::spawn_blocking(move || survey(&view, thread, last));
-        let export = surveyed.await.map_err(|_| Refusal::internal())??;
+        let (view, _permit) = self.admit_read().await?;
+        let last = known(&view, thread)?.position.entry();
+        let first_pass = view.clone();
+        let export = blocking(move || survey(&first_pass, thread, last)).await?;
         let lines =
             ExportStream { forum: self.clone(), thread, last, after: 0, export: Some(export) };
         Ok(futures_util::stream::unfold(lines, |mut lines| async move {
             let piece = lines.piece().transpose()?;
             if piece.is_err() {
-                // Cut short, so that nobody takes it for the whole.
+                // The stream breaks off, so that no reader takes it for the whole.
                 lines.export = None;
             }
             Some((piece, lines))
@@ -82,7 +69,7 @@ impl Forum {
     }
 }
 
-/// An export on its way.
+/// The state of a stream of lines.
 struct ExportStream {
     forum: Forum,
     thread: ThreadId,
@@ -121,7 +108,7 @@ impl ExportStream {
 struct ActScan<'v> {
     view: &'v View,
     thread: ThreadId,
-    read: std::vec::IntoIter<crate::journal::view::PlacedAct>,
+    read: std::vec::IntoIter<PlacedAct>,
     /// The entry of the act given last.
     after: u64,
     last: u64,
@@ -149,7 +136,7 @@ impl<'v> ActScan<'v> {
     }
 }
 
-/// The first pass.
+/// The first pass over the acts.
 fn survey(view: &View, thread: ThreadId, last: u64) -> Result<Export, StoreError> {
     let mut survey = Survey::default();
     let mut acts = ActScan::after(view, thread, 0, last);
@@ -157,7 +144,7 @@ fn survey(view: &View, thread: ThreadId, last: u64) -> Result<Export, StoreError
     Ok(Export::new(survey))
 }
 
-/// The artifacts from the place `start` on, at most `limit`, and how many there are in all.
+/// At most `limit` artifacts from the place `start` on, and the number of all.
 fn take(
     view: &View,
     thread: ThreadId,

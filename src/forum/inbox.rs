@@ -1,20 +1,24 @@
-//! `read_inbox`: the threads that wait for a participant, now or within a while (parley.md §7).
+//! Answers `read_inbox` with the threads that await a participant, now or within the time that the
+//! call may be held (parley.md §7).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parley_protocol::command::InboxQuery;
+use parley_protocol::entry::Position;
 use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::refusal::Result;
+use parley_protocol::wire;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Forum;
 use super::answer::Answer;
+use super::read::{SCAN_ROWS_MAX, list_answer};
 use crate::feed::inbox::{InboxListener, Inboxes};
-use crate::threads::admission::PermitClass;
+use crate::journal::view::{ScanLimits, View};
 
-/// A held read's place among the listeners of an inbox, given back when dropped.
+/// A held read, among the listeners of an inbox until it is dropped.
 struct HeldRead<'a> {
     inboxes: &'a Inboxes,
     participant: &'a Participant,
@@ -30,7 +34,7 @@ impl<'a> HeldRead<'a> {
         Self { inboxes, participant, listener, notify }
     }
 
-    /// Listens on, whatever has become of the inbox actor.
+    /// Listens again, should the inbox actor have failed.
     fn renew(&self) {
         self.inboxes.renew(self.participant, &self.listener);
     }
@@ -40,6 +44,14 @@ impl Drop for HeldRead<'_> {
     fn drop(&mut self) {
         self.inboxes.forget(self.participant, &self.listener);
     }
+}
+
+/// A page of an inbox.
+struct InboxPage {
+    answer: Answer,
+    is_empty: bool,
+    /// Whether the bound on rows was reached.
+    more: bool,
 }
 
 impl Forum {
@@ -52,13 +64,13 @@ impl Forum {
         let since = self.position(query.page.cursor.as_deref())?;
         let limit = self.limit(query.page.limit);
         let end = Instant::now() + Duration::from_secs(query.wait_seconds);
-        // Listening begins before the first look, so that nothing is slept through.
+        // Listening begins before the first page is read, so that no turn is missed.
         let held = (query.wait_seconds > 0)
             .then(|| HeldRead::new(&self.inner.inboxes, &participant, query.anyone));
         loop {
             let page = {
-                let _permit = self.inner.admission.permit(PermitClass::Read).await?;
-                self.inbox_page(&participant, query.anyone, since, limit)?
+                let (view, _permit) = self.admit_read().await?;
+                self.inbox_page(&view, &participant, query.anyone, since, limit)?
             };
             let Some(held) = &held else { return Ok(page.answer) };
             let over = Instant::now() >= end || self.inner.stopping.is_cancelled();
@@ -72,5 +84,27 @@ impl Forum {
                 () = tokio::time::sleep_until(end) => {}
             }
         }
+    }
+
+    fn inbox_page(
+        &self,
+        view: &View,
+        participant: &Participant,
+        anyone: bool,
+        since: Position,
+        limit: usize,
+    ) -> Result<InboxPage> {
+        let page = ScanLimits { limit, scan_max: SCAN_ROWS_MAX };
+        let found = view.inbox(participant, anyone, since, page)?;
+        let mut turns = Vec::with_capacity(found.items.len());
+        for summary in &found.items {
+            let awaited = view.act_at(summary.id, summary.awaited_entry)?;
+            turns.extend(awaited.map(|placed| (summary, placed)));
+        }
+        let end = self.cursor(found.next.max(since));
+        let answer = list_answer(&turns, &end, found.more, |out, (summary, placed)| {
+            wire::inbox_item(out, summary, &self.cursor(summary.position), placed.act());
+        });
+        Ok(InboxPage { answer, is_empty: found.items.is_empty(), more: found.more })
     }
 }

@@ -1,8 +1,8 @@
-//! The one way to the forum: maps a call to the view or to a thread's mailbox.
+//! The service: performs calls, reads on a view, writes by the actor of their thread.
 //!
-//! A call that comes here is well-formed and its token holds the rights that the operation table
-//! names. What is left of the order of checks (parley.md §6) happens here: the right to seal, rate
-//! and overload, a known idempotency key; then the thread's actor goes on.
+//! A call is well-formed, and its token holds the rights of its operation. The rest of the order of
+//! checks (parley.md §6) is done here, up to those of the thread's actor: the right to seal, the
+//! rate, overload, a known idempotency key.
 
 mod answer;
 mod artifacts;
@@ -26,6 +26,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::feed::inbox::Inboxes;
 use crate::metric;
+use crate::storage::error::StoreError;
 use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
 use crate::threads::admission::{Admission, AdmissionBounds};
 use crate::threads::deps::Deps;
@@ -38,15 +39,18 @@ pub use backup::BackupStream;
 /// When threads leave memory (operations.md §2, `runtime.*`).
 #[derive(Clone, Copy, Debug)]
 pub struct PassivationOptions {
-    /// Seconds without a request after which a thread's actor goes to sleep.
+    /// Seconds without a request after which a thread's actor is passivated.
     pub idle_seconds: u64,
-    /// Actors that may be awake; beyond, those used longest ago go to sleep.
+    /// Active actors; beyond, those used longest ago are passivated.
     pub resident_threads_max: usize,
-    /// Milliseconds between two looks at who is idle: one second but in tests.
+    /// Milliseconds between two sweeps for idle actors: one second but in tests.
     pub sweep_ms: u64,
 }
 
-/// The forum, as gateways see it. Cheap to clone.
+/// The service, as gateways use it. Cheap to clone.
+///
+/// [`Forum::perform`] answers each call once, also while it stops: calls in flight are answered,
+/// later ones refused. [`Forum::stop`] comes last; [`Forum::release_held`] may come before it.
 #[derive(Clone)]
 pub struct Forum {
     inner: Arc<ForumInner>,
@@ -60,9 +64,9 @@ struct ForumInner {
     in_flight_keys: Arc<InFlightKeys>,
     /// The artifacts that are being published.
     in_flight_artifacts: Arc<InFlightKeys>,
-    /// Held alone by what is judged by its closure.
+    /// Held exclusively while a closure is verified and its artifact stored.
     closure_gate: Arc<tokio::sync::RwLock<()>>,
-    /// The copies that may be taken now.
+    /// The backups that may begin now.
     backups: Arc<Semaphore>,
     inboxes: Inboxes,
     manifest: Manifests,
@@ -120,11 +124,11 @@ impl Forum {
         Ok(forum)
     }
 
-    /// Performs one call of `principal`, under an idempotency key of its own if it gave one.
+    /// Performs one call of `principal`, under its idempotency key if it has one.
     ///
     /// # Errors
-    /// Whatever refuses the call; nothing has changed then, but where the reason is `internal` or
-    /// `storage_unavailable`, which leave it open.
+    /// The refusal of the call. It has changed nothing, unless the reason is `internal` or
+    /// `storage_unavailable`, which leave that open.
     pub async fn perform(
         &self,
         principal: &Principal,
@@ -140,20 +144,20 @@ impl Forum {
         }
     }
 
-    /// The permits of the door, for readings that have no operation of their own (the feed).
+    /// The permits, for reads without an operation of their own: those of feeds.
     pub fn admission(&self) -> &Admission {
         &self.inner.admission
     }
 
-    /// How many threads are awake.
+    /// How many threads are active.
     pub fn resident_count(&self) -> usize {
         self.inner.active_threads.count()
     }
 
-    /// Whether it takes writes now (operations.md §4, `/readyz`).
+    /// Whether it takes writes (operations.md §4, `/readyz`).
     ///
     /// # Errors
-    /// Why not.
+    /// The refusal of a write, if not.
     pub fn ready(&self) -> Result<()> {
         if self.inner.stopping.is_cancelled() {
             return Err(Refusal::shutting_down());
@@ -161,12 +165,12 @@ impl Forum {
         self.inner.deps.journal.refuses().map_or(Ok(()), Err)
     }
 
-    /// The text of a place in a list that is not the forum's own (the tokens).
+    /// The cursor of a place in the list `kind`.
     pub fn list_cursor(&self, kind: &str, place: u64) -> String {
         self.inner.deps.journal.cursors().list_text(kind, place)
     }
 
-    /// The place of such a text.
+    /// The place of such a cursor.
     ///
     /// # Errors
     /// 400 `invalid_cursor`.
@@ -174,12 +178,12 @@ impl Forum {
         self.inner.deps.journal.cursors().read_list(kind, text)
     }
 
-    /// Ends held inbox reads at once and refuses new work of its own; the first step of a stop.
+    /// Answers held inbox reads at once and is not ready from then on: the first step of a stop.
     pub fn release_held(&self) {
         self.inner.stopping.cancel();
     }
 
-    /// Ends held inbox reads, lets what is under way end, and stops the actors.
+    /// Answers held inbox reads, waits for calls in flight, and stops the actors.
     pub async fn stop(&self) {
         self.inner.stopping.cancel();
         self.inner.tasks.close();
@@ -190,19 +194,19 @@ impl Forum {
     }
 
     async fn sweep(&self, residence: PassivationOptions) {
-        let mut looks = tokio::time::interval(Duration::from_millis(residence.sweep_ms));
+        let mut ticks = tokio::time::interval(Duration::from_millis(residence.sweep_ms));
         loop {
             tokio::select! {
                 biased;
                 () = self.inner.stopping.cancelled() => return,
-                _ = looks.tick() => {}
+                _ = ticks.tick() => {}
             }
             let active_threads = &self.inner.active_threads;
             active_threads.advance();
             let idle = active_threads.idle(residence.idle_seconds, residence.resident_threads_max);
             for actor in idle {
-                // Closes its mailbox: what is in it is answered first, what comes after is routed
-                // to the successor.
+                // Closes its mailbox: requests in it are answered, later ones routed to the
+                // successor.
                 let _ = actor.drain();
             }
             metrics::gauge!(metric::THREADS_RESIDENT).set(active_threads.count() as f64);
@@ -212,4 +216,11 @@ impl Forum {
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
         &self.inner.routers[shard_of(thread)]
     }
+}
+
+/// Runs work that blocks off the runtime's threads.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T> {
+    Ok(tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::internal())??)
 }

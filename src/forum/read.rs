@@ -1,41 +1,33 @@
-//! Reads, answered from one view: what is committed, never what is merely admitted.
+//! Answers reads from one view of the committed entries; none shows an act that is only admitted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
 use parley_protocol::command::{Language, PageQuery, ReadCall, ThreadQuery};
-use parley_protocol::entry::{Position, slot};
-use parley_protocol::identity::Participant;
-use parley_protocol::ids::{ClaimId, ThreadId};
+use parley_protocol::entry::{Position, Retraction, slot};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter, ShownMessage};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::Forum;
 use super::answer::Answer;
-use crate::journal::view::{self, PlacedAct, View};
+use crate::journal::view::{PlacedAct, ScanLimits, View};
 use crate::threads::admission::PermitClass;
 
-/// Rows that one request looks at, at most; then its page ends early with `more`.
+/// Rows that one request reads, at most; then its page ends early with `more`.
 pub const SCAN_ROWS_MAX: usize = 2_000;
 
-/// Bytes that an item of a list usually needs.
+/// Bytes that suffice for most items of a list.
 const ITEM_BYTES: usize = 1_024;
-
-/// A page of an inbox.
-pub(super) struct InboxPage {
-    /// The answer.
-    pub answer: Answer,
-    /// Whether nothing is in it.
-    pub is_empty: bool,
-    /// Whether the bound of one scan was reached.
-    pub more: bool,
-}
 
 impl Forum {
     pub(super) async fn read(&self, call: ReadCall) -> Result<Answer> {
-        let _permit = self.inner.admission.permit(PermitClass::Read).await?;
-        let view = self.view();
+        let (view, _permit) = self.admit_read().await?;
         match call {
             ReadCall::ListThreads(query) => self.list_threads(&view, &query),
             ReadCall::Tree(thread) => self.read_tree(&view, thread),
@@ -50,6 +42,12 @@ impl Forum {
             ReadCall::VerifyClosure(id, strict) => Self::verify_closure(&view, id, strict).await,
             ReadCall::Export(thread, page) => self.export_page(&view, thread, &page).await,
         }
+    }
+
+    /// Takes a permit, then the present view.
+    pub(super) async fn admit_read(&self) -> Result<(View, OwnedSemaphorePermit)> {
+        let permit = self.inner.admission.permit(PermitClass::Read).await?;
+        Ok((self.view(), permit))
     }
 
     /// The manifest in `language`.
@@ -67,17 +65,17 @@ impl Forum {
         self.inner.deps.journal.view()
     }
 
-    /// The clock's time.
+    /// The present time.
     pub fn now(&self) -> Millis {
         self.inner.deps.clock.now()
     }
 
-    /// The text of a position.
+    /// The cursor of a position.
     pub fn cursor(&self, position: Position) -> String {
         self.inner.deps.journal.cursors().text(position)
     }
 
-    /// The position of a cursor's text; the beginning without one.
+    /// The position of a cursor; the beginning without one.
     ///
     /// # Errors
     /// 400 `invalid_cursor`.
@@ -96,104 +94,63 @@ impl Forum {
         usize::try_from(limit).unwrap_or(usize::MAX)
     }
 
-    pub(super) fn page(&self, page: &PageQuery) -> view::ScanLimits {
-        view::ScanLimits { limit: self.limit(page.limit), scan_max: SCAN_ROWS_MAX }
+    pub(super) fn page(&self, page: &PageQuery) -> ScanLimits {
+        ScanLimits { limit: self.limit(page.limit), scan_max: SCAN_ROWS_MAX }
     }
 
-    fn put_thread(&self, out: &mut JsonBuffer, head: &ThreadSummary) {
-        wire::thread(out, head, &self.cursor(head.position));
+    /// The place of a page's cursor in the list `kind`; `None` without one.
+    pub(super) fn list_start(&self, kind: &str, page: &PageQuery) -> Result<Option<u64>> {
+        page.cursor.as_deref().map(|text| self.read_list_cursor(kind, text)).transpose()
     }
 
     fn list_threads(&self, view: &View, query: &ThreadQuery) -> Result<Answer> {
-        let kind = format!(
-            "threads {:?} {:?} {:?} {:?} {}",
-            query.state,
-            query.creator,
-            query.awaiting,
-            query.locked,
-            query.order.as_str()
-        );
-        let cursors = self.inner.deps.journal.cursors();
-        let after = query.page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
-        let after = after.transpose()?;
-        let scan = view.threads(query, after, self.page(&query.page))?;
-        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
-        let mut list = ListWriter::begin(&mut body);
-        for head in &scan.items {
-            self.put_thread(list.item(), head);
-        }
-        list.end(&cursors.list_text(&kind, scan.next), scan.more);
-        Ok(Answer::ok(body))
+        let ThreadQuery { state, creator, awaiting, locked, order, page } = query;
+        let order = order.as_str();
+        let kind = format!("threads {state:?} {creator:?} {awaiting:?} {locked:?} {order}");
+        let scan = view.threads(query, self.list_start(&kind, page)?, self.page(page))?;
+        let end = self.list_cursor(&kind, scan.next);
+        Ok(list_answer(&scan.items, &end, scan.more, |out, summary| {
+            wire::thread(out, summary, &self.cursor(summary.position));
+        }))
     }
 
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
-        let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
-        if head.message_count > self.inner.deps.limits.tree_max {
+        let summary = known(view, thread)?;
+        if summary.message_count > self.inner.deps.limits.tree_max {
             return Err(Refusal::tree_too_large());
         }
         let acts = view.acts(thread, 0, usize::MAX)?;
         let retractions = view.retractions(thread)?;
-        let messages: Vec<ShownMessage<'_>> =
-            acts.iter().filter_map(|placed| shown_message(placed, &retractions)).collect();
+        let messages: Vec<ShownMessage<'_>> = shown_messages(&acts, &retractions).collect();
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (messages.len() + 1));
-        wire::reading_tree(&mut body, &head, &self.cursor(head.position), &messages);
+        wire::reading_tree(&mut body, &summary, &self.cursor(summary.position), &messages);
         Ok(Answer::ok(body))
     }
 
     fn read_flat(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        let head = view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        let summary = known(view, thread)?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::MESSAGE, limit, |placed| {
             placed.act().message().is_some()
         })?;
         let retractions = view.retractions(thread)?;
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
-        let messages = found.acts.iter().filter_map(|placed| shown_message(placed, &retractions));
-        wire::reading_flat(&mut body, &head, &self.cursor(found.end), messages, found.more);
+        let messages = shown_messages(&found.acts, &retractions);
+        wire::reading_flat(&mut body, &summary, &self.cursor(found.end), messages, found.more);
         Ok(Answer::ok(body))
     }
 
     fn read_events(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
-        view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        known(view, thread)?;
         let limit = self.limit(page.limit);
         let found = acts_page(view, thread, since, slot::EVENT, limit, |placed| {
             placed.act().event.is_some()
         })?;
-        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
-        let mut list = ListWriter::begin(&mut body);
-        for placed in &found.acts {
-            wire::event(list.item(), placed.act());
-        }
-        list.end(&self.cursor(found.end), found.more);
-        Ok(Answer::ok(body))
-    }
-
-    pub(super) fn inbox_page(
-        &self,
-        participant: &Participant,
-        anyone: bool,
-        since: Position,
-        limit: usize,
-    ) -> Result<InboxPage> {
-        let view = self.view();
-        let page = view::ScanLimits { limit, scan_max: SCAN_ROWS_MAX };
-        let found = view.inbox(participant, anyone, since, page)?;
-        let mut body = JsonBuffer::with_capacity(2 * ITEM_BYTES * (found.items.len() + 1));
-        let mut list = ListWriter::begin(&mut body);
-        for head in &found.items {
-            let Some(placed) = view.act_at(head.id, head.awaited_entry)? else {
-                continue;
-            };
-            wire::inbox_item(list.item(), head, &self.cursor(head.position), placed.act());
-        }
-        list.end(&self.cursor(found.next.max(since)), found.more);
-        Ok(InboxPage {
-            answer: Answer::ok(body),
-            is_empty: found.items.is_empty(),
-            more: found.more,
-        })
+        Ok(list_answer(&found.acts, &self.cursor(found.end), found.more, |out, placed| {
+            wire::event(out, placed.act());
+        }))
     }
 
     fn read_claim(&self, view: &View, claim: ClaimId) -> Result<Answer> {
@@ -211,22 +168,36 @@ impl Forum {
         page: &PageQuery,
     ) -> Result<Answer> {
         let kind = format!("claims {thread} {status:?}");
-        let cursors = self.inner.deps.journal.cursors();
-        let after = page.cursor.as_deref().map(|text| cursors.read_list(&kind, text));
-        let after = after.transpose()?;
-        view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))?;
+        let after = self.list_start(&kind, page)?;
+        known(view, thread)?;
         let scan = view.claims(thread, status, after, self.page(page))?;
-        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (scan.items.len() + 1));
-        let mut list = ListWriter::begin(&mut body);
-        for claim in &scan.items {
-            wire::claim(list.item(), claim, self.now());
-        }
-        list.end(&cursors.list_text(&kind, scan.next), scan.more);
-        Ok(Answer::ok(body))
+        let (end, now) = (self.list_cursor(&kind, scan.next), self.now());
+        Ok(list_answer(&scan.items, &end, scan.more, |out, claim| wire::claim(out, claim, now)))
     }
 }
 
-/// The acts of a thread whose `slot` lies after `since` and that are `wanted`, a page of them.
+/// The summary of a thread, or 404 `thread_not_found`.
+pub(super) fn known(view: &View, thread: ThreadId) -> Result<Arc<ThreadSummary>> {
+    view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))
+}
+
+/// The answer that lists `items`, each written by `put`; `end` is the cursor of its end.
+pub(super) fn list_answer<T>(
+    items: &[T],
+    end: &str,
+    more: bool,
+    mut put: impl FnMut(&mut JsonBuffer, &T),
+) -> Answer {
+    let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (items.len() + 1));
+    let mut list = ListWriter::begin(&mut body);
+    for item in items {
+        put(list.item(), item);
+    }
+    list.end(end, more);
+    Answer::ok(body)
+}
+
+/// A page of the `wanted` acts of a thread whose `slot` lies after `since`.
 fn acts_page(
     view: &View,
     thread: ThreadId,
@@ -235,7 +206,7 @@ fn acts_page(
     limit: usize,
     wanted: impl Fn(&PlacedAct) -> bool,
 ) -> Result<ActsPage> {
-    // An entry is passed if the place asked for in it is.
+    // The entry of `since` belongs to the page unless its slot has passed.
     let mut after = if since >= Position::of(since.entry(), slot) {
         since.entry()
     } else {
@@ -255,7 +226,8 @@ fn acts_page(
             }
             if found.acts.len() == limit {
                 found.more = true;
-                found.end = end_of(&found.acts, since);
+                let last = found.acts.last();
+                found.end = last.map_or(since, |placed| Position::after(placed.entry));
                 return Ok(found);
             }
             found.acts.push(placed);
@@ -274,22 +246,18 @@ fn acts_page(
 /// A page of a thread's acts.
 struct ActsPage {
     acts: Vec<PlacedAct>,
-    /// The page's end: after everything that its last act caused where there is more, else now.
+    /// Its end: after its last act if there is more, else now.
     end: Position,
     more: bool,
 }
 
-fn end_of(acts: &[PlacedAct], since: Position) -> Position {
-    acts.last().map_or(since, |placed| Position::after(placed.entry))
-}
-
-fn shown_message<'a>(
-    placed: &'a PlacedAct,
-    retractions: &'a std::collections::BTreeMap<
-        parley_protocol::ids::MessageId,
-        parley_protocol::entry::Retraction,
-    >,
-) -> Option<ShownMessage<'a>> {
-    let message = placed.act().message()?;
-    Some(ShownMessage { act: placed.act(), retraction: retractions.get(&message.id) })
+/// The messages of `acts`, with their retractions.
+fn shown_messages<'a>(
+    acts: &'a [PlacedAct],
+    retractions: &'a BTreeMap<MessageId, Retraction>,
+) -> impl Iterator<Item = ShownMessage<'a>> {
+    acts.iter().filter_map(|placed| {
+        let message = placed.act().message()?;
+        Some(ShownMessage { act: placed.act(), retraction: retractions.get(&message.id) })
+    })
 }

@@ -1,4 +1,4 @@
-//! Writes: rate, permit, idempotency key, then the thread's actor.
+//! Performs writes: rate, permit, idempotency key, then the thread's actor.
 
 use std::sync::Arc;
 
@@ -38,12 +38,12 @@ impl Forum {
         }
         let permit = self.admit_write(principal).await?;
         if let Some(key) = key {
-            // Apart: each write would carry the room for it.
+            // On the heap: few writes have a key, and the future of each would be larger.
             return Box::pin(self.write_keyed(principal, thread, command, key, permit)).await;
         }
-        let shape = AnswerKind::of(&command);
-        let done = self.act(principal, thread, command, None, permit).await?;
-        self.write_answer(shape, &done)
+        let kind = AnswerKind::of(&command);
+        let outcome = self.act(principal, thread, command, None, permit).await?;
+        self.write_answer(kind, &outcome)
     }
 
     async fn write_keyed(
@@ -58,70 +58,81 @@ impl Forum {
             key: key_digest(&principal.identity, key),
             content: content_digest(thread, &command),
         };
-        let (forum, principal) = (self.clone(), principal.clone());
-        // A client that goes away must not leave the key free while its call is under way.
-        let keyed = self.inner.tasks.spawn(async move {
-            forum.write_once(&principal, thread, command, used, permit).await
-        });
-        keyed.await.unwrap_or_else(|_| Err(Refusal::internal()))
+        let (forum, principal, kind) = (self.clone(), principal.clone(), AnswerKind::of(&command));
+        let first = async move {
+            let outcome = forum.act(&principal, thread, command, Some(used), permit).await?;
+            let unchanged = match &outcome {
+                WriteOutcome::Unchanged(summary) => Some(StoredOutcome::Unchanged(summary.id)),
+                WriteOutcome::Committed(_) => None,
+            };
+            Ok((forum.write_answer(kind, &outcome)?, unchanged))
+        };
+        self.once(used, Some(kind), first).await
     }
 
-    /// Counts a write against its identity's rate and takes a permit for it.
+    /// Counts a write against the rate of its identity and takes a permit for it.
     pub(super) async fn admit_write(&self, principal: &Principal) -> Result<OwnedSemaphorePermit> {
         let now = self.inner.deps.clock.now();
         self.inner.admission.count_write(&principal.identity, now)?;
         self.inner.admission.permit(PermitClass::Write).await
     }
 
-    async fn write_once(
+    /// Runs a call as a task of its own: it goes on, and holds its key, if its client disconnects.
+    pub(super) async fn detached(
         &self,
-        principal: &Principal,
-        thread: Option<ThreadId>,
-        command: Command,
-        used: KeyUse,
-        permit: OwnedSemaphorePermit,
+        call: impl Future<Output = Result<Answer>> + Send + 'static,
     ) -> Result<Answer> {
-        let shape = AnswerKind::of(&command);
-        let _under_way = self.inner.in_flight_keys.acquire(used.key).await;
-        if let Some(again) = self.remembered(&used, Some(shape))? {
-            return again;
-        }
-        let result = self.act(principal, thread, command, Some(used), permit).await;
-        match &result {
-            Ok(WriteOutcome::Unchanged(head)) => {
-                self.remember(used, StoredOutcome::Unchanged(head.id)).await?;
-            }
-            Err(refusal) if refusal.is_remembered() => {
-                self.remember(used, StoredOutcome::Refused(StoredRefusal::from(refusal))).await?;
-            }
-            _ => {}
-        }
-        self.write_answer(shape, &result?)
+        self.inner.tasks.spawn(call).await.unwrap_or_else(|_| Err(Refusal::internal()))
     }
 
-    /// The first outcome of a known key, or 409 if it was used for something else.
-    pub(super) fn remembered(
+    /// Answers a call under a key: with the first outcome of the key, if it has one, else with that
+    /// of `first`. An outcome that is in no act or artifact, which `first` gives beside the answer,
+    /// is stored, and so is a refusal that keys remember.
+    pub(super) async fn once(
         &self,
-        used: &KeyUse,
-        shape: Option<AnswerKind>,
-    ) -> Result<Option<Result<Answer>>> {
-        let view = self.inner.deps.journal.view();
-        let Some(remembered) = view.outcome(&used.key)? else {
-            return Ok(None);
+        used: KeyUse,
+        kind: Option<AnswerKind>,
+        first: impl Future<Output = Result<(Answer, Option<StoredOutcome>)>> + Send + 'static,
+    ) -> Result<Answer> {
+        let forum = self.clone();
+        let answered = async move {
+            let _in_flight = forum.inner.in_flight_keys.acquire(used.key).await;
+            if let Some(again) = forum.remembered(&used, kind)? {
+                return Ok(again);
+            }
+            let (result, outcome) = match first.await {
+                Ok((answer, outcome)) => (Ok(answer), outcome),
+                Err(refusal) => {
+                    let stored = || StoredOutcome::Refused(StoredRefusal::from(&refusal));
+                    let outcome = refusal.is_remembered().then(stored);
+                    (Err(refusal), outcome)
+                }
+            };
+            if let Some(outcome) = outcome {
+                forum.remember(used, outcome).await?;
+            }
+            result
         };
-        if remembered.content != used.content {
-            return Err(Refusal::idempotency_conflict());
-        }
-        Ok(Some(self.answer_again(&view, remembered, shape)))
+        self.detached(answered).await
     }
 
-    /// Stores an outcome that changed nothing; durable once this returns.
-    pub(super) async fn remember(&self, used: KeyUse, outcome: StoredOutcome) -> Result<()> {
+    /// The first outcome of a known key, or 409 if the key came with another call.
+    fn remembered(&self, used: &KeyUse, kind: Option<AnswerKind>) -> Result<Option<Answer>> {
+        let view = self.view();
+        match view.outcome(&used.key)? {
+            None => Ok(None),
+            Some(first) if first.content != used.content => Err(Refusal::idempotency_conflict()),
+            Some(first) => self.answer_again(&view, first, kind).map(Some),
+        }
+    }
+
+    /// Stores the outcome of a key; it is on disk once this returns.
+    async fn remember(&self, used: KeyUse, outcome: StoredOutcome) -> Result<()> {
         let entry = Entry::Outcome(self.inner.deps.clock.now(), used, outcome);
         self.store(entry, None).await.map(drop)
     }
 
-    /// Appends what belongs to no thread and waits until it is on disk.
+    /// Appends an entry without a thread and waits until it is on disk.
     pub(super) async fn store(
         &self,
         entry: Entry,
@@ -129,7 +140,7 @@ impl Forum {
     ) -> Result<WriteOutcome> {
         let (sender, receiver) = oneshot::channel();
         let reply = ReplyPort { sender, permit };
-        // What is refused has its reply already.
+        // A refused append has its reply already.
         let _ = self.inner.deps.journal.append(|_| Append {
             lease: None,
             entry,
@@ -155,7 +166,14 @@ impl Forum {
             (None, Command::Attest(proof) | Command::Refute(proof)) => {
                 self.thread_of_claim(proof.claim)?
             }
-            (None, _) => {
+            (
+                None,
+                Command::Post(_)
+                | Command::Mark(_)
+                | Command::Confirm(_)
+                | Command::Reopen(_)
+                | Command::Assert(_),
+            ) => {
                 self.open(principal, &command, key, reply);
                 return self.answered(receiver).await;
             }
@@ -179,8 +197,8 @@ impl Forum {
         Ok(claim.thread)
     }
 
-    /// Opens a thread. It has no actor yet: nobody knows it before its opening is on disk, and
-    /// its first act wakes it.
+    /// Opens a thread, without an actor: no caller has its identifier before its opening is on
+    /// disk, and the next act in it starts one.
     fn open(
         &self,
         principal: &Principal,
@@ -197,29 +215,29 @@ impl Forum {
             numbers: &mut numbers,
             key,
         };
-        // What is refused has its reply already.
+        // A refused append has its reply already.
         let _ = deps.journal.open_thread(|number, thread| {
             let act = Thread::opening(&mut ctx, thread, command);
-            let head = ThreadSummary::open(&act).map(|mut head| {
-                head.stamp(&act, number);
-                Arc::new(head)
+            let summary = ThreadSummary::open(&act).map(|mut summary| {
+                summary.stamp(&act, number);
+                Arc::new(summary)
             });
             Append {
                 lease: None,
                 entry: Entry::Act(Box::new(act)),
-                summary: head,
+                summary,
                 claims: Vec::new(),
                 reply,
             }
         });
     }
 
-    /// Brings a request into the mailbox of its thread's actor, waking it if need be.
+    /// Sends a request to its thread's actor; the router starts one if need be.
     fn send(&self, thread: ThreadId, request: ThreadRequest) -> Result<()> {
         let mut unsent = Some(request);
         let awake = self.inner.active_threads.with(thread, |actor| {
-            // An actor that is ending takes nothing in; what else may be wrong drops the request,
-            // and with it the way back, which is an answer too.
+            // An actor that is stopping gives the request back; any other error drops it, and with
+            // it the reply port, which answers the caller too.
             if let Some(request) = unsent.take()
                 && let Err(MessagingErr::SendErr(request)) = actor.send_message(request)
             {

@@ -29,8 +29,8 @@ pub fn check_content_type(headers: &HeaderMap, allowed: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The type of `offered` that the client prefers, the first of equals (RFC 9110 §12.5.1). Parameters
-/// other than `q` are ignored.
+/// The type of `offered` that the client prefers, the first of equals (RFC 9110 §12.5.1).
+/// Parameters other than `q` are ignored.
 ///
 /// # Errors
 /// 406 `not_acceptable`.

@@ -36,16 +36,16 @@ pub type HttpResponse = Response<Body>;
 
 /// An answer with a body of the given type.
 pub fn bytes(status: StatusCode, kind: HeaderValue, body: Bytes) -> HttpResponse {
-    let mut reply = Response::new(Body::from(body));
-    *reply.status_mut() = status;
-    reply.headers_mut().insert(CONTENT_TYPE, kind);
-    reply
+    typed(status, kind, Body::from(body))
 }
 
 /// An answer with a body in segments.
 pub fn segmented(status: StatusCode, kind: HeaderValue, segments: SegmentedBody) -> HttpResponse {
-    let mut reply = Response::new(Body::new(segments));
-    *reply.status_mut() = status;
+    typed(status, kind, Body::new(segments))
+}
+
+fn typed(status: StatusCode, kind: HeaderValue, body: Body) -> HttpResponse {
+    let mut reply = empty(status).map(|_| body);
     reply.headers_mut().insert(CONTENT_TYPE, kind);
     reply
 }
@@ -101,9 +101,7 @@ pub fn stream<E: std::error::Error + Send + Sync + 'static>(
     kind: HeaderValue,
     segments: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> HttpResponse {
-    let mut reply = Response::new(Body::from_stream(segments));
-    reply.headers_mut().insert(CONTENT_TYPE, kind);
-    reply
+    typed(StatusCode::OK, kind, Body::from_stream(segments))
 }
 
 /// An answer without a body.

@@ -12,8 +12,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use parley_protocol::refusal::{Refusal, Result};
 
-/// Bytes of a refused request's body that are read and dropped, at most: unread input would make the
-/// system reset the connection and lose the answer.
+/// Bytes of a refused request's body that are read and dropped, at most: unread input would make
+/// the system reset the connection and lose the answer.
 const DRAIN_BYTES_MAX: u64 = 8 << 20;
 /// Time for that.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);

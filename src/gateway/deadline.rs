@@ -175,7 +175,7 @@ struct FinalBytes {
 impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
     /// Wraps `socket`.
     pub fn new(socket: S, deadline: Arc<ConnectionDeadline>, bare_errors: BareErrors) -> Self {
-        Self { socket, deadline: deadline, bare_errors, final_bytes: None }
+        Self { socket, deadline, bare_errors, final_bytes: None }
     }
 
     /// Writes the replacement of `bytes`, if these are a bare error.

@@ -13,7 +13,7 @@ use axum::http::request::Parts as Head;
 use axum::http::{Method, StatusCode};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use parley_protocol::arguments::Query;
+use parley_protocol::arguments::NO_EXTENSION;
 use parley_protocol::entry::Position;
 use parley_protocol::feed::{QUERY_THREADS_MAX, Scope};
 use parley_protocol::identity::{Principal, Right};
@@ -21,7 +21,8 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::text::{HANDLE_CHARACTERS_MAX, is_handle};
+use parley_protocol::text::is_handle;
+use parley_protocol::url::Query;
 use parley_protocol::wire;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -164,13 +165,8 @@ impl FeedQuery {
             return Err(Refusal::parameter("threads", detail));
         }
         let extension = extension.map(|text| {
-            is_handle(&text).then(|| Arc::from(&*text)).ok_or_else(|| {
-                let detail = format!(
-                    "This is no extension. It has 1 to {HANDLE_CHARACTERS_MAX} characters of A-Z, \
-                     a-z, 0-9, `.`, `_` and `-`."
-                );
-                Refusal::parameter("extension", detail)
-            })
+            let good = is_handle(&text).then(|| Arc::from(&*text));
+            good.ok_or_else(|| Refusal::parameter("extension", NO_EXTENSION))
         });
         let anyone = match anyone.as_deref() {
             None | Some("true") => true,
@@ -367,8 +363,8 @@ fn check_empty(body: &[u8]) -> Result<()> {
     }
 }
 
-/// Refuses a request that does not name the event stream in `Accept`: a client that accepts any type
-/// does not expect an endless answer.
+/// Refuses a request that does not name the event stream in `Accept`: a client that accepts any
+/// type does not expect an endless answer.
 fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     let named = list(headers, ACCEPT).any(|range| {
         range.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(EVENT_STREAM))

@@ -78,7 +78,7 @@ impl HostRules {
         let Some(HostPort { host, port }) = HostPort::parse(text) else { return false };
         match port {
             Some(port) => self.answers(&host, port),
-            // Nobody tells whether a proxy before us spoke TLS.
+            // The default port is unknown: a proxy may have terminated TLS.
             None => self.answers(&host, 80) || self.is_allowed(&host, 443),
         }
     }
@@ -182,7 +182,8 @@ mod tests {
         }
     }
 
-    /// Goal: origins are allowed by the same hosts, or by scheme, host and port. Method: a row an origin.
+    /// Goal: origins are allowed by the same hosts, or by scheme, host and port. Method: a row an
+    /// origin.
     #[test]
     fn origins() {
         for (origin, good) in [

@@ -1,8 +1,8 @@
 //! The HTTP and MCP server: reads requests, calls the forum, writes answers (bindings.md).
 //!
-//! Checks run before the forum, in the order of parley.md §6: `Host` and `Origin`, route and method,
-//! token, right, size, type, `Accept`, parameters, envelope. The protocol's table alone describes
-//! operations.
+//! Checks run before the forum, in the order of parley.md §6: `Host` and `Origin`, route and
+//! method, token, right, size, type, `Accept`, parameters, envelope. The protocol's table alone
+//! describes operations.
 
 pub(crate) mod accept;
 mod answer;
@@ -176,8 +176,8 @@ impl Gateway {
         let mut reply = match next {
             NextStep::Reply(reply) => reply,
             NextStep::Write(write) => {
-                // Dropped first: while the bytes of the request are held, the connection cannot reuse
-                // its read buffer, and each waiting write would cost another one.
+                // Dropped first: while the bytes of the request are held, the connection cannot
+                // reuse its read buffer, and each waiting write would cost another one.
                 drop((head, body));
                 let written = catch_panic(self.write(write), &span).await;
                 written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))
@@ -203,7 +203,8 @@ impl Gateway {
     async fn refused(&self, context: &mut RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
         body::drain(context.body, &context.head.headers).await;
         let path = context.head.uri.path();
-        let reply = if mcp::is_at(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
+        let reply =
+            if http::is_mcp(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
         let mut reply = closing(reply, refusal);
         if refusal.reason == Reason::MethodNotAllowed {
             answer::allow(reply.headers_mut(), &self.methods(path));
@@ -331,5 +332,5 @@ fn record(
 
 /// A value in a path, decoded; unchanged if it is no UTF-8.
 fn decoded(segment: &str) -> Cow<'_, str> {
-    parley_protocol::arguments::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
+    parley_protocol::url::percent_decode(segment, false).unwrap_or(Cow::Borrowed(segment))
 }

@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Goal: a future that wakes itself is polled again without waking its task, within the bound. Method: a
-    /// future that wakes itself a number of times.
+    /// Goal: a future that wakes itself is polled again without waking its task, within the bound.
+    /// Method: a future that wakes itself a number of times.
     #[test]
     fn again_at_once() {
         for (wakes, polls, wakes_of_task) in [(0, 1, 0), (3, 4, 0), (100, POLLS_MAX, 1)] {
@@ -129,8 +129,8 @@ mod tests {
         }
     }
 
-    /// Goal: a wake between polls reaches the task, each time the future is pending. Method: one waker, kept
-    /// over several polls.
+    /// Goal: a wake between polls reaches the task, each time the future is pending. Method: one
+    /// waker, kept over several polls.
     #[test]
     fn woken_from_without() {
         let count = Arc::<CountingWaker>::default();

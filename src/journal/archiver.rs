@@ -2,9 +2,9 @@
 //! without delaying it.
 //!
 //! Most slices are committed without a sync; at intervals one is durable, and only durable entries
-//! are dropped from the tail and from the log. If the archive's disk fails, the archive is reopened,
-//! so that reading goes on, and entries that it lacks return to the tail. While the disk refuses the
-//! writes that reopening needs, the archive is read through an overlay in memory.
+//! are dropped from the tail and from the log. If the archive's disk fails, the archive is
+//! reopened, so that reading goes on, and entries that it lacks return to the tail. While the disk
+//! refuses the writes that reopening needs, the archive is read through an overlay in memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use parley_protocol::thread::Thread;
 use super::archive::{Archive, SyncMode, damaged};
 use super::view::Views;
 use crate::clock::{Clock, Stopwatch};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// Entries of one slice, at least and at most.
 ///
@@ -43,19 +43,19 @@ pub struct ArchiverDeps {
     /// The clock by which remembered outcomes expire.
     pub clock: Arc<dyn Clock>,
     /// Opens the archive for writing.
-    pub reopen: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
+    pub reopen: Box<dyn FnMut() -> StoreResult<Archive> + Send>,
     /// Opens the archive for reading only, also while it is open for writing: its file is not
     /// written.
-    pub rescue: Box<dyn FnMut() -> Result<Archive, StoreError> + Send>,
+    pub rescue: Box<dyn FnMut() -> StoreResult<Archive> + Send>,
     /// Checks the free space, before each slice: a database whose write has failed refuses reads
     /// too.
-    pub free_space: Box<dyn FnMut() -> Result<(), StoreError> + Send>,
+    pub free_space: Box<dyn FnMut() -> StoreResult<()> + Send>,
     /// Bytes of one slice, exceeded by at most one entry.
     pub slice_bytes_max: u64,
 }
 
-/// Archives the tail: [`Archiver::run`] on a thread of its own, or [`Archiver::step`] repeatedly and
-/// [`Archiver::finish`] at the end.
+/// Archives the tail: [`Archiver::run`] on a thread of its own, or [`Archiver::step`] repeatedly
+/// and [`Archiver::finish`] at the end.
 ///
 /// Entries are archived in order and each once: `archived_upto` only rises, except that reopening
 /// after a failure takes it back to the last durable slice. After an error the tail still has the
@@ -91,7 +91,7 @@ impl Archiver {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn step(&mut self) -> Result<bool, StoreError> {
+    pub fn step(&mut self) -> StoreResult<bool> {
         self.step_with(false)
     }
 
@@ -99,7 +99,7 @@ impl Archiver {
     ///
     /// # Errors
     /// Those of the disk; then the archive cannot be read until a step has opened it.
-    pub fn reopen_now(&mut self) -> Result<(), StoreError> {
+    pub fn reopen_now(&mut self) -> StoreResult<()> {
         self.reopen()
     }
 
@@ -107,13 +107,13 @@ impl Archiver {
     ///
     /// # Errors
     /// As [`Archiver::step`].
-    pub fn finish(&mut self) -> Result<(), StoreError> {
+    pub fn finish(&mut self) -> StoreResult<()> {
         while self.step_with(true)? {}
         Ok(())
     }
 
-    /// Archives entries until [`Views::close`], then the remaining ones. Blocks: for a thread of its
-    /// own.
+    /// Archives entries until [`Views::close`], then the remaining ones. Blocks: for a thread of
+    /// its own.
     pub fn run(mut self) {
         let views = Arc::clone(&self.deps.views);
         let mut failures = 0;
@@ -143,7 +143,7 @@ impl Archiver {
     }
 
     /// A step that a panic of the database, which a damaged file may cause, does not end.
-    fn guarded_step(&mut self, all: bool) -> Result<bool, StoreError> {
+    fn guarded_step(&mut self, all: bool) -> StoreResult<bool> {
         catch_unwind(AssertUnwindSafe(|| self.step_with(all))).unwrap_or_else(|_| {
             let reopened = catch_unwind(AssertUnwindSafe(|| self.reopen()));
             Err(match reopened {
@@ -167,7 +167,7 @@ impl Archiver {
         }
     }
 
-    fn step_with(&mut self, all: bool) -> Result<bool, StoreError> {
+    fn step_with(&mut self, all: bool) -> StoreResult<bool> {
         if self.archive.is_none() {
             self.reopen()?;
         }
@@ -239,7 +239,7 @@ impl Archiver {
     }
 
     /// Reopens the archive and shows it: after a failure the database refuses reads too.
-    fn reopen(&mut self) -> Result<(), StoreError> {
+    fn reopen(&mut self) -> StoreResult<()> {
         if self.archive.is_some() {
             // Shown before the failed one is closed, so that reading goes on.
             match self.rescue() {
@@ -256,7 +256,7 @@ impl Archiver {
         Ok(())
     }
 
-    fn rescue(&mut self) -> Result<Archive, StoreError> {
+    fn rescue(&mut self) -> StoreResult<Archive> {
         let rescued = (self.deps.rescue)()?;
         self.deps.views.show(rescued.read()?);
         Ok(rescued)

@@ -1,8 +1,8 @@
-//! Cursors (parley.md §7): opaque to clients, authenticated, good across restarts.
+//! Cursors (parley.md §7): opaque to clients, authenticated, valid across restarts.
 //!
 //! A cursor is `<position>.<era>.<tag>`, that of a list `<place>.<position>.<era>.<tag>`; the tag
-//! is a keyed hash of the rest, which guards against mistakes: rights come from the token. A
-//! cursor of an era before is good if it was given before the copy that was restored from.
+//! is a keyed hash of the rest, which guards against mistakes: rights come from the token. A cursor
+//! of an earlier era is valid if it was issued before the copy that was restored.
 
 use std::fmt::{self, Write};
 use std::hash::Hasher;
@@ -18,11 +18,11 @@ use super::view::Views;
 /// Characters of the longest cursor: three numbers, the tag, the dots.
 const TEXT_MAX: usize = 20 * 3 + 16 + 3;
 
-/// What a tag is for.
+/// The kind of a cursor, a part of its tag.
 const CURSOR: u8 = 0;
 const LIST: u8 = 1;
 
-/// The texts of cursors, without a word on whether they are still good.
+/// Writes and reads the texts of cursors; does not check whether they are still valid.
 pub(crate) struct CursorTags {
     key: [u8; 16],
 }
@@ -37,7 +37,7 @@ impl CursorTags {
         joined(&numbers, self.tag(CURSOR, &[], &numbers))
     }
 
-    /// The numbers of such a text, if it is written as we write it and its tag is right.
+    /// The numbers of such a text, if its form is canonical and its tag right.
     pub(crate) fn read(&self, text: &str) -> Option<[u64; 2]> {
         self.verified(CURSOR, &[], text)
     }
@@ -76,19 +76,19 @@ impl CursorTags {
     }
 }
 
-/// Numbers and tag as a cursor's text: every answer and every frame holds one.
+/// The text of numbers and a tag. Hot: every answer and every frame has one.
 fn joined(numbers: &[u64], tag: u64) -> String {
     let mut text = String::with_capacity(TEXT_MAX);
     for number in numbers {
         text.push_str(itoa::Buffer::new().format(*number));
         text.push('.');
     }
-    // Memory takes what is written.
+    // Writing to a string does not fail.
     let _ = write!(text, "{tag:016x}");
     text
 }
 
-/// Gives cursors and reads them back.
+/// Writes cursors of the current era, and reads and validates cursors.
 pub struct Cursors {
     tags: CursorTags,
     era: u64,
@@ -103,7 +103,7 @@ impl fmt::Debug for Cursors {
 }
 
 impl Cursors {
-    /// Cursors with the key and the eras of `meta`; `views` says what can be read now.
+    /// Cursors with the key and the eras of `meta`; `views` has the entries that can be read now.
     pub fn new(meta: &ArchiveMeta, views: Arc<Views>) -> Self {
         Self {
             tags: CursorTags::new(meta.cursor_key),
@@ -113,16 +113,16 @@ impl Cursors {
         }
     }
 
-    /// The cursor of `position`, good in an inbox, a thread, events and a feed.
+    /// The cursor of `position`, valid in an inbox, a thread, events and a feed.
     pub fn text(&self, position: Position) -> String {
         self.tags.write([position.0, self.era])
     }
 
-    /// The position of a cursor's text; `now` is what can be read.
+    /// The position of a cursor's text; `now` is the last one that can be read.
     ///
     /// # Errors
-    /// 400 `invalid_cursor` for any text that is no cursor of ours, that lies beyond `now`, or
-    /// that was given after the copy which this instance was restored from.
+    /// 400 `invalid_cursor` for a text that is no cursor of this instance, that lies beyond `now`,
+    /// or that was issued after the copy which this instance was restored from.
     pub fn read(&self, text: &str, now: Position) -> Result<Position> {
         match self.tags.read(text) {
             Some([position, era]) if self.is_good(era, Position(position), now) => {
@@ -142,8 +142,8 @@ impl Cursors {
     /// The place of a list's cursor.
     ///
     /// # Errors
-    /// 400 `invalid_cursor` if it was not given by this list with these filters and this order,
-    /// or as [`Cursors::read`].
+    /// 400 `invalid_cursor` if it was not issued by this list with these filters and this order, or
+    /// as [`Cursors::read`].
     pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
         let now = self.views.view().position();
         match self.tags.read_list(kind, text) {
@@ -155,17 +155,17 @@ impl Cursors {
         }
     }
 
-    fn is_good(&self, era: u64, given: Position, now: Position) -> bool {
+    fn is_good(&self, era: u64, issued_at: Position, now: Position) -> bool {
         let past = || self.past.iter().find(|(past, _)| *past == era);
         let last = if era == self.era { Some(now) } else { past().map(|(_, last)| *last) };
-        last.is_some_and(|last| given <= last.min(now))
+        last.is_some_and(|last| issued_at <= last.min(now))
     }
 }
 
-/// A decimal number in the one way of writing it.
+/// A decimal number in canonical form.
 fn decimal(text: &str) -> Option<u64> {
-    let is_ours = text == "0" || !text.starts_with('0');
-    if !is_ours || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+    let is_canonical = text == "0" || !text.starts_with('0');
+    if !is_canonical || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     text.parse().ok()

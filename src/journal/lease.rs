@@ -45,8 +45,8 @@ impl Leases {
         self.held.get(&lease.thread).is_some_and(|held| held.epoch == lease.epoch)
     }
 
-    /// Admits the act `seq` of the thread under `lease`; `false` if the lease is stale or `seq` is not
-    /// the next one, and then for every later act under it too.
+    /// Admits the act `seq` of the thread under `lease`; `false` if the lease is stale or `seq` is
+    /// not the next one, and then for every later act under it too.
     pub fn admit(&mut self, lease: Lease, seq: u64) -> bool {
         let Some(held) = self.held.get_mut(&lease.thread) else {
             return false;

@@ -1,8 +1,9 @@
-//! The only door to durable state: one writer, one order, group commit.
+//! The journal: the one interface to durable state but the tokens; one writer, one order, group
+//! commit.
 //!
-//! Data goes one way: [`Journal::append`] gives an act a place in the queue and in the one order;
-//! the writer commits what is queued in one transaction; after the sync the view is moved, then
-//! replies go out and the hub is told, in that order.
+//! Data flows one way: [`Journal::append`] assigns an act its number and queues it; the writer
+//! commits the queue in one transaction; after the sync the view is updated, then answers are sent,
+//! then the batch is published, in that order.
 
 pub mod archive;
 pub mod archiver;
@@ -34,93 +35,102 @@ pub use queue::AppendRefused;
 pub use recovery::OpenedJournal;
 pub use writer::{Writer, WriterStep};
 
-/// An entry that is on disk, with what it made of its thread.
+/// An entry that is on the disk, with the state of its thread after it.
 #[derive(Debug)]
 pub struct Committed {
     /// Its number in the one order, from 1.
     pub number: u64,
-    /// What happened.
+    /// The entry.
     pub entry: Entry,
     /// The summary of the thread after it, stamped; `None` if the entry is no act.
     pub summary: Option<Arc<ThreadSummary>>,
-    /// The claims that it changed, as they stand after it, in the order of `Act::claims`.
+    /// The claims that it changed, in their state after it, in the order of `Act::claims`.
     pub claims: Vec<Arc<Claim>>,
 }
 
-/// What a reply brings once everything it depends on is on disk.
+/// The result of a write, sent once every entry that it depends on is on the disk.
 #[derive(Clone, Debug)]
 pub enum WriteOutcome {
-    /// The entry of this very call.
+    /// The entry of this call.
     Committed(Arc<Committed>),
-    /// Nothing had to change: the summary that the answer shows.
+    /// No change was needed: the current summary.
     Unchanged(Arc<ThreadSummary>),
 }
 
-/// Where an answer goes. The permits of the call travel in it: they are free again when the call
-/// has its answer, not when its caller goes away.
+/// The way of an answer to its caller. It carries the permits of the call, which are released with
+/// the answer, not when the caller goes away.
 #[derive(Debug)]
 pub struct ReplyPort {
-    /// The waiting call; a caller that has gone away is no error.
+    /// Receives the answer; a caller that has gone is no error.
     pub sender: oneshot::Sender<Result<WriteOutcome>>,
-    /// The permits taken at the door.
+    /// The permits that admission took.
     pub permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The right to append to one thread: held by one actor at a time.
+/// The right to append to one thread, of one actor at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
     /// The thread.
     pub thread: ThreadId,
-    /// Given by [`QueueItem::Acquire`]; a later one makes it stale.
+    /// Assigned by [`QueueItem::Acquire`]; a later one makes the lease stale.
     pub epoch: u64,
 }
 
 /// An append.
 #[derive(Debug)]
 pub struct Append {
-    /// The lease under which the act comes; its `seq` must be the next one of the thread. An
-    /// outcome that an actor computed carries its lease too. `None` for an opening and for what
-    /// belongs to no thread.
+    /// The lease of the actor, for an act, whose `seq` must be the next one of the thread, and for
+    /// an outcome. `None` for an opening and for entries of no thread.
     pub lease: Option<Lease>,
-    /// What happened.
+    /// The entry.
     pub entry: Entry,
-    /// The summary after it, stamped with the number that the append was given.
+    /// The summary after it, stamped with the number of the append.
     pub summary: Option<Arc<ThreadSummary>>,
-    /// The claims changed, as they stand after it.
+    /// The claims changed, in their state after it.
     pub claims: Vec<Arc<Claim>>,
-    /// Where the answer goes.
+    /// The way of the answer.
     pub reply: ReplyPort,
 }
 
-/// What stands in the journal's queue beside appends.
+/// An item of the journal's queue.
 #[derive(Debug)]
 pub enum QueueItem {
-    /// An act, an artifact or a remembered outcome to be stored, and its number.
+    /// An act, an artifact or an outcome to be stored, and its number.
     Append(u64, Box<Append>),
-    /// An answer that depends on entries of this generation that are still in flight: it leaves
-    /// after their commit, or becomes 503 `storage_unavailable` if that fails.
+    /// An answer that depends on queued entries of this generation: it is sent after their commit,
+    /// or becomes 503 `storage_unavailable` if that fails.
     Barrier {
         /// [`Journal::generation`] when the answer was computed.
         generation: u64,
-        /// The lease of the actor that computed it: if it is stale, so is the answer.
+        /// The lease of the actor that computed the answer: if it is stale, so is the answer.
         lease: Option<Lease>,
         /// The answer.
         outcome: Result<WriteOutcome>,
-        /// Where it goes.
+        /// Its way.
         reply: ReplyPort,
     },
-    /// Takes the lease of a thread; answered once every append before it is committed.
+    /// A request for the lease of a thread; answered once every append before it is committed.
     Acquire {
         /// The thread.
         thread: ThreadId,
-        /// The lease.
+        /// Receives the lease.
         reply: oneshot::Sender<Result<Lease>>,
     },
-    /// Gives a lease back, if it is still the last one given.
+    /// The release of a lease, unless it is stale.
     Release(Lease),
 }
 
-/// The door. Whoever holds it may append and read; one writer does the rest.
+/// Appends and reads; shared by all callers.
+///
+/// An actor calls [`Journal::acquire`], reads the state of its thread from a view taken after the
+/// lease arrived, and then appends acts in the order of their `seq` under that lease; at the end
+/// [`Journal::release`]. It may apply an act before its commit. It must drop that state and begin
+/// again if [`Journal::append`] refuses, or if [`Journal::generation`] is not the one from before
+/// the view was taken.
+///
+/// Numbers of entries rise in the order of calls; a failed commit leaves gaps. An answer is sent
+/// only after the sync of its entry and of all entries before it. [`Journal::committed`],
+/// [`Journal::position`] and the generation never go back.
 pub struct Journal {
     queue: Arc<queue::JournalQueue>,
     counters: numbers::Counters,
@@ -131,19 +141,18 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Places an append in the one order. `make` is given its number, under the queue's lock: it
-    /// must not wait, and not come back here.
+    /// Queues an append under the next number. `make` is called with the number and under the lock
+    /// of the queue: it must not wait, and not call the journal.
     ///
     /// # Errors
-    /// [`AppendRefused`] if it is in no queue; its caller has the refusal already (503
+    /// [`AppendRefused`] if it was not queued; its caller has the refusal already (503
     /// `storage_unavailable`, `overloaded` or `shutting_down`). An actor that has applied the act
-    /// must drop its state then; [`Journal::refuses`] asked before `admit` spares it that.
+    /// must drop its state then; a check of [`Journal::refuses`] before admission avoids that.
     pub fn append(&self, make: impl FnOnce(u64) -> Append) -> Result<u64, AppendRefused> {
         self.queue.append(make)
     }
 
-    /// The same for an opening, which is given the number of its thread too: threads are numbered
-    /// in the order of their places.
+    /// As [`Journal::append`], for an opening: `make` is called with the number of the thread too.
     ///
     /// # Errors
     /// As [`Journal::append`].
@@ -154,12 +163,12 @@ impl Journal {
         self.queue.open_thread(make)
     }
 
-    /// Why an append would be refused now; `None` if it would be taken.
+    /// The refusal that an append would get now; `None` if it would be queued.
     pub fn refuses(&self) -> Option<Refusal> {
         self.queue.refuses()
     }
 
-    /// Lets an answer leave once everything queued before it is committed; it becomes 503
+    /// Sends an answer once all items queued before it are committed; it becomes 503
     /// `storage_unavailable` if that fails, or if `generation` or `lease` is stale.
     pub fn barrier(
         &self,
@@ -171,37 +180,37 @@ impl Journal {
         self.queue.submit(QueueItem::Barrier { generation, lease, outcome, reply });
     }
 
-    /// Takes the lease of a thread. It comes once everything queued before is committed and in
+    /// Requests the lease of a thread. It arrives once all items queued before are committed and in
     /// the view; every earlier lease of the thread is stale then. It is refused with 503
-    /// `overloaded` or `shutting_down`, not because the disk fails: reading goes on.
+    /// `overloaded` or `shutting_down`, but not if the disk fails: reading goes on.
     pub fn acquire(&self, thread: ThreadId) -> oneshot::Receiver<Result<Lease>> {
         let (reply, receiver) = oneshot::channel();
         self.queue.submit(QueueItem::Acquire { thread, reply });
         receiver
     }
 
-    /// Gives a lease back.
+    /// Releases a lease.
     pub fn release(&self, lease: Lease) {
         self.queue.submit(QueueItem::Release(lease));
     }
 
-    /// How often the store has failed, from 1. State read or computed under an older one may hold
-    /// what was never stored and must be dropped.
+    /// The number of failures of the store, plus 1. State of an older generation may contain acts
+    /// that were never stored, and must be dropped.
     pub fn generation(&self) -> u64 {
         self.queue.generation()
     }
 
-    /// Whether the store takes writes (operations.md §4, `/readyz`).
+    /// Whether the store accepts writes (operations.md §4, `/readyz`).
     pub fn is_writable(&self) -> bool {
         self.queue.is_writable()
     }
 
-    /// Where new messages, events and claims take their numbers from.
+    /// Assigns the numbers of new messages, events and claims.
     pub fn numbers(&self) -> JournalNumbers<'_> {
         JournalNumbers(&self.counters)
     }
 
-    /// What is committed, as one consistent and unchanging view.
+    /// The committed entries, as one consistent state that does not change.
     pub fn view(&self) -> view::View {
         self.views.view()
     }
@@ -211,17 +220,18 @@ impl Journal {
         self.log.shown()
     }
 
-    /// Makes and reads cursors.
+    /// Writes and reads cursors.
     pub fn cursors(&self) -> &cursor::Cursors {
         &self.cursors
     }
 
-    /// Offers a thread that goes to sleep, all its acts committed, to be stored as it is.
+    /// Offers the state of a thread that is passivated, all its acts committed, to be stored as a
+    /// snapshot.
     pub fn offer_snapshot(&self, thread: Thread) {
         self.views.offer_snapshot(thread);
     }
 
-    /// The place after everything that is in the view.
+    /// The position after the last entry of the view.
     pub fn position(&self) -> Position {
         Position::after(self.committed())
     }
@@ -231,13 +241,13 @@ impl Journal {
         &self.log
     }
 
-    /// Every batch from now on, in order, without gaps; `batches_max` may wait for the listener.
+    /// Every batch from now on, in order, without gaps; up to `batches_max` wait for the listener.
     pub fn listen(&self, batches_max: usize) -> BatchStream {
         self.listeners.listen(batches_max)
     }
 
-    /// Lets no append in any more (503 `shutting_down`). The writer ends once everything queued
-    /// is answered, the publisher after it.
+    /// Refuses appends from now on (503 `shutting_down`). The writer ends once all queued items are
+    /// answered, the publisher after it.
     pub fn close(&self) {
         self.queue.close();
     }

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendRefused;
 
-/// The last numbers assigned, from which the queue goes on.
+/// The last numbers assigned.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstNumbers {
     /// Of entries.
@@ -206,8 +206,8 @@ impl JournalQueue {
         into.extend(state.items.drain(..count));
     }
 
-    /// Moves all items into `into`, refuses appends until [`JournalQueue::resume`], and begins a new
-    /// generation, atomically: no item of the old generation is queued after.
+    /// Moves all items into `into`, refuses appends until [`JournalQueue::resume`], and begins a
+    /// new generation, atomically: no item of the old generation is queued after.
     pub fn fail(&self, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         into.extend(state.items.drain(..));

@@ -22,7 +22,7 @@ use super::writer::Writer;
 use super::{Committed, Journal, archive, log};
 use crate::clock::Clock;
 use crate::storage::disk::{self, Disk};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::free_space::FreeSpace;
 use crate::storage::migration::migrate;
 use crate::storage::overlay::Overlay;
@@ -51,7 +51,7 @@ impl Journal {
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-    ) -> Result<OpenedJournal, StoreError> {
+    ) -> StoreResult<OpenedJournal> {
         panic_guard(archive::FILE_NAME, || {
             migrate(&*disk, &[archive::FILE_FORMAT, log::FILE_FORMAT])?;
             Self::open_current(options, disk, clock)
@@ -63,7 +63,7 @@ impl Journal {
         options: JournalOptions,
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
-    ) -> Result<OpenedJournal, StoreError> {
+    ) -> StoreResult<OpenedJournal> {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
         disk::make(&*disk, archive::FILE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
@@ -118,12 +118,12 @@ fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
     (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
 
-fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Archive> {
     Archive::open(disk::open_made(disk, archive::FILE_NAME)?, cache_bytes)
 }
 
 /// Opens the archive without writing to its file: for a disk that refuses writes.
-fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> Result<Archive, StoreError> {
+fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Archive> {
     let error = |error| StoreError::io(archive::FILE_NAME, error);
     let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
@@ -135,7 +135,7 @@ fn replay(
     views: &Views,
     entries: Vec<(u64, Entry)>,
     maxima: HighestNumbers,
-) -> Result<(Vec<Arc<Committed>>, HighestNumbers), StoreError> {
+) -> StoreResult<(Vec<Arc<Committed>>, HighestNumbers)> {
     let base = views.view();
     let mut threads = HashMap::new();
     let mut maxima = maxima;
@@ -158,10 +158,10 @@ fn replay(
 
 fn replay_act(
     threads: &mut HashMap<ThreadId, Thread>,
-    stored: impl FnOnce() -> Result<Option<Thread>, StoreError>,
+    stored: impl FnOnce() -> StoreResult<Option<Thread>>,
     number: u64,
     act: &Act,
-) -> Result<(Arc<ThreadSummary>, Vec<Arc<Claim>>), StoreError> {
+) -> StoreResult<(Arc<ThreadSummary>, Vec<Arc<Claim>>)> {
     let id = act.thread;
     let before = match threads.remove(&id) {
         Some(thread) => Some(thread),

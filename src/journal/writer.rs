@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
@@ -18,7 +18,7 @@ use super::view::Views;
 use super::{Append, Committed, QueueItem, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::metric;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::free_space::FreeSpace;
 
 /// How long the writer waits while the tail is full.
@@ -151,8 +151,8 @@ impl Writer {
     /// size.
     ///
     /// Callers in a closed loop send again once they are answered: the items of the last batch and
-    /// those queued are as many as can be expected. Waiting for half of them makes batches that grow
-    /// with the load; a single caller does not wait.
+    /// those queued are as many as can be expected. Waiting for half of them makes batches that
+    /// grow with the load; a single caller does not wait.
     fn linger(&self, delay: Duration) {
         let expected = usize::midpoint(self.queue.len(), self.state.last_batch);
         if expected > 1 && !delay.is_zero() {
@@ -293,7 +293,7 @@ impl Writer {
         self.drop_segments();
     }
 
-    fn write(&mut self, committed: &[Arc<Committed>]) -> Result<(), StoreError> {
+    fn write(&mut self, committed: &[Arc<Committed>]) -> StoreResult<()> {
         self.free_space.check()?;
         let stopwatch = Stopwatch::start();
         self.queue.set_committing(true);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::State;
 
-/// What a message does. Stored by its number: new kinds come last.
+/// The speech act of a message. Stored by its number: new kinds come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Opens a thread, or puts a further question in one.
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 words! {
-    /// What an act says about its parent.
+    /// The rule for the parent of an act.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ParentRule {
         /// With or without one.
@@ -41,7 +41,7 @@ words! {
     }
 }
 
-/// What an act does to the thread's turn (§3, §3.4, §4).
+/// The effect of an act on the thread's turn (§3, §3.4, §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnRule {
     /// Expects a reply: its message is awaited from now on, except in a side state.
@@ -81,7 +81,7 @@ pub enum ActAuthority {
     OverOthers(&'static str),
 }
 
-/// What becomes of an act in an export (artifacts.md §4.1).
+/// The artifact that an export makes of an act (artifacts.md §4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportForm {
     /// A CLAIM that considers the parent.
@@ -103,9 +103,9 @@ pub struct ActSpec {
     pub kind: Kind,
     /// The word on the wire.
     pub word: &'static str,
-    /// What it says about its parent.
+    /// The rule for its parent.
     pub parent: ParentRule,
-    /// What it does to the turn.
+    /// Its effect on the turn.
     pub turn: TurnRule,
     /// The state that it marks, and when.
     pub mark: Option<(State, MarkRule)>,
@@ -116,7 +116,7 @@ pub struct ActSpec {
     /// Whether it adds to the conversation, so that `self_reply`, `consecutive_limit`,
     /// `depth_limit` and `thread_full` stop it (§3.2, §3.3, §9).
     pub adds: bool,
-    /// What becomes of it in an export.
+    /// The artifact that an export makes of it.
     pub export: ExportForm,
 }
 
@@ -213,7 +213,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// What the act says about its parent.
+    /// The rule for the act's parent.
     pub fn parent_rule(self) -> ParentRule {
         self.spec().parent
     }

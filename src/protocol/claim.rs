@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::artifact::Identifier;
 use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, ThreadId};
+use crate::limits::{COMMIT_MAX, COMMIT_MIN, HEX_256, HEX_512};
 use crate::time::Millis;
 
 words! {
-    /// What an evidence's `ref` points at.
+    /// The kind of thing that the `ref` of a piece of evidence points at.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     pub enum EvidenceKind {
         /// An absolute http or https URL.
@@ -17,7 +18,7 @@ words! {
         Hash = "hash",
         /// An artifact's identifier.
         Artifact = "artifact",
-        /// A commit, 7 to 64 hex digits.
+        /// A commit, [`COMMIT_MIN`] to [`COMMIT_MAX`] lowercase hex digits.
         Commit = "commit",
         /// A log.
         Log = "log",
@@ -41,12 +42,12 @@ impl EvidenceKind {
         match self {
             Self::Url => is_web_url(text),
             Self::Hash => match text.split_once(':') {
-                Some(("sha256" | "blake3", hex)) => is_lower_hex(hex, 64, 64),
-                Some(("sha512", hex)) => is_lower_hex(hex, 128, 128),
+                Some(("sha256" | "blake3", hex)) => is_lower_hex(hex, HEX_256, HEX_256),
+                Some(("sha512", hex)) => is_lower_hex(hex, HEX_512, HEX_512),
                 _ => false,
             },
             Self::Artifact => text.parse::<Identifier>().is_ok(),
-            Self::Commit => is_lower_hex(text, 7, 64),
+            Self::Commit => is_lower_hex(text, COMMIT_MIN, COMMIT_MAX),
             Self::Log | Self::Reproducer | Self::Note | Self::Other => true,
         }
     }
@@ -84,11 +85,11 @@ fn is_web_url(text: &str) -> bool {
 /// A pointer, never an opinion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// What it points at.
+    /// The kind of its target.
     pub kind: EvidenceKind,
-    /// Where.
+    /// Its target, in the form of the kind.
     pub reference: Box<str>,
-    /// A remark of 0 to 500 characters.
+    /// A remark of at most [`crate::limits::NOTE_MAX`] characters.
     pub note: Option<Box<str>>,
 }
 
@@ -117,9 +118,9 @@ words! {
 /// Support with proof; with `seal` the verifier's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attestation {
-    /// Who attests.
+    /// The attesting participant.
     pub by: Participant,
-    /// When.
+    /// The time of it.
     pub at: Millis,
     /// The proof.
     pub evidence: Vec<Evidence>,
@@ -130,34 +131,34 @@ pub struct Attestation {
 /// A proven refutation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refutation {
-    /// Who refutes.
+    /// The refuting participant.
     pub by: Participant,
-    /// When.
+    /// The time of it.
     pub at: Millis,
     /// The proof.
     pub evidence: Vec<Evidence>,
 }
 
-/// A claim as it stands.
+/// A claim in its present state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// Its identifier.
     pub id: ClaimId,
     /// The thread it lives in.
     pub thread: ThreadId,
-    /// What is claimed.
+    /// The statement.
     pub statement: Box<str>,
-    /// Who claims it.
+    /// The claiming participant.
     pub author: Participant,
     /// Human or model.
     pub author_kind: AuthorKind,
-    /// When.
+    /// The time of it.
     pub created_at: Millis,
-    /// How it stands.
+    /// Its status.
     pub status: ClaimStatus,
     /// When it expires.
     pub valid_until: Option<Millis>,
-    /// What it came with.
+    /// The evidence given with it.
     pub evidence: Vec<Evidence>,
     /// In order.
     pub attestations: Vec<Attestation>,

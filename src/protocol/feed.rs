@@ -1,4 +1,4 @@
-//! Who is told what (bindings.md §6): the frames that an act causes, and the places they take in
+//! The frames that an act causes for each listener (bindings.md §6), and their positions in
 //! the one order. Derived, never stored: the same for every listener, live or in a replay.
 
 use crate::entry::{Act, Position, slot};
@@ -8,7 +8,7 @@ use crate::identity::Participant;
 pub const QUERY_THREADS_MAX: usize = 100;
 
 words! {
-    /// What a feed follows.
+    /// The scope of a feed.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub enum Scope {
         /// The turns of one participant.
@@ -28,12 +28,7 @@ impl Scope {
         format!("{} and {last}", first.join(", "))
     }
 
-    /// Whether the feed tells of messages, events and claims.
-    pub fn tells_acts(self) -> bool {
-        self != Self::Inbox
-    }
-
-    /// Whether the feed tells of turns.
+    /// Whether the feed sends turns.
     pub fn tells_turns(self) -> bool {
         self != Self::Threads
     }
@@ -66,7 +61,7 @@ impl Frame {
         }
     }
 
-    /// The place that the frame takes when the act stands at `entry`.
+    /// The position of the frame where the act is the entry `entry`.
     pub fn position(self, entry: u64) -> Position {
         let slot = match self {
             Self::Message => slot::MESSAGE,
@@ -87,7 +82,7 @@ pub fn act_frames(act: &Act) -> impl Iterator<Item = Frame> + '_ {
     message.into_iter().chain(event).chain(claims)
 }
 
-/// The frame about the turn that `participant` is told, if any. A new `awaiting` replaces the one
+/// The frame about the turn for `participant`, if any. A new `awaiting` replaces the one
 /// before without a `settled`.
 pub fn turn_frame(act: &Act, participant: &Participant, anyone: bool) -> Option<Frame> {
     let waits = act.awaiting.as_ref().is_some_and(|now| now.concerns(participant, anyone));

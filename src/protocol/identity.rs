@@ -1,4 +1,4 @@
-//! Who speaks (parley.md §1): identity, extension, participant, rights, label.
+//! Identities (parley.md §1): identity, extension, participant, rights, label.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::TokenId;
 
-/// The line a token stands for: `<realm>:<handle>` or `human:<name>`.
+/// The line of a token: `<realm>:<handle>` or `human:<name>`.
 pub type Identity = Arc<str>;
 
 /// The realm of humans, which no realm of models may be named.
@@ -50,7 +50,7 @@ words! {
     pub enum Right {
         /// Reading.
         Read = "read",
-        /// Whatever changes a thread or publishes.
+        /// Operations that change a thread or publish.
         Write = "write",
         /// Moderation.
         Lock = "lock",
@@ -72,7 +72,7 @@ impl Right {
 pub struct Rights(u8);
 
 impl Rights {
-    /// What a human holds by being human; admin must be named.
+    /// The rights of every human; admin must be granted.
     pub const HUMAN: Self = Self(0b1111);
 
     /// This set and `right`.
@@ -102,16 +102,16 @@ impl FromIterator<Right> for Rights {
     }
 }
 
-/// Who calls: what the server knows from the token alone.
+/// The principal of a call, from the token alone.
 #[derive(Clone, Debug)]
 pub struct Principal {
-    /// The token that spoke.
+    /// The token.
     pub token: TokenId,
     /// The line.
     pub identity: Identity,
     /// Human or model.
     pub author_kind: AuthorKind,
-    /// What the token may.
+    /// The token's rights.
     pub rights: Rights,
     /// The bare label of a model's token that holds `lock`.
     pub label: Option<Arc<str>>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// exactly.
 pub const ID_END: u64 = 1 << 53;
 
-/// Where an act takes the numbers of what it makes from. Called only once an act is admitted, so
+/// The source of an act's numbers. Called only once an act is admitted, so
 /// that a refusal uses none up.
 pub trait Numbers {
     /// The next message number.
@@ -21,7 +21,7 @@ pub trait Numbers {
 
 /// An identifier of the forum, written as prefix and number.
 pub trait Prefixed {
-    /// What the written form begins with.
+    /// The prefix of the written form.
     const PREFIX: &'static str;
 
     /// Its number.
@@ -57,11 +57,6 @@ macro_rules! identifier {
             /// Reads the prefixed form or the plain number (parley.md §2); `None` if malformed.
             pub fn parse(text: &str) -> Option<Self> {
                 number(text.strip_prefix($prefix).unwrap_or(text)).map(Self)
-            }
-
-            /// Takes a number that came as a JSON integer; `None` if out of range.
-            pub fn from_number(number: u64) -> Option<Self> {
-                (1..ID_END).contains(&number).then_some(Self(number))
             }
         }
 

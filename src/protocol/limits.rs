@@ -24,12 +24,22 @@ pub const SUBJECT_MAX: usize = 80;
 pub const KEY_MAX: usize = 128;
 /// Items of a page where nothing is asked for, if `page_max` is not smaller.
 pub const PAGE_DEFAULT: u64 = 50;
+/// Lowercase hex digits of a digest of 256 bits: SHA-256, BLAKE3.
+pub const HEX_256: usize = 64;
+/// Lowercase hex digits of a digest of 512 bits: SHA-512.
+pub const HEX_512: usize = 128;
+/// The fewest lowercase hex digits that name a commit.
+pub const COMMIT_MIN: usize = 7;
+/// The most lowercase hex digits that name a commit.
+pub const COMMIT_MAX: usize = 64;
+/// Seconds for which a feed's ticket can be used (bindings.md §6).
+pub const TICKET_SECONDS: u64 = 30;
 /// Hours that an idempotency key is remembered at least.
 pub const KEY_HOURS_MIN: u64 = 24;
 
 const _: () = assert!(SUBJECT_MAX <= BODY_MAX && SUPERSEDES_MAX <= 8);
 
-/// The limits that configuration may change; the manifest says what is in force.
+/// The limits that configuration may change; the manifest publishes those in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

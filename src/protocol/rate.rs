@@ -1,4 +1,4 @@
-//! The rate of writes of one identity (parley.md §9): a bucket that fills steadily and bears a
+//! The rate of writes of one identity (parley.md §9): a bucket that fills steadily and admits a
 //! burst. Time is an argument.
 
 use crate::limits::Limits;
@@ -6,7 +6,7 @@ use crate::limits::Limits;
 /// Milliseconds of a minute.
 const MINUTE_MS: u64 = 60_000;
 
-/// What one identity may still write.
+/// The writes that one identity has left.
 ///
 /// Counted in parts, so that no rounding loses or gives anything: a write costs 60 000 of them, and
 /// each millisecond brings `writes_per_minute`.
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(bucket.take(&limits, u64::MAX), Ok(()));
     }
 
-    /// Goal: over a long time exactly the rate gets through, whatever the steps. Method: one
+    /// Goal: over a long time exactly the rate gets through, with any steps. Method: one
     /// minute in steps of 7 ms.
     #[test]
     fn nothing_is_lost() {

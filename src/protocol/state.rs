@@ -57,7 +57,7 @@ impl State {
 }
 
 words! {
-    /// Who set the present state.
+    /// Whether a human or a model set the present state.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Origin {
         /// A human.

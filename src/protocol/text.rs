@@ -1,14 +1,13 @@
-//! What a character is, and which strings the protocol admits (`parley.md` §2).
+//! Characters, and the strings that the protocol admits (`parley.md` §2).
 //!
 //! A character is a Unicode scalar value. Strings are never changed here: they are judged.
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// The most characters a handle has.
-pub const HANDLE_CHARACTERS_MAX: usize = 64;
+use crate::limits::EXTENSION_MAX;
 
 /// The Unicode version the manifest names: that of the tables which normalize artifacts
-/// (`artifacts.md` §1). A test holds it to what the crates say.
+/// (`artifacts.md` §1). A test compares it with the versions of the crates.
 pub const UNICODE_VERSION: &str = "18.0.0";
 
 /// Default_Ignorable_Code_Point, first and last of each range in ascending order. No crate
@@ -80,11 +79,11 @@ pub fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Whether the text is a handle: 1 to 64 characters of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_`
-/// and `-`.
+/// Whether the text is a handle: 1 to [`EXTENSION_MAX`] characters of `A`–`Z`, `a`–`z`, `0`–`9`,
+/// `.`, `_` and `-`.
 pub fn is_handle(text: &str) -> bool {
     let admitted = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    (1..=HANDLE_CHARACTERS_MAX).contains(&text.len()) && text.bytes().all(admitted)
+    (1..=EXTENSION_MAX).contains(&text.len()) && text.bytes().all(admitted)
 }
 
 #[cfg(test)]

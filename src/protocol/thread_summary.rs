@@ -1,4 +1,4 @@
-//! What a thread shows of itself, without its messages: the Thread object of bindings.md §2.
+//! The summary of a thread, without its messages: the Thread object of bindings.md §2.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::limits::SUBJECT_MAX;
 use crate::state::{Origin, State};
 use crate::time::Millis;
 
-/// The head of a thread: what its acts have made of it so far.
+/// The summary of a thread after its acts so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadSummary {
     /// The thread.
@@ -28,7 +28,7 @@ pub struct ThreadSummary {
     pub subject: Arc<str>,
     /// The one state.
     pub state: State,
-    /// Who set it.
+    /// Whether a human or a model set it.
     pub origin: Origin,
     /// When it was confirmed; `None` is a proposal.
     pub confirmed_at: Option<Millis>,
@@ -51,13 +51,13 @@ pub struct ThreadSummary {
 }
 
 impl ThreadSummary {
-    /// The head that the opening act makes; `None` if `act` is no opening.
+    /// The summary after the opening act; `None` if `act` is no opening.
     pub fn open(act: &Act) -> Option<Self> {
         let (message, event) = (act.message()?, act.event.as_ref()?);
         if act.seq != 0 {
             return None;
         }
-        let mut head = Self {
+        let mut summary = Self {
             id: act.thread,
             created_at: act.at,
             updated_at: act.at,
@@ -76,11 +76,11 @@ impl ThreadSummary {
             seq: 0,
             position: Position::default(),
         };
-        head.apply(act);
-        Some(head)
+        summary.apply(act);
+        Some(summary)
     }
 
-    /// What `act`, the next one of this thread, makes of the head.
+    /// Applies `act`, the next one of this thread.
     pub fn apply(&mut self, act: &Act) {
         debug_assert_eq!(act.seq, self.seq, "acts apply in order");
         self.seq = act.seq + 1;
@@ -99,7 +99,7 @@ impl ThreadSummary {
         self.awaiting.clone_from(&act.awaiting);
     }
 
-    /// Says at which entry `act` was placed in the one order.
+    /// Records the entry of `act` in the one order.
     pub fn stamp(&mut self, act: &Act, entry: u64) {
         self.position = Position::of(entry, act.last_slot());
         if act.awaiting_set {
@@ -113,7 +113,7 @@ impl ThreadSummary {
         self.state == State::Closed && self.confirmed_at.is_some()
     }
 
-    /// Who is expected to move next (parley.md §4).
+    /// The participant that is expected to move next (parley.md §4).
     pub fn turn(&self) -> Option<Due> {
         match (&self.awaiting, self.state) {
             (Some(awaiting), _) => Some(awaiting.due.clone()),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jiff::SignedDuration;
+use jiff::civil::{DateTime, date};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
@@ -13,96 +15,60 @@ pub struct Millis(pub u64);
 /// The last millisecond of the year 9999, beyond which RFC 3339 has no form.
 pub const MILLIS_MAX: Millis = Millis(253_402_300_799_999);
 
-const DAY_MS: u64 = 86_400_000;
-
-/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-/// The date (year, month, day) of a day since 1970-01-01.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
+const EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
 
 impl Millis {
     /// Reads any RFC 3339 date-time but a second 60, cut to milliseconds; `None` if it is none or
     /// lies before 1970 or after 9999.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
-        let digits = |from: usize, to: usize| -> Option<i64> {
+        let digits = |from: usize, to: usize| -> Option<i16> {
             let part = bytes.get(from..to)?;
             part.iter().try_fold(0, |sum, byte| {
-                byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0'))
+                byte.is_ascii_digit().then(|| sum * 10 + i16::from(byte - b'0'))
             })
         };
+        let pair = |from: usize| digits(from, from + 2).and_then(|pair| i8::try_from(pair).ok());
         let is = |at: usize, set: &[u8]| bytes.get(at).is_some_and(|byte| set.contains(byte));
         if !(is(4, b"-") && is(7, b"-") && is(10, b"Tt") && is(13, b":") && is(16, b":")) {
-            return None;
-        }
-        let (year, month, day) = (digits(0, 4)?, digits(5, 7)?, digits(8, 10)?);
-        let (hour, minute, second) = (digits(11, 13)?, digits(14, 16)?, digits(17, 19)?);
-        let dated = (1..=12).contains(&month) && (1..=days_in_month(year, month)).contains(&day);
-        if !dated || hour > 23 || minute > 59 || second > 59 {
             return None;
         }
         let mut at = 19;
         let mut millis = 0;
         if is(at, b".") {
-            let from = at + 1;
-            at = from + bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if at == from {
+            let fraction = &bytes[at + 1..];
+            let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if length == 0 {
                 return None;
             }
-            for place in 0..3 {
-                let digit =
-                    if from + place < at { i64::from(bytes[from + place] - b'0') } else { 0 };
-                millis = millis * 10 + digit;
-            }
+            at += 1 + length;
+            let digits = fraction[..length].iter().chain(b"00").take(3);
+            millis = digits.fold(0, |sum, byte| sum * 10 + i32::from(byte - b'0'));
         }
         let offset = if is(at, b"Zz") && bytes.len() == at + 1 {
             0
         } else if is(at, b"+-") && is(at + 3, b":") && bytes.len() == at + 6 {
-            let (hours, minutes) = (digits(at + 1, at + 3)?, digits(at + 4, at + 6)?);
+            let (hours, minutes) = (pair(at + 1)?, pair(at + 4)?);
             if hours > 23 || minutes > 59 {
                 return None;
             }
-            (hours * 60 + minutes) * if is(at, b"-") { -1 } else { 1 }
+            (i64::from(hours) * 60 + i64::from(minutes)) * if is(at, b"-") { -1 } else { 1 }
         } else {
             return None;
         };
-        let minutes = days_from_civil(year, month, day) * 1_440 + hour * 60 + minute - offset;
-        let total = (minutes * 60 + second) * 1_000 + millis;
-        u64::try_from(total).ok().map(Self).filter(|at| *at <= MILLIS_MAX)
+        let nanos = millis * 1_000_000;
+        let (hour, minute, second) = (pair(11)?, pair(14)?, pair(17)?);
+        let local = DateTime::new(digits(0, 4)?, pair(5)?, pair(8)?, hour, minute, second, nanos);
+        let utc = local.ok()?.checked_sub(SignedDuration::from_mins(offset)).ok()?;
+        let since = utc.duration_since(EPOCH).as_millis();
+        u64::try_from(since).ok().map(Self).filter(|at| *at <= MILLIS_MAX)
     }
 
-    /// RFC 3339 in UTC with milliseconds; what lies after the year 9999 as its end.
+    /// RFC 3339 in UTC with milliseconds; times after the year 9999 as its end.
     pub fn to_ascii(self) -> [u8; 24] {
         let at = self.min(MILLIS_MAX).0;
-        let (year, month, day) = civil_from_days((at / DAY_MS).cast_signed());
-        let rest = at % DAY_MS;
+        let since = SignedDuration::from_millis(at.cast_signed());
+        let utc = EPOCH.checked_add(since).unwrap_or(DateTime::MAX);
         let mut text = *b"0000-00-00T00:00:00.000Z";
         let mut put = |from: usize, to: usize, mut number: u64| {
             for digit in text[from..to].iter_mut().rev() {
@@ -110,13 +76,13 @@ impl Millis {
                 number /= 10;
             }
         };
-        put(0, 4, year.unsigned_abs());
-        put(5, 7, month.unsigned_abs());
-        put(8, 10, day.unsigned_abs());
-        put(11, 13, rest / 3_600_000);
-        put(14, 16, rest / 60_000 % 60);
-        put(17, 19, rest / 1_000 % 60);
-        put(20, 23, rest % 1_000);
+        put(0, 4, utc.year().unsigned_abs().into());
+        put(5, 7, utc.month().unsigned_abs().into());
+        put(8, 10, utc.day().unsigned_abs().into());
+        put(11, 13, utc.hour().unsigned_abs().into());
+        put(14, 16, utc.minute().unsigned_abs().into());
+        put(17, 19, utc.second().unsigned_abs().into());
+        put(20, 23, at % 1_000);
         text
     }
 

@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 
-use super::error::StoreError;
+use super::error::{StoreError, StoreResult};
 
 /// The file whose lock the process that uses the data folder holds.
 pub const LOCK_NAME: &str = "lock";
+/// Bytes of a block, the unit of `st_blocks`.
+const BLOCK_BYTES: u64 = 512;
 /// The file that marks a data folder while a restore fills it: its other files are no store yet.
 pub const UNFINISHED_NAME: &str = "restore.unfinished";
 
@@ -75,6 +78,16 @@ impl StorageBackend for BoxedFile {
     }
 }
 
+/// The names of all files on `disk`, sorted.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn names(disk: &dyn Disk) -> StoreResult<Vec<String>> {
+    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
+    names.sort();
+    Ok(names)
+}
+
 /// Makes the file `name` if there is none: `fill` writes it under another name, so that a crash
 /// leaves no partial file under `name`.
 ///
@@ -83,8 +96,8 @@ impl StorageBackend for BoxedFile {
 pub fn make(
     disk: &dyn Disk,
     name: &str,
-    fill: impl FnOnce(Box<dyn StorageBackend>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    fill: impl FnOnce(Box<dyn StorageBackend>) -> StoreResult<()>,
+) -> StoreResult<()> {
     let error = |error| StoreError::io(name, error);
     let names = disk.list().map_err(error)?;
     if names.iter().any(|known| known == name) {
@@ -104,7 +117,7 @@ pub fn make(
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if it is empty, [`StoreError::Io`].
-pub fn open_made(disk: &dyn Disk, name: &str) -> Result<Box<dyn StorageBackend>, StoreError> {
+pub fn open_made(disk: &dyn Disk, name: &str) -> StoreResult<Box<dyn StorageBackend>> {
     let error = |error| StoreError::io(name, error);
     let file = disk.open(name).map_err(error)?;
     if file.len().map_err(error)? == 0 {
@@ -128,9 +141,9 @@ impl FolderDisk {
     /// # Errors
     /// [`StoreError::Locked`] if another process holds it, at once; [`StoreError::Unfinished`],
     /// [`StoreError::Io`].
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    pub fn open(path: &Path) -> StoreResult<Self> {
         let error = |error| StoreError::io(path.display().to_string(), error);
-        make_directory(path).map_err(error)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(error)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let lock = options.open(path.join(LOCK_NAME)).map_err(error)?;
@@ -142,7 +155,7 @@ impl FolderDisk {
     ///
     /// # Errors
     /// [`StoreError::NoStore`] if there is no such directory, else as [`FolderDisk::open`].
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    pub fn open_read_only(path: &Path) -> StoreResult<Self> {
         if !path.is_dir() {
             return Err(StoreError::NoStore { folder: path.to_owned() });
         }
@@ -154,7 +167,7 @@ impl FolderDisk {
     ///
     /// # Errors
     /// As [`FolderDisk::open`].
-    pub fn lock(path: &Path) -> Result<Option<File>, StoreError> {
+    pub fn lock(path: &Path) -> StoreResult<Option<File>> {
         let lock = match File::open(path.join(LOCK_NAME)) {
             Ok(lock) => lock,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -180,7 +193,7 @@ impl FolderDisk {
 }
 
 /// Locks the directory at `path`, and refuses one that an interrupted restore left.
-fn take_lock(path: &Path, lock: &File) -> Result<(), StoreError> {
+fn take_lock(path: &Path, lock: &File) -> StoreResult<()> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -196,24 +209,6 @@ fn take_lock(path: &Path, lock: &File) -> Result<(), StoreError> {
     Ok(())
 }
 
-#[cfg(unix)]
-fn make_directory(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn make_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).create(path)
-}
-
-/// Files are readable by their owner alone (mode 0600): they hold hashed tokens too.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
 impl Disk for FolderDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         self.open_with(name, OpenOptions::new().read(true).write(!self.is_read_only))
@@ -222,8 +217,9 @@ impl Disk for FolderDisk {
     fn create(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         self.require_writable()?;
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        self.open_with(name, private(&mut options))
+        // Readable by the owner alone: files hold hashed tokens too.
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        self.open_with(name, &options)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -256,24 +252,12 @@ impl Disk for FolderDisk {
         for entry in fs::read_dir(&self.path)? {
             // A file may be removed meanwhile.
             if let Ok(metadata) = entry?.metadata() {
-                sum += allocated(&metadata);
+                // Allocated ones: the database extends its files ahead.
+                sum += metadata.blocks() * BLOCK_BYTES;
             }
         }
         Ok(sum)
     }
-}
-
-/// Bytes allocated to a file: the database extends its files ahead, and what is not written yet
-/// takes no space.
-#[cfg(unix)]
-fn allocated(metadata: &fs::Metadata) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    metadata.blocks() * 512
-}
-
-#[cfg(not(unix))]
-fn allocated(metadata: &fs::Metadata) -> u64 {
-    metadata.len()
 }
 
 /// Files in memory, for tests and for [`ReadOnlyDisk`](super::read_only::ReadOnlyDisk). A clone is

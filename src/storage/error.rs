@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use parley_protocol::refusal::Refusal;
 use thiserror::Error;
 
+/// The result of an operation of the store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
 /// Why an operation of the store failed.
 #[derive(Debug, Error)]
 pub enum StoreError {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parley_protocol::time::Millis;
 
 use super::disk::Disk;
-use super::error::StoreError;
+use super::error::{StoreError, StoreResult};
 use crate::clock::Clock;
 
 /// Milliseconds for which a check that found enough counts.
@@ -32,7 +32,7 @@ impl FreeSpace {
     ///
     /// # Errors
     /// [`StoreError::Full`], [`StoreError::Io`].
-    pub fn check(&mut self) -> Result<(), StoreError> {
+    pub fn check(&mut self) -> StoreResult<()> {
         let (now, free_bytes_min) = (self.clock.now(), self.free_bytes_min);
         let recent = |at: Millis| now.0.abs_diff(at.0) < CHECK_INTERVAL_MS;
         if free_bytes_min == 0 || self.checked_at.is_some_and(recent) {

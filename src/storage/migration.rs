@@ -2,14 +2,14 @@
 //! each file is migrated in one transaction, the format written last. An interrupted migration goes
 //! on at the next start.
 //!
-//! The original is never written: a second copy of it is migrated and takes its name at the end.
-//! So a file is of the old format or of the current one, and a log that was not closed in good order
+//! The original is never written: a second copy of it is migrated and takes its name at the end. So
+//! a file is of the old format or of the current one, and a log that was not closed in good order
 //! is not written on.
 
 use redb::{Builder, Database, WriteTransaction};
 
-use super::disk::{BoxedFile, Disk};
-use super::error::StoreError;
+use super::disk::{BoxedFile, Disk, names};
+use super::error::{StoreError, StoreResult};
 use super::overlay::Overlay;
 use super::panic_guard::{open_database, panic_guard};
 
@@ -20,7 +20,7 @@ const CACHE_BYTES: usize = 16 << 20;
 
 /// Makes the next format out of one: everything but the format itself, which is written after the
 /// last step.
-pub type MigrationStep = fn(&WriteTransaction) -> Result<(), StoreError>;
+pub type MigrationStep = fn(&WriteTransaction) -> StoreResult<()>;
 
 /// One kind of file: its names, the format that it states, and the steps from older formats.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +28,9 @@ pub struct FileFormat {
     /// Whether a file of this name is of this kind.
     pub is_name: fn(&str) -> bool,
     /// The format that a file states; `None` if it states none.
-    pub stated: fn(&Database) -> Result<Option<u32>, StoreError>,
+    pub stated: fn(&Database) -> StoreResult<Option<u32>>,
     /// Writes the format that a file states.
-    pub state: fn(&WriteTransaction, u32) -> Result<(), StoreError>,
+    pub state: fn(&WriteTransaction, u32) -> StoreResult<()>,
     /// The oldest format that can be migrated: the first step begins with it.
     pub oldest: u32,
     /// The steps, in order, each from one format to the next.
@@ -57,14 +57,13 @@ pub fn kept_name(name: &str, format: u32) -> String {
 }
 
 /// Migrates every file that is of an older format of one of `formats`, after a copy of all of them
-/// is kept under [`kept_name`]. Gives the names of the files migrated.
+/// is kept under [`kept_name`]. Returns the names of the files migrated.
 ///
 /// # Errors
-/// What the disk says, and [`StoreError::Damaged`] for a format before the oldest; calling it again
+/// Those of the disk, and [`StoreError::Damaged`] for a format before the oldest; calling it again
 /// goes on.
-pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> Result<Vec<String>, StoreError> {
-    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
-    names.sort();
+pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> StoreResult<Vec<String>> {
+    let names = names(disk)?;
     let mut outdated = Vec::new();
     for name in &names {
         // Where nothing older can be, nothing is opened.
@@ -95,7 +94,7 @@ pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> Result<Vec<String>, S
     Ok(outdated.iter().map(|file| file.name.to_owned()).collect())
 }
 
-fn format_of(disk: &dyn Disk, name: &str, target: &FileFormat) -> Result<u32, StoreError> {
+fn format_of(disk: &dyn Disk, name: &str, target: &FileFormat) -> StoreResult<u32> {
     let error = |error| StoreError::io(name, error);
     let file = Overlay::new(disk.open(name).map_err(error)?).map_err(error)?;
     let format = (target.stated)(&open_database(name, &builder(), file)?)?;
@@ -108,8 +107,8 @@ fn builder() -> Builder {
     builder
 }
 
-/// Copies the file `name` and syncs the copy; gives its name.
-fn copy(disk: &dyn Disk, name: &str) -> Result<String, StoreError> {
+/// Copies the file `name` and syncs the copy; returns its name.
+fn copy(disk: &dyn Disk, name: &str) -> StoreResult<String> {
     let draft = format!("{name}.draft");
     let copied = || -> std::io::Result<()> {
         if disk.list()?.contains(&draft) {
@@ -134,7 +133,7 @@ fn copy(disk: &dyn Disk, name: &str) -> Result<String, StoreError> {
     Ok(draft)
 }
 
-fn run(disk: &dyn Disk, file: &OutdatedFile<'_>) -> Result<(), StoreError> {
+fn run(disk: &dyn Disk, file: &OutdatedFile<'_>) -> StoreResult<()> {
     let OutdatedFile { name, format, target } = file;
     let draft = copy(disk, name)?;
     let error = |error| StoreError::io(&draft, error);

@@ -1,6 +1,6 @@
-//! Storage: files on a [`disk`](disk::Disk), the databases in them, and what is common to all who
-//! keep some: errors, the guard against panics, the latch after a failed write, the format of a
-//! file and its migration. Knows neither the journal nor the tokens.
+//! Storage: files on a [`disk`](disk::Disk) and the databases in them, for the journal and the
+//! tokens alike: errors, the guard against panics, the latch after a failed write, the overlay, the
+//! format of a file and its migration. Imports neither the journal nor the tokens.
 
 pub mod disk;
 pub mod error;

@@ -8,7 +8,8 @@ use redb::StorageBackend;
 
 const PAGE: u64 = 4_096;
 
-/// A file whose written pages are kept in memory and dropped with it; the file below is not changed.
+/// A file whose written pages are kept in memory and dropped with it; the file below is not
+/// changed.
 #[derive(Debug)]
 pub struct Overlay {
     inner: Box<dyn StorageBackend>,

@@ -1,5 +1,5 @@
-//! Turns a panic of the database into an error: a damaged file may cause one, and the operator is to
-//! get one line, not a backtrace.
+//! Turns a panic of the database into an error: a damaged file may cause one, and the operator is
+//! to get one line, not a backtrace.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use redb::{Builder, Database, DatabaseError, StorageBackend, StorageError};
 
-use super::error::StoreError;
+use super::error::{StoreError, StoreResult};
 
 thread_local! {
     /// Whether a panic of this thread is caught here, and so not printed on standard error.
@@ -19,10 +19,7 @@ thread_local! {
 ///
 /// # Errors
 /// Those of `work`, and [`StoreError::Damaged`] for a panic.
-pub fn panic_guard<T>(
-    file: &str,
-    work: impl FnOnce() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+pub fn panic_guard<T>(file: &str, work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let print = take_hook();
@@ -55,7 +52,7 @@ pub fn open_database(
     file: &str,
     builder: &Builder,
     backend: impl StorageBackend,
-) -> Result<Database, StoreError> {
+) -> StoreResult<Database> {
     panic_guard(file, || {
         builder.create_with_backend(backend).map_err(|error| match error {
             DatabaseError::Storage(StorageError::Corrupted(detail)) => {

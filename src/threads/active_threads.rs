@@ -42,8 +42,8 @@ impl ActiveThreads {
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `then` with the actor of `thread`, under the lock of its shard, and counts a use; `None`
-    /// if the thread has no actor.
+    /// Calls `then` with the actor of `thread`, under the lock of its shard, and counts a use;
+    /// `None` if the thread has no actor.
     pub fn with<T>(
         &self,
         thread: ThreadId,

@@ -1,8 +1,8 @@
 //! The actor of one thread: owns its state ([`parley_protocol::thread::Thread`]), turn and lock.
 //!
 //! It admits ahead of the disk: an act is judged on the state after all earlier acts, committed or
-//! not, and appended to the journal without a wait. An answer that depends on acts not committed yet,
-//! a refusal too, goes through the journal's queue behind them.
+//! not, and appended to the journal without a wait. An answer that depends on acts not committed
+//! yet, a refusal too, goes through the journal's queue behind them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use super::deps::Deps;
 use crate::journal::{Append, AppendRefused, Lease, ReplyPort, WriteOutcome};
 use crate::yield_points::Point;
 
-/// Acts since loading from which on a passivated thread stores a snapshot: fewer are replayed faster
-/// than a snapshot is read.
+/// Acts since loading from which on a passivated thread stores a snapshot: fewer are replayed
+/// faster than a snapshot is read.
 pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 
 /// A request to a thread's actor.
@@ -158,8 +158,8 @@ impl ThreadActor {
         reply: ReplyPort,
     ) {
         let journal = &self.deps.journal;
-        // In this order: had the last append been lost, the generation would have changed before any
-        // later entry is shown.
+        // In this order: had the last append been lost, the generation would have changed before
+        // any later entry is shown.
         let settled =
             loaded.appended <= journal.committed() && loaded.generation == journal.generation();
         if settled {

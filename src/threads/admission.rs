@@ -69,7 +69,7 @@ impl Admission {
         let limits = &self.limits;
         let bucket =
             shard.entry(Arc::clone(identity)).or_insert_with(|| RateBucket::full(limits, now.0));
-        bucket.take(limits, now.0).map_err(|retry_after_ms| Refusal::write_rate(retry_after_ms))
+        bucket.take(limits, now.0).map_err(Refusal::write_rate)
     }
 
     fn semaphore(&self, class: PermitClass) -> &Arc<Semaphore> {

@@ -33,8 +33,8 @@ pub struct Route(pub ThreadId, pub ThreadRequest);
 
 /// The router of one shard.
 ///
-/// It starts at most one actor of a thread at a time: the next one only once the last has ended, with
-/// the requests parked meanwhile. Every request that it takes is passed on or answered.
+/// It starts at most one actor of a thread at a time: the next one only once the last has ended,
+/// with the requests parked meanwhile. Every request that it takes is passed on or answered.
 pub struct Router;
 
 /// The state of a router.

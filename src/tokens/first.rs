@@ -9,12 +9,12 @@ use parley_protocol::identity::{Right, Rights};
 use parley_protocol::refusal::Refusal;
 
 use super::{NewToken, TokenName, Tokens, secret};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 
-/// The file in the data folder that holds the human's admin secret, mode 0600.
+/// The file in the data folder with the secret of `human:admin`, mode 0600.
 pub const ADMIN_TOKEN_NAME: &str = "admin.token";
 
-/// What the first start of a data folder makes; shown once.
+/// The secrets that the first start of a data folder makes; shown once.
 #[derive(Clone)]
 pub struct FirstStart {
     /// The secret of `human:admin`.
@@ -23,7 +23,7 @@ pub struct FirstStart {
     pub agent: String,
 }
 
-pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreError> {
+pub(super) fn make(tokens: &Tokens, folder: &Path) -> StoreResult<FirstStart> {
     let admin = make_admin(tokens, folder, 0)?;
     let agent = NewToken {
         name: TokenName::Handle("agent".into()),
@@ -35,15 +35,11 @@ pub(super) fn make(tokens: &Tokens, folder: &Path) -> Result<FirstStart, StoreEr
     Ok(FirstStart { admin, agent })
 }
 
-/// Makes a token of `human:admin`, passing over `skipped` numbers, and writes its secret to
+/// Makes a token of `human:admin`, skipping `skipped` numbers, and writes its secret to
 /// `folder`.
-pub(super) fn make_admin(
-    tokens: &Tokens,
-    folder: &Path,
-    skipped: u64,
-) -> Result<String, StoreError> {
+pub(super) fn make_admin(tokens: &Tokens, folder: &Path, skipped: u64) -> StoreResult<String> {
     let admin = secret::draw();
-    // Before its hash: a secret that is in force must not exist nowhere.
+    // Before its hash is stored: the secret of a token in force must be readable somewhere.
     write_secret(folder, &admin).map_err(|error| {
         StoreError::io(folder.join(ADMIN_TOKEN_NAME).display().to_string(), error)
     })?;
@@ -61,7 +57,7 @@ fn refused(refusal: Refusal) -> StoreError {
     StoreError::damaged(super::FILE_NAME, refusal.to_string())
 }
 
-/// Writes the secret into `folder`, whole or not at all, and syncs it.
+/// Writes the secret to `folder`, completely or not at all, and syncs it.
 fn write_secret(folder: &Path, secret: &str) -> io::Result<()> {
     let (path, draft) = (folder.join(ADMIN_TOKEN_NAME), folder.join("admin.token.draft"));
     let mut file =

@@ -1,7 +1,7 @@
-//! Tokens (parley.md §1, bindings.md §3): who may speak, kept in a file of their own.
+//! Tokens (parley.md §1, bindings.md §3): principals and their secrets, in a file of their own.
 //!
-//! Secrets are stored hashed and never shown again. What is in force lies in memory, as one
-//! immutable snapshot that every call reads; a change is on disk before it is in force.
+//! Secrets are stored hashed and never shown again. The tokens are in memory, as one immutable
+//! snapshot that every call reads; a change is on the disk before it is in force.
 
 mod first;
 mod new;
@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::storage::disk::Disk;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::migration::migrate;
 use crate::storage::panic_guard::panic_guard;
 use crate::storage::rows::NextRow;
@@ -34,12 +34,12 @@ pub use record::TokenRecord;
 use store::TokenStore;
 pub use store::{FILE_FORMAT, FILE_NAME};
 
-/// What is in force at one moment.
+/// The tokens at one moment.
 #[derive(Clone, Default)]
 struct TokenSnapshot {
     by_hash: imbl::HashMap<[u8; 32], Arc<KnownToken>>,
     by_id: imbl::OrdMap<TokenId, Arc<KnownToken>>,
-    /// Each name ever used, by kind and folded to lower case, as it is spelt.
+    /// Each name ever used, by kind and in lower case, in its first spelling.
     names: imbl::HashMap<(bool, String), Arc<str>>,
 }
 
@@ -49,11 +49,16 @@ struct KnownToken {
 }
 
 /// All tokens ever made.
+///
+/// Changes are serialized, and each is durable before it is in force: a call of [`Tokens::find`]
+/// that begins after [`Tokens::create`] or [`Tokens::revoke`] returned sees the change, also after
+/// a restart. Numbers rise and are never reused; a record is never removed, and once revoked it
+/// stays so.
 pub struct Tokens {
     realm: Arc<str>,
     clock: Arc<dyn Clock>,
     snapshot: ArcSwap<TokenSnapshot>,
-    /// Held while a change is written, so that they come one after another.
+    /// Locked while a change is written, which serializes changes.
     store: Mutex<TokenStore>,
     revoked: watch::Sender<u64>,
 }
@@ -62,12 +67,8 @@ impl Tokens {
     /// Opens the tokens on `disk`, making the file where there is none. New handles are of `realm`.
     ///
     /// # Errors
-    /// [`StoreError`].
-    pub fn open(
-        disk: Arc<dyn Disk>,
-        realm: &str,
-        clock: Arc<dyn Clock>,
-    ) -> std::result::Result<Self, StoreError> {
+    /// `StoreError`.
+    pub fn open(disk: Arc<dyn Disk>, realm: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
         let (store, records) = panic_guard(FILE_NAME, || {
             migrate(&*disk, &[FILE_FORMAT])?;
             let store = TokenStore::open(disk)?;
@@ -91,47 +92,36 @@ impl Tokens {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the tokens of a first start, if there is none at all: the human's, whose secret also
-    /// lies in `folder`, and an agent's.
+    /// Makes the tokens of a first start, if there is no token: the human's, whose secret is also
+    /// written to `folder`, and an agent's.
     ///
     /// # Errors
-    /// [`StoreError`], of the file in the folder too.
-    pub fn first_start(
-        &self,
-        folder: &Path,
-    ) -> std::result::Result<Option<FirstStart>, StoreError> {
+    /// `StoreError`, of the file in the folder too.
+    pub fn first_start(&self, folder: &Path) -> StoreResult<Option<FirstStart>> {
         if !self.snapshot.load().by_id.is_empty() {
             return Ok(None);
         }
         first::make(self, folder).map(Some)
     }
 
-    /// Makes the administrator's token of a restored folder, whose secret lies there; its number
-    /// skips `skipped`, so that none which the source gives is given again (operations.md §1).
+    /// Makes the administrator's token of a restored `folder`, to which its secret is written; its
+    /// number skips `skipped`, so that no number of the source is assigned again (operations.md
+    /// §1).
     ///
     /// # Errors
-    /// [`StoreError`], of the file in the folder too.
-    pub(crate) fn renew_admin(
-        &self,
-        folder: &Path,
-        skipped: u64,
-    ) -> std::result::Result<(), StoreError> {
+    /// `StoreError`, of the file in the folder too.
+    pub(crate) fn renew_admin(&self, folder: &Path, skipped: u64) -> StoreResult<()> {
         first::make_admin(self, folder, skipped).map(drop)
     }
 
-    /// All tokens as they are stored, of one moment, by number.
-    pub(super) fn rows(
-        &self,
-    ) -> impl Iterator<Item = std::result::Result<(u64, Vec<u8>), StoreError>> + Send + use<> {
+    /// All tokens at one moment, encoded as they are stored, by number.
+    pub(super) fn rows(&self) -> impl Iterator<Item = StoreResult<(u64, Vec<u8>)>> + Send + use<> {
         let by_id = self.snapshot.load().by_id.clone();
         by_id.into_iter().map(|(id, token)| Ok((id.0, store::encode(&token.record)?)))
     }
 
-    /// Makes the file of the tokens out of the rows of a copy.
-    pub(super) fn refill(
-        disk: &dyn Disk,
-        next: NextRow<'_>,
-    ) -> std::result::Result<(), StoreError> {
+    /// Makes the file of the tokens of the rows of a copy.
+    pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> StoreResult<()> {
         store::refill(disk, next)
     }
 
@@ -141,27 +131,28 @@ impl Tokens {
         snapshot.by_hash.len() == snapshot.by_id.len()
     }
 
-    /// Whether `secret` is that of a token, good or not.
+    /// Whether `secret` is that of a token, valid or not.
     pub(super) fn knows(&self, secret: &str) -> bool {
         self.snapshot.load().by_hash.contains_key(&secret::hash(secret))
     }
 
-    /// Who speaks with `secret` at `now`; nobody if it is unknown, revoked or expired.
+    /// The principal with `secret` at `now`; `None` if it is unknown, revoked or expired.
     pub fn find(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
         let hash = secret::hash(secret);
         let snapshot = self.snapshot.load();
         let token = snapshot.by_hash.get(&hash)?;
-        // The lookup is by a digest that nobody can steer; the last comparison takes one time.
+        // The lookup is by a digest that a caller cannot choose; the comparison takes constant
+        // time.
         let same: bool = token.record.secret.ct_eq(&hash).into();
         (same && token.record.is_good(now)).then(|| Arc::clone(&token.principal))
     }
 
-    /// The token `id`, as it stands.
+    /// The current record of the token `id`.
     pub fn get(&self, id: TokenId) -> Option<TokenRecord> {
         self.snapshot.load().by_id.get(&id).map(|token| token.record.clone())
     }
 
-    /// Makes a token; the secret is shown this once.
+    /// Makes a token; returns its record and its secret, which is not shown again.
     ///
     /// # Errors
     /// 409 `handle_conflict`, 503 `storage_unavailable`.
@@ -170,7 +161,7 @@ impl Tokens {
         self.create_with(new, now, &secret, 0).map(|record| (record, secret))
     }
 
-    /// The same with a secret that was drawn before, passing over `skipped` numbers.
+    /// As [`Tokens::create`], with a given secret, skipping `skipped` numbers.
     fn create_with(
         &self,
         new: &NewToken,
@@ -208,7 +199,7 @@ impl Tokens {
         Ok(record)
     }
 
-    /// Up to `limit` tokens after `after`, by creation.
+    /// Up to `limit` tokens after `after`, in the order of creation.
     pub fn list(&self, after: TokenId, limit: usize) -> Vec<TokenRecord> {
         let snapshot = self.snapshot.load();
         let after = snapshot.by_id.range(TokenId(after.0 + 1)..);
@@ -249,7 +240,7 @@ impl Tokens {
             let Some(record) = self.get(id).filter(|record| record.is_good(now)) else {
                 return;
             };
-            // The clock may be set while this sleeps: look again at least once a minute.
+            // The clock may be set while this sleeps, so the expiry is checked once a minute.
             let left = record.expires_at.map_or(60_000, |at| (at.0 - now.0).min(60_000));
             tokio::select! {
                 _ = revoked.changed() => {}

@@ -1,15 +1,16 @@
-//! What `POST /v1/tokens` takes (bindings.md §3).
+//! The request for a token (bindings.md §3, `POST /v1/tokens`), read and validated.
 
 use std::sync::Arc;
 
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::json::{self, JsonObject, JsonValue};
 use parley_protocol::limits::{EXTENSION_MAX, NESTING_MAX};
+use parley_protocol::numbered;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text;
 use parley_protocol::time::Millis;
 
-/// The name that a token stands for.
+/// The name of a token's principal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenName {
     /// A model's handle.
@@ -21,13 +22,13 @@ pub enum TokenName {
 /// A token to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// For whom.
+    /// The name of its principal.
     pub name: TokenName,
-    /// All that it will hold.
+    /// All rights of the token.
     pub rights: Rights,
-    /// The label, of a model's token that holds `lock`.
+    /// The label; only of a model's token with `lock`.
     pub label: Option<Arc<str>>,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Option<Millis>,
 }
 
@@ -57,7 +58,7 @@ impl NewToken {
         Self::validate(handle, human, rights, label, expires_at.transpose()?, now)
     }
 
-    /// The same rules for what came in another way (the command line).
+    /// Validates values that were read elsewhere (the command line).
     ///
     /// # Errors
     /// 400 `invalid_body`, naming the member.
@@ -99,7 +100,10 @@ impl NewToken {
                 && text::length(label) <= EXTENSION_MAX
                 && !text::has_forbidden_control(label);
             if !fits {
-                return Err(bad(Some("label"), "A label has 1 to 64 characters."));
+                return Err(bad(
+                    Some("label"),
+                    numbered!("A label has 1 to " {EXTENSION_MAX} " characters."),
+                ));
             }
             if human.is_some() || !rights.has(Right::Lock) {
                 let detail = "Only a model's token that holds `lock` has a label.";
@@ -123,7 +127,10 @@ fn name(text: &str, field: &'static str) -> Result<Box<str>> {
     if text::is_handle(text) {
         return Ok(text.into());
     }
-    Err(bad(Some(field), "A name has 1 to 64 characters of `A–Z a–z 0–9 . _ -`."))
+    Err(bad(
+        Some(field),
+        numbered!("A name has 1 to " {EXTENSION_MAX} " characters of `A–Z a–z 0–9 . _ -`."),
+    ))
 }
 
 fn string<'a>(object: &'a JsonObject, name: &'static str) -> Result<Option<&'a str>> {

@@ -1,4 +1,4 @@
-//! A token as it is stored.
+//! The stored record of a token.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use parley_protocol::time::Millis;
 use parley_protocol::wire::ShownToken;
 use serde::{Deserialize, Serialize};
 
-/// A token, its secret hashed.
+/// A token with the hash of its secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRecord {
     /// Its identifier.
     pub id: TokenId,
-    /// The line it stands for.
+    /// The identity of its principal.
     pub identity: Identity,
-    /// Whether it is a human's.
+    /// Whether its principal is human.
     pub human: bool,
-    /// All that it holds.
+    /// All its rights.
     pub rights: Rights,
     /// The bare label.
     pub label: Option<Arc<str>>,
     /// When it was made.
     pub created_at: Millis,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Option<Millis>,
     /// When it was revoked.
     pub revoked_at: Option<Millis>,
@@ -48,7 +48,7 @@ impl TokenRecord {
         if self.human { AuthorKind::Human } else { AuthorKind::Llm }
     }
 
-    /// Who speaks with it.
+    /// Its principal.
     pub fn principal(&self) -> Principal {
         Principal {
             token: self.id,
@@ -59,7 +59,7 @@ impl TokenRecord {
         }
     }
 
-    /// As it is shown (bindings.md §3).
+    /// Its form in answers (bindings.md §3).
     pub fn shown(&self) -> ShownToken<'_> {
         ShownToken {
             id: self.id,

@@ -1,4 +1,4 @@
-//! The file of the tokens: small, written rarely, each change durable before it is answered.
+//! The file of the tokens: small and rarely written; a change is durable before it is answered.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use redb::{
 
 use super::record::TokenRecord;
 use crate::storage::disk::{self, Disk};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::{ErrorLatch, LatchedFile};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::open_database;
@@ -39,17 +39,17 @@ pub const FILE_FORMAT: FileFormat = FileFormat {
 
 pub(super) struct TokenStore {
     disk: Arc<dyn Disk>,
-    /// `None` after a failure, until it opens again.
+    /// `None` after a failure, until it is reopened.
     database: Option<Database>,
 }
 
 impl TokenStore {
-    pub(super) fn open(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
+    pub(super) fn open(disk: Arc<dyn Disk>) -> StoreResult<Self> {
         let database = open(&*disk)?;
         Ok(Self { disk, database: Some(database) })
     }
 
-    pub(super) fn all(&self) -> Result<Vec<TokenRecord>, StoreError> {
+    pub(super) fn all(&self) -> StoreResult<Vec<TokenRecord>> {
         let Some(database) = &self.database else { return Ok(Vec::new()) };
         let transaction = database.begin_read()?;
         let table = transaction.open_table(TOKENS)?;
@@ -65,9 +65,9 @@ impl TokenStore {
         Ok(records)
     }
 
-    /// Stores a record, durable once this returns. After a failure the file is opened anew: redb
-    /// refuses everything until then.
-    pub(super) fn put(&mut self, record: &TokenRecord) -> Result<(), StoreError> {
+    /// Stores a record, durable on return. After a failure the next call reopens the file: redb
+    /// refuses all operations until then.
+    pub(super) fn put(&mut self, record: &TokenRecord) -> StoreResult<()> {
         let database = match self.database.take() {
             Some(database) => database,
             None => open(&*self.disk)?,
@@ -78,12 +78,12 @@ impl TokenStore {
     }
 }
 
-fn open(disk: &dyn Disk) -> Result<Database, StoreError> {
+fn open(disk: &dyn Disk) -> StoreResult<Database> {
     disk::make(disk, FILE_NAME, |file| open_file(file).map(drop))?;
     open_file(disk::open_made(disk, FILE_NAME)?)
 }
 
-fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+fn open_file(file: Box<dyn StorageBackend>) -> StoreResult<Database> {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE_BYTES);
     let database =
@@ -104,23 +104,23 @@ fn open_file(file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
     Ok(database)
 }
 
-/// Begins a change. It is committed in two phases: what a failed sync may have lost is referred to
-/// by nothing then, so that the file can be opened again and written on.
-fn begin(database: &Database) -> Result<WriteTransaction, StoreError> {
+/// Begins a change, which is committed in two phases: after a failed sync no valid page refers to
+/// one that may be lost, so that the file can be reopened and written.
+fn begin(database: &Database) -> StoreResult<WriteTransaction> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);
     Ok(transaction)
 }
 
-/// A record as it is stored.
-pub(super) fn encode(record: &TokenRecord) -> Result<Vec<u8>, StoreError> {
+/// Encodes a record.
+pub(super) fn encode(record: &TokenRecord) -> StoreResult<Vec<u8>> {
     postcard::to_stdvec(record)
         .map_err(|_| StoreError::damaged(FILE_NAME, "a token does not serialize"))
 }
 
-/// Makes the file out of the rows of a copy, each under the eight bytes of its number,
+/// Makes the file of the rows of a copy, each under the eight bytes of its number,
 /// little-endian.
-pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreError> {
+pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> StoreResult<()> {
     disk::make(disk, FILE_NAME, |file| {
         let database = open_file(file)?;
         let transaction = begin(&database)?;
@@ -138,7 +138,7 @@ pub(super) fn refill(disk: &dyn Disk, next: NextRow<'_>) -> Result<(), StoreErro
     })
 }
 
-fn write(database: &Database, record: &TokenRecord) -> Result<(), StoreError> {
+fn write(database: &Database, record: &TokenRecord) -> StoreResult<()> {
     let bytes = encode(record)?;
     let transaction = begin(database)?;
     let mut table = transaction.open_table(TOKENS)?;

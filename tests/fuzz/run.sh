@@ -12,10 +12,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 target=${1:-}
 if [ -z "$target" ]; then
-  ls "$here/targets" | sed 's/\.rs$//'
+  ls "$here/corpus" | sed 's/\.txt$//'
   exit 0
 fi
-[ -f "$here/targets/$target.rs" ] || { echo "there is no target $target" >&2; exit 2; }
+[ -f "$here/corpus/$target.txt" ] || { echo "there is no target $target" >&2; exit 2; }
 
 # Bytes of an input at most: large ones are slow, and reach little that small ones do not.
 case $target in
@@ -31,14 +31,14 @@ instrumented="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 instrumented+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
 instrumented+=" -Cllvm-args=-sanitizer-coverage-pc-table"
 instrumented+=" -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
-(cd "$here" && RUSTFLAGS=$instrumented cargo build --quiet --release --target "$host" --bin "$target")
-fuzzer=$CARGO_TARGET_DIR/$host/release/$target
+(cd "$here" && RUSTFLAGS=$instrumented cargo build --quiet --release --target "$host" --bin fuzz)
+fuzzer=$CARGO_TARGET_DIR/$host/release/fuzz
+export PARLEY_FUZZ_TARGET=$target
 
 work=$here/target/fuzz/$target
 findings=$here/target/fuzz/findings
 mkdir -p "$work" "$findings"
 corpus=$here/corpus/$target.txt
-touch "$corpus"
 python3 "$here/corpus.py" unpack "$corpus" "$work"
 
 if [ "${2:-60}" = shrink ]; then

@@ -1,4 +1,4 @@
-//! Chance, seeded: a cast, commands that are mostly sensible and sometimes not, and a clock that
+//! Seeded random commands: participants, commands that are mostly sensible and sometimes not, and a clock that
 //! also jumps back. The same seed gives the same play on any machine.
 
 use std::sync::Arc;
@@ -13,53 +13,8 @@ use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
 
-use crate::stage::{Stage, THREAD, token};
-
-/// Random numbers from a seed (SplitMix64).
-pub struct Chance(u64);
-
-impl Chance {
-    /// The sequence of `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.number() % end
-    }
-
-    /// True in `percent` of a hundred cases.
-    pub fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    /// One of `items`, which are not empty.
-    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len() as u64) as usize]
-    }
-
-    /// One of `items`, by weight.
-    pub fn weighed<T: Copy>(&mut self, items: &[(u64, T)]) -> T {
-        let mut left = self.below(items.iter().map(|(weight, _)| weight).sum());
-        for (weight, item) in items {
-            if left < *weight {
-                return *item;
-            }
-            left -= weight;
-        }
-        unreachable!("the weights sum up")
-    }
-}
+use crate::harness::{THREAD, ThreadHarness, token};
+use crate::rng::SeededRng;
 
 const BODIES: &[&str] = &[
     "Does it hold?",
@@ -71,10 +26,10 @@ const BODIES: &[&str] = &[
     " leading and trailing ",
 ];
 
-/// What happens next in a thread, by chance.
+/// What happens next in a thread, by rng.
 pub struct Generator {
-    /// Where chance comes from.
-    pub chance: Chance,
+    /// The source of random numbers.
+    pub rng: SeededRng,
     /// The identities that take part.
     cast: Vec<Principal>,
     /// How willing this play is to claim, in percent; the rest are messages and marks.
@@ -89,23 +44,23 @@ impl Generator {
     /// The play of `seed`: its cast (two lines of models at least, a verifier, a lock holder, a
     /// human) and its temper.
     pub fn new(seed: u64) -> Self {
-        let mut chance = Chance::new(seed);
+        let mut rng = SeededRng::new(seed);
         let names = ["ada", "bob", "cyd", "vic", "kim", "hal", "lea", "wim", "ian"];
-        let count = 6 + chance.below(4) as usize;
+        let count = 6 + rng.below(4) as usize;
         let cast = names[..count].iter().map(|name| token(name)).collect();
-        let claims = *chance.pick(&[0, 10, 30, 60]);
-        let marks = *chance.pick(&[4, 12, 30]);
-        let pairs = *chance.pick(&[0, 0, 50, 92]);
-        Self { chance, cast, claims, marks, pairs }
+        let claims = *rng.pick(&[0, 10, 30, 60]);
+        let marks = *rng.pick(&[4, 12, 30]);
+        let pairs = *rng.pick(&[0, 0, 50, 92]);
+        Self { rng, cast, claims, marks, pairs }
     }
 
     /// Limits low enough to be reached, some of them.
     pub fn limits(&mut self) -> Limits {
         let mut limits = Limits::default();
-        let chance = &mut self.chance;
+        let rng = &mut self.rng;
         let mut lower = |limit: &mut u64, from: u64, to: u64| {
-            if chance.percent(60) {
-                *limit = from + chance.below(to - from + 1);
+            if rng.percent(60) {
+                *limit = from + rng.below(to - from + 1);
             }
         };
         lower(&mut limits.consecutive_max, 1, 5);
@@ -119,8 +74,8 @@ impl Generator {
 
     /// Where the clock stands next: mostly a little later, at times the same, far ahead, or back.
     pub fn clock(&mut self, now: Millis) -> Millis {
-        let step = self.chance.below(2_000);
-        match self.chance.below(20) {
+        let step = self.rng.below(2_000);
+        match self.rng.below(20) {
             0 => Millis(now.0 - 100_000 - step),
             1 => now.plus(200_000 + step),
             2 => now,
@@ -129,27 +84,27 @@ impl Generator {
     }
 
     /// The next command, and whose it is.
-    pub fn next(&mut self, stage: &Stage) -> (Principal, Command) {
+    pub fn next(&mut self, harness: &ThreadHarness) -> (Principal, Command) {
         let extension = self.extension();
-        if stage.thread.is_none() {
-            let principal = self.chance.pick(&self.cast).clone();
+        if harness.thread.is_none() {
+            let principal = self.rng.pick(&self.cast).clone();
             let envelope = self.envelope(Kind::Ask, None, None, extension);
             return (principal, Command::Post(envelope));
         }
         let principal = self.principal();
-        if self.chance.percent(self.claims) {
-            return self.claim(stage, principal, extension);
+        if self.rng.percent(self.claims) {
+            return self.claim(harness, principal, extension);
         }
-        if self.chance.percent(self.marks) {
-            let mark = self.mark(stage, extension);
+        if self.rng.percent(self.marks) {
+            let mark = self.mark(harness, extension);
             return (principal, mark);
         }
-        if self.chance.percent(25)
-            && let Some(knot) = self.knot(stage, &principal, extension.clone())
+        if self.rng.percent(25)
+            && let Some(knot) = self.knot(harness, &principal, extension.clone())
         {
             return knot;
         }
-        let kind = self.chance.weighed(&[
+        let kind = self.rng.weighed(&[
             (10, Kind::Ask),
             (20, Kind::Answer),
             (16, Kind::Clarify),
@@ -160,26 +115,26 @@ impl Generator {
             (6, Kind::Decide),
             (9, Kind::Retract),
         ]);
-        let named = kind == Kind::Retract || self.chance.percent(60);
-        let parent = named.then(|| self.message(stage));
+        let named = kind == Kind::Retract || self.rng.percent(60);
+        let parent = named.then(|| self.message(harness));
         (principal, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))
     }
 
-    /// What is told about an awaited `clarify` (§3.4): it or what it asks back about is answered
+    /// A command about an awaited `clarify` (§3.4): it or what it asks back about is answered
     /// or retracted, or an answer to the latter is, often by who may retract anything.
     fn knot(
         &mut self,
-        stage: &Stage,
+        harness: &ThreadHarness,
         principal: &Principal,
         extension: Option<Arc<str>>,
     ) -> Option<(Principal, Command)> {
-        let messages = || stage.acts.iter().filter_map(|(_, act)| act.message());
-        let awaited = stage.opened().summary().awaiting.as_ref()?.message;
+        let messages = || harness.acts.iter().filter_map(|(_, act)| act.message());
+        let awaited = harness.opened().summary().awaiting.as_ref()?.message;
         let clarify = messages().find(|one| one.id == awaited && one.kind == Kind::Clarify)?;
         let about = clarify.parent?;
         let mut answers = messages().filter(|one| one.parent == Some(about));
         let answer = answers.find(|one| one.kind == Kind::Answer).map_or(about, |one| one.id);
-        let (kind, parent) = self.chance.weighed(&[
+        let (kind, parent) = self.rng.weighed(&[
             (4, (Kind::Answer, awaited)),
             (2, (Kind::Retract, awaited)),
             (1, (Kind::Retract, about)),
@@ -189,32 +144,32 @@ impl Generator {
         ]);
         let moderators: Vec<_> = self.cast.iter().filter(|one| one.moderates()).cloned().collect();
         let mut principal = principal.clone();
-        if kind == Kind::Retract && !moderators.is_empty() && self.chance.percent(60) {
-            principal = self.chance.pick(&moderators).clone();
+        if kind == Kind::Retract && !moderators.is_empty() && self.rng.percent(60) {
+            principal = self.rng.pick(&moderators).clone();
         }
         let envelope = self.envelope(kind, Some(THREAD), Some(parent), extension);
         Some((principal, Command::Post(envelope)))
     }
 
     fn principal(&mut self) -> Principal {
-        let few = if self.chance.percent(self.pairs) { 2 } else { self.cast.len() };
-        self.chance.pick(&self.cast[..few]).clone()
+        let few = if self.rng.percent(self.pairs) { 2 } else { self.cast.len() };
+        self.rng.pick(&self.cast[..few]).clone()
     }
 
     fn extension(&mut self) -> Option<Arc<str>> {
-        self.chance.weighed(&[(12, None), (2, Some("x")), (1, Some("worker-2"))]).map(Arc::from)
+        self.rng.weighed(&[(12, None), (2, Some("x")), (1, Some("worker-2"))]).map(Arc::from)
     }
 
     /// Mostly one of the last messages, or what is awaited; at times any, or none of this thread.
-    fn message(&mut self, stage: &Stage) -> MessageId {
-        let messages = stage.acts.iter().filter_map(|(_, act)| act.message());
+    fn message(&mut self, harness: &ThreadHarness) -> MessageId {
+        let messages = harness.acts.iter().filter_map(|(_, act)| act.message());
         let messages: Vec<_> = messages.map(|message| message.id).collect();
-        let awaiting = stage.opened().summary().awaiting.as_ref();
-        match (self.chance.below(20), awaiting) {
-            (0, _) => MessageId(1 + self.chance.below(2) * 8_000_000),
+        let awaiting = harness.opened().summary().awaiting.as_ref();
+        match (self.rng.below(20), awaiting) {
+            (0, _) => MessageId(1 + self.rng.below(2) * 8_000_000),
             (1..=8, Some(awaiting)) => awaiting.message,
-            (9..=15, _) => *self.chance.pick(&messages[messages.len().saturating_sub(5)..]),
-            _ => *self.chance.pick(&messages),
+            (9..=15, _) => *self.rng.pick(&messages[messages.len().saturating_sub(5)..]),
+            _ => *self.rng.pick(&messages),
         }
     }
 
@@ -225,22 +180,22 @@ impl Generator {
         parent: Option<MessageId>,
         extension: Option<Arc<str>>,
     ) -> Envelope {
-        let body = (*self.chance.pick(BODIES)).into();
-        let provenance = self.chance.percent(10).then(|| Provenance {
+        let body = (*self.rng.pick(BODIES)).into();
+        let provenance = self.rng.percent(10).then(|| Provenance {
             model: Some("some-model".into()),
-            client: self.chance.percent(50).then(|| "some-client".into()),
+            client: self.rng.percent(50).then(|| "some-client".into()),
         });
         Envelope { kind, thread, parent, extension, body, provenance }
     }
 
-    fn mark(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Command {
-        let there = stage.opened().summary().state;
-        let state = if self.chance.percent(30) { there } else { *self.chance.pick(&State::ALL) };
-        let reason = self.chance.percent(40).then(|| (*self.chance.pick(BODIES)).into());
-        match self.chance.below(10) {
+    fn mark(&mut self, harness: &ThreadHarness, extension: Option<Arc<str>>) -> Command {
+        let there = harness.opened().summary().state;
+        let state = if self.rng.percent(30) { there } else { *self.rng.pick(&State::ALL) };
+        let reason = self.rng.percent(40).then(|| (*self.rng.pick(BODIES)).into());
+        match self.rng.below(10) {
             0..=4 => Command::Mark(Mark { state, reason, extension }),
             5..=6 => {
-                let state = if self.chance.percent(50) { there } else { state };
+                let state = if self.rng.percent(50) { there } else { state };
                 Command::Confirm(Mark { state, reason, extension })
             }
             _ => Command::Reopen(Mark { state: State::Open, reason, extension }),
@@ -249,17 +204,17 @@ impl Generator {
 
     fn evidence(&mut self, proof: bool) -> Vec<Evidence> {
         let hex = "0123456789abcdef".repeat(4);
-        let count = u64::from(proof) + self.chance.below(3);
+        let count = u64::from(proof) + self.rng.below(3);
         let mut pieces = Vec::new();
         for _ in 0..count {
-            let kind = *self.chance.pick(&EvidenceKind::ALL);
+            let kind = *self.rng.pick(&EvidenceKind::ALL);
             let reference = match kind {
                 EvidenceKind::Url => "https://example.org/a?b#c".to_owned(),
                 EvidenceKind::Hash | EvidenceKind::Artifact => format!("sha256:{hex}"),
-                EvidenceKind::Commit => hex[..7 + self.chance.below(34) as usize].to_owned(),
-                _ => (*self.chance.pick(BODIES)).to_owned(),
+                EvidenceKind::Commit => hex[..7 + self.rng.below(34) as usize].to_owned(),
+                _ => (*self.rng.pick(BODIES)).to_owned(),
             };
-            let note = self.chance.weighed(&[(3, None), (1, Some("")), (2, Some("Look here."))]);
+            let note = self.rng.weighed(&[(3, None), (1, Some("")), (2, Some("Look here."))]);
             let (reference, note) = (reference.into(), note.map(Into::into));
             pieces.push(Evidence { kind, reference, note });
         }
@@ -269,72 +224,72 @@ impl Generator {
         pieces
     }
 
-    fn some_claim(&mut self, stage: &Stage) -> ClaimId {
-        let claims: Vec<_> = stage.opened().claims().map(|claim| claim.id).collect();
-        if claims.is_empty() || self.chance.percent(3) {
+    fn some_claim(&mut self, harness: &ThreadHarness) -> ClaimId {
+        let claims: Vec<_> = harness.opened().claims().map(|claim| claim.id).collect();
+        if claims.is_empty() || self.rng.percent(3) {
             return ClaimId(9_000_000);
         }
-        *self.chance.pick(&claims)
+        *self.rng.pick(&claims)
     }
 
     /// An assertion, an attestation, a seal or a refutation; a seal only by who may give one,
     /// since others come no further than the door.
     fn claim(
         &mut self,
-        stage: &Stage,
+        harness: &ThreadHarness,
         principal: Principal,
         extension: Option<Arc<str>>,
     ) -> (Principal, Command) {
-        let made = stage.opened().summary().claim_count;
-        if made == 0 || self.chance.percent(35) {
-            let assertion = self.assertion(stage, extension);
+        let made = harness.opened().summary().claim_count;
+        if made == 0 || self.rng.percent(35) {
+            let assertion = self.assertion(harness, extension);
             return (principal, Command::Assert(assertion));
         }
-        let claim = self.some_claim(stage);
+        let claim = self.some_claim(harness);
         let evidence = self.evidence(true);
-        if self.chance.percent(12) {
+        if self.rng.percent(12) {
             let proof = ClaimProof { claim, evidence, seal: false, extension };
             return (principal, Command::Refute(proof));
         }
         let verifies =
             |principal: &Principal| principal.rights.iter().any(|right| right.as_str() == "verify");
-        let mut seal = self.chance.percent(40);
+        let mut seal = self.rng.percent(40);
         let mut principal = principal;
         if seal && !verifies(&principal) {
             let verifiers: Vec<_> = self.cast.iter().filter(|one| verifies(one)).cloned().collect();
             seal = !verifiers.is_empty();
-            principal = if seal { self.chance.pick(&verifiers).clone() } else { principal };
+            principal = if seal { self.rng.pick(&verifiers).clone() } else { principal };
         }
         (principal, Command::Attest(ClaimProof { claim, evidence, seal, extension }))
     }
 
-    fn assertion(&mut self, stage: &Stage, extension: Option<Arc<str>>) -> Assertion {
+    fn assertion(&mut self, harness: &ThreadHarness, extension: Option<Arc<str>>) -> Assertion {
         let mut supersedes = Vec::new();
-        if self.chance.percent(40) {
-            for _ in 0..=self.chance.below(3) {
-                let claim = self.some_claim(stage);
+        if self.rng.percent(40) {
+            for _ in 0..=self.rng.below(3) {
+                let claim = self.some_claim(harness);
                 if !supersedes.contains(&claim) {
                     supersedes.push(claim);
                 }
             }
         }
-        let until = 1 + self.chance.below(60_000);
-        let valid_until = self.chance.percent(30).then(|| stage.now.plus(until));
-        let statement = (*self.chance.pick(BODIES)).into();
+        let until = 1 + self.rng.below(60_000);
+        let valid_until = self.rng.percent(30).then(|| harness.now.plus(until));
+        let statement = (*self.rng.pick(BODIES)).into();
         let evidence = self.evidence(false);
         Assertion { statement, evidence, supersedes, valid_until, extension }
     }
 }
 
-/// A whole thread by chance: `steps` commands, of which some are refused.
-pub fn thread(seed: u64, steps: usize) -> Stage {
+/// A whole thread by rng: `steps` commands, of which some are refused.
+pub fn thread(seed: u64, steps: usize) -> ThreadHarness {
     let mut generator = Generator::new(seed);
-    let mut stage = Stage::new(generator.limits());
+    let mut harness = ThreadHarness::new(generator.limits());
     for _ in 0..steps {
-        let (principal, command) = generator.next(&stage);
+        let (principal, command) = generator.next(&harness);
         // A refusal is an outcome like another here.
-        let _ = stage.act(&principal, &command);
-        stage.now = generator.clock(stage.now);
+        let _ = harness.act(&principal, &command);
+        harness.now = generator.clock(harness.now);
     }
-    stage
+    harness
 }

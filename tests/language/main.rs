@@ -16,6 +16,8 @@
 mod arguments;
 mod artifacts;
 mod generator;
+mod harness;
 mod language;
+mod notation;
+mod rng;
 mod scenario;
-mod stage;

@@ -1,6 +1,6 @@
 //! A tiny notation for plays, and the words in which tables say what came of them.
 //!
-//! A play is a row of words: `who:deed`, `who` being a name of the cast or `name/extension`.
+//! A play is a row of words: `who:change`, `who` being a name or `name/extension`.
 //!
 //! * a speech act by its kind: `b:answer`, with a parent `b:answer>2`: the second message of the
 //!   thread; `>99` is one of another thread;
@@ -25,49 +25,49 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 
-use crate::stage::{Stage, THREAD, token};
+use crate::harness::{THREAD, ThreadHarness, token};
 
 /// What is named where a number is of another thread, or of none.
 const FOREIGN: u64 = 8_000_000;
 
-/// The stage after a play. Panics if anything in it is refused.
-pub fn play(text: &str) -> Stage {
-    let mut stage = Stage::new(Limits::default());
+/// The harness after a play. Panics if anything in it is refused.
+pub fn play(text: &str) -> ThreadHarness {
+    let mut harness = ThreadHarness::new(Limits::default());
     for word in text.split_whitespace() {
-        if !direct(&mut stage, word) {
+        if !direct(&mut harness, word) {
             let (times, word) = word.split_once('*').unwrap_or(("1", word));
             for _ in 0..times.parse::<u32>().expect("a number of times") {
-                let (principal, command) = read(&stage, word);
-                let outcome = stage.act(&principal, &command);
+                let (principal, command) = read(&harness, word);
+                let outcome = harness.act(&principal, &command);
                 assert!(outcome.is_ok(), "{word} in the play `{text}`: {outcome:?}");
-                stage.now = stage.now.plus(1);
+                harness.now = harness.now.plus(1);
             }
         }
     }
-    stage
+    harness
 }
 
-/// A stage direction, which sets the clock or a limit; false if `word` is none.
-fn direct(stage: &mut Stage, word: &str) -> bool {
+/// A setting, which sets the clock or a limit; false if `word` is none.
+fn direct(harness: &mut ThreadHarness, word: &str) -> bool {
     let Some((name, value)) = word.split_once('=') else { return false };
     let Ok(value) = value.parse::<u64>() else { return false };
-    let limits = &mut stage.limits;
+    let limits = &mut harness.limits;
     match name {
-        "wait" => stage.now = stage.now.plus(value),
-        "back" => stage.now = Millis(stage.now.0 - value),
+        "wait" => harness.now = harness.now.plus(value),
+        "back" => harness.now = Millis(harness.now.0 - value),
         "consecutive" => limits.consecutive_max = value,
         "exchange" => limits.exchange_max = value,
         "depth" => limits.thread_depth_max = value,
         "messages" => limits.thread_messages_max = value,
         "claims" => limits.claims_per_thread_max = value,
         "attestations" => limits.attestations_per_claim_max = value,
-        _ => panic!("no stage direction: {word}"),
+        _ => panic!("no setting: {word}"),
     }
     true
 }
 
-/// Who does what by the word `who:deed`, on this stage.
-pub fn read(stage: &Stage, word: &str) -> (Principal, Command) {
+/// The principal and the command of the word `who:change`, on this harness.
+pub fn read(harness: &ThreadHarness, word: &str) -> (Principal, Command) {
     let (who, change) = word.split_once(':').unwrap_or_else(|| panic!("no word of a play: {word}"));
     let (name, extension) = match who.split_once('/') {
         Some((name, extension)) => (name, Some(Arc::from(extension))),
@@ -75,17 +75,22 @@ pub fn read(stage: &Stage, word: &str) -> (Principal, Command) {
     };
     let split = change.find(['>', '=', '@', '^', '~']).unwrap_or(change.len());
     let (verb, rest) = change.split_at(split);
-    (token(name), command(stage, verb, rest, extension))
+    (token(name), command(harness, verb, rest, extension))
 }
 
-fn command(stage: &Stage, verb: &str, rest: &str, extension: Option<Arc<str>>) -> Command {
+fn command(
+    harness: &ThreadHarness,
+    verb: &str,
+    rest: &str,
+    extension: Option<Arc<str>>,
+) -> Command {
     let rank = || rest[1..].parse::<usize>().unwrap_or_else(|_| panic!("no number: {rest}"));
     let mark = |state| Mark { state, reason: Some("because".into()), extension: extension.clone() };
     let state = || State::parse(&rest[1..]).unwrap_or_else(|| panic!("no state: {rest}"));
     let evidence =
         vec![Evidence { kind: EvidenceKind::Commit, reference: "0123abc".into(), note: None }];
     let proof = |seal| ClaimProof {
-        claim: claim(stage, rank()),
+        claim: claim(harness, rank()),
         evidence: evidence.clone(),
         seal,
         extension: extension.clone(),
@@ -100,19 +105,19 @@ fn command(stage: &Stage, verb: &str, rest: &str, extension: Option<Arc<str>>) -
         "claim" => {
             let (older, millis) = rest.split_once('~').unwrap_or((rest, ""));
             let older = older.trim_start_matches('^').split(',').filter(|text| !text.is_empty());
-            let older = older.map(|text| claim(stage, text.parse().expect("a rank")));
+            let older = older.map(|text| claim(harness, text.parse().expect("a rank")));
             Command::Assert(Assertion {
                 statement: "It holds.".into(),
                 evidence: Vec::new(),
                 supersedes: older.collect(),
-                valid_until: millis.parse().ok().map(|millis| stage.now.plus(millis)),
+                valid_until: millis.parse().ok().map(|millis| harness.now.plus(millis)),
                 extension,
             })
         }
         _ => Command::Post(Envelope {
-            kind: Kind::parse(verb).unwrap_or_else(|| panic!("no deed: {verb}")),
-            thread: stage.thread.is_some().then_some(THREAD),
-            parent: (!rest.is_empty()).then(|| message(stage, rank())),
+            kind: Kind::parse(verb).unwrap_or_else(|| panic!("no act: {verb}")),
+            thread: harness.thread.is_some().then_some(THREAD),
+            parent: (!rest.is_empty()).then(|| message(harness, rank())),
             extension,
             body: format!("{verb} it").into(),
             provenance: None,
@@ -121,20 +126,20 @@ fn command(stage: &Stage, verb: &str, rest: &str, extension: Option<Arc<str>>) -
 }
 
 /// The message of this rank, from 1.
-fn message(stage: &Stage, rank: usize) -> MessageId {
-    let mut messages = stage.acts.iter().filter_map(|(_, act)| act.message());
+fn message(harness: &ThreadHarness, rank: usize) -> MessageId {
+    let mut messages = harness.acts.iter().filter_map(|(_, act)| act.message());
     messages.nth(rank - 1).map_or(MessageId(FOREIGN), |message| message.id)
 }
 
 /// The claim of this rank, from 1.
-pub fn claim(stage: &Stage, rank: usize) -> ClaimId {
-    let mut claims = stage.thread.iter().flat_map(Thread::claims);
+pub fn claim(harness: &ThreadHarness, rank: usize) -> ClaimId {
+    let mut claims = harness.thread.iter().flat_map(Thread::claims);
     claims.nth(rank - 1).map_or(ClaimId(FOREIGN), |claim| claim.id)
 }
 
 /// The rank of a message, from 1.
-pub fn rank(stage: &Stage, id: MessageId) -> usize {
-    let mut messages = stage.acts.iter().filter_map(|(_, act)| act.message());
+pub fn rank(harness: &ThreadHarness, id: MessageId) -> usize {
+    let mut messages = harness.acts.iter().filter_map(|(_, act)| act.message());
     messages.position(|message| message.id == id).map_or(0, |index| index + 1)
 }
 
@@ -154,9 +159,9 @@ pub fn due(due: Option<&Due>) -> String {
 }
 
 /// `2>anyone`: the message of that rank is awaited; `-` where none is.
-pub fn awaiting(stage: &Stage, awaiting: Option<&Awaiting>) -> String {
+pub fn awaiting(harness: &ThreadHarness, awaiting: Option<&Awaiting>) -> String {
     awaiting.map_or("-".to_owned(), |awaiting| {
-        format!("{}>{}", rank(stage, awaiting.message), due(Some(&awaiting.due)))
+        format!("{}>{}", rank(harness, awaiting.message), due(Some(&awaiting.due)))
     })
 }
 

@@ -128,7 +128,8 @@ fn encoding() {
     assert_eq!(with_query("/v1/inbox", &[("b", None)]), "/v1/inbox");
 }
 
-/// Goal: a problem becomes a refusal with reason, detail and field; every other answer a failure. Method: three bodies.
+/// Goal: a problem becomes a refusal with reason, detail and field; every other answer a failure.
+/// Method: three bodies.
 #[test]
 fn problems() {
     let client = Client::new("http://host", None).unwrap();

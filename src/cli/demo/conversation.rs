@@ -1,4 +1,5 @@
-//! Performs one step of the demo over HTTP, prints it, and compares the answer with what is expected.
+//! Performs one step of the demo over HTTP, prints it, and compares the answer with what is
+//! expected.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,30 +21,31 @@ const RESULT: &str = "      └ ";
 /// The expected thread after a step.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedThread<'a> {
-    state: &'a str,
-    turn: &'a str,
-    on: Option<&'a str>,
+    /// The state, as [`render::state`] shows it.
+    pub state: &'a str,
+    /// The participant that is due, as [`render::due`] shows it.
+    pub turn: &'a str,
+    /// The awaited message: an identifier, [`ITSELF`], or empty for none.
+    pub awaited: &'a str,
 }
 
-/// A thread in `state`, as [`render::state`] shows it, `turn` due, and no message awaited.
-pub fn want<'a>(state: &'a str, turn: &'a str) -> ExpectedThread<'a> {
-    ExpectedThread { state, turn, on: None }
-}
-
-impl<'a> ExpectedThread<'a> {
-    /// Expects `message` to be awaited.
-    pub fn on(self, message: &'a str) -> Self {
-        Self { on: Some(message), ..self }
-    }
-
-    /// Expects the message of this step to be awaited.
-    pub fn on_itself(self) -> Self {
-        self.on(ITSELF)
-    }
+/// A thread in `state` with `turn` due and the message `awaited`.
+pub fn want<'a>(state: &'a str, turn: &'a str, awaited: &'a str) -> ExpectedThread<'a> {
+    ExpectedThread { state, turn, awaited }
 }
 
 /// Stands for the message of the step.
-const ITSELF: &str = "";
+pub const ITSELF: &str = "itself";
+/// No message is awaited.
+pub const NONE: &str = "";
+
+/// A step that was performed, before its outcome is checked.
+#[derive(Debug)]
+pub struct Step {
+    /// The lines to print before the outcome.
+    head: String,
+    outcome: CliResult<ApiResponse>,
+}
 
 /// The thread of the demo, and counts of the steps so far.
 #[derive(Debug, Default)]
@@ -79,13 +81,13 @@ impl Conversation {
         body: &str,
         want: ExpectedThread<'_>,
     ) -> CliResult<String> {
-        let step = self.begin(participant, &verb(kind), parent, body);
-        let answer = self.send(participant, kind, parent, body).await?;
-        let status = answer.status;
-        let answer = answer.json()?;
-        let message = &answer["message"];
+        let Step { head, outcome } = self.message(participant, kind, parent, body).await;
+        let outcome = outcome?;
+        let status = outcome.status;
+        let answer = outcome.json()?;
+        let (message, thread) = (&answer["message"], &answer["thread"]);
         let id = render::text_at(message, "/id");
-        print_step(&step, &format!("{id}; {}", describe(&answer["thread"])))?;
+        print_step(&head, &format!("{id}; {}", describe(thread)))?;
         self.expect("status", &status.to_string(), "201")?;
         self.expect("kind", &render::text_at(message, "/kind"), kind)?;
         self.expect("author", &render::participant(&message["from"]), &participant.name())?;
@@ -94,26 +96,12 @@ impl Conversation {
             self.expect("parent", &render::text_at(message, "/parent"), parent)?;
         }
         if self.thread.is_empty() {
-            self.thread = render::text_at(&answer["thread"], "/id");
+            self.thread = render::text_at(thread, "/id");
         }
         self.kinds.insert(kind.to_owned());
-        let on = want.on.map(|on| if on == ITSELF { id.as_str() } else { on });
-        self.expect_thread(&answer["thread"], ExpectedThread { on, ..want })?;
+        let awaited = if want.awaited == ITSELF { &id } else { want.awaited };
+        self.expect_thread(thread, ExpectedThread { awaited, ..want })?;
         Ok(id)
-    }
-
-    /// Posts a message that must be refused with `reason`.
-    pub async fn check_refused(
-        &mut self,
-        participant: &DemoParticipant,
-        kind: &str,
-        parent: Option<&str>,
-        body: &str,
-        reason: &str,
-    ) -> CliResult {
-        let step = self.begin(participant, &verb(kind), parent, body);
-        let outcome = self.send(participant, kind, parent, body).await;
-        self.expect_refusal(&step, outcome, reason)
     }
 
     /// Reads the inbox, whose first item must be the thread with `message` awaited.
@@ -195,23 +183,24 @@ impl Conversation {
         evidence: (&str, &str),
         status: &str,
     ) -> CliResult {
-        let step = self.begin_proof(participant, what, claim, evidence);
-        let answer = self.send_proof(participant, what, claim, evidence).await?.json()?;
-        self.expect_claim(&step, &answer["claim"], status)
+        let Step { head, outcome } = self.proof(participant, what, claim, evidence).await;
+        self.expect_claim(&head, &outcome?.json()?["claim"], status)
     }
 
-    /// Attests, seals or refutes a claim, which must be refused with `reason`.
-    pub async fn check_proof_refused(
-        &mut self,
-        participant: &DemoParticipant,
-        what: &str,
-        claim: &str,
-        evidence: (&str, &str),
-        reason: &str,
-    ) -> CliResult {
-        let step = self.begin_proof(participant, what, claim, evidence);
-        let outcome = self.send_proof(participant, what, claim, evidence).await;
-        self.expect_refusal(&step, outcome, reason)
+    /// Checks that a step was refused with `reason`.
+    pub fn check_refused(&mut self, step: Step, reason: &str) -> CliResult {
+        self.refusals += 1;
+        match step.outcome {
+            Err(CliError::Refused(problem)) => {
+                let mut text = step.head;
+                let _ = writeln!(text, "{RESULT}refused: {} {}", problem.status, problem.reason);
+                push_block(&mut text, "        ", &problem.detail);
+                output::text(&text)?;
+                self.expect("refusal", &problem.reason, reason)
+            }
+            Ok(_) => self.expect("outcome", "a success", &format!("the refusal {reason}")),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Compares a value with the expected one; a difference ends the demo.
@@ -225,13 +214,15 @@ impl Conversation {
         )))
     }
 
-    async fn send(
-        &self,
+    /// Posts a message, without a check of the outcome.
+    pub async fn message(
+        &mut self,
         participant: &DemoParticipant,
         kind: &str,
         parent: Option<&str>,
         body: &str,
-    ) -> CliResult<ApiResponse> {
+    ) -> Step {
+        let head = self.begin(participant, &verb(kind), parent, body);
         let thread = (!self.thread.is_empty()).then(|| self.thread.as_str().into());
         let envelope = object([
             ("kind", Some(kind.into())),
@@ -240,24 +231,29 @@ impl Conversation {
             ("from", participant.from()),
             ("body", Some(body.into())),
         ]);
-        participant.client.post("/v1/messages", &envelope, NO_EXTRA).await
+        let outcome = participant.client.post("/v1/messages", &envelope, NO_EXTRA).await;
+        Step { head, outcome }
     }
 
-    async fn send_proof(
-        &self,
+    /// Attests, seals or refutes a claim, without a check of the outcome.
+    pub async fn proof(
+        &mut self,
         participant: &DemoParticipant,
         what: &str,
         claim: &str,
-        evidence: (&str, &str),
-    ) -> CliResult<ApiResponse> {
+        (kind, reference): (&str, &str),
+    ) -> Step {
+        let text = format!("{kind}: {reference}");
+        let head = self.begin(participant, &verb(what), Some(claim), &text);
         let operation = if what == "seal" { "attest" } else { what };
         let body = object([
-            ("evidence", Some(evidence_of(&[evidence]))),
+            ("evidence", Some(evidence_of(&[(kind, reference)]))),
             ("seal", (what == "seal").then(|| true.into())),
             ("from", participant.from()),
         ]);
         let path = format!("/v1/claims/{claim}/{operation}");
-        participant.client.post(&path, &body, NO_EXTRA).await
+        let outcome = participant.client.post(&path, &body, NO_EXTRA).await;
+        Step { head, outcome }
     }
 
     /// Counts a step; returns its head, to be printed with the outcome.
@@ -277,47 +273,17 @@ impl Conversation {
         step
     }
 
-    fn begin_proof(
-        &mut self,
-        participant: &DemoParticipant,
-        what: &str,
-        claim: &str,
-        (kind, reference): (&str, &str),
-    ) -> String {
-        self.begin(participant, &verb(what), Some(claim), &format!("{kind}: {reference}"))
-    }
-
     fn expect_thread(&self, thread: &Value, want: ExpectedThread<'_>) -> CliResult {
         self.expect("state", &render::state(thread), want.state)?;
         self.expect("turn", &render::due(&thread["turn"]), want.turn)?;
         let awaited = render::text_at(thread, "/awaiting/message");
-        self.expect("awaited message", &awaited, want.on.unwrap_or_default())
+        self.expect("awaited message", &awaited, want.awaited)
     }
 
     fn expect_claim(&self, step: &str, claim: &Value, status: &str) -> CliResult {
         let got = render::text_at(claim, "/status");
         print_step(step, &format!("{}: {got}", render::text_at(claim, "/id")))?;
         self.expect("claim's status", &got, status)
-    }
-
-    fn expect_refusal(
-        &mut self,
-        step: &str,
-        outcome: CliResult<ApiResponse>,
-        reason: &str,
-    ) -> CliResult {
-        self.refusals += 1;
-        match outcome {
-            Err(CliError::Refused(problem)) => {
-                let mut text = step.to_owned();
-                let _ = writeln!(text, "{RESULT}refused: {} {}", problem.status, problem.reason);
-                push_block(&mut text, "        ", &problem.detail);
-                output::text(&text)?;
-                self.expect("refusal", &problem.reason, reason)
-            }
-            Ok(_) => self.expect("outcome", "a success", &format!("the refusal {reason}")),
-            Err(failure) => Err(failure),
-        }
     }
 }
 

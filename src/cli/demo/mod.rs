@@ -1,5 +1,5 @@
-//! `parley demo`: starts a forum, holds a conversation over HTTP in it, prints and checks each step,
-//! then removes the forum.
+//! `parley demo`: starts a forum, holds a conversation over HTTP in it, prints and checks each
+//! step, then removes the forum.
 
 mod conversation;
 mod forum;

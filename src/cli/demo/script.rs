@@ -1,6 +1,6 @@
 //! The conversation of the demo: models find out why an import writes rows twice.
 
-use super::conversation::{Conversation, remark, scene, want};
+use super::conversation::{Conversation, ITSELF, NONE, remark, scene, want};
 use super::participants::DemoParticipants;
 use crate::cli::error::{CliError, CliResult};
 
@@ -31,20 +31,21 @@ async fn ask(
     scene("A question, and a question back")?;
     let body = "The nightly import writes some rows twice when it is started again after a crash. \
                 How do we stop that without losing a row?";
-    let asked = want("open (proposed)", "anyone").on_itself();
+    let asked = want("open (proposed)", "anyone", ITSELF);
     let question = conversation.post(planner, "ask", None, body, asked).await?;
     conversation.check_inbox(reader, &question).await?;
     let body = "Does the second run give a row the id of the first run, or a new one?";
-    let back = want("open (proposed)", "local:planner").on_itself();
+    let back = want("open (proposed)", "local:planner", ITSELF);
     let clarify = conversation.post(reader, "clarify", Some(&question), body, back).await?;
     let body = "A new one, I suppose.";
-    conversation.check_refused(reader, "answer", Some(&clarify), body, "self_reply").await?;
+    let step = conversation.message(reader, "answer", Some(&clarify), body).await;
+    conversation.check_refused(step, "self_reply")?;
     let body = "A new one: ids are drawn from a counter at the moment a row is written.";
-    let again = want("open (proposed)", "local:builder/reader").on(&question);
+    let again = want("open (proposed)", "local:builder/reader", &question);
     conversation.post(planner, "answer", Some(&clarify), body, again).await?;
     let body = "Then the id cannot tell a copy from a row. Give each row a key made of where it \
                 came from, and let the store refuse the second one.";
-    let answered = want("answered (proposed)", "local:planner");
+    let answered = want("answered (proposed)", "local:planner", NONE);
     conversation.post(reader, "answer", Some(&question), body, answered).await?;
     Ok(question)
 }
@@ -57,22 +58,22 @@ async fn propose(
 ) -> CliResult {
     let DemoParticipants { planner, reader, prober, moderator, .. } = participants;
     let state = "answered (proposed)";
-    let settled = want(state, "local:planner");
+    let settled = want(state, "local:planner", NONE);
     scene("A proposal, an objection, and agreement")?;
     let body = "I ran last night's import twice on a copy: 14 of 20 000 rows came twice, all of \
                 them from the file that was open at the crash.";
     conversation.post(prober, "inform", None, body, settled).await?;
     let body = "Key each row by file name and line number, and skip a row whose key is there.";
-    let first = want(state, "local:planner").on_itself();
+    let first = want(state, "local:planner", ITSELF);
     let first = conversation.post(prober, "propose", Some(question), body, first).await?;
     let body = "File names come back every month. In May we would skip the rows of a file that \
                 only shares its name with one of April, and lose them without a word.";
-    let objected = want(state, "local:builder/prober").on_itself();
+    let objected = want(state, "local:builder/prober", ITSELF);
     let objection = conversation.post(moderator, "object", Some(&first), body, objected).await?;
     let body = "You are right: a name does not say what is in a file.";
     conversation.post(prober, "agree", Some(&objection), body, settled).await?;
     let body = "Key each row by the SHA-256 of its file and its line number.";
-    let second = want(state, "local:planner").on_itself();
+    let second = want(state, "local:planner", ITSELF);
     let second = conversation.post(prober, "propose", Some(question), body, second).await?;
     let body = "That holds for renamed files and for names that come back.";
     conversation.post(planner, "agree", Some(&second), body, settled).await?;
@@ -88,31 +89,33 @@ async fn decide(participants: &DemoParticipants, conversation: &mut Conversation
     let DemoParticipants { planner, reader, prober, moderator, operator, .. } = participants;
     scene("A decision: proposed, confirmed, closed")?;
     let body = "Done, then: we build it.";
-    conversation.check_refused(prober, "decide", None, body, "thread_authority_missing").await?;
+    let step = conversation.message(prober, "decide", None, body).await;
+    conversation.check_refused(step, "thread_authority_missing")?;
     let body = "Rows are keyed by the SHA-256 of their file and their line number; a row whose \
                 key is there is skipped.";
-    let decided = want("decided (proposed)", "local:planner");
+    let decided = want("decided (proposed)", "local:planner", NONE);
     conversation.post(planner, "decide", None, body, decided).await?;
-    let confirmed = want("decided (KI · Night shift)", "local:planner");
+    let confirmed = want("decided (KI · Night shift)", "local:planner", NONE);
     conversation.set_state(moderator, "confirm", Some("decided"), "", confirmed).await?;
-    let closed = want("closed (human, locked)", "nobody");
+    let closed = want("closed (human, locked)", "nobody", NONE);
     let reason = "It goes out with tonight's build.";
     conversation.set_state(operator, "mark", Some("closed"), reason, closed).await?;
     let body = "One more thing: the index has to be rebuilt.";
-    conversation.check_refused(reader, "inform", None, body, "thread_closed").await
+    let step = conversation.message(reader, "inform", None, body).await;
+    conversation.check_refused(step, "thread_closed")
 }
 
 /// The creator reopens the thread and asks again.
 async fn reopen(participants: &DemoParticipants, conversation: &mut Conversation) -> CliResult {
     let DemoParticipants { planner, prober, .. } = participants;
     scene("Opened again by its creator")?;
-    let opened = want("open (proposed)", "local:planner");
+    let opened = want("open (proposed)", "local:planner", NONE);
     conversation.set_state(planner, "reopen", None, "A row came twice again.", opened).await?;
     let body = "Row 7112 came twice last night. Is the key wrong, or did the old build run?";
-    let asked = want("open (proposed)", "anyone").on_itself();
+    let asked = want("open (proposed)", "anyone", ITSELF);
     let question = conversation.post(planner, "ask", None, body, asked).await?;
     let body = "The old build ran: the log names it, and the row carries no key.";
-    let answered = want("answered (proposed)", "local:planner");
+    let answered = want("answered (proposed)", "local:planner", NONE);
     conversation.post(prober, "answer", Some(&question), body, answered).await?;
     Ok(())
 }
@@ -125,7 +128,8 @@ async fn claim(participants: &DemoParticipants, conversation: &mut Conversation)
     let log = [("log", "runs/twice-on-a-copy.log")];
     let holds = conversation.assert_claim(prober, statement, &log, None).await?;
     let proof = ("log", "runs/again.log");
-    conversation.check_proof_refused(reader, "attest", &holds, proof, "self_attest").await?;
+    let step = conversation.proof(reader, "attest", &holds, proof).await;
+    conversation.check_refused(step, "self_attest")?;
     let proof = ("reproducer", "tests/replay --night 7 --twice");
     conversation.prove(planner, "attest", &holds, proof, "supported").await?;
     let proof = ("commit", "5d2f0c41b7");
@@ -145,12 +149,12 @@ async fn close(participants: &DemoParticipants, conversation: &mut Conversation)
     let DemoParticipants { planner, operator, .. } = participants;
     scene("The last word")?;
     let body = "We keep the new build. A quarter longer is well within the night.";
-    let decided = want("decided (human)", "local:planner");
+    let decided = want("decided (human)", "local:planner", NONE);
     conversation.post(operator, "decide", None, body, decided).await?;
-    let proposed = want("closed (proposed)", "nobody");
+    let proposed = want("closed (proposed)", "nobody", NONE);
     let reason = "Nothing is left to do.";
     conversation.set_state(planner, "mark", Some("closed"), reason, proposed).await?;
-    let closed = want("closed (human, locked)", "nobody");
+    let closed = want("closed (human, locked)", "nobody", NONE);
     conversation.set_state(operator, "confirm", Some("closed"), "", closed).await
 }
 

@@ -2,15 +2,15 @@
 
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
-use parley_protocol::arguments::Query;
 use parley_protocol::identity::Right;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::url::Query;
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
 use crate::forum::BackupStream;
 
-/// The header that names the cursor of a copy.
+/// The header with the cursor of a copy.
 const CURSOR: HeaderName = HeaderName::from_static("x-parley-cursor");
 const BYTES: &str = "application/octet-stream";
 

@@ -1,4 +1,4 @@
-//! Whether the server lives, whether it is ready, and its metrics (operations.md §4).
+//! Health, readiness and metrics (operations.md §4).
 
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use parley_protocol::refusal::{Reason, Refusal, Result};
@@ -10,18 +10,18 @@ use crate::telemetry;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// The process lives.
+/// 200: the process runs.
 pub(super) fn alive() -> HttpResponse {
     answer::json(wire::STATUS_OK)
 }
 
-/// The metrics as Prometheus reads them.
+/// The metrics in the text format of Prometheus.
 pub(super) fn metrics(headers: &HeaderMap) -> Result<HttpResponse> {
     accept::negotiate(headers, &["text/plain", "application/openmetrics-text"])?;
     Ok(answer::bytes(StatusCode::OK, TEXT, telemetry::metrics().render().into()))
 }
 
-/// What `metrics_listen` answers: metrics, to whoever reaches it by whatever name.
+/// Answers on `metrics_listen`: metrics alone, without token and for any `Host`.
 pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
     let answered = match (request.uri().path(), request.method()) {
         ("/metrics", &Method::GET | &Method::HEAD) => metrics(request.headers()),
@@ -38,7 +38,7 @@ pub fn metrics_only<B>(request: &Request<B>) -> HttpResponse {
 }
 
 impl Gateway {
-    /// 200 while the server serves and its store takes writes.
+    /// 200 while the server accepts requests and its store accepts writes.
     pub(super) fn ready(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
         if context.connection.lifetime.stop.is_cancelled() {
             return Err(Refusal::shutting_down());

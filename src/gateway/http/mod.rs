@@ -1,4 +1,4 @@
-//! The resources over HTTP: the operations of the table, and those that are none.
+//! Routes HTTP requests: to the operations of the table, and to resources that are no operations.
 
 mod backup;
 mod health;
@@ -20,10 +20,10 @@ use parley_protocol::refusal::Result;
 use super::{Gateway, NextStep, RequestContext, decoded};
 use crate::telemetry::RequestLabel;
 
-/// What stands at a path.
+/// The target of a request.
 #[derive(Debug)]
 pub(super) enum Endpoint<'p> {
-    /// An operation of the table, with the value in its path.
+    /// An operation of the table, with the name and value of its path parameter.
     Operation(Operation, Option<(&'static str, Cow<'p, str>)>),
     /// One of [`FIXED`].
     Fixed(FixedResource),
@@ -48,27 +48,36 @@ pub(super) enum FixedResource {
 
 const READ: &[&str] = &["GET", "HEAD"];
 
-/// The resources that are no operations, with their methods.
-const FIXED: &[(&str, &[&str], FixedResource)] = &[
-    ("/", READ, FixedResource::Page),
-    ("/healthz", READ, FixedResource::Health),
-    ("/readyz", READ, FixedResource::Ready),
-    ("/metrics", READ, FixedResource::Metrics),
-    ("/openapi.json", READ, FixedResource::OpenApi),
-    ("/v1/tokens", &["GET", "HEAD", "POST"], FixedResource::Tokens),
-    ("/v1/backup", READ, FixedResource::Backup),
-    ("/mcp", &["POST"], FixedResource::Mcp),
-    ("/mcp/", &["POST"], FixedResource::Mcp),
-    ("/v1/feed", READ, FixedResource::Feed),
-    ("/v1/feed/tickets", &["POST"], FixedResource::Tickets),
+/// The resources that are no operations: path, methods, profile that they need, resource.
+const FIXED: &[(&str, &[&str], Option<Profile>, FixedResource)] = &[
+    ("/", READ, None, FixedResource::Page),
+    ("/healthz", READ, None, FixedResource::Health),
+    ("/readyz", READ, None, FixedResource::Ready),
+    ("/metrics", READ, None, FixedResource::Metrics),
+    ("/openapi.json", READ, None, FixedResource::OpenApi),
+    ("/v1/tokens", &["GET", "HEAD", "POST"], None, FixedResource::Tokens),
+    ("/v1/backup", READ, None, FixedResource::Backup),
+    ("/mcp", &["POST"], None, FixedResource::Mcp),
+    ("/mcp/", &["POST"], None, FixedResource::Mcp),
+    ("/v1/feed", READ, Some(Profile::Feed), FixedResource::Feed),
+    ("/v1/feed/tickets", &["POST"], Some(Profile::Feed), FixedResource::Tickets),
 ];
 
-/// Whether those who ask for `path` come by any name.
-pub(super) fn is_health(path: &str) -> bool {
-    matches!(path, "/healthz" | "/readyz")
+fn fixed_at(path: &str) -> Option<FixedResource> {
+    FIXED.iter().find(|(own, ..)| *own == path).map(|(.., fixed)| *fixed)
 }
 
-/// The caller of what needs no token, without one.
+/// Whether `path` is a health check, which may use any `Host`.
+pub(super) fn is_health(path: &str) -> bool {
+    matches!(fixed_at(path), Some(FixedResource::Health | FixedResource::Ready))
+}
+
+/// Whether `path` is that of the MCP binding.
+pub(super) fn is_mcp(path: &str) -> bool {
+    fixed_at(path) == Some(FixedResource::Mcp)
+}
+
+/// The principal of requests without a token.
 pub(super) fn anonymous() -> Principal {
     Principal {
         token: TokenId(0),
@@ -84,7 +93,7 @@ fn token_at(path: &str) -> Option<&str> {
 }
 
 impl Gateway {
-    /// What answers `method` at `path`; `None` if nothing does.
+    /// The endpoint of `method` at `path`; `None` if there is none.
     pub(super) fn route<'p>(&self, method: &Method, path: &'p str) -> Option<Endpoint<'p>> {
         let method = method.as_str();
         if let Some((methods, fixed)) = self.fixed(path) {
@@ -96,16 +105,15 @@ impl Gateway {
         token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
     }
 
-    /// What stands at `path` and is no operation, with its methods, as far as profiles let it.
+    /// The resource at `path` that is no operation, with its methods, if its profile is active.
     fn fixed(&self, path: &str) -> Option<(&'static [&'static str], FixedResource)> {
-        let (_, methods, fixed) = FIXED.iter().find(|(own, ..)| *own == path)?;
-        let is_feed = matches!(fixed, FixedResource::Feed | FixedResource::Tickets);
-        (!is_feed || self.profiles.has(Profile::Feed)).then_some((*methods, *fixed))
+        let (_, methods, profile, fixed) = FIXED.iter().find(|(own, ..)| *own == path)?;
+        profile.is_none_or(|profile| self.profiles.has(profile)).then_some((*methods, *fixed))
     }
 
-    /// The methods that `path` answers to.
+    /// The methods of `path`; empty if nothing is there.
     pub(super) fn methods(&self, path: &str) -> Vec<&'static str> {
-        // No operation has an empty method, so all that stand there are other ones.
+        // No operation has the empty method.
         if let PathMatch::OtherMethod(methods) = find("", path, self.profiles) {
             return methods;
         }

@@ -1,4 +1,4 @@
-//! An operation of the table over HTTP.
+//! Operations of the table over HTTP.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
 use crate::forum::Answer;
 
-/// The types in which operations answer.
+/// The media types of answers.
 const ANSWERS: &[&str] = &["application/json"];
-/// The types in which a thread is exported: pages, or the whole a line an artifact.
+/// The media types of an export: pages, or the whole thread with one artifact per line.
 const EXPORTS: &[&str] = &["application/json", JSON_LINES];
 const JSON_LINES: &str = "application/jsonl";
-/// A tag that stands for nothing.
+/// The tag of an empty body.
 const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
-/// The types of bodies.
+/// The media types of request bodies.
 const BODIES: &[&str] = &["application/json"];
-/// The types of an artifact as a body.
+/// The media types of an artifact as a request body.
 const ARTIFACTS: &[&str] = &["application/json", "application/octet-stream"];
 
 impl Gateway {
-    /// Token, right, size, type, `Accept`, parameters, envelope; then the forum.
+    /// Checks token, right, size, type, `Accept`, parameters and envelope, then calls the forum.
     pub(super) async fn operation(
         &self,
         context: &mut RequestContext<'_>,
@@ -89,13 +89,12 @@ impl Gateway {
             Call::ReadInbox(query) if head.method == Method::HEAD => query.wait_seconds = 0,
             Call::PublishArtifact(_) | Call::ReadInbox(_) | Call::Read(_) => {}
         }
-        // Apart, like other answers that take long or come seldom: each request would move the room
-        // for them.
+        // Boxed, like other slow or rare answers, to keep the future of each request small.
         let answered = Box::pin(self.perform_held(context, principal, call, key)).await;
         answered.map(answer::from_forum).map(NextStep::Reply)
     }
 
-    /// Performs a call. If it may be held back, a token revoked or expired meanwhile ends it.
+    /// Performs a call; the end of the token ends a held one.
     pub(in super::super) async fn perform_held(
         &self,
         context: &mut RequestContext<'_>,
@@ -121,13 +120,13 @@ impl Gateway {
         language: Language,
     ) -> Result<HttpResponse> {
         let answer = self.parts.forum.perform(principal, Call::GetManifest(language), None).await?;
-        // It does not change while the server runs.
+        // The manifest is constant while the server runs.
         let tag = self.manifest_tags[language as usize]
             .get_or_init(|| HeaderValue::try_from(manifest::etag(&answer.body)).unwrap_or(NO_TAG));
         Ok(answer::tagged(answer::from_forum(answer), tag, &context.head.headers))
     }
 
-    /// The description of the HTTP binding; it does not change while the server runs.
+    /// The OpenAPI document, which is constant while the server runs.
     pub(super) fn openapi(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
         self.principal(context)?;
         accept::negotiate(&context.head.headers, ANSWERS)?;
@@ -145,7 +144,7 @@ impl Gateway {
     }
 }
 
-/// The key of a write, if it came with one.
+/// The idempotency key of a write; `None` without one.
 fn idempotency_key<'a>(context: &RequestContext<'a>) -> Result<Option<&'a str>> {
     let mut given = context.head.headers.get_all(&IDEMPOTENCY_KEY).iter();
     match (given.next(), given.next()) {
@@ -162,7 +161,7 @@ fn idempotency_key<'a>(context: &RequestContext<'a>) -> Result<Option<&'a str>> 
     }
 }
 
-/// Refuses a key where none is taken.
+/// Refuses an idempotency key where none applies.
 pub(in crate::gateway) fn no_idempotency_key(context: &RequestContext<'_>) -> Result<()> {
     if context.head.headers.contains_key(&IDEMPOTENCY_KEY) {
         let detail = "This is not done again under a key; send it without `Idempotency-Key`.";

@@ -1,4 +1,4 @@
-//! The page at `/`: lets a person look at threads with a token. One file, nothing from elsewhere.
+//! The page at `/`: shows threads to a person with a token. One file without external resources.
 
 use axum::http::StatusCode;
 use axum::http::header::{
@@ -12,10 +12,10 @@ use crate::clock::entropy;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const PAGE: &str = include_str!("../page/index.html");
-/// Stands in the page where the nonce belongs.
+/// The placeholder of the nonce in the page.
 const NONCE: &str = "{nonce}";
 
-/// The page, under a policy that lets it fetch from this server and nothing else.
+/// The page, with a content security policy that allows requests to this server only.
 pub(super) fn page(context: &RequestContext<'_>) -> Result<HttpResponse> {
     accept::negotiate(&context.head.headers, &["text/html"])?;
     let nonce = format!("{:032x}", u128::from_le_bytes(entropy()));

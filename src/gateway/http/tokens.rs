@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use parley_protocol::arguments::Query;
 use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::url::Query;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
 use super::super::answer::{self, HttpResponse, JSON};
@@ -15,7 +15,7 @@ use super::super::{Gateway, RequestContext, accept};
 use super::operation::no_idempotency_key;
 use crate::tokens::{NewToken, TokenRecord};
 
-/// What the cursors of the list are good for.
+/// The kind of the list's cursors.
 const LIST: &str = "tokens";
 
 impl Gateway {
@@ -78,11 +78,11 @@ impl Gateway {
         end(&query(context)?)?;
         let id = TokenId::parse(id).ok_or_else(Refusal::token_not_found)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
-        let sources = Arc::clone(&self.parts.feed_deps);
-        // Even if whoever context has gone away: in force is in force.
+        let deps = Arc::clone(&self.parts.feed_deps);
+        // Runs to its end even if the client disconnects.
         blocking(move || {
             tokens.revoke(id, now)?;
-            sources.hub.revoke(id);
+            deps.hub.revoke(id);
             Ok(())
         })
         .await?;
@@ -104,7 +104,7 @@ fn query<'a>(context: &RequestContext<'a>) -> Result<Query<'a>> {
     Query::parse(context.head.uri.query().unwrap_or_default())
 }
 
-/// Refuses parameters that nobody took.
+/// Refuses parameters that were not taken.
 fn end(query: &Query<'_>) -> Result<()> {
     match query.rest() {
         Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
@@ -112,7 +112,7 @@ fn end(query: &Query<'_>) -> Result<()> {
     }
 }
 
-/// Runs what waits for the disk where it holds up nobody; a caller that goes away ends nothing.
+/// Runs disk work on a blocking thread; it completes even if the caller is dropped.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {

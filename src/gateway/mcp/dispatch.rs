@@ -1,105 +1,53 @@
-//! From headers and bytes to what is to be done, before anything is done (mcp.md §1 to §3).
+//! Parses headers and body of a POST into the steps to perform (mcp.md §1 to §3). Pure: no server
+//! state.
 
 use serde_json::value::RawValue;
 
 use super::envelope::{self, Params, RpcBody, RpcMessage, RpcRequest};
 use super::error::RpcError;
-use super::family::{self, ProtocolFamily};
+use super::family;
 use super::headers::{self, McpHeaders};
-use super::revision::{Revision, VERSION};
+use super::method::McpMethod;
+use super::revision::{ProtocolFamily, Revision, VERSION};
 use super::rpc_id::RpcId;
 
-/// Entries of a batch at most.
+/// Entries of a batch, at most.
 pub const BATCH_MAX: usize = 50;
 
-/// What a body comes down to.
+/// The steps of a body.
 #[derive(Debug)]
 pub enum Dispatch<'b> {
     /// One message.
     One(MessageStep<'b>),
-    /// Several, to be judged one by one and answered together.
+    /// A batch, whose entries are performed one by one and answered together.
     Batch(Vec<MessageStep<'b>>),
 }
 
-/// What one message comes down to.
+/// The step of one message.
 #[derive(Debug)]
 pub enum MessageStep<'b> {
-    /// Nothing is said to it.
+    /// It gets no answer.
     NoReply,
-    /// It fails, answered to the id if it had one.
+    /// It fails; the answer names the id, if the message had one.
     Fail(Option<RpcId>, RpcError),
-    /// It is to be carried out.
+    /// It is performed.
     Perform(McpTask<'b>),
 }
 
-/// A request that may be carried out.
+/// A request to perform.
 #[derive(Debug)]
 pub struct McpTask<'b> {
-    /// What the answer names.
+    /// The id of the answer.
     pub id: RpcId,
-    /// The family, which forms the answer.
+    /// The protocol family, which determines the form of the answer.
     pub family: ProtocolFamily,
-    /// What is asked for.
+    /// The method.
     pub method: McpMethod,
-    /// With what.
+    /// Its parameters.
     pub params: Params<'b>,
 }
 
-/// The methods served, in one family or both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum McpMethod {
-    /// `initialize`.
-    Initialize,
-    /// `server/discover`.
-    Discover,
-    /// `ping`.
-    Ping,
-    /// `logging/setLevel`.
-    SetLevel,
-    /// `tools/list`.
-    ListTools,
-    /// `tools/call`.
-    CallTool,
-    /// `resources/list`.
-    ListResources,
-    /// `resources/templates/list`.
-    ListTemplates,
-    /// `resources/read`.
-    ReadResource,
-    /// `prompts/list`.
-    ListPrompts,
-    /// `prompts/get`.
-    GetPrompt,
-    /// `subscriptions/listen`.
-    Listen,
-}
-
-const METHODS: [(&str, McpMethod, bool, bool); 12] = [
-    // Name, method, in legacy revisions, in modern ones.
-    ("initialize", McpMethod::Initialize, true, false),
-    ("server/discover", McpMethod::Discover, false, true),
-    ("ping", McpMethod::Ping, true, false),
-    ("logging/setLevel", McpMethod::SetLevel, true, false),
-    ("tools/list", McpMethod::ListTools, true, true),
-    ("tools/call", McpMethod::CallTool, true, true),
-    ("resources/list", McpMethod::ListResources, true, true),
-    ("resources/templates/list", McpMethod::ListTemplates, true, true),
-    ("resources/read", McpMethod::ReadResource, true, true),
-    ("prompts/list", McpMethod::ListPrompts, true, true),
-    ("prompts/get", McpMethod::GetPrompt, true, true),
-    ("subscriptions/listen", McpMethod::Listen, false, true),
-];
-
-impl McpMethod {
-    /// The method of a name, if the family has it.
-    pub fn parse(name: &str, family: ProtocolFamily) -> Option<Self> {
-        let (_, method, legacy, modern) = METHODS.into_iter().find(|(known, ..)| *known == name)?;
-        let there = if family == ProtocolFamily::Modern { modern } else { legacy };
-        there.then_some(method)
-    }
-}
-
-/// Decides about a body.
+/// Parses a body into steps.
 pub fn dispatch<'b>(headers: &McpHeaders<'_>, bytes: &'b [u8]) -> Dispatch<'b> {
     match RpcBody::read(bytes) {
         Err(failure) => Dispatch::One(MessageStep::Fail(None, failure)),
@@ -121,7 +69,7 @@ fn step<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
 }
 
 fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask<'b>, RpcError> {
-    let family = family::judge(&request, headers)?;
+    let family = family::of_request(&request, headers)?;
     if family == ProtocolFamily::Modern
         && let Ok(params) = &request.params
     {
@@ -136,16 +84,18 @@ fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask
     }
 }
 
-/// A batch exists in the first revision only.
+/// The steps of a batch, which only the first revision has.
 fn batch<'b>(headers: &McpHeaders<'_>, entries: &[&'b RawValue]) -> Dispatch<'b> {
-    let whole = |message: &'static str| {
-        Dispatch::One(MessageStep::Fail(None, RpcError::no_request(message)))
-    };
+    let refuse =
+        |message: String| Dispatch::One(MessageStep::Fail(None, RpcError::no_request(message)));
     if family::legacy_of(headers.version) != Ok(Revision::March2025) {
-        return whole("Batches exist in revision 2025-03-26 only. Send one message at a time.");
+        let first = Revision::March2025.as_str();
+        return refuse(format!(
+            "Batches exist in revision {first} only. Send one message at a time."
+        ));
     }
     if entries.is_empty() || entries.len() > BATCH_MAX {
-        return whole("A batch has 1 to 50 entries.");
+        return refuse(format!("A batch has 1 to {BATCH_MAX} entries."));
     }
     Dispatch::Batch(entries.iter().map(|entry| entry_of_batch(headers, entry.get())).collect())
 }

@@ -1,13 +1,11 @@
-//! What is the same for everyone while the server runs: made once, given as it is.
+//! Constant results of MCP: lists, server info, prompts. Built once per server.
 
-use bytes::Bytes;
 use parley_protocol::limits::Limits;
 use parley_protocol::operation::Profiles;
 use parley_protocol::schema;
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::dispatch::McpMethod;
 use super::envelope::Params;
 use super::error::RpcError;
 use super::resources::{RESOURCES, TEMPLATES};
@@ -16,20 +14,24 @@ use super::revision::{Revision, SERVED};
 use super::texts::{INSTRUCTIONS, PROMPTS};
 use super::tools::ManifestResults;
 
-/// The lists and what the server says of itself, as members of results.
+/// The lists and the server info, as members of results.
 #[derive(Debug)]
 pub struct Documents {
-    tools: Bytes,
-    resources: Bytes,
-    templates: Bytes,
-    prompts: Bytes,
+    /// The result of `tools/list`.
+    pub tools: ResultMembers,
+    /// The result of `resources/list`.
+    pub resources: ResultMembers,
+    /// The result of `resources/templates/list`.
+    pub templates: ResultMembers,
+    /// The result of `prompts/list`.
+    pub prompts: ResultMembers,
     server: Box<str>,
-    /// What `get_manifest` was answered with.
+    /// The results of `get_manifest`.
     pub manifests: ManifestResults,
 }
 
 impl Documents {
-    /// Those of a server with these profiles and limits.
+    /// The documents of a server with these profiles and limits.
     pub fn new(profiles: Profiles, limits: &Limits) -> Self {
         let tools = profiles.operations().map(|operation| schema::tool(operation, limits));
         let prompts = PROMPTS.iter().map(|prompt| {
@@ -58,27 +60,9 @@ impl Documents {
         }
     }
 
-    /// What the server says of itself, as JSON.
+    /// The server info, as JSON.
     pub fn server(&self) -> &str {
         &self.server
-    }
-
-    /// One of the four lists, all on one page.
-    ///
-    /// # Errors
-    /// -32602 for a cursor: none was given.
-    pub fn list(&self, method: McpMethod, params: &Params<'_>) -> Result<ResultMembers, RpcError> {
-        if params.get("cursor").is_some() {
-            let message = "This list has one page and gives no cursor. Leave `cursor` out.";
-            return Err(RpcError::params(message));
-        }
-        let members = match method {
-            McpMethod::ListTools => &self.tools,
-            McpMethod::ListResources => &self.resources,
-            McpMethod::ListTemplates => &self.templates,
-            _ => &self.prompts,
-        };
-        Ok(ResultMembers::kept(members.clone(), CacheHint::Steady))
     }
 
     /// The answer to `initialize`.
@@ -101,7 +85,7 @@ impl Documents {
         raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true},");
         raw(&mut out, "\"prompts\":{}}");
         instructions(&mut out);
-        ResultMembers::kept(out, CacheHint::Steady)
+        ResultMembers::cached(out, CacheHint::Steady)
     }
 
     /// The answer to `prompts/get`.
@@ -133,15 +117,27 @@ impl Documents {
     }
 }
 
+/// Returns a list that has one page.
+///
+/// # Errors
+/// -32602 for a cursor.
+pub fn only_page(list: &ResultMembers, params: &Params<'_>) -> Result<ResultMembers, RpcError> {
+    if params.get("cursor").is_some() {
+        let message = "This list has one page and gives no cursor. Leave `cursor` out.";
+        return Err(RpcError::params(message));
+    }
+    Ok(list.clone())
+}
+
 fn instructions(out: &mut JsonBuffer) {
     raw(out, ",\"instructions\":");
     text(out, INSTRUCTIONS);
 }
 
-fn list(name: &str, items: impl Iterator<Item = Value>) -> Bytes {
+fn list(name: &str, items: impl Iterator<Item = Value>) -> ResultMembers {
     let mut out = JsonBuffer::new();
     text(&mut out, name);
     raw(&mut out, ":");
     raw(&mut out, &Value::Array(items.collect()).to_string());
-    out.into()
+    ResultMembers::cached(out, CacheHint::Steady)
 }

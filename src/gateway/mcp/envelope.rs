@@ -1,40 +1,41 @@
-//! JSON-RPC messages out of bytes (mcp.md §2): what is JSON, what is a request, what is silent.
+//! Parses JSON-RPC messages (mcp.md §2).
 //!
-//! A message is taken apart one level at a time and its parts stay as they were written: the
-//! arguments of a tool are judged by their own text, by the same reader as a body over HTTP, with
-//! all their faults. Taking apart does not recurse, however deep a text nests.
+//! Parsing goes one level at a time and keeps the text of the members: the reader of HTTP bodies
+//! parses the arguments of a tool from their own text, and reports the same faults. The parser does
+//! not recurse, however deep a text nests.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use parley_protocol::json::{self, JsonMember, JsonValue, NESTING_CEILING};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::{PARSE_ERROR, RpcError};
 use super::rpc_id::RpcId;
 
-/// A message that can be answered, or needs not.
+/// A valid message.
 #[derive(Debug)]
 pub enum RpcMessage<'b> {
-    /// Wants an answer.
+    /// A request, which gets an answer.
     Request(RpcRequest<'b>),
-    /// A notification or a response.
+    /// A notification or a response, which get none.
     NoReply,
 }
 
 /// A request.
 #[derive(Debug)]
 pub struct RpcRequest<'b> {
-    /// What the answer names.
+    /// The id of the answer.
     pub id: RpcId,
-    /// What is asked for.
+    /// The method's name.
     pub method: Cow<'b, str>,
-    /// `params`, or why they are none.
+    /// `params`, or the fault in them.
     pub params: Result<Params<'b>, &'static str>,
 }
 
-/// Names and texts of members, in their order.
+/// Names and texts of members, in the order of the text.
 type NamedMembers<'b> = Vec<(Cow<'b, str>, &'b RawValue)>;
 
 /// `params`, member by member.
@@ -45,17 +46,17 @@ pub struct Params<'b> {
 }
 
 impl<'b> Params<'b> {
-    /// The member of that name; null is none.
+    /// The member `name`; `None` for null.
     pub fn get(&self, name: &str) -> Option<&'b RawValue> {
         named(&self.members, name).filter(|raw| raw.get() != "null")
     }
 
-    /// The member of that name, if it is a string.
+    /// The member `name`, if it is a string.
     pub fn text(&self, name: &str) -> Option<Cow<'b, str>> {
         self.get(name).and_then(string)
     }
 
-    /// The member of `_meta` of that name, null too.
+    /// The member `name` of `_meta`, null included.
     pub fn meta(&self, name: &str) -> Option<&'b RawValue> {
         named(&self.meta, name)
     }
@@ -77,10 +78,10 @@ impl<'b> Params<'b> {
     }
 }
 
-/// A message that is none, and the id that it had all the same.
+/// The id of an invalid message, if it has one, and its fault.
 pub type InvalidMessage = (Option<RpcId>, RpcError);
 
-/// The text of a body.
+/// A body, split into messages.
 #[derive(Debug)]
 pub enum RpcBody<'b> {
     /// One message.
@@ -90,7 +91,7 @@ pub enum RpcBody<'b> {
 }
 
 impl<'b> RpcBody<'b> {
-    /// Takes the bytes apart as far as it shows whether there is one message or several.
+    /// Splits a body into messages.
     ///
     /// # Errors
     /// 400, -32700.
@@ -105,7 +106,7 @@ impl<'b> RpcBody<'b> {
         if start.starts_with('[') {
             return serde_json::from_str(text).map(Self::Batch).map_err(|_| broken());
         }
-        // An object is looked through when it is taken apart.
+        // An object is checked when its members are read.
         if start.starts_with('{') || serde_json::from_str::<&RawValue>(text).is_ok() {
             return Ok(Self::One(text));
         }
@@ -150,7 +151,7 @@ pub fn read(text: &str) -> Result<RpcMessage<'_>, InvalidMessage> {
     Ok(RpcMessage::Request(RpcRequest { id, method, params }))
 }
 
-/// The string that the text is, copied only if it has escapes.
+/// The string of a JSON text, copied only if it has escapes; `None` for other values.
 pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     let inner = raw.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'))?;
     if inner.contains('\\') {
@@ -163,10 +164,10 @@ fn named<'b>(members: &NamedMembers<'b>, name: &str) -> Option<&'b RawValue> {
     members.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw)
 }
 
-/// Up to this many members, comparing each name with each is cheaper than sorting.
+/// Members up to which comparing all pairs of names is cheaper than sorting.
 const PAIRWISE_MAX: usize = 8;
 
-/// The members of an object in their order, none of them twice; `None` for whatever else.
+/// The members of an object in the order of the text; `None` for other values and for duplicates.
 fn members(text: &str) -> Option<NamedMembers<'_>> {
     let RawMembers(members) = serde_json::from_str(text).ok()?;
     let is_once = if members.len() <= PAIRWISE_MAX {
@@ -180,15 +181,15 @@ fn members(text: &str) -> Option<NamedMembers<'_>> {
     is_once.then_some(members)
 }
 
-/// The members of `_meta`. What clients tell of themselves may hold anything but a member twice,
-/// at any depth up to the deepest there is.
+/// The members of `_meta`, which may hold any JSON without duplicate members, to the greatest
+/// depth.
 fn meta_members(text: &str) -> Option<NamedMembers<'_>> {
     if let Some(members) = members(text)
         && members.iter().all(|(_, raw)| is_once(raw))
     {
         return Some(members);
     }
-    // A name that is no text is left.
+    // A name with a lone surrogate is allowed here.
     match json::parse_keeping_surrogates(text.as_bytes(), NESTING_CEILING) {
         Ok(JsonValue::Object(meta)) => {
             let raw = |member: &JsonMember| serde_json::from_str(&text[member.span.clone()]).ok();
@@ -199,7 +200,7 @@ fn meta_members(text: &str) -> Option<NamedMembers<'_>> {
     }
 }
 
-/// Whether no object in it has a member twice. Small values need not be read for that.
+/// Whether no object in the value has a duplicate member. Scalars and empty values are not parsed.
 fn is_once(raw: &RawValue) -> bool {
     match raw.get().as_bytes() {
         b"{}" | b"[]" => true,
@@ -235,26 +236,5 @@ impl<'de> Deserialize<'de> for RawMembers<'de> {
 }
 
 /// A member's name, copied only if it has escapes.
-struct MemberName<'b>(Cow<'b, str>);
-
-impl<'de> Deserialize<'de> for MemberName<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MemberNameVisitor;
-        impl<'de> Visitor<'de> for MemberNameVisitor {
-            type Value = MemberName<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(MemberName(Cow::Borrowed(name)))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(MemberName(Cow::Owned(name.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(MemberNameVisitor)
-    }
-}
+#[derive(Deserialize)]
+struct MemberName<'b>(#[serde(borrow)] Cow<'b, str>);

@@ -1,4 +1,4 @@
-//! JSON-RPC errors and the statuses that they come with (mcp.md §2, §3).
+//! JSON-RPC errors and their HTTP statuses (mcp.md §2, §3).
 
 use std::borrow::Cow;
 
@@ -9,33 +9,36 @@ use serde_json::{Value, json};
 use super::revision::SERVED;
 use super::rpc_id::RpcId;
 
-/// No JSON.
+/// The body is not JSON.
 pub const PARSE_ERROR: i32 = -32_700;
-/// JSON, but no request.
+/// The message is no request.
 pub const INVALID_REQUEST: i32 = -32_600;
-/// No such method in this family.
+/// The family has no such method.
 pub const METHOD_NOT_FOUND: i32 = -32_601;
-/// `params` of the wrong shape, or naming what does not exist.
+/// `params` are malformed or name something unknown.
 pub const INVALID_PARAMS: i32 = -32_602;
-/// A header is missing or says something else than the body.
+/// A header is missing or differs from the body.
 pub const HEADER_MISMATCH: i32 = -32_020;
-/// The version is not served.
+/// The protocol version is not served.
 pub const VERSION_NOT_SERVED: i32 = -32_022;
-/// There is no such resource, in legacy revisions.
+/// There is no such resource (legacy revisions).
 pub const RESOURCE_NOT_FOUND: i32 = -32_002;
 
-/// Why a message gets no result.
+/// Characters of an unknown method's name that an error repeats, at most.
+const METHOD_SHOWN_MAX: usize = 64;
+
+/// The error response to a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {
     /// The HTTP status.
     pub status: u16,
     /// The JSON-RPC code.
     pub code: i32,
-    /// What went wrong and what to do; for a refusal its reason.
+    /// The fault and what to do; of a refusal its reason.
     pub message: Cow<'static, str>,
-    /// What else a client may look at.
+    /// Additional data for clients.
     pub data: Option<Value>,
-    /// The refusal that this is, whose headers belong to the answer.
+    /// The refusal behind the error, whose headers the answer has too.
     pub refusal: Option<Box<Refusal>>,
 }
 
@@ -50,12 +53,12 @@ impl RpcError {
         Self::new(400, INVALID_REQUEST, message)
     }
 
-    /// -32602 with the status of an answer.
+    /// 200, -32602.
     pub fn params(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(200, INVALID_PARAMS, message)
     }
 
-    /// -32602 before a method is looked at: 400.
+    /// 400, -32602: a fault in `_meta`.
     pub fn meta(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(400, INVALID_PARAMS, message)
     }
@@ -67,19 +70,18 @@ impl RpcError {
 
     /// -32601: 404 in modern revisions, 200 in legacy ones.
     pub fn no_method(status: u16, method: &str) -> Self {
-        // Whatever a client calls a method is not said back to it at full length.
-        let shown: String = method.chars().take(64).collect();
+        let shown: String = method.chars().take(METHOD_SHOWN_MAX).collect();
         Self::new(status, METHOD_NOT_FOUND, format!("Method not found: {shown}"))
     }
 
-    /// 400, -32022, naming what is served.
+    /// 400, -32022, naming the served revisions.
     pub fn version(requested: &str) -> Self {
         let data = json!({ "supported": SERVED, "requested": requested });
         let message = "Unsupported protocol version. `data.supported` names those served.";
         Self { data: Some(data), ..Self::new(400, VERSION_NOT_SERVED, message) }
     }
 
-    /// There is no resource at `uri`.
+    /// No resource at `uri`; 200 with `code`.
     pub fn no_resource(code: i32, uri: &str) -> Self {
         let message = "Resource not found. `resources/list` and `resources/templates/list` tell \
                        what there is.";
@@ -107,7 +109,7 @@ impl RpcError {
         raw(out, "}}");
     }
 
-    /// The reason that the outcome is counted under.
+    /// The reason under which the outcome is counted.
     pub fn reason(&self) -> Reason {
         match (&self.refusal, self.code) {
             (Some(refusal), _) => refusal.reason,
@@ -121,7 +123,7 @@ impl RpcError {
 }
 
 impl From<Refusal> for RpcError {
-    /// Code and status are those of the reason, and the data is the problem object.
+    /// Code and status are the status of the reason; `data` is the problem object.
     fn from(refusal: Refusal) -> Self {
         let status = refusal.reason.status();
         let failure = Self::new(status, status.into(), refusal.reason.as_str());

@@ -1,24 +1,18 @@
-//! Which family a request belongs to (mcp.md §1).
+//! Determines the protocol family of a request (mcp.md §1).
 
 use super::envelope::{self, RpcRequest};
 use super::error::RpcError;
-use super::headers::{McpHeaders, SingleHeader};
-use super::revision::{Revision, SERVED, VERSION};
+use super::headers::{CAPABILITIES, McpHeaders, SingleHeader};
+use super::revision::{ProtocolFamily, Revision, SERVED, VERSION};
+
+/// The first revision of the modern family.
+const FIRST_MODERN: &str = Revision::July2026.as_str();
 
 /// The family of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolFamily {
-    /// With `initialize`; of `initialize` itself, the revision to answer with.
-    Legacy(Revision),
-    /// With `_meta` on each request. The version that it names stands there, served or not.
-    Modern,
-}
-
-/// Judges a request.
 ///
 /// # Errors
 /// 400 with -32602, or -32600 for a header that names no revision.
-pub fn judge(
+pub fn of_request(
     request: &RpcRequest<'_>,
     headers: &McpHeaders<'_>,
 ) -> Result<ProtocolFamily, RpcError> {
@@ -32,7 +26,7 @@ pub fn judge(
         Some(Some(version)) if Revision::legacy(&version).is_none() => Ok(ProtocolFamily::Modern),
         Some(_) => {
             let message = format!(
-                "`_meta[\"{VERSION}\"]` names revisions from 2026-07-28 on. For an earlier one \
+                "`_meta[\"{VERSION}\"]` names revisions from {FIRST_MODERN} on. For an earlier one \
                  leave it out and begin with `initialize`."
             );
             Err(RpcError::meta(message))
@@ -41,8 +35,8 @@ pub fn judge(
             || request.method == "server/discover" =>
         {
             let message = format!(
-                "From revision 2026-07-28 on every request carries `params._meta[\"{VERSION}\"]` \
-                 and `params._meta[\"io.modelcontextprotocol/clientCapabilities\"]`."
+                "From revision {FIRST_MODERN} on every request carries \
+                 `params._meta[\"{VERSION}\"]` and `params._meta[\"{CAPABILITIES}\"]`."
             );
             Err(RpcError::meta(message))
         }
@@ -50,7 +44,10 @@ pub fn judge(
     }
 }
 
-/// The legacy revision that the header names; without one it is the first.
+/// The legacy revision that the header names; the first without a header.
+///
+/// # Errors
+/// 400 with -32600 for a header that names none.
 pub fn legacy_of(header: SingleHeader<'_>) -> Result<Revision, RpcError> {
     let named = match header {
         SingleHeader::None => Some(Revision::March2025),
@@ -62,7 +59,7 @@ pub fn legacy_of(header: SingleHeader<'_>) -> Result<Revision, RpcError> {
     })
 }
 
-/// Whether this is a date from the first modern revision on.
+/// Whether `text` is a date not before the first modern revision.
 fn is_modern_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = |from: usize, to: usize| {
@@ -73,5 +70,5 @@ fn is_modern_date(text: &str) -> bool {
     let plausible = digits(0, 4).is_some()
         && digits(5, 7).is_some_and(|month| (1..=12).contains(&month))
         && digits(8, 10).is_some_and(|day| (1..=31).contains(&day));
-    dashes && plausible && text >= Revision::July2026.as_str()
+    dashes && plausible && text >= FIRST_MODERN
 }

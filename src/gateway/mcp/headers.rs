@@ -1,4 +1,4 @@
-//! The headers that mirror what a modern request says in its body (mcp.md §3).
+//! The headers of a modern request, which repeat members of its body (mcp.md §3).
 
 use axum::http::HeaderMap;
 use base64::Engine;
@@ -6,19 +6,21 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::envelope::{self, Params, RpcRequest};
 use super::error::RpcError;
-use super::revision::{Revision, VERSION};
+use super::method::McpMethod;
+use super::revision::{ProtocolFamily, Revision, VERSION};
 
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The member of `_meta` with the client's capabilities.
+pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// A header that should be there once.
+/// A header that may be sent once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SingleHeader<'h> {
-    /// Not there.
+    /// Not sent.
     #[default]
     None,
     /// Its value.
     One(&'h [u8]),
-    /// More than once, which says nothing.
+    /// Sent more than once, and so without a value.
     Several,
 }
 
@@ -32,7 +34,7 @@ impl<'h> SingleHeader<'h> {
         }
     }
 
-    /// The value, if it is one and text.
+    /// The value, if it was sent once and is UTF-8.
     pub fn text(self) -> Option<&'h str> {
         match self {
             Self::One(value) => std::str::from_utf8(value).ok(),
@@ -40,12 +42,12 @@ impl<'h> SingleHeader<'h> {
         }
     }
 
-    fn says(self, text: &str) -> bool {
+    fn equals(self, text: &str) -> bool {
         matches!(self, Self::One(value) if value == text.as_bytes())
     }
 }
 
-/// What a request says in its headers.
+/// The MCP headers of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct McpHeaders<'h> {
     /// `MCP-Protocol-Version`.
@@ -57,7 +59,7 @@ pub struct McpHeaders<'h> {
 }
 
 impl<'h> McpHeaders<'h> {
-    /// Out of all headers.
+    /// Picks them from all headers.
     pub fn of(headers: &'h HeaderMap) -> Self {
         Self {
             version: SingleHeader::of(headers, "mcp-protocol-version"),
@@ -67,7 +69,8 @@ impl<'h> McpHeaders<'h> {
     }
 }
 
-/// Holds a modern request to its headers, and to what every one must say of its client.
+/// Checks that the headers of a modern request repeat its body, and that `_meta` names the client's
+/// capabilities.
 ///
 /// # Errors
 /// 400 with -32020, -32022 or -32602, in the order of mcp.md §3.
@@ -77,7 +80,7 @@ pub fn check(
     headers: &McpHeaders<'_>,
 ) -> Result<(), RpcError> {
     let version = params.meta(VERSION).and_then(envelope::string).unwrap_or_default();
-    if !headers.version.says(&version) {
+    if !headers.version.equals(&version) {
         let message =
             "`MCP-Protocol-Version` must say the same as the protocol version in `_meta`.";
         return Err(RpcError::header(message));
@@ -85,15 +88,11 @@ pub fn check(
     if Revision::parse(&version).is_none() {
         return Err(RpcError::version(&version));
     }
-    if !headers.method.says(&request.method) {
+    if !headers.method.equals(&request.method) {
         return Err(RpcError::header("`Mcp-Method` must say the same as `method`."));
     }
-    let mirrored = match &*request.method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        _ => None,
-    };
-    if let Some(member) = mirrored {
+    let method = McpMethod::parse(&request.method, ProtocolFamily::Modern);
+    if let Some(member) = method.and_then(McpMethod::mirrored) {
         let named = params.text(member);
         if !named.is_some_and(|named| is_named(headers.name, &named)) {
             let message = format!(
@@ -110,8 +109,8 @@ pub fn check(
     Ok(())
 }
 
-/// Whether the header names `name`, plainly or in base64. What is encoded wrongly differs from
-/// what is encoded rightly, so nothing needs to be decoded.
+/// Whether the header equals `name`, plain or in base64. Comparing the encoded forms refuses wrong
+/// encodings without decoding.
 fn is_named(header: SingleHeader<'_>, name: &str) -> bool {
     let SingleHeader::One(value) = header else { return false };
     let encoded = value.strip_prefix(b"=?base64?").and_then(|rest| rest.strip_suffix(b"?="));

@@ -1,4 +1,4 @@
-//! `subscriptions/listen` (mcp.md §5): an event stream that tells which resources changed.
+//! `subscriptions/listen` (mcp.md §5): an event stream of notifications about changed resources.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue, NESTING_CEILING};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
-use parley_protocol::wire::{JsonBuffer, raw, text};
+use parley_protocol::wire::{JsonBuffer, array, raw, text};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -32,19 +32,19 @@ use super::rpc_id::RpcId;
 use crate::feed::hub::Hub;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription, Taken};
 
-/// Threads that one stream follows at most, as a feed does.
+/// Threads that one stream follows, at most, as for a feed.
 const THREADS_MAX: usize = 1_000;
-/// Inboxes that one stream follows at most, each with a place among the listeners.
+/// Inboxes that one stream follows, at most; each is a subscriber of its own.
 const INBOXES_MAX: usize = 16;
-/// Items taken from a queue at a time.
+/// Items taken from a queue at a time, at most.
 const TAKEN_MAX: usize = 16;
-/// How often something is sent, so that nobody on the way takes the stream for dead.
+/// The interval of comments, which keep proxies from closing an idle stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 const COMMENT: &[u8] = b": still here\n\n";
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// What a client asked to be told of, as far as it is: addresses as it wrote them.
+/// The requested resources that can change, with the URIs as the client wrote them.
 #[derive(Debug, Default, PartialEq)]
 struct RequestedResources {
     threads: BTreeMap<ThreadId, Vec<String>>,
@@ -52,15 +52,15 @@ struct RequestedResources {
 }
 
 impl RequestedResources {
-    /// Those of the addresses that name something which can change.
+    /// Picks the resources that can change.
     fn of(addresses: &[String]) -> Self {
         let mut wanted = Self::default();
         for uri in addresses {
             match ResourceUri::parse(uri) {
                 Some(ResourceUri::Thread(thread)) => {
                     let Some(thread) = ThreadId::parse(&thread) else { continue };
-                    let room = wanted.threads.len() < THREADS_MAX;
-                    if room || wanted.threads.contains_key(&thread) {
+                    let is_below = wanted.threads.len() < THREADS_MAX;
+                    if is_below || wanted.threads.contains_key(&thread) {
                         let known = wanted.threads.entry(thread).or_default();
                         if !known.contains(uri) {
                             known.push(uri.clone());
@@ -81,15 +81,15 @@ impl RequestedResources {
         wanted
     }
 
-    /// All addresses honoured, in the order asked for.
+    /// The URIs that are followed, each once, in the requested order.
     fn honoured<'u>(&'u self, requested: &'u [String]) -> impl Iterator<Item = &'u String> {
         let threads = self.threads.values().flatten();
         let all: Vec<&String> = threads.chain(self.inboxes.iter().map(|(_, uri)| uri)).collect();
-        let mut said: Vec<&String> = Vec::new();
+        let mut named: Vec<&String> = Vec::new();
         requested.iter().filter(move |uri| {
-            let first = all.contains(uri) && !said.contains(uri);
+            let first = all.contains(uri) && !named.contains(uri);
             if first {
-                said.push(uri);
+                named.push(uri);
             }
             first
         })
@@ -116,17 +116,17 @@ fn addresses(params: &Params<'_>) -> Result<Option<Vec<String>>, RpcError> {
     }
 }
 
-/// One queue that the stream is filled from, and the addresses that it stands for.
+/// One subscription that feeds the stream, and the URIs that it stands for.
 struct FollowedQueue {
     hub: Arc<Hub>,
     subscriber: Arc<Subscriber>,
     threads: Vec<ThreadId>,
-    /// Of an inbox its address; none for threads.
+    /// The URI of an inbox; `None` for threads.
     inbox: Option<String>,
 }
 
 impl FollowedQueue {
-    /// Takes a seat and begins now.
+    /// Registers a subscriber, which receives publications from now on.
     fn join(
         hub: &Arc<Hub>,
         subscription: Subscription,
@@ -146,7 +146,7 @@ impl Drop for FollowedQueue {
     }
 }
 
-/// A stream on its way.
+/// The state of a stream.
 struct ListenStream {
     /// The first message, until it is sent.
     first: Option<JsonBuffer>,
@@ -157,16 +157,16 @@ struct ListenStream {
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     stop: CancellationToken,
     comments: Interval,
-    over: bool,
+    is_over: bool,
 }
 
 impl ListenStream {
-    /// What is sent next; `None` once the stream has ended.
+    /// The next bytes; `None` once the stream has ended.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
             return Some(event(&first).into());
         }
-        while !self.over {
+        while !self.is_over {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return Some(self.last()),
@@ -179,7 +179,7 @@ impl ListenStream {
                         }
                     }
                     Err(CloseReason::ShuttingDown) => return Some(self.last()),
-                    // The client listens anew, and reads what it follows first.
+                    // The client subscribes again and reads its resources first.
                     Ok(Taken::Behind) | Err(_) => return None,
                 },
                 _ = self.comments.tick() => return Some(Bytes::from_static(COMMENT)),
@@ -190,7 +190,7 @@ impl ListenStream {
 
     /// The response to the request, which ends the stream at a shutdown.
     fn last(&mut self) -> Bytes {
-        self.over = true;
+        self.is_over = true;
         let mut out = JsonBuffer::new();
         raw(&mut out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(&mut out, self.id.text());
@@ -203,14 +203,14 @@ impl ListenStream {
         event(&out).into()
     }
 
-    /// A notification for each address that these items change, each named once.
+    /// One notification for each URI that these items change.
     fn changed(&self, index: usize, items: &[FeedItem]) -> Vec<u8> {
         let mut changed: Vec<&str> = Vec::new();
         for item in items {
-            let FeedItem::Frame(_, told) = item else { continue };
+            let FeedItem::Frame(_, publication) = item else { continue };
             let uris = match &self.followed[index].inbox {
                 Some(uri) => std::slice::from_ref(uri),
-                None => self.threads.get(&told.act().thread).map_or(&[][..], Vec::as_slice),
+                None => self.threads.get(&publication.act().thread).map_or(&[][..], Vec::as_slice),
             };
             for uri in uris {
                 if !changed.contains(&uri.as_str()) {
@@ -229,7 +229,7 @@ impl ListenStream {
     }
 }
 
-/// What the first queue that has something gives.
+/// Takes items from the first queue that has some.
 async fn any(followed: &[FollowedQueue]) -> (usize, Result<Taken, CloseReason>) {
     if followed.is_empty() {
         return pending().await;
@@ -239,7 +239,7 @@ async fn any(followed: &[FollowedQueue]) -> (usize, Result<Taken, CloseReason>) 
     (index, taken)
 }
 
-/// A notification up to and with its tag.
+/// The start of a notification, up to `_meta`.
 fn notification(method: &str, id: &RpcId) -> JsonBuffer {
     let mut out = JsonBuffer::new();
     raw(&mut out, "{\"jsonrpc\":\"2.0\",\"method\":");
@@ -265,16 +265,14 @@ fn acknowledged(
     raw(&mut out, ",\"notifications\":{");
     if let Some(requested) = requested {
         raw(&mut out, "\"resourceSubscriptions\":");
-        parley_protocol::wire::array(&mut out, wanted.honoured(requested), |out, uri| {
-            text(out, uri)
-        });
+        array(&mut out, wanted.honoured(requested), |out, uri| text(out, uri));
     }
     raw(&mut out, "}}}");
     out
 }
 
 impl Gateway {
-    /// Opens the stream. What changes after the acknowledgement is told; nothing before it.
+    /// Opens the stream, which notifies of changes after its acknowledgement.
     pub(super) async fn listen(
         &self,
         context: &RequestContext<'_>,
@@ -317,7 +315,7 @@ impl Gateway {
             ended: Box::pin(async move { tokens.ended(token).await }),
             stop: context.connection.lifetime.stop.clone(),
             comments,
-            over: false,
+            is_over: false,
         };
         let frames = futures_util::stream::unfold(stream, |mut stream| async move {
             let bytes = stream.next().await?;
@@ -336,7 +334,7 @@ impl Gateway {
             scope,
             anyone: true,
             token: principal.token,
-            // The stream looks after its token itself.
+            // The stream watches its token itself.
             expires_at: None,
         };
         let mut followed = Vec::new();

@@ -1,8 +1,8 @@
 //! The MCP binding (mcp.md): JSON-RPC over POST, stateless, in legacy revisions and the modern one.
 //!
-//! What a body comes down to is decided by [`dispatch::dispatch`] out of headers and bytes alone; here
-//! it is carried out, by the same table, rights and forum as over HTTP. Whatever goes wrong is said
-//! in JSON-RPC.
+//! [`dispatch::dispatch`] parses a body into steps from headers and bytes alone; this module
+//! performs them with the same operations, rights and forum as over HTTP. Failures become JSON-RPC
+//! errors.
 
 pub(crate) mod dispatch;
 mod documents;
@@ -11,6 +11,7 @@ pub(crate) mod error;
 mod family;
 pub(crate) mod headers;
 mod listen;
+pub(crate) mod method;
 pub(crate) mod resources;
 pub(crate) mod result;
 mod revision;
@@ -32,12 +33,14 @@ use parley_protocol::wire::{JsonBuffer, raw};
 
 pub(super) use documents::Documents;
 
-use dispatch::{Dispatch, McpMethod, McpTask, MessageStep, dispatch};
+use dispatch::{Dispatch, McpTask, MessageStep, dispatch};
+use documents::only_page;
 use error::RpcError;
-use family::ProtocolFamily;
 use headers::McpHeaders;
+use method::McpMethod;
 use resources::ResourceUri;
 use result::ResultMembers;
+use revision::ProtocolFamily;
 use rpc_id::RpcId;
 use tools::ToolCall;
 
@@ -46,24 +49,19 @@ use super::{Gateway, RequestContext, accept};
 use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
-/// Bytes that a message may have beyond what a body over HTTP may (mcp.md §2).
+/// Bytes of a message beyond the limit of an HTTP body, at most (mcp.md §2).
 const MESSAGE_BYTES_EXTRA: u64 = 16_384;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// What a task came to.
+/// The outcome of a task.
 enum TaskOutcome {
     Done(ResultMembers),
-    /// A stream, which is its own answer.
+    /// A streamed response.
     Stream(HttpResponse),
 }
 
-/// Whether the binding answers at `path`.
-pub(super) fn is_at(path: &str) -> bool {
-    matches!(path, "/mcp" | "/mcp/")
-}
-
-/// A refusal that came before a message was read.
+/// A refusal before a message was read.
 pub(super) fn refused(refusal: &Refusal) -> HttpResponse {
     failed(&RpcError::from(refusal.clone()), None)
 }
@@ -72,7 +70,7 @@ fn failed(failure: &RpcError, id: Option<&RpcId>) -> HttpResponse {
     let mut out = JsonBuffer::new();
     failure.put(&mut out, id);
     let mut reply = match &failure.refusal {
-        // Its headers come from where HTTP's do.
+        // A refusal has the same headers as over HTTP.
         Some(refusal) => answer::refused(refusal).map(|_| out.into()),
         None => answer::bytes(status(failure.status), JSON, out.into()),
     };
@@ -91,13 +89,13 @@ fn events(body: axum::body::Body) -> HttpResponse {
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies that would collect the stream let it through.
+    // Proxies must not buffer the stream.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     reply
 }
 
 impl Gateway {
-    /// Answers one POST: size, token, type, then what is in it.
+    /// Answers one POST: checks size, token and type, then performs the messages.
     pub(super) async fn mcp(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
         let body = self.body_up_to(context, bytes_max).await?;
@@ -118,8 +116,9 @@ impl Gateway {
                     }
                     Ok(TaskOutcome::Done(done)) => {
                         let reason = done.reason;
-                        let pieces = done.pieces(&task.id, task.family, self.documents.server());
-                        reasoned(answer::segmented(StatusCode::OK, JSON, pieces), reason)
+                        let segments =
+                            done.segments(&task.id, task.family, self.documents.server());
+                        reasoned(answer::segmented(StatusCode::OK, JSON, segments), reason)
                     }
                     Ok(TaskOutcome::Stream(reply)) => reply,
                     Err(failure) => failed(&failure, Some(&task.id)),
@@ -129,7 +128,7 @@ impl Gateway {
         }
     }
 
-    /// Judges the entries one by one; their answers come in their order.
+    /// Performs the entries one by one; the answers have their order.
     async fn batch(
         &self,
         context: &mut RequestContext<'_>,
@@ -148,7 +147,7 @@ impl Gateway {
                         Ok(TaskOutcome::Done(done)) => {
                             done.put(&mut one, &task.id, task.family, self.documents.server());
                         }
-                        // No revision with batches has streams.
+                        // Streams exist in no revision with batches.
                         Ok(TaskOutcome::Stream(_)) => continue,
                         Err(failure) => failure.put(&mut one, Some(&task.id)),
                     }
@@ -165,7 +164,7 @@ impl Gateway {
         if streamed { events(result::event(&out).into()) } else { answer::json(out) }
     }
 
-    /// Carries out one request, once its token is there if it needs one.
+    /// Performs one request; refuses it without a token, if its method needs one.
     async fn perform_task(
         &self,
         context: &mut RequestContext<'_>,
@@ -184,10 +183,10 @@ impl Gateway {
             },
             McpMethod::Discover => Documents::discover(),
             McpMethod::Ping | McpMethod::SetLevel => ResultMembers::new(JsonBuffer::new()),
-            McpMethod::ListTools
-            | McpMethod::ListResources
-            | McpMethod::ListTemplates
-            | McpMethod::ListPrompts => self.documents.list(task.method, &task.params)?,
+            McpMethod::ListTools => only_page(&self.documents.tools, &task.params)?,
+            McpMethod::ListResources => only_page(&self.documents.resources, &task.params)?,
+            McpMethod::ListTemplates => only_page(&self.documents.templates, &task.params)?,
+            McpMethod::ListPrompts => only_page(&self.documents.prompts, &task.params)?,
             McpMethod::GetPrompt => Documents::prompt(&task.params)?,
             McpMethod::CallTool => self.call_tool(context, principal, task).await?,
             McpMethod::ReadResource => self.read_resource(context, principal, task).await?,
@@ -214,13 +213,13 @@ impl Gateway {
                 Ok(self.documents.manifests.answered(answer.body))
             }
             Ok(answer) => Ok(tools::answered(answer.body)),
-            // A token that ended meanwhile is no answer of the tool.
+            // A token that ended meanwhile is a failure of the request, not of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
             Err(refusal) => Ok(tools::refused(&refusal)),
         }
     }
 
-    /// Right, size, arguments; then the forum.
+    /// Checks right, size and arguments, then calls the forum.
     async fn perform_tool(
         &self,
         context: &mut RequestContext<'_>,
@@ -232,7 +231,7 @@ impl Gateway {
             return Err(Refusal::lacks(right));
         }
         let limits = &self.parts.config.limits;
-        // Of an artifact's own bytes there may be as many as over HTTP.
+        // For an artifact the limit is that of its own bytes, below.
         if operation != Operation::PublishArtifact {
             check_size(arguments.len(), limits)?;
         }
@@ -270,13 +269,13 @@ impl Gateway {
     }
 }
 
-/// Refuses what is larger than a body over HTTP may be.
+/// Refuses more bytes than an HTTP body may have.
 fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let bytes_max = limits.request_bytes_max;
     if bytes as u64 > bytes_max { Err(Refusal::body_too_large(bytes_max)) } else { Ok(()) }
 }
 
-/// The reply, counted under the reason.
+/// Attaches the reason under which the reply is counted.
 fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
     if let Some(reason) = reason {
         reply.extensions_mut().insert(reason);
@@ -284,7 +283,7 @@ fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
     reply
 }
 
-/// Whether the request needs no token (mcp.md §2).
+/// Whether the method needs no token (mcp.md §2).
 fn is_free(task: &McpTask<'_>) -> bool {
     let names = |member, what| task.params.text(member).as_deref() == Some(what);
     match task.method {

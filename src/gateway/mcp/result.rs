@@ -1,4 +1,4 @@
-//! Results, as both families write them (mcp.md §3), and the form in which they leave.
+//! Writes results in the form of either family (mcp.md §3), as JSON or as an event.
 
 use axum::http::header::{ACCEPT, HeaderMap};
 use bytes::Bytes;
@@ -6,73 +6,73 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{JsonBuffer, raw};
 
 use super::super::answer::SegmentedBody;
-use super::family::ProtocolFamily;
+use super::revision::ProtocolFamily;
 use super::rpc_id::RpcId;
 
-/// How long clients may keep what does not change while the server runs, in milliseconds.
+/// Milliseconds for which clients may cache constant results.
 const STEADY_MS: u64 = 60_000;
 
-/// What a response ends with.
+/// The end of a response.
 const END: &str = "}}";
-/// Bytes that a response needs before the members, but for its id, about.
+/// Bytes of a response before its members, without the id, about.
 const OPENING_BYTES: usize = 256;
 
-/// How a modern result may be kept.
+/// The cache hint of a modern result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheHint {
-    /// It says nothing about that.
+    /// No hint.
     Unsaid,
-    /// By anyone, for a while: the same for everyone.
+    /// Public, for [`STEADY_MS`]: the same for every client.
     Steady,
-    /// Not at all, and seen by its reader only.
+    /// Private, and not cached.
     Own,
 }
 
-/// A result: the members of the object, without braces, that both families have.
+/// A result: the members of the object, without braces, that both families share.
 #[derive(Clone, Debug)]
 pub struct ResultMembers {
-    /// The members, in pieces that follow one another: what others hold too is not copied.
+    /// The members, in segments, so that shared bytes are not copied.
     pub members: [Bytes; 3],
-    /// How it may be kept.
-    pub keeping: CacheHint,
-    /// The refusal that a tool gave instead, for the count of outcomes.
+    /// The cache hint.
+    pub cache: CacheHint,
+    /// The reason of a tool's refusal, for the count of outcomes.
     pub reason: Option<Reason>,
 }
 
 impl ResultMembers {
-    /// A result that says nothing about keeping it.
+    /// A result without a cache hint.
     pub fn new(members: impl Into<Bytes>) -> Self {
         Self::of([members.into(), Bytes::new(), Bytes::new()])
     }
 
-    /// The same, of pieces.
+    /// A result of these segments, without a cache hint.
     pub fn of(members: [Bytes; 3]) -> Self {
-        Self { members, keeping: CacheHint::Unsaid, reason: None }
+        Self { members, cache: CacheHint::Unsaid, reason: None }
     }
 
-    /// A result that may be kept as `keeping` says.
-    pub fn kept(members: impl Into<Bytes>, keeping: CacheHint) -> Self {
-        Self { keeping, ..Self::new(members) }
+    /// A result with a cache hint.
+    pub fn cached(members: impl Into<Bytes>, cache: CacheHint) -> Self {
+        Self { cache, ..Self::new(members) }
     }
 
     /// Appends the response to the request `id`.
     pub fn put(&self, out: &mut JsonBuffer, id: &RpcId, family: ProtocolFamily, server: &str) {
         self.open(out, id, family, server);
-        for piece in &self.members {
-            out.extend_from_slice(piece);
+        for segment in &self.members {
+            out.extend_from_slice(segment);
         }
         raw(out, END);
     }
 
-    /// The response to the request `id`, in pieces.
-    pub fn pieces(self, id: &RpcId, family: ProtocolFamily, server: &str) -> SegmentedBody {
+    /// The response to the request `id`, in segments.
+    pub fn segments(self, id: &RpcId, family: ProtocolFamily, server: &str) -> SegmentedBody {
         let mut out = JsonBuffer::with_capacity(OPENING_BYTES + id.text().len());
         self.open(&mut out, id, family, server);
         let [first, second, third] = self.members;
         SegmentedBody::new([out.into(), first, second, third, Bytes::from_static(END.as_bytes())])
     }
 
-    /// All of the response before the members.
+    /// Appends the response before the members.
     fn open(&self, out: &mut JsonBuffer, id: &RpcId, family: ProtocolFamily, server: &str) {
         raw(out, "{\"jsonrpc\":\"2.0\",\"id\":");
         raw(out, id.text());
@@ -82,7 +82,7 @@ impl ResultMembers {
             raw(out, "\"io.modelcontextprotocol/serverInfo\":");
             raw(out, server);
             raw(out, "}");
-            match self.keeping {
+            match self.cache {
                 CacheHint::Unsaid => {}
                 CacheHint::Steady => {
                     raw(out, ",\"ttlMs\":");
@@ -91,7 +91,7 @@ impl ResultMembers {
                 }
                 CacheHint::Own => raw(out, ",\"ttlMs\":0,\"cacheScope\":\"private\""),
             }
-            if self.members.iter().any(|piece| !piece.is_empty()) {
+            if self.members.iter().any(|segment| !segment.is_empty()) {
                 raw(out, ",");
             }
         }
@@ -104,7 +104,7 @@ pub fn quoted(out: &mut JsonBuffer, json: &[u8]) {
     serde_json::to_writer(out, json).expect("a string is written into memory");
 }
 
-/// Whether a client takes an event stream and nothing else, so that its result comes as one.
+/// Whether `Accept` allows an event stream only, so that the result is sent as one.
 pub fn wants_event(headers: &HeaderMap) -> bool {
     let mut ranges = headers
         .get_all(ACCEPT)
@@ -131,7 +131,7 @@ fn is_refused(range: &[u8]) -> bool {
     })
 }
 
-/// The message as one server-sent event; JSON as it is written here has no line breaks.
+/// The message as one server-sent event. The JSON written here has no line breaks.
 pub fn event(message: &[u8]) -> Vec<u8> {
     let mut event = Vec::with_capacity(message.len() + 32);
     event.extend_from_slice(b"event: message\ndata: ");
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Goal: only who takes nothing but an event stream gets one. Method: a row a header.
+    /// Goal: only a client that accepts nothing else gets an event stream. Method: a row a header.
     #[test]
     fn accept() {
         for (accept, want) in [

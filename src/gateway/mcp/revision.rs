@@ -1,15 +1,16 @@
-//! The revisions of MCP that are served, and the `_meta` member that names one (mcp.md §1).
+//! The revisions of MCP that are served, their two families, and the `_meta` member that names a
+//! revision (mcp.md §1).
 
 /// A revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
-    /// The only one with batches.
+    /// 2025-03-26, the only revision with batches.
     March2025,
-    /// No batches.
+    /// 2025-06-18.
     June2025,
-    /// What is answered to whoever names none that is served.
+    /// 2025-11-25, the answer to a client that names no served revision.
     November2025,
-    /// Every request for itself.
+    /// 2026-07-28, with self-contained requests.
     July2026,
 }
 
@@ -18,7 +19,7 @@ impl Revision {
     pub const ALL: [Self; 4] =
         [Self::July2026, Self::November2025, Self::June2025, Self::March2025];
 
-    /// Its date, which is its name.
+    /// Its date, which names it on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::March2025 => "2025-03-26",
@@ -33,7 +34,7 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == word)
     }
 
-    /// Whether requests need no `initialize`.
+    /// Whether it is of the modern family.
     pub fn is_modern(self) -> bool {
         self == Self::July2026
     }
@@ -52,5 +53,14 @@ pub const SERVED: [&str; 4] = [
     Revision::March2025.as_str(),
 ];
 
-/// The member of `_meta` that makes a request a modern one.
+/// The member of `_meta` that marks a request as modern.
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The protocol family of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolFamily {
+    /// Sessions begin with `initialize`; for `initialize`, the revision of the answer.
+    Legacy(Revision),
+    /// Each request has `_meta` with a version, which may be one that is not served.
+    Modern,
+}

@@ -3,7 +3,7 @@
 use parley_protocol::json::{self, JsonValue};
 use serde_json::value::RawValue;
 
-/// The `id` of a request, as it was written: a string, or an integer within 64 bits.
+/// The text of a request's `id`: a string, or an integer within 64 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcId(Box<str>);
 
@@ -13,10 +13,10 @@ impl RpcId {
         &self.0
     }
 
-    /// Reads an id; `None` for every other value.
+    /// Parses an id; `None` for other values.
     pub fn read(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
-        // Most are small numbers, which need no reading.
+        // Most ids are small numbers, which need no parser.
         let is_small = (1..=18).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         let good = is_small
             || match json::parse(text.as_bytes(), 1) {

@@ -1,11 +1,11 @@
-//! The core alone: headers and bytes in, a decision out. No server, no socket.
+//! Dispatch alone: headers and bytes in, steps out. No server, no socket.
 
-use super::dispatch::{Dispatch, McpMethod, MessageStep, dispatch};
+use super::dispatch::{Dispatch, MessageStep, dispatch};
 use super::error::RpcError;
-use super::family::ProtocolFamily;
 use super::headers::{McpHeaders, SingleHeader};
+use super::method::McpMethod;
 use super::resources::ResourceUri;
-use super::revision::Revision;
+use super::revision::{ProtocolFamily, Revision};
 use super::rpc_id::RpcId;
 
 const META: &str = "\"io.modelcontextprotocol/protocolVersion\"";
@@ -24,7 +24,7 @@ fn headers<'h>(
 }
 
 /// One step as a few words: `silent`, `status code`, or the family and the method.
-fn told(step: &MessageStep<'_>) -> String {
+fn label(step: &MessageStep<'_>) -> String {
     match step {
         MessageStep::NoReply => "silent".to_owned(),
         MessageStep::Fail(_, RpcError { status, code, .. }) => format!("{status} {code}"),
@@ -40,8 +40,8 @@ fn told(step: &MessageStep<'_>) -> String {
 
 fn one(headers: &McpHeaders<'_>, body: &[u8]) -> String {
     match dispatch(headers, body) {
-        Dispatch::One(step) => told(&step),
-        Dispatch::Batch(steps) => steps.iter().map(told).collect::<Vec<_>>().join(", "),
+        Dispatch::One(step) => label(&step),
+        Dispatch::Batch(steps) => steps.iter().map(label).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -53,13 +53,13 @@ fn modern(version: &str, rest: &str) -> String {
     format!("{{\"_meta\":{{{META}:{version},{CAPABILITIES}}}{rest}}}")
 }
 
-/// Goal: the four rules of mcp.md §1, in their order. Method: a row a method, what `_meta` says
-/// and what the header says.
+/// Goal: the four rules of mcp.md §1 apply in their order. Method: a row a method, `_meta` and
+/// header.
 #[test]
-fn families() {
+fn eras() {
     let november = Some("2025-11-25");
     for (method, meta, header, want) in [
-        // 1: whatever version it names, whatever the header says.
+        // 1: with any version and any header.
         ("initialize", None, None, "2025-11-25 Initialize"),
         ("initialize", None, Some("2026-07-28"), "2025-11-25 Initialize"),
         ("initialize", None, Some("nonsense"), "2025-11-25 Initialize"),
@@ -199,7 +199,7 @@ fn capabilities() {
 /// A body, how it is taken, and the id that an error about it carries.
 type BodyCase = (&'static str, &'static str, Option<&'static str>);
 
-/// What is no message, or none whose id can be trusted.
+/// Bodies that are no message, or whose id is invalid.
 const BROKEN: &[BodyCase] = &[
     ("", "400 -32700", None),
     (" ", "400 -32700", None),
@@ -231,7 +231,7 @@ const BROKEN: &[BodyCase] = &[
     ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", "400 -32600", Some("1")),
 ];
 
-/// What is taken, silently or with an answer.
+/// Bodies that are valid, with and without an answer.
 const TAKEN: &[BodyCase] = &[
     ("{\"jsonrpc\":\"2.0\",\"id\":-7,\"method\":\"ping\"}", "2025-03-26 Ping", None),
     (
@@ -275,10 +275,10 @@ fn messages() {
         let Dispatch::One(step) = dispatch(&McpHeaders::default(), body.as_bytes()) else {
             panic!("a batch: {body}");
         };
-        let shown: String = body.chars().take(80).collect();
-        assert_eq!(told(&step), want, "{shown}");
+        let excerpt: String = body.chars().take(80).collect();
+        assert_eq!(label(&step), want, "{excerpt}");
         if let MessageStep::Fail(got, _) = &step {
-            assert_eq!(got.as_ref().map(RpcId::text), id, "{shown}");
+            assert_eq!(got.as_ref().map(RpcId::text), id, "{excerpt}");
         }
     }
     assert_eq!(one(&McpHeaders::default(), b"{\"a\":\"\xff\"}"), "400 -32700");

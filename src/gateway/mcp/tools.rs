@@ -1,4 +1,4 @@
-//! Tools (mcp.md §4): the operations of the table, their answers as both a text and an object.
+//! Tools (mcp.md §4): the operations of the table. Each answer is sent as text and as an object.
 
 use std::sync::OnceLock;
 
@@ -22,10 +22,10 @@ pub struct ToolCall<'b> {
 }
 
 impl<'b> ToolCall<'b> {
-    /// Reads the parameters of `tools/call`.
+    /// Parses the parameters of `tools/call`.
     ///
     /// # Errors
-    /// -32602: no such tool, or parameters of the wrong shape.
+    /// -32602: an unknown tool, or malformed parameters.
     pub fn read(params: &Params<'b>, profiles: Profiles) -> Result<Self, RpcError> {
         let Some(name) = params.text("name") else {
             return Err(RpcError::params("`name` must be the name of a tool."));
@@ -41,18 +41,18 @@ impl<'b> ToolCall<'b> {
     }
 }
 
-/// The operation in force of that name.
+/// The active operation of this name.
 pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
     profiles.operations().find(|operation| operation.name() == name)
 }
 
-/// Results of what is always answered the same, the manifest in each language, found by the very
-/// bytes of the answer: they are the largest, and asked for by everyone.
+/// The results of `get_manifest`, the largest and most frequent ones, one per language, found by
+/// the address of the answer's bytes.
 #[derive(Debug, Default)]
 pub struct ManifestResults([OnceLock<(Bytes, ResultMembers)>; Language::ALL.len()]);
 
 impl ManifestResults {
-    /// What a call of `get_manifest` was answered with.
+    /// The result for an answer of `get_manifest`.
     pub fn answered(&self, body: Bytes) -> ResultMembers {
         for one in &self.0 {
             let (known, done) = one.get_or_init(|| (body.clone(), answered(body.clone())));
@@ -64,7 +64,7 @@ impl ManifestResults {
     }
 }
 
-/// What a call was answered with, an object.
+/// The result for a successful answer, a JSON object.
 pub fn answered(json: Bytes) -> ResultMembers {
     let mut out = JsonBuffer::with_capacity(json.len() + json.len() / 4 + 128);
     content(&mut out, &json);
@@ -72,12 +72,12 @@ pub fn answered(json: Bytes) -> ResultMembers {
     ResultMembers::of([out.into(), json, Bytes::from_static(b",\"isError\":false")])
 }
 
-/// The refusal of a call.
+/// The result for a refused call.
 pub fn refused(refusal: &Refusal) -> ResultMembers {
     problem(&refusal.to_json(), Some(refusal.reason))
 }
 
-/// A refusal that was remembered, as the problem object that it was.
+/// The result for a problem object.
 pub fn problem(json: &[u8], reason: Option<Reason>) -> ResultMembers {
     let mut out = JsonBuffer::with_capacity(json.len() + json.len() / 4 + 64);
     content(&mut out, json);

@@ -1,9 +1,9 @@
-//! What the log has made so far, in order for reading: heads, acts by thread, indexes, the
-//! outcomes remembered. Everything here is derived from entries, and follows behind them.
+//! The archive: the derived store for reading, behind the log. Summaries, acts by thread, indexes,
+//! remembered outcomes.
 //!
-//! One transaction takes a slice of entries and says up to which entry the archive is true. Most
-//! slices are committed without a sync; a durable commit follows at intervals and saves what a
-//! quick opening needs. Until then the entries are in the log, and a crash folds them again.
+//! One transaction archives a slice of entries and stores the number of the last one. Most slices
+//! are committed without a sync; a durable commit follows at intervals, with the state that a quick
+//! opening needs. Until then the entries are in the log, and are archived again after a crash.
 
 mod read;
 mod rows;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::Committed;
 use crate::clock::entropy;
 use crate::storage::disk::BoxedFile;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::panic_guard::open_database;
 
 pub use read::ArchiveRead;
@@ -36,16 +36,16 @@ pub(crate) use tables::{Waiting, damaged};
 pub(crate) use walk::Lengths;
 pub(crate) use write::{objections, retraction};
 
-/// What never changes while the forum runs.
+/// What does not change while the forum runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveMeta {
     /// The instance's stable identifier.
     pub instance: [u8; 16],
     /// The era: 1, and higher with each restore.
     pub era: u64,
-    /// The eras before, each with the last position that the copy restored from held.
+    /// The eras before, each with the last position of the copy that was restored.
     pub past: Vec<(u64, Position)>,
-    /// The key that cursors are authenticated with.
+    /// The key that authenticates cursors.
     pub cursor_key: [u8; 16],
 }
 
@@ -64,8 +64,8 @@ pub struct HighestNumbers {
     pub entry: u64,
 }
 
-/// Numbers of each sequence that a restore leaves out, so that none which the source gave after
-/// the copy is given again.
+/// Numbers of each sequence that a restore skips, so that no number which the source assigned after
+/// the copy is assigned again.
 pub(crate) const SKIPPED_BY_RESTORE: u64 = 1 << 32;
 
 impl HighestNumbers {
@@ -86,7 +86,7 @@ impl HighestNumbers {
         entry.act().map_or(none, |act| Self::of_act(number, act))
     }
 
-    /// The same of an act.
+    /// The highest numbers that the act in the entry `number` uses.
     pub fn of_act(number: u64, act: &Act) -> Self {
         Self {
             thread: act.thread.0,
@@ -97,7 +97,7 @@ impl HighestNumbers {
         }
     }
 
-    /// As a restore leaves them: every identifier 2^32 ahead, entries as they are.
+    /// After a restore: every identifier [`SKIPPED_BY_RESTORE`] ahead, entries unchanged.
     fn ahead(self) -> Self {
         let skip = |number: u64| (number + SKIPPED_BY_RESTORE).min(ID_END - 1);
         Self {
@@ -110,16 +110,16 @@ impl HighestNumbers {
     }
 }
 
-/// How far the archive is, the row that every slice writes.
+/// The progress of the archive: the row that every slice writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveProgress {
-    /// The archive holds what the entries up to this one made; 0 for none.
+    /// The last entry that is archived; 0 for none.
     pub archived_upto: u64,
-    /// The highest numbers used up to there.
+    /// The highest numbers used up to that entry.
     pub maxima: HighestNumbers,
-    /// The bucket that outcomes go into now.
+    /// The current bucket of outcomes.
     pub bucket: u32,
-    /// When that bucket was begun.
+    /// When the current bucket was begun.
     pub bucket_began: Millis,
 }
 
@@ -128,11 +128,11 @@ pub struct ArchiveProgress {
 pub struct RememberedOutcome {
     /// Digest of operation and arguments.
     pub content: [u8; 16],
-    /// What to answer again.
+    /// The answer to repeat.
     pub outcome: FirstOutcome,
 }
 
-/// What a write under an idempotency key came to first.
+/// The first outcome of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FirstOutcome {
     /// A message or an event: the act to be read again.
@@ -142,21 +142,21 @@ pub enum FirstOutcome {
         /// The entry.
         entry: u64,
     },
-    /// A claim made or changed, as it stood then.
+    /// A claim made or changed, in its state then.
     Claim {
         /// The entry.
         entry: u64,
-        /// The claim then.
+        /// The claim.
         claim: Arc<Claim>,
     },
-    /// An artifact published, and what was answered: JSON.
+    /// An artifact published: the answer, JSON.
     Published(Box<[u8]>),
-    /// Nothing was stored but the outcome.
+    /// Nothing but the outcome was stored.
     Other(StoredOutcome),
 }
 
 impl RememberedOutcome {
-    /// What `committed` is to be remembered for, if it came under a key.
+    /// The outcome of `committed`, if it has an idempotency key.
     pub fn of(committed: &Committed) -> Option<Self> {
         let content = committed.entry.key()?.content;
         let outcome = match &committed.entry {
@@ -175,19 +175,19 @@ impl RememberedOutcome {
     }
 }
 
-/// Acts from which a snapshot of a thread is worth storing.
+/// Acts of a thread from which on its snapshot is read.
 pub const SNAPSHOT_ACTS_MIN: u64 = 64;
 
 /// Whether a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncMode {
-    /// It does, and makes all commits before it durable.
+    /// It waits, and makes all commits before it durable.
     Durable,
-    /// It does not: a crash takes it back, and the log has what it held.
+    /// It does not wait: a crash undoes it, and the log still has its entries.
     Later,
 }
 
-/// The archive, opened for writing by its one folder.
+/// The archive, opened for writing by the archiver.
 #[derive(Debug)]
 pub struct Archive {
     database: Database,
@@ -195,12 +195,12 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens the archive, or makes one where there is none. `cache_bytes` bounds the page cache.
+    /// Opens the archive, initializing an empty file. `cache_bytes` bounds the page cache.
     ///
     /// # Errors
-    /// [`StoreError::NewerFormat`] if a newer version wrote it, [`StoreError::Damaged`] if it
-    /// holds something else than what was written, or what the disk says.
-    pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> Result<Self, StoreError> {
+    /// `StoreError::NewerFormat` if a newer version wrote it, `StoreError::Damaged`, and those
+    /// of the disk.
+    pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> StoreResult<Self> {
         let mut builder = Database::builder();
         builder.set_cache_size(cache_bytes);
         let database = open_database(tables::FILE_NAME, &builder, BoxedFile(backend))?;
@@ -213,34 +213,33 @@ impl Archive {
         Ok(Self { database, meta })
     }
 
-    /// What never changes while the forum runs.
+    /// What does not change while the forum runs.
     pub fn meta(&self) -> &ArchiveMeta {
         &self.meta
     }
 
-    /// A consistent state to read from: the last committed one.
+    /// The last committed state.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn read(&self) -> Result<ArchiveRead, StoreError> {
+    /// Those of the disk.
+    pub fn read(&self) -> StoreResult<ArchiveRead> {
         ArchiveRead::new(self.database.begin_read()?)
     }
 
-    /// Folds entries, in order and following what is folded already, in one transaction; those
-    /// at or before `archived_upto` are passed over, so that folding again changes nothing. `now`
-    /// decides which outcomes are old enough to be forgotten. Snapshots are stored if they show a
-    /// thread as the archive knows it after the slice.
+    /// Appends entries in one transaction, in order and after those that are archived; entries up
+    /// to `archived_upto` are skipped, so that a repetition changes nothing. `now` decides which
+    /// outcomes expire. A snapshot is stored if it equals the state of its thread after the slice.
     ///
     /// # Errors
-    /// What the disk says; then nothing of the slice is in the archive, or after a failed sync
-    /// all of it may be.
+    /// Those of the disk; then no entry of the slice is archived, or after a failed sync all may
+    /// be.
     pub fn append(
         &self,
         slice: &[Arc<Committed>],
         snapshots: &[Thread],
         now: Millis,
         sync: SyncMode,
-    ) -> Result<ArchiveProgress, StoreError> {
+    ) -> StoreResult<ArchiveProgress> {
         let mut transaction = self.database.begin_write()?;
         match sync {
             SyncMode::Durable => transaction.set_quick_repair(true),
@@ -254,23 +253,18 @@ impl Archive {
     /// Closes it in good order.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn close(self) -> Result<(), StoreError> {
+    /// Those of the disk.
+    pub fn close(self) -> StoreResult<()> {
         Ok(self.database.close()?)
     }
 
-    /// Begins a new era, as a restore does (operations.md §1): cursors given after the entry
-    /// `last` of the copy are no longer good, and every sequence of identifiers skips ahead of
-    /// `used`. The era is the greater of the copy's and one, and the time in seconds. Durable.
+    /// Begins a new era, as a restore does (operations.md §1): cursors issued after the entry
+    /// `last` of the copy are invalid, and every sequence of identifiers skips ahead of `used`. The
+    /// era is the greater of the copy's plus 1 and the time in seconds. Durable.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn begin_era(
-        &mut self,
-        now: Millis,
-        last: u64,
-        used: HighestNumbers,
-    ) -> Result<(), StoreError> {
+    /// Those of the disk.
+    pub fn begin_era(&mut self, now: Millis, last: u64, used: HighestNumbers) -> StoreResult<()> {
         let mut meta = self.meta.clone();
         meta.past.push((meta.era, Position::after(last)));
         meta.era = (meta.era + 1).max(now.0 / 1_000);

@@ -18,16 +18,16 @@ use serde::de::DeserializeOwned;
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
 use super::write::BUCKETS_KEPT;
 use super::{ArchiveMeta, ArchiveProgress, RememberedOutcome};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 
 /// Rows of a table, each with its number, in the requested order.
-pub(crate) type Rows<'a, T> = Box<dyn Iterator<Item = Result<(u64, T), StoreError>> + 'a>;
+pub(crate) type Rows<'a, T> = Box<dyn Iterator<Item = StoreResult<(u64, T)>> + 'a>;
 
 /// An artifact that refers to another: its identifier, and whether it objects to the other.
 pub(crate) type Referrer = ([u8; 32], bool);
 
 /// The archive's own rows; `None` if it was never initialized.
-pub(super) fn stored_meta(database: &Database) -> Result<Option<ArchiveMeta>, StoreError> {
+pub(super) fn stored_meta(database: &Database) -> StoreResult<Option<ArchiveMeta>> {
     let transaction = database.begin_read()?;
     let table = match transaction.open_table(t::META) {
         Ok(table) => table,
@@ -70,7 +70,7 @@ impl fmt::Debug for ArchiveRead {
 }
 
 impl ArchiveRead {
-    pub(super) fn new(transaction: ReadTransaction) -> Result<Self, StoreError> {
+    pub(super) fn new(transaction: ReadTransaction) -> StoreResult<Self> {
         let meta = transaction.open_table(t::META)?;
         let row = meta.get(meta_row::PROGRESS)?;
         let row = row.ok_or_else(|| damaged("meta does not say how far it is"))?;
@@ -105,7 +105,7 @@ impl ArchiveRead {
         self.progress.archived_upto
     }
 
-    pub(crate) fn summary(&self, thread: ThreadId) -> Result<Option<ThreadSummary>, StoreError> {
+    pub(crate) fn summary(&self, thread: ThreadId) -> StoreResult<Option<ThreadSummary>> {
         unpack_row("heads", self.heads.get(thread.0))
     }
 
@@ -114,31 +114,23 @@ impl ArchiveRead {
         &self,
         place: u64,
         descending: bool,
-    ) -> Result<Rows<'_, LazySummary>, StoreError> {
+    ) -> StoreResult<Rows<'_, LazySummary>> {
         numbered(&self.heads, place, descending, |row| Ok(LazySummary(row)))
     }
 
     /// Threads by the entry of their last change, those after (descending: before) `place`.
-    pub(crate) fn updated(
-        &self,
-        place: u64,
-        descending: bool,
-    ) -> Result<Rows<'_, ThreadId>, StoreError> {
+    pub(crate) fn updated(&self, place: u64, descending: bool) -> StoreResult<Rows<'_, ThreadId>> {
         numbered(&self.updated, place, descending, |row| Ok(ThreadId(row.value())))
     }
 
     /// Open questions to anyone, by the entry that set them, those after `place`.
-    pub(crate) fn board(&self, place: u64) -> Result<Rows<'_, Waiting>, StoreError> {
+    pub(crate) fn board(&self, place: u64) -> StoreResult<Rows<'_, Waiting>> {
         numbered(&self.board, place, false, |row| unpack("board", row.value()))
     }
 
     /// Open questions due to participants of `identity`, by the entry that set them, those after
     /// `place`.
-    pub(crate) fn directed(
-        &self,
-        identity: &str,
-        place: u64,
-    ) -> Result<Rows<'_, Waiting>, StoreError> {
+    pub(crate) fn directed(&self, identity: &str, place: u64) -> StoreResult<Rows<'_, Waiting>> {
         let (first, last) = (t::directed(identity, beyond(place)), t::directed(identity, u64::MAX));
         let rows = self.directed.range(first.as_slice()..=last.as_slice())?;
         Ok(Box::new(rows.map(|row| {
@@ -147,17 +139,13 @@ impl ArchiveRead {
         })))
     }
 
-    pub(crate) fn act(&self, thread: ThreadId, entry: u64) -> Result<Option<Box<Act>>, StoreError> {
+    pub(crate) fn act(&self, thread: ThreadId, entry: u64) -> StoreResult<Option<Box<Act>>> {
         let row = self.acts.get(&pair(thread.0, entry))?;
         row.map(|row| decode_act(row.value())).transpose()
     }
 
     /// Acts of `thread` after the entry `after`, in order.
-    pub(crate) fn acts(
-        &self,
-        thread: ThreadId,
-        after: u64,
-    ) -> Result<Rows<'_, Box<Act>>, StoreError> {
+    pub(crate) fn acts(&self, thread: ThreadId, after: u64) -> StoreResult<Rows<'_, Box<Act>>> {
         paired(&self.acts, thread, after, |row| decode_act(row.value()))
     }
 
@@ -165,48 +153,37 @@ impl ArchiveRead {
         &self,
         thread: ThreadId,
         message: MessageId,
-    ) -> Result<Option<Retraction>, StoreError> {
+    ) -> StoreResult<Option<Retraction>> {
         unpack_row("retracted", self.retracted.get(&pair(thread.0, message.0)))
     }
 
     pub(crate) fn retractions(
         &self,
         thread: ThreadId,
-    ) -> Result<BTreeMap<MessageId, Retraction>, StoreError> {
+    ) -> StoreResult<BTreeMap<MessageId, Retraction>> {
         // No message has the number 0.
         let rows = paired(&self.retracted, thread, 0, |row| unpack("retracted", row.value()))?;
         rows.map(|row| row.map(|(message, retraction)| (MessageId(message), retraction))).collect()
     }
 
-    pub(crate) fn snapshot(&self, thread: ThreadId) -> Result<Option<Thread>, StoreError> {
+    pub(crate) fn snapshot(&self, thread: ThreadId) -> StoreResult<Option<Thread>> {
         unpack_row("snapshots", self.snapshots.get(thread.0))
     }
 
-    pub(crate) fn claim_thread(&self, claim: ClaimId) -> Result<Option<ThreadId>, StoreError> {
+    pub(crate) fn claim_thread(&self, claim: ClaimId) -> StoreResult<Option<ThreadId>> {
         Ok(self.claim_threads.get(claim.0)?.map(|row| ThreadId(row.value())))
     }
 
-    pub(crate) fn claim(
-        &self,
-        thread: ThreadId,
-        claim: ClaimId,
-    ) -> Result<Option<Claim>, StoreError> {
+    pub(crate) fn claim(&self, thread: ThreadId, claim: ClaimId) -> StoreResult<Option<Claim>> {
         unpack_row("claims", self.claims.get(&pair(thread.0, claim.0)))
     }
 
     /// Claims of `thread` after `place`, in order.
-    pub(crate) fn claims(
-        &self,
-        thread: ThreadId,
-        place: u64,
-    ) -> Result<Rows<'_, Arc<Claim>>, StoreError> {
+    pub(crate) fn claims(&self, thread: ThreadId, place: u64) -> StoreResult<Rows<'_, Arc<Claim>>> {
         paired(&self.claims, thread, place, |row| unpack("claims", row.value()).map(Arc::new))
     }
 
-    pub(crate) fn outcome(
-        &self,
-        digest: &[u8; 16],
-    ) -> Result<Option<RememberedOutcome>, StoreError> {
+    pub(crate) fn outcome(&self, digest: &[u8; 16]) -> StoreResult<Option<RememberedOutcome>> {
         let newest = self.progress.bucket;
         for bucket in (newest.saturating_sub(BUCKETS_KEPT)..=newest).rev() {
             let row = unpack_row("outcomes", self.outcomes.get(&t::outcome(bucket, digest)))?;
@@ -217,34 +194,26 @@ impl ArchiveRead {
         Ok(None)
     }
 
-    pub(crate) fn artifact_entry(&self, id: &[u8; 32]) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn artifact_entry(&self, id: &[u8; 32]) -> StoreResult<Option<u64>> {
         Ok(self.artifact_ids.get(id)?.map(|row| row.value()))
     }
 
-    pub(crate) fn artifact(&self, entry: u64) -> Result<Option<Published>, StoreError> {
+    pub(crate) fn artifact(&self, entry: u64) -> StoreResult<Option<Published>> {
         unpack_row("artifacts", self.artifacts.get(entry))
     }
 
     /// Artifacts by entry, those after the entry `after`.
-    pub(crate) fn artifacts(&self, after: u64) -> Result<Rows<'_, Published>, StoreError> {
+    pub(crate) fn artifacts(&self, after: u64) -> StoreResult<Rows<'_, Published>> {
         numbered(&self.artifacts, after, false, |row| unpack("artifacts", row.value()))
     }
 
     /// Entries of artifacts published about `thread`, after the entry `after`.
-    pub(crate) fn artifacts_of(
-        &self,
-        thread: ThreadId,
-        after: u64,
-    ) -> Result<Rows<'_, ()>, StoreError> {
+    pub(crate) fn artifacts_of(&self, thread: ThreadId, after: u64) -> StoreResult<Rows<'_, ()>> {
         paired(&self.artifact_threads, thread, after, |_| Ok(()))
     }
 
     /// The artifacts that refer to `id`, by entry, after the entry `after`.
-    pub(crate) fn referrers(
-        &self,
-        id: &[u8; 32],
-        after: u64,
-    ) -> Result<Rows<'_, Referrer>, StoreError> {
+    pub(crate) fn referrers(&self, id: &[u8; 32], after: u64) -> StoreResult<Rows<'_, Referrer>> {
         let (first, last) = (t::reference(id, beyond(after)), t::reference(id, u64::MAX));
         let rows = self.artifact_refs.range::<&[u8; 40]>(&first..=&last)?;
         Ok(Box::new(rows.map(|row| {
@@ -258,7 +227,7 @@ impl ArchiveRead {
 pub(crate) struct LazySummary(AccessGuard<'static, &'static [u8]>);
 
 impl LazySummary {
-    pub(crate) fn read(&self) -> Result<ThreadSummary, StoreError> {
+    pub(crate) fn read(&self) -> StoreResult<ThreadSummary> {
         unpack("heads", self.0.value())
     }
 }
@@ -273,8 +242,8 @@ fn numbered<'a, V: Value + 'static, T: 'a>(
     table: &'a ReadOnlyTable<u64, V>,
     place: u64,
     descending: bool,
-    read: fn(AccessGuard<'static, V>) -> Result<T, StoreError>,
-) -> Result<Rows<'a, T>, StoreError> {
+    read: fn(AccessGuard<'static, V>) -> StoreResult<T>,
+) -> StoreResult<Rows<'a, T>> {
     let read = move |row: Result<(AccessGuard<'static, u64>, _), StorageError>| {
         let (key, row) = row?;
         Ok((key.value(), read(row)?))
@@ -292,8 +261,8 @@ fn paired<'a, V: Value + 'static, T: 'a>(
     table: &'a ReadOnlyTable<&'static [u8; 16], V>,
     thread: ThreadId,
     place: u64,
-    read: fn(AccessGuard<'static, V>) -> Result<T, StoreError>,
-) -> Result<Rows<'a, T>, StoreError> {
+    read: fn(AccessGuard<'static, V>) -> StoreResult<T>,
+) -> StoreResult<Rows<'a, T>> {
     let (first, last) = (pair(thread.0, beyond(place)), pair(thread.0, u64::MAX));
     let rows = table.range::<&[u8; 16]>(&first..=&last)?;
     Ok(Box::new(rows.map(move |row| {
@@ -306,11 +275,11 @@ fn paired<'a, V: Value + 'static, T: 'a>(
 fn unpack_row<T: DeserializeOwned>(
     table: &str,
     row: Result<Option<AccessGuard<'_, &'static [u8]>>, StorageError>,
-) -> Result<Option<T>, StoreError> {
+) -> StoreResult<Option<T>> {
     row?.map(|row| unpack(table, row.value())).transpose()
 }
 
-fn decode_act(bytes: &[u8]) -> Result<Box<Act>, StoreError> {
+fn decode_act(bytes: &[u8]) -> StoreResult<Box<Act>> {
     match Entry::decode(bytes) {
         Some(Entry::Act(act)) => Ok(act),
         _ => Err(damaged("an act cannot be read")),

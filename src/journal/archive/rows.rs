@@ -8,7 +8,7 @@ use redb::{
 use super::ArchiveRead;
 use super::tables::{self as t, damaged};
 use crate::storage::disk::BoxedFile;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 use crate::storage::panic_guard::open_database;
 use crate::storage::rows::{NextRow, RawRows};
 
@@ -38,13 +38,12 @@ const TABLES: [&dyn RawTable; 15] = [
 trait RawTable {
     fn name(&self) -> &str;
 
-    fn create(&self, transaction: &WriteTransaction) -> Result<(), StoreError>;
+    fn create(&self, transaction: &WriteTransaction) -> StoreResult<()>;
 
-    fn rows(&self, transaction: &ReadTransaction) -> Result<RawRows, StoreError>;
+    fn rows(&self, transaction: &ReadTransaction) -> StoreResult<RawRows>;
 
     /// Inserts rows, as many as one transaction takes; returns whether those were all.
-    fn insert(&self, transaction: &WriteTransaction, next: NextRow<'_>)
-    -> Result<bool, StoreError>;
+    fn insert(&self, transaction: &WriteTransaction, next: NextRow<'_>) -> StoreResult<bool>;
 }
 
 impl<K, V> RawTable for TableDefinition<'static, K, V>
@@ -56,12 +55,12 @@ where
         TableHandle::name(self)
     }
 
-    fn create(&self, transaction: &WriteTransaction) -> Result<(), StoreError> {
+    fn create(&self, transaction: &WriteTransaction) -> StoreResult<()> {
         transaction.open_table(*self)?;
         Ok(())
     }
 
-    fn rows(&self, transaction: &ReadTransaction) -> Result<RawRows, StoreError> {
+    fn rows(&self, transaction: &ReadTransaction) -> StoreResult<RawRows> {
         let rows = transaction.open_table(*self)?.range::<K::SelfType<'static>>(..)?;
         Ok(Box::new(rows.map(|row| {
             let (key, value) = row?;
@@ -70,11 +69,7 @@ where
         })))
     }
 
-    fn insert(
-        &self,
-        transaction: &WriteTransaction,
-        next: NextRow<'_>,
-    ) -> Result<bool, StoreError> {
+    fn insert(&self, transaction: &WriteTransaction, next: NextRow<'_>) -> StoreResult<bool> {
         let fits = |width: Option<usize>, bytes: &[u8]| width.is_none_or(|it| it == bytes.len());
         let mut table = transaction.open_table(*self)?;
         let mut bytes = 0;
@@ -90,13 +85,13 @@ where
     }
 }
 
-fn table(name: &str) -> Result<&'static dyn RawTable, StoreError> {
+fn table(name: &str) -> StoreResult<&'static dyn RawTable> {
     let table = TABLES.into_iter().find(|table| table.name() == name);
     table.ok_or_else(|| damaged(format!("there is no table {name}")))
 }
 
 /// Creates all tables, those that exist excepted.
-pub(super) fn create_tables(transaction: &WriteTransaction) -> Result<(), StoreError> {
+pub(super) fn create_tables(transaction: &WriteTransaction) -> StoreResult<()> {
     TABLES.iter().try_for_each(|table| table.create(transaction))
 }
 
@@ -107,7 +102,7 @@ impl ArchiveRead {
     }
 
     /// The rows of the table `name`. They do not change as long as this state is held.
-    pub(crate) fn rows(&self, name: &str) -> Result<RawRows, StoreError> {
+    pub(crate) fn rows(&self, name: &str) -> StoreResult<RawRows> {
         table(name)?.rows(&self.transaction)
     }
 }
@@ -118,14 +113,14 @@ pub(crate) struct Refill(Database);
 
 impl Refill {
     /// Begins one in a new file.
-    pub(crate) fn begin(file: Box<dyn StorageBackend>) -> Result<Self, StoreError> {
+    pub(crate) fn begin(file: Box<dyn StorageBackend>) -> StoreResult<Self> {
         let mut builder = Database::builder();
         builder.set_cache_size(4 * TRANSACTION_BYTES);
         open_database(t::FILE_NAME, &builder, BoxedFile(file)).map(Self)
     }
 
     /// Inserts all rows that `next` gives into the table `name`.
-    pub(crate) fn put(&self, name: &str, next: NextRow<'_>) -> Result<(), StoreError> {
+    pub(crate) fn put(&self, name: &str, next: NextRow<'_>) -> StoreResult<()> {
         let table = table(name)?;
         loop {
             let mut transaction = self.0.begin_write()?;
@@ -139,7 +134,7 @@ impl Refill {
     }
 
     /// Makes everything durable.
-    pub(crate) fn finish(self) -> Result<(), StoreError> {
+    pub(crate) fn finish(self) -> StoreResult<()> {
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
         create_tables(&transaction)?;

@@ -1,7 +1,7 @@
-//! The tables of the archive, and the form of their keys and rows.
+//! The tables of the archive, and the format of their keys and rows.
 //!
-//! Keys are bytes and integers; numbers inside byte keys are big-endian, so that they sort. A row
-//! is a version byte and postcard.
+//! Keys are bytes and integers; numbers in byte keys are big-endian, so that they sort. A row is a
+//! version byte and postcard.
 
 pub use parley_protocol::entry::Retraction;
 use parley_protocol::identity::Participant;
@@ -10,7 +10,7 @@ use redb::{ReadableDatabase, TableDefinition};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 
 /// The name of the file.
@@ -34,7 +34,7 @@ pub const FILE_FORMAT: FileFormat = FileFormat {
 /// The version of the rows, the first byte of each.
 const ROW_VERSION: u8 = 1;
 
-/// What the archive knows of itself, by [`meta_row`].
+/// The archive's own rows, by [`meta_row`].
 pub(super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");
 /// Thread → its summary.
 pub(super) const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
@@ -46,7 +46,7 @@ pub(super) const RETRACTED: TableDefinition<&[u8; 16], &[u8]> = TableDefinition:
 pub(super) const UPDATED: TableDefinition<u64, u64> = TableDefinition::new("updated");
 /// Entry that set `awaiting`, due anyone → [`Waiting`] with the asker.
 pub(super) const BOARD: TableDefinition<u64, &[u8]> = TableDefinition::new("board");
-/// (identity, entry that set `awaiting`) → [`Waiting`] with the one who is due.
+/// (identity, entry that set `awaiting`) → [`Waiting`] with the participant that is due.
 pub(super) const DIRECTED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("directed");
 /// (thread, claim) → the claim.
 pub(super) const CLAIMS: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("claims");
@@ -59,13 +59,13 @@ pub(super) const ARTIFACTS: TableDefinition<u64, &[u8]> = TableDefinition::new("
 /// Identifier → the artifact's entry.
 pub(super) const ARTIFACT_IDS: TableDefinition<&[u8; 32], u64> =
     TableDefinition::new("artifact_ids");
-/// (referred to, entry) → the identifier of what refers to it, and whether it objects to it.
+/// (artifact referred to, entry) → the artifact that refers to it, and whether it objects to it.
 pub(super) const ARTIFACT_REFS: TableDefinition<&[u8; 40], &[u8]> =
     TableDefinition::new("artifact_refs");
 /// (thread, entry) of artifacts published about a thread.
 pub(super) const ARTIFACT_THREADS: TableDefinition<&[u8; 16], ()> =
     TableDefinition::new("artifact_threads");
-/// Thread → the thread as one of its acts left it.
+/// Thread → its state after one of its acts.
 pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("snapshots");
 
 /// The rows of [`META`].
@@ -78,12 +78,12 @@ pub(super) mod meta_row {
     pub(in super::super) const PROGRESS: u8 = 2;
 }
 
-/// A standing question: which thread, and what decides whom it concerns beside the key.
+/// An open question: its thread, and the participant that decides, with the key, whom it concerns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     /// The thread.
     pub thread: ThreadId,
-    /// On the board the asker, else the one who is due.
+    /// On the board the asker, else the participant that is due.
     pub participant: Participant,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn directed(identity: &str, entry: u64) -> Vec<u8> {
 }
 
 /// The entry of a key of [`DIRECTED`].
-pub(super) fn directed_entry(key: &[u8]) -> Result<u64, StoreError> {
+pub(super) fn directed_entry(key: &[u8]) -> StoreResult<u64> {
     let tail = key.len().checked_sub(8).map(|start| &key[start..]);
     let bytes = tail.and_then(|tail| tail.try_into().ok());
     bytes.map(u64::from_be_bytes).ok_or_else(|| damaged("a short key in directed"))
@@ -137,13 +137,13 @@ pub(super) fn reference_entry(key: &[u8; 40]) -> u64 {
     u64::from_be_bytes(key[32..].try_into().expect("the last eight of forty bytes"))
 }
 
-/// A row as it is stored.
+/// Encodes a row.
 pub(super) fn pack<T: Serialize>(row: &T) -> Vec<u8> {
     postcard::to_extend(row, vec![ROW_VERSION]).expect("a row serializes into memory")
 }
 
-/// Reads a row of `table`.
-pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T, StoreError> {
+/// Decodes a row of `table`.
+pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> StoreResult<T> {
     match bytes.split_first() {
         Some((&ROW_VERSION, rest)) => postcard::from_bytes(rest).ok(),
         _ => None,
@@ -151,7 +151,7 @@ pub(super) fn unpack<T: DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T
     .ok_or_else(|| damaged(format!("a row of {table} cannot be read")))
 }
 
-/// The archive holds something else than what was written.
+/// The archive is damaged.
 pub(crate) fn damaged(detail: impl Into<String>) -> StoreError {
     StoreError::damaged(FILE_NAME, detail)
 }

@@ -1,4 +1,4 @@
-//! What only a check of everything reads: whole tables, and how many rows each has.
+//! Reads for the check alone: whole tables, their numbers of rows, and index rows one by one.
 
 use parley_protocol::entry::{Due, Published};
 use parley_protocol::ids::ThreadId;
@@ -7,9 +7,9 @@ use redb::ReadableTableMetadata;
 
 use super::tables::{self as t, Waiting, unpack};
 use super::{ArchiveRead, RememberedOutcome, Rows};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// How many rows the tables have.
+/// The numbers of rows of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lengths {
     pub heads: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Lengths {
     pub snapshots: u64,
 }
 
-/// An outcome as it is remembered: under which digest, in which bucket.
+/// A remembered outcome with its digest and bucket.
 pub(crate) struct OutcomeRow {
     pub bucket: u32,
     pub digest: [u8; 16],
@@ -34,7 +34,7 @@ pub(crate) struct OutcomeRow {
 }
 
 impl ArchiveRead {
-    pub(crate) fn lengths(&self) -> Result<Lengths, StoreError> {
+    pub(crate) fn lengths(&self) -> StoreResult<Lengths> {
         Ok(Lengths {
             heads: self.heads.len()?,
             acts: self.acts.len()?,
@@ -51,23 +51,19 @@ impl ArchiveRead {
         })
     }
 
-    /// The row of the act at (`thread`, `entry`) as it is stored.
-    pub(crate) fn act_bytes(
-        &self,
-        thread: ThreadId,
-        entry: u64,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    /// The row of the act at (`thread`, `entry`), encoded.
+    pub(crate) fn act_bytes(&self, thread: ThreadId, entry: u64) -> StoreResult<Option<Vec<u8>>> {
         let row = self.acts.get(&t::pair(thread.0, entry))?;
         Ok(row.map(|row| row.value().to_vec()))
     }
 
     /// The thread whose last change was the entry `entry`.
-    pub(crate) fn updated_at(&self, entry: u64) -> Result<Option<ThreadId>, StoreError> {
+    pub(crate) fn updated_at(&self, entry: u64) -> StoreResult<Option<ThreadId>> {
         Ok(self.updated.get(entry)?.map(|row| ThreadId(row.value())))
     }
 
-    /// The row that stands for the question of `summary`; `None` if it asks none or there is no row.
-    pub(crate) fn standing(&self, summary: &ThreadSummary) -> Result<Option<Waiting>, StoreError> {
+    /// The row of the open question of `summary`; `None` if there is no question or no row.
+    pub(crate) fn standing(&self, summary: &ThreadSummary) -> StoreResult<Option<Waiting>> {
         let Some(awaiting) = &summary.awaiting else { return Ok(None) };
         let row = match &awaiting.due {
             Due::Anyone => self.board.get(summary.awaiting_entry)?,
@@ -79,27 +75,25 @@ impl ArchiveRead {
         row.map(|row| unpack("board", row.value())).transpose()
     }
 
-    /// Whether the artifact at `entry` is listed as referring to `id`; with it, whether as an
-    /// objection, and under which identifier.
+    /// The row by which the artifact at `entry` refers to `id`: its identifier, and whether it
+    /// objects.
     pub(crate) fn reference(
         &self,
         id: &[u8; 32],
         entry: u64,
-    ) -> Result<Option<([u8; 32], bool)>, StoreError> {
+    ) -> StoreResult<Option<([u8; 32], bool)>> {
         let row = self.artifact_refs.get(&t::reference(id, entry))?;
         row.map(|row| unpack("artifact_refs", row.value())).transpose()
     }
 
-    /// Whether the artifact at `entry` is listed with the thread that it is about.
-    pub(crate) fn is_about(&self, published: &Published, entry: u64) -> Result<bool, StoreError> {
+    /// Whether the artifact at `entry` is listed with its thread; true if it has none.
+    pub(crate) fn is_about(&self, published: &Published, entry: u64) -> StoreResult<bool> {
         let Some(thread) = published.thread else { return Ok(true) };
         Ok(self.artifact_threads.get(&t::pair(thread.0, entry))?.is_some())
     }
 
-    /// All outcomes remembered.
-    pub(crate) fn outcomes(
-        &self,
-    ) -> Result<impl Iterator<Item = Result<OutcomeRow, StoreError>>, StoreError> {
+    /// All remembered outcomes.
+    pub(crate) fn outcomes(&self) -> StoreResult<impl Iterator<Item = StoreResult<OutcomeRow>>> {
         let rows = self.outcomes.range::<&[u8; 20]>(..)?;
         Ok(rows.map(|row| {
             let (key, row) = row?;
@@ -113,8 +107,8 @@ impl ArchiveRead {
         }))
     }
 
-    /// All threads that a snapshot is stored of.
-    pub(crate) fn snapshot_threads(&self) -> Result<Rows<'_, ()>, StoreError> {
+    /// All threads with a stored snapshot.
+    pub(crate) fn snapshot_threads(&self) -> StoreResult<Rows<'_, ()>> {
         let rows = self.snapshots.range::<u64>(..)?;
         Ok(Box::new(rows.map(|row| Ok((row?.0.value(), ())))))
     }

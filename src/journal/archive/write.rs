@@ -1,4 +1,4 @@
-//! Writing a slice of entries into the tables, each table in the order of its keys.
+//! Writes a slice of entries into the tables, each table in the order of its keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use super::super::Committed;
 use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// How long one bucket of outcomes takes new ones.
+/// Milliseconds for which one bucket takes outcomes.
 const BUCKET_MS: u64 = 12 * 3_600_000;
-/// Buckets kept beside the present one: full ones for as long as a key is remembered at least,
+/// Buckets kept beside the current one: full ones for the shortest time that a key is remembered,
 /// and one more.
 pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as u32 + 1;
-/// Outcomes forgotten with a slice, beside twice its entries.
+/// Expired outcomes removed with a slice, beside twice its entries.
 const FORGOTTEN_MIN: usize = 64;
 
-/// Makes the tables of a new archive.
-pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), StoreError> {
+/// Initializes a new archive.
+pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> StoreResult<()> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
@@ -43,12 +43,12 @@ pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> Result<(), Stor
     Ok(())
 }
 
-/// Stores a new era and the numbers to go on from.
+/// Stores a new era and the last numbers used.
 pub(super) fn begin_era(
     database: &Database,
     meta: &ArchiveMeta,
     used: HighestNumbers,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
@@ -62,17 +62,17 @@ pub(super) fn begin_era(
     Ok(())
 }
 
-fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> Result<ArchiveProgress, StoreError> {
+fn progress(table: &impl ReadableTable<u8, &'static [u8]>) -> StoreResult<ArchiveProgress> {
     let row = table.get(meta_row::PROGRESS)?;
     let row = row.ok_or_else(|| t::damaged("meta does not say how far it is"))?;
     unpack("meta", row.value())
 }
 
-/// What a slice comes to: the last of whatever it changes more than once.
+/// The rows of a slice; of a row that changes more than once, the last state.
 #[derive(Default)]
 struct ArchiveSlice<'a> {
     heads: BTreeMap<u64, &'a Arc<ThreadSummary>>,
-    /// In no order until they are written.
+    /// Sorted before they are written.
     acts: Vec<([u8; 16], &'a Committed)>,
     retracted: BTreeMap<[u8; 16], Retraction>,
     claims: BTreeMap<[u8; 16], &'a Arc<Claim>>,
@@ -82,7 +82,7 @@ struct ArchiveSlice<'a> {
 }
 
 impl<'a> ArchiveSlice<'a> {
-    fn take(&mut self, committed: &'a Committed, bucket: u32) -> Result<(), StoreError> {
+    fn take(&mut self, committed: &'a Committed, bucket: u32) -> StoreResult<()> {
         match &committed.entry {
             Entry::Act(act) => self.take_act(committed, act)?,
             Entry::Artifact(published) => self.artifacts.push((committed.number, published)),
@@ -94,7 +94,7 @@ impl<'a> ArchiveSlice<'a> {
         Ok(())
     }
 
-    fn take_act(&mut self, committed: &'a Committed, act: &Act) -> Result<(), StoreError> {
+    fn take_act(&mut self, committed: &'a Committed, act: &Act) -> StoreResult<()> {
         let thread = act.thread.0;
         let summary = committed.summary.as_ref();
         let summary = summary.ok_or_else(|| t::damaged("an act came without its head"))?;
@@ -113,20 +113,20 @@ impl<'a> ArchiveSlice<'a> {
     }
 }
 
-/// What a `retract` takes back, and how that is shown.
+/// The message that a `retract` retracts, and its retraction.
 pub(crate) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
     let message = act.message().filter(|message| message.kind == Kind::Retract)?;
     let by = act.by.clone();
     Some((message.parent?, Retraction { by, at: act.at, message: message.id }))
 }
 
-/// Folds a slice; see [`super::Archive::fold`].
+/// Appends a slice; see [`super::Archive::append`].
 pub(super) fn append(
     transaction: &WriteTransaction,
     entries: &[Arc<Committed>],
     snapshots: &[Thread],
     now: Millis,
-) -> Result<ArchiveProgress, StoreError> {
+) -> StoreResult<ArchiveProgress> {
     let mut meta = transaction.open_table(t::META)?;
     let mut progress = progress(&meta)?;
     roll_bucket(&mut progress, now);
@@ -150,8 +150,8 @@ pub(super) fn append(
     Ok(progress)
 }
 
-/// Begins a new bucket of outcomes where the present one is old enough. A clock that went back
-/// makes the present one last longer, and one that leapt ages the buckets by one, no more.
+/// Begins a new bucket of outcomes if the current one is old enough. A clock that went back
+/// prolongs the current one, and one that jumped ahead ages the buckets by one only.
 fn roll_bucket(progress: &mut ArchiveProgress, now: Millis) {
     let began = progress.bucket_began;
     if progress.bucket == 0 || now.0 >= began.0.saturating_add(BUCKET_MS) {
@@ -162,7 +162,7 @@ fn roll_bucket(progress: &mut ArchiveProgress, now: Millis) {
     }
 }
 
-fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Result<(), StoreError> {
+fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     let mut updated = BTreeMap::new();
     let mut board = BTreeMap::new();
     let mut directed = BTreeMap::new();
@@ -225,7 +225,7 @@ fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Resu
     Ok(())
 }
 
-fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Result<(), StoreError> {
+fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     let mut table = transaction.open_table(t::ACTS)?;
     let mut bytes = Vec::new();
     for (key, committed) in &slice.acts {
@@ -243,10 +243,7 @@ fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Resul
     Ok(())
 }
 
-fn write_claims(
-    transaction: &WriteTransaction,
-    slice: &ArchiveSlice<'_>,
-) -> Result<(), StoreError> {
+fn write_claims(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     if slice.claims.is_empty() {
         return Ok(());
     }
@@ -261,10 +258,7 @@ fn write_claims(
     Ok(())
 }
 
-fn write_artifacts(
-    transaction: &WriteTransaction,
-    slice: &ArchiveSlice<'_>,
-) -> Result<(), StoreError> {
+fn write_artifacts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     if slice.artifacts.is_empty() {
         return Ok(());
     }
@@ -301,7 +295,7 @@ pub(crate) fn objections(published: &Published) -> Vec<[u8; 32]> {
     if &*published.kind != "OBJECTION" {
         return Vec::new();
     }
-    // What was published is valid, so this cannot fail; if it does, it objects to all it names.
+    // A published artifact is valid, so this cannot fail; if it does, it objects to all it names.
     let Ok(read) = serde_json::from_slice::<ObjectionReferences>(&published.bytes) else {
         return published.references.clone();
     };
@@ -319,12 +313,12 @@ fn write_outcomes(
     slice: &ArchiveSlice<'_>,
     bucket: u32,
     entries: usize,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let mut table = transaction.open_table(t::OUTCOMES)?;
     for (key, remembered) in &slice.outcomes {
         table.insert(key, pack(remembered).as_slice())?;
     }
-    // Buckets that are too old go a piece with each slice, so that none takes long.
+    // Expired buckets are removed in pieces, one with each slice, so that no slice takes long.
     let kept = t::outcome(bucket.saturating_sub(BUCKETS_KEPT), &[0; 16]);
     let mut old = Vec::new();
     for row in table.range::<&[u8; 20]>(..&kept)?.take(2 * entries + FORGOTTEN_MIN) {
@@ -336,7 +330,7 @@ fn write_outcomes(
     Ok(())
 }
 
-fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Result<(), StoreError> {
+fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> StoreResult<()> {
     if snapshots.is_empty() {
         return Ok(());
     }

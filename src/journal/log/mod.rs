@@ -21,7 +21,7 @@ use parley_protocol::entry::Entry;
 
 use super::options::SEALED_OPEN_MAX;
 use crate::storage::disk::Disk;
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use segment::Segment;
 
 pub use chunk::RawEntry;
@@ -88,7 +88,7 @@ impl Log {
         after: u64,
         entries_max: usize,
         bytes_max: usize,
-    ) -> Result<Option<EntryRange>, StoreError> {
+    ) -> StoreResult<Option<EntryRange>> {
         let shown = self.shown();
         let mut range = EntryRange { entries: Vec::new(), upto: after };
         if after >= shown {
@@ -122,8 +122,8 @@ impl Log {
         &self,
         after: u64,
         upto: u64,
-        mut each: impl FnMut(RawEntry<'_>) -> Result<ControlFlow<()>, StoreError>,
-    ) -> Result<bool, StoreError> {
+        mut each: impl FnMut(RawEntry<'_>) -> StoreResult<ControlFlow<()>>,
+    ) -> StoreResult<bool> {
         let Some(segments) = self.segments_from(after + 1) else {
             return Ok(false);
         };
@@ -182,7 +182,7 @@ impl Log {
     ///
     /// # Errors
     /// Those of the disk; the next call tries again.
-    pub fn drop_archived(&self, archived_upto: u64, replay_max: u64) -> Result<(), StoreError> {
+    pub fn drop_archived(&self, archived_upto: u64, replay_max: u64) -> StoreResult<()> {
         let reach = (archived_upto + 1).min((self.shown() + 1).saturating_sub(replay_max));
         let mut dropped = Vec::new();
         {

@@ -3,7 +3,7 @@
 use super::segment::Segment;
 use super::writing::ChunkInserter;
 use crate::storage::disk::Disk;
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::rows::NextRow;
 
 /// Makes the log on a disk that has none. `next` gives the entries in order: under the eight bytes
@@ -17,9 +17,9 @@ pub(crate) fn refill(
     segment_bytes: u64,
     archived_upto: u64,
     next: NextRow<'_>,
-) -> Result<u64, StoreError> {
+) -> StoreResult<u64> {
     let disordered = || StoreError::damaged("the log", "the entries of the copy are in no order");
-    let mut numbered = || -> Result<Option<(u64, Vec<u8>)>, StoreError> {
+    let mut numbered = || -> StoreResult<Option<(u64, Vec<u8>)>> {
         let Some((key, entry)) = next()? else { return Ok(None) };
         let number = key.try_into().map(u64::from_le_bytes).map_err(|_| disordered())?;
         Ok(Some((number, entry)))

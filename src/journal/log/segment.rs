@@ -8,7 +8,7 @@ use redb::{Builder, Database, ReadableDatabase, TableDefinition};
 use super::chunk::{ChunkReader, RawEntry};
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
 use crate::storage::disk::{Disk, open_made};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::{ErrorLatch, LatchedFile};
 use crate::storage::migration::FileFormat;
 use crate::storage::overlay::Overlay;
@@ -68,13 +68,13 @@ pub struct Segment {
 }
 
 /// Refuses a newer format, and a file under a wrong name.
-fn check_meta(database: &Database, first: u64) -> Result<(), StoreError> {
+fn check_meta(database: &Database, first: u64) -> StoreResult<()> {
     let file = || name(first);
     let reading = database.begin_read()?;
     let meta = reading
         .open_table(META)
         .map_err(|_| StoreError::damaged(file(), "it is no segment of the log"))?;
-    let number = |key| -> Result<u64, StoreError> {
+    let number = |key| -> StoreResult<u64> {
         let value = meta.get(key)?;
         value
             .map(|value| value.value())
@@ -114,8 +114,8 @@ impl Segment {
     pub fn create(
         disk: &dyn Disk,
         first: u64,
-        fill: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>) -> Result<(), StoreError>,
-    ) -> Result<(Arc<Self>, ErrorLatch), StoreError> {
+        fill: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>) -> StoreResult<()>,
+    ) -> StoreResult<(Arc<Self>, ErrorLatch)> {
         let error = |error| StoreError::io(NEW_NAME, error);
         if disk.list().map_err(error)?.iter().any(|name| name == NEW_NAME) {
             disk.remove(NEW_NAME).map_err(error)?;
@@ -147,7 +147,7 @@ impl Segment {
 
     /// Opens it for writing, if its last writer closed it in good order; `None` if not: then it is
     /// unknown which bytes are on the disk, and it must only be read.
-    pub fn open_for_writing(&self, disk: &dyn Disk) -> Result<Option<ErrorLatch>, StoreError> {
+    pub fn open_for_writing(&self, disk: &dyn Disk) -> StoreResult<Option<ErrorLatch>> {
         let file = self.name();
         let latch = ErrorLatch::default();
         let inner = open_made(disk, &file)?;
@@ -171,8 +171,8 @@ impl Segment {
     pub fn with<T>(
         &self,
         disk: &dyn Disk,
-        with: impl FnOnce(&Database) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        with: impl FnOnce(&Database) -> StoreResult<T>,
+    ) -> StoreResult<T> {
         loop {
             match &*self.slot() {
                 SegmentHandle::Writing(database) | SegmentHandle::Reading(database) => {
@@ -187,7 +187,7 @@ impl Segment {
         }
     }
 
-    fn open_for_reading(&self, disk: &dyn Disk) -> Result<Database, StoreError> {
+    fn open_for_reading(&self, disk: &dyn Disk) -> StoreResult<Database> {
         let file = self.name();
         let overlay = Overlay::new(open_made(disk, &file)?);
         let overlay = overlay.map_err(|error| StoreError::io(&file, error))?;
@@ -199,7 +199,7 @@ impl Segment {
     }
 
     /// Closes it; a segment that is written in good order, unless its latch has tripped.
-    pub fn close(&self) -> Result<(), StoreError> {
+    pub fn close(&self) -> StoreResult<()> {
         let mut slot = self.slot_mut();
         match std::mem::replace(&mut *slot, SegmentHandle::Closed) {
             SegmentHandle::Writing(database) => Ok(database.close()?),
@@ -219,8 +219,8 @@ impl Segment {
         disk: &dyn Disk,
         from: u64,
         end: u64,
-        mut each: impl FnMut(RawEntry<'_>) -> Result<ControlFlow<()>, StoreError>,
-    ) -> Result<(), StoreError> {
+        mut each: impl FnMut(RawEntry<'_>) -> StoreResult<ControlFlow<()>>,
+    ) -> StoreResult<()> {
         self.with(disk, |database| {
             let damaged = |key: u64| {
                 StoreError::damaged(self.name(), format!("the row of entry {key} is altered"))

@@ -14,7 +14,7 @@ use super::{Log, SegmentSet, parse_name};
 use crate::journal::Committed;
 use crate::journal::options::CHUNK_BYTES;
 use crate::storage::disk::Disk;
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::ErrorLatch;
 
 /// The segment that is written.
@@ -47,7 +47,7 @@ pub struct LogWriter {
 ///
 /// # Errors
 /// Those of the disk.
-pub fn begin(disk: &dyn Disk, first: u64) -> Result<(), StoreError> {
+pub fn begin(disk: &dyn Disk, first: u64) -> StoreResult<()> {
     let (segment, _) = Segment::create(disk, first, |_| Ok(()))?;
     segment.close()
 }
@@ -62,7 +62,7 @@ pub fn open(
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
     archived_upto: u64,
-) -> Result<(LogWriter, Vec<(u64, Entry)>), StoreError> {
+) -> StoreResult<(LogWriter, Vec<(u64, Entry)>)> {
     let error = |error| StoreError::io("log", error);
     let mut firsts = stored(&*disk)?;
     if firsts.is_empty() {
@@ -99,7 +99,7 @@ pub fn open(
 }
 
 /// The first numbers of the segments on the disk.
-fn stored(disk: &dyn Disk) -> Result<Vec<u64>, StoreError> {
+fn stored(disk: &dyn Disk) -> StoreResult<Vec<u64>> {
     let names = disk.list().map_err(|error| StoreError::io("log", error))?;
     Ok(names.iter().filter_map(|name| parse_name(name)).collect())
 }
@@ -123,7 +123,7 @@ impl<'a, 'txn> ChunkInserter<'a, 'txn> {
         &mut self,
         number: u64,
         encode: impl FnOnce(Vec<u8>) -> Vec<u8>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let chunk = self.chunk.get_or_insert_with(|| {
             ChunkWriter::new(self.last, number, std::mem::take(&mut self.spare))
         });
@@ -133,14 +133,14 @@ impl<'a, 'txn> ChunkInserter<'a, 'txn> {
     }
 
     /// As [`ChunkInserter::push`], for an entry that is encoded already.
-    pub(super) fn push_raw(&mut self, number: u64, entry: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn push_raw(&mut self, number: u64, entry: &[u8]) -> StoreResult<()> {
         self.push(number, |mut bytes| {
             bytes.extend_from_slice(entry);
             bytes
         })
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
+    pub(super) fn flush(&mut self) -> StoreResult<()> {
         if let Some(chunk) = self.chunk.take() {
             let (key, value) = chunk.finish();
             self.table.insert(key, value.as_slice())?;
@@ -171,7 +171,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// Those of the disk; it may be called again.
-    pub fn make_ready(&mut self, archived_upto: u64) -> Result<(), StoreError> {
+    pub fn make_ready(&mut self, archived_upto: u64) -> StoreResult<()> {
         match &self.active {
             None => self.renew(archived_upto),
             Some(active) if active.bytes >= self.segment_bytes => self.rotate(),
@@ -184,7 +184,7 @@ impl LogWriter {
     /// # Errors
     /// Those of the disk. It is unknown then whether the entries are stored, and nothing can be
     /// appended until [`LogWriter::make_ready`], after which they are not.
-    pub fn append(&mut self, entries: &[Arc<Committed>]) -> Result<(), StoreError> {
+    pub fn append(&mut self, entries: &[Arc<Committed>]) -> StoreResult<()> {
         if self.active.as_ref().is_some_and(|active| active.bytes >= self.segment_bytes) {
             self.rotate()?;
         }
@@ -234,7 +234,7 @@ impl LogWriter {
     }
 
     /// Begins a new segment.
-    fn rotate(&mut self) -> Result<(), StoreError> {
+    fn rotate(&mut self) -> StoreResult<()> {
         let (segment, latch) = Segment::create(&*self.log.disk, self.last + 1, |_| Ok(()))?;
         self.log.segments().by_first.insert(segment.first, Arc::clone(&segment));
         self.rotated = true;
@@ -251,7 +251,7 @@ impl LogWriter {
 
     /// Begins the segment that takes over after a failure or an unclean end, with a copy of the
     /// entries that are not archived.
-    fn renew(&mut self, archived_upto: u64) -> Result<(), StoreError> {
+    fn renew(&mut self, archived_upto: u64) -> StoreResult<()> {
         self.fail();
         let last = {
             let segments = self.log.segments();
@@ -280,7 +280,7 @@ impl LogWriter {
     }
 
     /// The entries after `archived_upto`; an error if one is missing.
-    fn tail(&mut self, archived_upto: u64) -> Result<Vec<(u64, Entry)>, StoreError> {
+    fn tail(&mut self, archived_upto: u64) -> StoreResult<Vec<(u64, Entry)>> {
         let log = Arc::clone(&self.log);
         let mut entries = Vec::new();
         for (segment, end) in log.segments_from(archived_upto + 1).unwrap_or_default() {
@@ -311,7 +311,7 @@ impl LogWriter {
     ///
     /// # Errors
     /// Those of the disk; acknowledged entries are stored in any case.
-    pub fn close(&mut self) -> Result<(), StoreError> {
+    pub fn close(&mut self) -> StoreResult<()> {
         let active = self.active.take();
         active.map_or(Ok(()), |active| active.segment.close())
     }

@@ -9,7 +9,7 @@ use parley_protocol::thread::Thread;
 use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
 use super::View;
 use super::placed::Placed;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// An act and its place in the one order.
 pub type PlacedAct = Placed<Act>;
@@ -29,13 +29,8 @@ impl View {
     /// such thread.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn acts(
-        &self,
-        thread: ThreadId,
-        after: u64,
-        max: usize,
-    ) -> Result<Vec<PlacedAct>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn acts(&self, thread: ThreadId, after: u64, max: usize) -> StoreResult<Vec<PlacedAct>> {
         let mut acts = Vec::new();
         let upto = self.0.archive.upto();
         if after < upto {
@@ -56,8 +51,8 @@ impl View {
     /// The act of `thread` in the entry `entry`, if there is one.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn act_at(&self, thread: ThreadId, entry: u64) -> Result<Option<PlacedAct>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn act_at(&self, thread: ThreadId, entry: u64) -> StoreResult<Option<PlacedAct>> {
         if let Some(found) = self.0.tail.threads.get(&thread)
             && let Ok(place) = found.acts.binary_search_by_key(&entry, |one| one.number)
         {
@@ -70,11 +65,8 @@ impl View {
     /// The retractions of `thread`, by message.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn retractions(
-        &self,
-        thread: ThreadId,
-    ) -> Result<BTreeMap<MessageId, Retraction>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn retractions(&self, thread: ThreadId) -> StoreResult<BTreeMap<MessageId, Retraction>> {
         let mut retractions = self.0.archive.retractions(thread)?;
         if let Some(found) = self.0.tail.threads.get(&thread) {
             retractions.extend(found.retracted.iter().map(|(id, how)| (*id, how.clone())));
@@ -85,12 +77,12 @@ impl View {
     /// The retraction of `message` of `thread`, if it was retracted.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn retraction(
         &self,
         thread: ThreadId,
         message: MessageId,
-    ) -> Result<Option<Retraction>, StoreError> {
+    ) -> StoreResult<Option<Retraction>> {
         let in_tail = self.0.tail.threads.get(&thread);
         match in_tail.and_then(|found| found.retracted.get(&message)) {
             Some(retraction) => Ok(Some(retraction.clone())),
@@ -101,16 +93,17 @@ impl View {
     /// The number of acts in the stored snapshot of `thread`, if there is one.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn snapshot_seq(&self, thread: ThreadId) -> Result<Option<u64>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn snapshot_seq(&self, thread: ThreadId) -> StoreResult<Option<u64>> {
         Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.summary().seq))
     }
 
     /// The state of the thread, for its actor: rebuilt from the last snapshot, or from its opening.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if its acts do not make what the summary shows, or what the disk says.
-    pub fn thread(&self, id: ThreadId) -> Result<Option<Thread>, StoreError> {
+    /// `StoreError::Damaged` if its acts do not make what the summary shows, and those of the
+    /// disk.
+    pub fn thread(&self, id: ThreadId) -> StoreResult<Option<Thread>> {
         let Some(summary) = self.summary(id)? else {
             return Ok(None);
         };

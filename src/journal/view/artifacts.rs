@@ -9,7 +9,7 @@ use super::super::archive::{Referrer, Rows, damaged};
 use super::View;
 use super::placed::Placed;
 use super::scan::{Merged, Scan, ScanLimits, scan};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 /// An artifact and its place in the one order.
 pub type PlacedArtifact = Placed<Published>;
@@ -28,8 +28,8 @@ impl View {
     /// The entry of the artifact `id`, which is its place in the order of publication.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn artifact_entry(&self, id: &[u8; 32]) -> Result<Option<u64>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn artifact_entry(&self, id: &[u8; 32]) -> StoreResult<Option<u64>> {
         match self.0.tail.artifact_ids.get(id) {
             Some(entry) => Ok(Some(*entry)),
             None => self.0.archive.artifact_entry(id),
@@ -39,15 +39,15 @@ impl View {
     /// The artifact `id`.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn artifact(&self, id: &[u8; 32]) -> Result<Option<PlacedArtifact>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn artifact(&self, id: &[u8; 32]) -> StoreResult<Option<PlacedArtifact>> {
         match self.artifact_entry(id)? {
             Some(entry) => self.artifact_at(entry).map(Some),
             None => Ok(None),
         }
     }
 
-    fn artifact_at(&self, entry: u64) -> Result<PlacedArtifact, StoreError> {
+    fn artifact_at(&self, entry: u64) -> StoreResult<PlacedArtifact> {
         if let Some(committed) = self.0.tail.artifacts.get(&entry) {
             return Ok(Placed::of_tail(committed));
         }
@@ -60,13 +60,13 @@ impl View {
     /// page of `query` is ignored.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn artifacts(
         &self,
         query: &ArtifactQuery,
         after: Option<u64>,
         page: ScanLimits,
-    ) -> Result<Scan<PlacedArtifact>, StoreError> {
+    ) -> StoreResult<Scan<PlacedArtifact>> {
         let start = after.unwrap_or(0);
         let rows: Rows<'_, Option<PlacedArtifact>> = match (&query.references, query.thread) {
             (Some(id), _) => Box::new(unread(self.referrers(id, start)?)),
@@ -86,7 +86,7 @@ impl View {
         })
     }
 
-    fn all_artifacts(&self, start: u64) -> Result<Merged<'_, Option<PlacedArtifact>>, StoreError> {
+    fn all_artifacts(&self, start: u64) -> StoreResult<Merged<'_, Option<PlacedArtifact>>> {
         let from = start.max(self.0.archive.upto());
         let in_tail = self.0.tail.artifacts.range(from.saturating_add(1)..);
         let in_tail =
@@ -99,7 +99,7 @@ impl View {
     }
 
     /// The artifacts that refer to `id`, in order of publication, after the entry `after`.
-    fn referrers(&self, id: &[u8; 32], after: u64) -> Result<Merged<'_, Referrer>, StoreError> {
+    fn referrers(&self, id: &[u8; 32], after: u64) -> StoreResult<Merged<'_, Referrer>> {
         let from = after.max(self.0.archive.upto());
         let in_tail =
             self.0.tail.artifact_refs.range((*id, from.saturating_add(1))..=(*id, u64::MAX));
@@ -111,8 +111,8 @@ impl View {
     /// Which of `ids` are not published, in their order.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn unresolved(&self, ids: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn unresolved(&self, ids: &[[u8; 32]]) -> StoreResult<Vec<[u8; 32]>> {
         let mut missing = Vec::new();
         for id in ids {
             if self.artifact_entry(id)?.is_none() {
@@ -126,12 +126,12 @@ impl View {
     /// among the first `max` references; and whether there are no more references.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn objections_to(
         &self,
         id: &[u8; 32],
         max: usize,
-    ) -> Result<(BTreeSet<[u8; 32]>, bool), StoreError> {
+    ) -> StoreResult<(BTreeSet<[u8; 32]>, bool)> {
         let mut found = BTreeSet::new();
         for (looked_at, row) in self.referrers(id, 0)?.enumerate() {
             if looked_at >= max {
@@ -148,8 +148,8 @@ impl View {
 
 /// Rows without the artifact, which is loaded later.
 fn unread<T>(
-    rows: impl Iterator<Item = Result<(u64, T), StoreError>>,
-) -> impl Iterator<Item = Result<(u64, Option<PlacedArtifact>), StoreError>> {
+    rows: impl Iterator<Item = StoreResult<(u64, T)>>,
+) -> impl Iterator<Item = StoreResult<(u64, Option<PlacedArtifact>)>> {
     rows.map(|row| row.map(|(entry, _)| (entry, None)))
 }
 

@@ -8,14 +8,14 @@ use parley_protocol::ids::{ClaimId, ThreadId};
 use super::super::archive::Rows;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 impl View {
-    /// The claim `id` as it stands.
+    /// The current state of the claim `id`.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn claim(&self, id: ClaimId) -> Result<Option<Arc<Claim>>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn claim(&self, id: ClaimId) -> StoreResult<Option<Arc<Claim>>> {
         if let Some(thread) = self.0.tail.claim_threads.get(&id) {
             let found = self.0.tail.threads.get(thread);
             return Ok(found
@@ -32,14 +32,14 @@ impl View {
     /// `after`: a claim's number. None if there is no such thread.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn claims(
         &self,
         thread: ThreadId,
         status: Option<ClaimStatus>,
         after: Option<u64>,
         page: ScanLimits,
-    ) -> Result<Scan<Arc<Claim>>, StoreError> {
+    ) -> StoreResult<Scan<Arc<Claim>>> {
         let start = after.unwrap_or(0);
         let mut sources: Vec<Rows<'_, Option<Arc<Claim>>>> = Vec::new();
         let in_tail = self.0.tail.threads.get(&thread);

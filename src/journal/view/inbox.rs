@@ -10,9 +10,9 @@ use parley_protocol::thread_summary::ThreadSummary;
 use super::super::archive::{Rows, Waiting, damaged};
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// An open question, or an out-of-date row of one.
+/// An open question. A row of the archive is out of date if the tail has the thread.
 enum OpenQuestion {
     /// In a thread of the tail.
     Tail(Arc<ThreadSummary>),
@@ -20,8 +20,6 @@ enum OpenQuestion {
     Board(Waiting),
     /// In the archive, due to a participant, whom the row names.
     Directed(Waiting),
-    /// The archive's row is out of date: the tail has the thread.
-    Superseded,
 }
 
 /// A page of an inbox.
@@ -41,14 +39,14 @@ impl View {
     /// `anyone` false leaves out the questions to anyone.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn inbox(
         &self,
         participant: &Participant,
         anyone: bool,
         since: Position,
         page: ScanLimits,
-    ) -> Result<InboxScan, StoreError> {
+    ) -> StoreResult<InboxScan> {
         // The first entry whose setting of `awaiting` lies after the cursor.
         let first = if since < Position::of(since.entry(), slot::AWAITING) {
             since.entry()
@@ -59,28 +57,25 @@ impl View {
         let View(state) = self;
         let identity = &participant.identity;
         let of_tail = |entry: &u64, thread: &ThreadId| {
-            let found = state.tail.threads.get(thread);
-            let summary = found.map(|found| OpenQuestion::Tail(Arc::clone(&found.summary)));
-            Ok((*entry, summary.unwrap_or(OpenQuestion::Superseded)))
-        };
-        let of_archive = |row: Result<(u64, Waiting), _>, question: fn(Waiting) -> OpenQuestion| {
-            let (entry, waiting) = row?;
-            let superseded = state.tail.holds(waiting.thread);
-            let question = if superseded { OpenQuestion::Superseded } else { question(waiting) };
-            Ok((entry, question))
+            let found = state.tail.threads.get(thread)?;
+            Some(Ok((*entry, OpenQuestion::Tail(Arc::clone(&found.summary)))))
         };
         let key = |entry| (Arc::clone(identity), entry);
         let directed = state.tail.directed.range(key(first)..=key(u64::MAX));
         let stored = state.archive.directed(identity, start)?;
         let mut sources: Vec<Rows<'_, OpenQuestion>> = vec![
-            Box::new(directed.map(|((_, entry), thread)| of_tail(entry, thread))),
-            Box::new(stored.map(|row| of_archive(row, OpenQuestion::Directed))),
+            Box::new(directed.filter_map(|((_, entry), thread)| of_tail(entry, thread))),
+            Box::new(
+                stored.map(|row| row.map(|(entry, row)| (entry, OpenQuestion::Directed(row)))),
+            ),
         ];
         if anyone {
             let board = state.tail.board.range(first..);
-            sources.push(Box::new(board.map(|(entry, thread)| of_tail(entry, thread))));
+            sources.push(Box::new(board.filter_map(|(entry, thread)| of_tail(entry, thread))));
             let stored = state.archive.board(start)?;
-            sources.push(Box::new(stored.map(|row| of_archive(row, OpenQuestion::Board))));
+            let stored =
+                stored.map(|row| row.map(|(entry, row)| (entry, OpenQuestion::Board(row))));
+            sources.push(Box::new(stored));
         }
         let rows = Merged::new(sources, false);
         let found = scan(rows, start, page, |entry, question| {
@@ -99,21 +94,17 @@ impl View {
         anyone: bool,
         entry: u64,
         question: OpenQuestion,
-    ) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
-        // What the archive's row alone rules out is not loaded.
-        let (waiting, may_concern) = match question {
-            OpenQuestion::Superseded => return Ok(None),
+    ) -> StoreResult<Option<Arc<ThreadSummary>>> {
+        // A summary is loaded only if the archive's row may concern the participant.
+        let (may_concern, waiting) = match question {
             OpenQuestion::Tail(summary) => return Ok(concerning(summary, participant, anyone)),
-            OpenQuestion::Board(waiting) => {
-                let others = waiting.participant != *participant;
-                (waiting, others)
-            }
+            OpenQuestion::Board(waiting) => (&waiting.participant != participant, waiting),
             OpenQuestion::Directed(waiting) => {
-                let same = participant.extension.is_none() || waiting.participant == *participant;
-                (waiting, same)
+                let is_any = participant.extension.is_none();
+                (is_any || waiting.participant == *participant, waiting)
             }
         };
-        if !may_concern {
+        if !may_concern || self.0.tail.holds(waiting.thread) {
             return Ok(None);
         }
         let summary = self.0.archive.summary(waiting.thread)?;

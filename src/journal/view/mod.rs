@@ -26,7 +26,7 @@ use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome};
 use super::options::{JournalOptions, TAIL_BYTES_MAX};
 use super::tail::{Tail, weight};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 pub use acts::PlacedAct;
 pub(crate) use acts::next;
@@ -43,15 +43,15 @@ const UNSYNCED_PART: u64 = 8;
 const SNAPSHOTS_MAX: usize = 64;
 
 /// The state that a view shows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ViewState {
     tail: Tail,
     archive: Arc<ArchiveRead>,
     last: u64,
 }
 
-/// A consistent state of the committed entries. It is cheap to take and to clone, and never changes;
-/// it pins pages of the archive, so do not hold one while waiting for a client.
+/// A consistent state of the committed entries. It is cheap to take and to clone, and never
+/// changes; it pins pages of the archive, so do not hold one while waiting for a client.
 #[derive(Clone, Debug)]
 pub struct View(Arc<ViewState>);
 
@@ -84,9 +84,8 @@ pub struct Backlog {
 }
 
 struct ViewsState {
-    tail: Tail,
-    archive: Arc<ArchiveRead>,
-    last: u64,
+    /// The next view to publish.
+    view: ViewState,
     /// Entries that are not durable in the archive, in order.
     queue: VecDeque<Arc<Committed>>,
     /// How many of them, from the front, are archived.
@@ -100,8 +99,8 @@ struct ViewsState {
 ///
 /// The writer calls [`Views::push`] in the order of numbers. The archiver alone calls
 /// [`Views::slice`], [`Views::show`] with a state that contains the slice, and [`Views::synced`]
-/// once that state is durable. Readers call [`Views::view`] at any time: a later view shows at least
-/// the entries of an earlier one, and every entry is in exactly one of archive and tail.
+/// once that state is durable. Readers call [`Views::view`] at any time: a later view shows at
+/// least the entries of an earlier one, and every entry is in exactly one of archive and tail.
 pub struct Views {
     state: Mutex<ViewsState>,
     current: ArcSwap<ViewState>,
@@ -116,12 +115,10 @@ impl Views {
     /// Views that begin with the state of `archive`; later entries of the log are to be pushed.
     pub fn new(archive: ArchiveRead, max: TailMax) -> Self {
         let archive = Arc::new(archive);
-        let (tail, last) = (Tail::default(), archive.upto());
-        let current = ViewState { tail: tail.clone(), archive: Arc::clone(&archive), last };
+        let last = archive.upto();
+        let view = ViewState { tail: Tail::default(), archive, last };
         let state = ViewsState {
-            tail,
-            archive,
-            last,
+            view: view.clone(),
             queue: VecDeque::new(),
             archived: 0,
             snapshots: Vec::new(),
@@ -129,7 +126,7 @@ impl Views {
         };
         Self {
             state: Mutex::new(state),
-            current: ArcSwap::from_pointee(current),
+            current: ArcSwap::from_pointee(view),
             changed: Condvar::new(),
             max,
             entries: AtomicU64::new(0),
@@ -143,14 +140,14 @@ impl Views {
         View(self.current.load_full())
     }
 
-    /// Adds a batch that is on the disk, in order; entries that were added already are skipped. Views
-    /// taken after the call contain the batch.
+    /// Adds a batch that is on the disk, in order; entries that were added already are skipped.
+    /// Views taken after the call contain the batch.
     pub fn push(&self, batch: &[Arc<Committed>]) {
         let mut state = self.lock();
         for committed in batch {
-            if committed.number > state.last {
-                state.tail.push(committed);
-                state.last = committed.number;
+            if committed.number > state.view.last {
+                state.view.tail.push(committed);
+                state.view.last = committed.number;
                 self.bytes.fetch_add(weight(committed), Ordering::Relaxed);
                 state.queue.push_back(Arc::clone(committed));
             }
@@ -176,8 +173,8 @@ impl Views {
         self.tail_entries() >= self.max.entries || self.tail_bytes() >= self.max.bytes
     }
 
-    /// The entry up to which the archive is known to be durable, so that the log may drop older ones;
-    /// 0 until the first durable slice of this process.
+    /// The entry up to which the archive is known to be durable, so that the log may drop older
+    /// ones; 0 until the first durable slice of this process.
     pub fn durable_upto(&self) -> u64 {
         self.durable_upto.load(Ordering::Acquire)
     }
@@ -221,8 +218,8 @@ impl Views {
                 refilled = committed.number;
             }
         };
-        let old = std::mem::replace(&mut state.tail, tail);
-        state.archive = Arc::new(archive);
+        let old = std::mem::replace(&mut state.view.tail, tail);
+        state.view.archive = Arc::new(archive);
         state.archived = state.queue.partition_point(|committed| committed.number <= upto);
         self.publish(&state);
         drop(state);
@@ -250,12 +247,13 @@ impl Views {
         Backlog {
             waiting: state.queue.len() - state.archived,
             unsynced: state.archived,
-            archived_upto: state.archive.upto(),
-            last: state.last,
+            archived_upto: state.view.archive.upto(),
+            last: state.view.last,
         }
     }
 
-    /// Entries and bytes that may be archived and not durable: a fraction of the bounds of the tail.
+    /// Entries and bytes that may be archived and not durable: a fraction of the bounds of the
+    /// tail.
     pub fn unsynced_max(&self) -> (u64, u64) {
         ((self.max.entries / UNSYNCED_PART).max(1), (self.max.bytes / UNSYNCED_PART).max(1))
     }
@@ -332,11 +330,7 @@ impl Views {
 
     fn publish(&self, state: &ViewsState) {
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
-        self.current.store(Arc::new(ViewState {
-            tail: state.tail.clone(),
-            archive: Arc::clone(&state.archive),
-            last: state.last,
-        }));
+        self.current.store(Arc::new(state.view.clone()));
     }
 }
 
@@ -354,8 +348,8 @@ impl View {
     /// The summary of `thread`, or `None` if there is no such thread.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn summary(&self, thread: ThreadId) -> Result<Option<Arc<ThreadSummary>>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn summary(&self, thread: ThreadId) -> StoreResult<Option<Arc<ThreadSummary>>> {
         match self.0.tail.threads.get(&thread) {
             Some(found) => Ok(Some(Arc::clone(&found.summary))),
             None => Ok(self.0.archive.summary(thread)?.map(Arc::new)),
@@ -365,8 +359,8 @@ impl View {
     /// The first outcome of the write whose key has this digest, if it is remembered.
     ///
     /// # Errors
-    /// What the disk says.
-    pub fn outcome(&self, digest: &[u8; 16]) -> Result<Option<RememberedOutcome>, StoreError> {
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn outcome(&self, digest: &[u8; 16]) -> StoreResult<Option<RememberedOutcome>> {
         match self.0.tail.outcomes.get(digest) {
             Some(committed) => Ok(RememberedOutcome::of(committed)),
             None => self.0.archive.outcome(digest),

@@ -1,16 +1,16 @@
-//! Paging through rows of the archive and the tail, in one order, with a bound on the work.
+//! Pages of rows of the archive and the tail, in one order, with a bound on the rows read.
 
 use std::iter::Peekable;
 
 use super::super::archive::Rows;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// What one request may take.
+/// The bounds of one page.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanLimits {
     /// Items at most; at least 1.
     pub limit: usize,
-    /// Rows looked at, at most; at least 1.
+    /// Rows read at most; at least 1.
     pub scan_max: usize,
 }
 
@@ -19,15 +19,15 @@ pub struct ScanLimits {
 pub struct Scan<T> {
     /// The items.
     pub items: Vec<T>,
-    /// The place after the page: where to go on.
+    /// The place after which the next page begins.
     pub next: u64,
-    /// Whether there is more, or may be: the bound on rows was reached.
+    /// Whether there may be more; also where the bound on rows was reached.
     pub more: bool,
 }
 
-/// Rows of several sources, each in order, as one; of equal numbers the earlier source's first.
-/// The tail's source stands before the archive's, so that a page which ends between a row and the
-/// one that it replaces has shown the right one.
+/// Merges sources, each in order; of equal numbers the earlier source is first. The tail's source
+/// comes before the archive's, so that a page which ends between a row and the out-of-date one has
+/// the current row.
 pub(super) struct Merged<'a, T> {
     sources: Vec<Peekable<Rows<'a, T>>>,
     descending: bool,
@@ -40,7 +40,7 @@ impl<'a, T> Merged<'a, T> {
 }
 
 impl<T> Iterator for Merged<'_, T> {
-    type Item = Result<(u64, T), StoreError>;
+    type Item = StoreResult<(u64, T)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut first: Option<(usize, u64)> = None;
@@ -59,16 +59,16 @@ impl<T> Iterator for Merged<'_, T> {
     }
 }
 
-/// Takes a page of `rows`, from `start` on: `wanted` makes an item of a row or passes it over.
+/// A page of `rows`, from `start` on: `wanted` makes an item of a row, or skips it.
 ///
-/// A full page looks on until it finds one more item, or the bound is reached; its place stays
-/// after its last item.
+/// A full page reads on until it finds one more item, or reaches the bound; `next` stays at its
+/// last item.
 pub(super) fn scan<T, R>(
-    rows: impl Iterator<Item = Result<(u64, R), StoreError>>,
+    rows: impl Iterator<Item = StoreResult<(u64, R)>>,
     start: u64,
     page: ScanLimits,
-    mut wanted: impl FnMut(u64, R) -> Result<Option<T>, StoreError>,
-) -> Result<Scan<T>, StoreError> {
+    mut wanted: impl FnMut(u64, R) -> StoreResult<Option<T>>,
+) -> StoreResult<Scan<T>> {
     let mut found = Scan { items: Vec::new(), next: start, more: false };
     for (scanned, row) in rows.enumerate() {
         if scanned >= page.scan_max {

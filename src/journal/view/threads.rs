@@ -1,40 +1,40 @@
-//! Listing threads (bindings.md §3).
+//! Lists of threads (bindings.md §3).
 
 use std::sync::Arc;
 
+use imbl::OrdMap;
 use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{LazySummary, Rows, damaged};
+use super::super::tail::TailThread;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// Where the summary of a listed thread is.
+/// The source of the summary of a listed thread.
 enum SummarySource {
     /// In the tail.
     Tail(Arc<ThreadSummary>),
-    /// In the archive, found.
+    /// In the archive, under the number of the thread; out of date if the tail has the thread.
     Row(LazySummary),
-    /// In the archive, to be found.
+    /// In the archive, to be looked up; out of date if the tail has the thread.
     Thread(ThreadId),
-    /// The archive's row is out of date: the tail holds the thread.
-    Superseded,
 }
 
 impl View {
     /// Threads that `query` selects, in its order, those beyond the place `after`: a thread's
-    /// number, or the entry of its last change. The page of `query` is not looked at.
+    /// number, or the entry of its last change. The page of `query` is ignored.
     ///
     /// # Errors
-    /// What the disk says.
+    /// Those of the disk, and `StoreError::Damaged`.
     pub fn threads(
         &self,
         query: &ThreadQuery,
         after: Option<u64>,
         page: ScanLimits,
-    ) -> Result<Scan<Arc<ThreadSummary>>, StoreError> {
+    ) -> StoreResult<Scan<Arc<ThreadSummary>>> {
         let (by_update, descending) = match query.order {
             ThreadOrder::Created => (false, false),
             ThreadOrder::Updated => (true, false),
@@ -42,85 +42,52 @@ impl View {
             ThreadOrder::UpdatedDescending => (true, true),
         };
         let start = after.unwrap_or(if descending { u64::MAX } else { 0 });
-        let sources = if by_update {
-            vec![self.tail_updated(start, descending), self.archive_updated(start, descending)?]
-        } else {
-            vec![self.tail_created(start, descending), self.archive_created(start, descending)?]
+        let View(state) = self;
+        let in_tail = |place, found: &Arc<TailThread>| {
+            Ok((place, SummarySource::Tail(Arc::clone(&found.summary))))
         };
-        scan(Merged::new(sources, descending), start, page, |_, listed| {
-            let summary = match listed {
+        let sources: Vec<Rows<'_, SummarySource>> = if by_update {
+            let updated = beyond(&state.tail.updated, start, descending, |entry| entry);
+            let found = updated.filter_map(|(entry, thread)| {
+                state.tail.threads.get(thread).map(|found| in_tail(*entry, found))
+            });
+            let rows = state.archive.updated(start, descending)?;
+            let rows = rows.map(|row| row.map(|(entry, id)| (entry, SummarySource::Thread(id))));
+            vec![Box::new(found), Box::new(rows)]
+        } else {
+            let found = beyond(&state.tail.threads, start, descending, ThreadId);
+            let found = found.map(|(thread, found)| in_tail(thread.0, found));
+            let rows = state.archive.summaries(start, descending)?;
+            let rows = rows.map(|row| row.map(|(thread, row)| (thread, SummarySource::Row(row))));
+            vec![Box::new(found), Box::new(rows)]
+        };
+        scan(Merged::new(sources, descending), start, page, |place, source| {
+            let summary = match source {
                 SummarySource::Tail(summary) => summary,
-                SummarySource::Row(summary) => Arc::new(summary.read()?),
+                SummarySource::Row(_) if state.tail.holds(ThreadId(place)) => return Ok(None),
+                SummarySource::Row(row) => Arc::new(row.read()?),
+                SummarySource::Thread(thread) if state.tail.holds(thread) => return Ok(None),
                 SummarySource::Thread(thread) => {
-                    let summary = self.0.archive.summary(thread)?;
+                    let summary = state.archive.summary(thread)?;
                     Arc::new(summary.ok_or_else(|| damaged(format!("{thread} has no head")))?)
                 }
-                SummarySource::Superseded => return Ok(None),
             };
             Ok(selects(query, &summary).then_some(summary))
         })
     }
+}
 
-    fn archive_created(
-        &self,
-        start: u64,
-        descending: bool,
-    ) -> Result<Rows<'_, SummarySource>, StoreError> {
-        let rows = self.0.archive.summaries(start, descending)?;
-        Ok(Box::new(rows.map(|row| {
-            let (thread, summary) = row?;
-            let superseded = self.0.tail.holds(ThreadId(thread));
-            Ok((
-                thread,
-                if superseded { SummarySource::Superseded } else { SummarySource::Row(summary) },
-            ))
-        })))
-    }
-
-    fn archive_updated(
-        &self,
-        start: u64,
-        descending: bool,
-    ) -> Result<Rows<'_, SummarySource>, StoreError> {
-        let rows = self.0.archive.updated(start, descending)?;
-        Ok(Box::new(rows.map(|row| {
-            let (entry, thread) = row?;
-            let superseded = self.0.tail.holds(thread);
-            Ok((
-                entry,
-                if superseded { SummarySource::Superseded } else { SummarySource::Thread(thread) },
-            ))
-        })))
-    }
-
-    fn tail_created(&self, start: u64, descending: bool) -> Rows<'_, SummarySource> {
-        let threads = &self.0.tail.threads;
-        let row = |(thread, found): (&ThreadId, &Arc<super::super::tail::TailThread>)| {
-            Ok((thread.0, SummarySource::Tail(Arc::clone(&found.summary))))
-        };
-        if descending {
-            Box::new(threads.range(..ThreadId(start)).rev().map(row))
-        } else {
-            Box::new(threads.range(ThreadId(start.saturating_add(1))..).map(row))
-        }
-    }
-
-    fn tail_updated(&self, start: u64, descending: bool) -> Rows<'_, SummarySource> {
-        let updated = &self.0.tail.updated;
-        let row = |(entry, thread): (&u64, &ThreadId)| {
-            let found = self.0.tail.threads.get(thread);
-            Ok((
-                *entry,
-                found.map_or(SummarySource::Superseded, |found| {
-                    SummarySource::Tail(Arc::clone(&found.summary))
-                }),
-            ))
-        };
-        if descending {
-            Box::new(updated.range(..start).rev().map(row))
-        } else {
-            Box::new(updated.range(start.saturating_add(1)..).map(row))
-        }
+/// The items of `map` after (descending: before) the place `start`.
+fn beyond<'a, K: Ord, V>(
+    map: &'a OrdMap<K, V>,
+    start: u64,
+    descending: bool,
+    key: fn(u64) -> K,
+) -> Box<dyn Iterator<Item = (&'a K, &'a V)> + 'a> {
+    if descending {
+        Box::new(map.range(..key(start)).rev())
+    } else {
+        Box::new(map.range(key(start.saturating_add(1))..))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Taking a copy: everything that one moment shows, in pieces, while the store goes on.
+//! Takes a copy: a consistent state of the store, in pieces, while the store goes on.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::{head, section};
 use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveRead};
 use crate::journal::log::{self, RetentionGuard};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
 use crate::storage::rows::RawRows;
@@ -20,11 +20,11 @@ use crate::tokens::{self, Tokens};
 /// Bytes of entries that are read from the log at once.
 const ENTRIES_BYTES: usize = 256 << 10;
 
-/// A copy that is being taken.
+/// A copy in progress.
 ///
-/// It is of one moment: one state of the archive, the log up to the last entry that was shown with
-/// it, and the tokens a moment later, so that nobody speaks in it who is not known to it. It pins
-/// that state of the archive until its tables are read, and keeps the log from being dropped.
+/// It has one state of the archive, the log up to the last entry of the view of that state, and the
+/// tokens of a moment later, so that it knows the participant of every act in it. It pins that
+/// state of the archive until its tables are read, and keeps the log from being dropped.
 pub struct BackupCopy {
     writer: FrameWriter,
     cursor: String,
@@ -36,10 +36,10 @@ pub struct BackupCopy {
     tokens: RawRows,
 }
 
-/// What comes next.
+/// The next part of the copy.
 enum CopyStage {
     Head,
-    /// The tables still to come, the last one first, and the rows of the one under way.
+    /// The remaining tables, in reverse order, and the rest of the current one.
     Archive(Vec<&'static str>, Option<(String, RawRows)>),
     /// The entries after this one.
     Log(u64),
@@ -49,9 +49,9 @@ enum CopyStage {
 }
 
 impl BackupCopy {
-    /// Begins a copy of what is committed now.
+    /// Begins a copy of the entries that are committed now.
     pub fn begin(journal: &Journal, tokens: &Tokens, now: Millis) -> Self {
-        // Before the view: what follows the view's archive in the log must not be dropped.
+        // Before the view: entries after the view's archive must not be dropped from the log.
         let retention = journal.log().retain();
         let (archive, position) = {
             let view = journal.view();
@@ -72,22 +72,22 @@ impl BackupCopy {
         }
     }
 
-    /// The cursor of the last thing in it.
+    /// The cursor of its last entry.
     pub fn cursor(&self) -> &str {
         &self.cursor
     }
 
-    /// The place after the last thing in it.
+    /// The position after its last entry.
     pub fn position(&self) -> Position {
         Position::after(self.last)
     }
 
-    /// The next piece, of some hundred thousand bytes as a rule; `None` at the end. Waits for the
+    /// The next piece, usually of some hundred thousand bytes; `None` at the end. Blocks on the
     /// disk.
     ///
     /// # Errors
-    /// What the disk says, or [`StoreError::Damaged`]; the copy is worth nothing then.
-    pub fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+    /// Those of the disk, and [`StoreError::Damaged`]; the copy is invalid then.
+    pub fn piece(&mut self) -> StoreResult<Option<Vec<u8>>> {
         panic_guard("the store", || {
             loop {
                 let (piece, next) = match std::mem::replace(&mut self.stage, CopyStage::Ended) {
@@ -108,7 +108,7 @@ impl BackupCopy {
         })
     }
 
-    fn head(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    fn head(&mut self) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let current = |format: &FileFormat| format.current().to_le_bytes().to_vec();
         let mut rows = [
             (head::ARCHIVE_FORMAT, current(&archive::FILE_FORMAT)),
@@ -129,7 +129,7 @@ impl BackupCopy {
         &mut self,
         mut tables: Vec<&'static str>,
         table: Option<(String, RawRows)>,
-    ) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    ) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let Some(archive) = &self.archive else { return Ok((None, CopyStage::Log(0))) };
         let (name, mut rows) = match table {
             Some(table) => table,
@@ -139,7 +139,7 @@ impl BackupCopy {
                     (format!("{}{name}", section::ARCHIVE), rows)
                 }
                 None => {
-                    // Its pages are free again from here on.
+                    // Its pages are no longer pinned.
                     self.archive = None;
                     let after = self.retention.first().saturating_sub(1).min(self.last);
                     return Ok((None, CopyStage::Log(after)));
@@ -151,22 +151,22 @@ impl BackupCopy {
         Ok((piece, CopyStage::Archive(tables, table)))
     }
 
-    fn log(&mut self, after: u64) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    fn log(&mut self, after: u64) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
-        let held = self.retention.log().scan(after, self.last, |raw| {
+        let is_complete = self.retention.log().scan(after, self.last, |raw| {
             entries.push((raw.number, raw.bytes.to_vec()));
             bytes += raw.bytes.len();
             let enough = bytes >= ENTRIES_BYTES;
             Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         if entries.is_empty() {
-            if held || after >= self.last {
+            if is_complete || after >= self.last {
                 return Ok((None, CopyStage::Tokens));
             }
             return Err(StoreError::damaged("the log", "it does not hold what it should"));
         }
         let mut entries = entries.into_iter().map(|(number, entry)| (number.to_le_bytes(), entry));
-        // A frame takes as many as were read, but for those that the last one made too many.
+        // A frame may end before the last of the entries that were read.
         let mut copied_upto = after;
         let piece = self.writer.rows(section::LOG, &mut || {
             let next = entries.next();
@@ -177,7 +177,7 @@ impl BackupCopy {
         Ok((piece, CopyStage::Log(copied_upto)))
     }
 
-    fn tokens(&mut self) -> Result<(Option<Vec<u8>>, CopyStage), StoreError> {
+    fn tokens(&mut self) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
         let tokens = &mut self.tokens;
         let piece = self.writer.rows(section::TOKENS, &mut || tokens.next().transpose())?;
         let next = if piece.is_some() { CopyStage::Tokens } else { CopyStage::End };

@@ -1,5 +1,5 @@
-//! The form of a copy: a stream that can be written without knowing its end, and in which no bit
-//! can change unnoticed.
+//! The format of a copy: a stream whose length is not known in advance, and in which a changed bit
+//! is detected.
 //!
 //! `magic · version u32 · frame…`; a frame is `kind u8 · length u32 · payload`. One of rows holds
 //! `length u8 · section · (length u32 · length u32 · key · value)…`; the last one holds the SHA-256
@@ -11,16 +11,16 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::rows::RawRow;
 
-/// What a copy begins with; the first byte is no text, the last shows whether it was sent as text.
+/// The first bytes of a copy. The first one is no text, the last one shows a transfer as text.
 const MAGIC: [u8; 8] = *b"\x89PARLEY\n";
-/// The version of the form that is written here.
+/// The version of the format.
 const VERSION: u32 = 1;
-/// Bytes of a frame's payload from which on it takes no more rows.
+/// Bytes of a payload from which on no row is added.
 const FRAME_BYTES: usize = 256 << 10;
-/// Bytes of a payload that is read: far more than the longest row.
+/// Bytes of a payload, at most: far more than the longest row.
 const PAYLOAD_BYTES_MAX: u32 = 1 << 30;
 /// Bytes before a payload.
 const PREFIX: usize = 5;
@@ -28,12 +28,13 @@ const PREFIX: usize = 5;
 const ROWS: u8 = 1;
 const END: u8 = 2;
 
-/// Writes the form, a frame at a time.
+/// Writes a copy, a frame at a time: [`FrameWriter::begin`], any number of frames,
+/// [`FrameWriter::end`].
 #[derive(Debug, Default)]
 pub struct FrameWriter(pub(crate) Sha256);
 
 impl FrameWriter {
-    /// What a copy begins with.
+    /// The bytes before the first frame.
     pub fn begin(&mut self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -41,16 +42,16 @@ impl FrameWriter {
         bytes
     }
 
-    /// A frame of rows of `section`: as many as `next` gives before there are enough; `None` if
-    /// it gives none.
+    /// A frame of rows of `section`, which `next` gives, up to the size of a frame; `None` if there
+    /// are none.
     ///
     /// # Errors
-    /// Those of `next`, and a row that is longer than any can be.
+    /// Those of `next`, and [`StoreError::Damaged`] for a row that is too long.
     pub fn rows<K: AsRef<[u8]>>(
         &mut self,
         section: &str,
-        next: &mut dyn FnMut() -> Result<Option<(K, Vec<u8>)>, StoreError>,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+        next: &mut dyn FnMut() -> StoreResult<Option<(K, Vec<u8>)>>,
+    ) -> StoreResult<Option<Vec<u8>>> {
         let too_long = || StoreError::damaged(section, "a row of it is too long to be copied");
         let mut bytes = vec![ROWS, 0, 0, 0, 0];
         bytes.push(section.len() as u8);
@@ -86,9 +87,9 @@ impl FrameWriter {
     }
 }
 
-/// Reads the form, row by row, and hashes what it reads.
+/// Reads a copy, row by row, and verifies its digest at the end.
 pub struct FrameReader {
-    /// Whose name errors carry.
+    /// The name of the copy in errors.
     name: String,
     file: BufReader<Box<dyn Read + Send>>,
     hasher: Sha256,
@@ -103,18 +104,18 @@ impl FrameReader {
     /// Begins to read the copy at `path`.
     ///
     /// # Errors
-    /// [`StoreError::BadCopy`] if it is none, [`StoreError::NewerFormat`], or what the disk says.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    /// [`StoreError::BadCopy`] if it is none, [`StoreError::NewerFormat`], and those of the disk.
+    pub fn open(path: &Path) -> StoreResult<Self> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| StoreError::io(&name, error))?;
         Self::of(name, Box::new(file))
     }
 
-    /// Begins to read a copy that comes from anywhere; `name` is its name in errors.
+    /// Begins to read the copy `file`; `name` names it in errors.
     ///
     /// # Errors
     /// As [`FrameReader::open`].
-    pub fn of(name: String, file: Box<dyn Read + Send>) -> Result<Self, StoreError> {
+    pub fn of(name: String, file: Box<dyn Read + Send>) -> StoreResult<Self> {
         let mut reader = Self {
             name,
             file: BufReader::with_capacity(FRAME_BYTES, file),
@@ -136,7 +137,7 @@ impl FrameReader {
         Ok(reader)
     }
 
-    /// The copy is not what was written.
+    /// The error that the copy is invalid.
     pub fn bad(&self, detail: impl Into<String>) -> StoreError {
         StoreError::BadCopy { file: self.name.clone(), detail: detail.into() }
     }
@@ -148,15 +149,15 @@ impl FrameReader {
         StoreError::io(&self.name, error)
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+    fn take<const N: usize>(&mut self) -> StoreResult<[u8; N]> {
         let mut bytes = [0; N];
         self.file.read_exact(&mut bytes).map_err(|error| self.failed(error))?;
         self.hasher.update(bytes);
         Ok(bytes)
     }
 
-    /// Reads the next frame; at the last one compares the digest and looks that nothing follows.
-    fn advance(&mut self) -> Result<(), StoreError> {
+    /// Reads the next frame; at the last one verifies the digest and that no byte follows.
+    fn advance(&mut self) -> StoreResult<()> {
         let [kind, length @ ..]: [u8; PREFIX] = self.take()?;
         let length = u32::from_le_bytes(length);
         match kind {
@@ -166,10 +167,10 @@ impl FrameReader {
         }
     }
 
-    fn read_rows(&mut self, length: u32) -> Result<(), StoreError> {
+    fn read_rows(&mut self, length: u32) -> StoreResult<()> {
         self.payload.clear();
         let mut part = (&mut self.file).take(length.into());
-        // No more memory is taken than the file has bytes, whatever a damaged length says.
+        // Memory grows with the bytes read, not with a length that may be damaged.
         let read = part.read_to_end(&mut self.payload).map_err(|error| self.failed(error))?;
         if read < length as usize {
             return Err(self.bad("it ends too early"));
@@ -183,7 +184,7 @@ impl FrameReader {
         Ok(())
     }
 
-    fn read_end(&mut self) -> Result<(), StoreError> {
+    fn read_end(&mut self) -> StoreResult<()> {
         let computed = std::mem::take(&mut self.hasher).finalize();
         let mut stated = [0; 32];
         self.file.read_exact(&mut stated).map_err(|error| self.failed(error))?;
@@ -199,22 +200,22 @@ impl FrameReader {
         Ok(())
     }
 
-    /// The section that the next row belongs to; `None` at the end of a copy that is whole.
+    /// The section of the next row; `None` at the end of a valid copy.
     ///
     /// # Errors
-    /// [`StoreError::BadCopy`], or what the disk says.
-    pub fn section(&mut self) -> Result<Option<&str>, StoreError> {
+    /// [`StoreError::BadCopy`], and those of the disk.
+    pub fn section(&mut self) -> StoreResult<Option<&str>> {
         while !self.ended && self.at >= self.payload.len() {
             self.advance()?;
         }
         Ok((!self.ended).then_some(&*self.section))
     }
 
-    /// The next row, if it belongs to `section`.
+    /// The next row, if it is of `section`.
     ///
     /// # Errors
     /// As [`FrameReader::section`].
-    pub fn row_of(&mut self, section: &str) -> Result<Option<RawRow>, StoreError> {
+    pub fn row_of(&mut self, section: &str) -> StoreResult<Option<RawRow>> {
         if self.section()? != Some(section) {
             return Ok(None);
         }
@@ -234,11 +235,11 @@ impl FrameReader {
     }
 }
 
-/// Reads the whole copy at `path` and holds that it is what was written. Gives its cursor.
+/// Reads the whole copy at `path` and verifies it. Returns its cursor.
 ///
 /// # Errors
-/// [`StoreError::BadCopy`], [`StoreError::NewerFormat`], or what the disk says.
-pub fn verify(path: &Path) -> Result<String, StoreError> {
+/// [`StoreError::BadCopy`], [`StoreError::NewerFormat`], and those of the disk.
+pub fn verify(path: &Path) -> StoreResult<String> {
     let mut reader = FrameReader::open(path)?;
     let mut cursor = None;
     while let Some((name, value)) = reader.row_of(super::section::HEAD)? {

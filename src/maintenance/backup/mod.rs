@@ -1,5 +1,5 @@
-//! Backup and restore (operations.md §1): everything as one stream, and everything made of it again
-//! (docs/decisions/0005-backup.md).
+//! Backup and restore (operations.md §1): the whole store as one stream, and a data folder made of
+//! it (docs/decisions/0005-backup.md).
 
 mod copy;
 pub(crate) mod frames;
@@ -9,13 +9,13 @@ pub use copy::BackupCopy;
 pub use frames::verify;
 pub use restore::{Restored, restore};
 
-/// Sections of a copy that are no tables of the archive.
+/// The names of the sections of a copy.
 mod section {
-    /// What the copy is: rows named after what they hold.
+    /// Facts about the copy: rows by name.
     pub const HEAD: &str = "head";
-    /// What the names of the archive's tables begin with here.
+    /// The prefix of the sections that hold the archive's tables.
     pub const ARCHIVE: &str = "archive.";
-    /// The entries that the log holds, as they were encoded.
+    /// The entries of the log, as they were encoded.
     pub const LOG: &str = "log";
     /// The tokens, as they are stored.
     pub const TOKENS: &str = "tokens";

@@ -1,4 +1,4 @@
-//! Restoring (operations.md §1): a folder made of a copy, or nothing.
+//! Restore (operations.md §1): makes a data folder of a copy, completely or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -15,16 +15,16 @@ use crate::journal::archive::{self, Archive, HighestNumbers, Refill};
 use crate::journal::log;
 use crate::journal::options::JournalOptions;
 use crate::storage::disk::{self, Disk, FolderDisk, LOCK_NAME, UNFINISHED_NAME};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::tokens::{self, Tokens};
 
-/// Bytes of page cache while the era is begun: one row is read and written.
+/// Bytes of page cache while the era begins: one row is read and written.
 const CACHE_BYTES: usize = 4 << 20;
 
-/// What was restored.
+/// A restored store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The cursor of the last thing in the copy: good, as all given before it.
+    /// The cursor of the last entry; it and all earlier ones are valid.
     pub cursor: String,
     /// The era that begins.
     pub era: u64,
@@ -34,13 +34,13 @@ pub struct Restored {
     pub taken_at: Millis,
 }
 
-/// Fills `folder`, which is absent or empty, from the copy at `file`. The whole copy is verified
-/// before anything is made; until everything is on the disk the folder holds
-/// [`UNFINISHED_NAME`], and no server starts on it.
+/// Fills `folder`, which is absent or empty, from the copy at `file`. The copy is verified before
+/// the first file is made; until all files are on the disk the folder has [`UNFINISHED_NAME`], and
+/// no server starts on it.
 ///
 /// # Errors
-/// Any; then nothing is left of what was made here.
-pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Restored, StoreError> {
+/// Any [`StoreError`]; then the files and folders made here are removed.
+pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> StoreResult<Restored> {
     refuse_used(folder)?;
     verify(file)?;
     let mut target = RestoreTarget::take(folder)?;
@@ -49,8 +49,8 @@ pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> Result<Res
     Ok(restored)
 }
 
-/// Refuses a folder that holds anything.
-fn refuse_used(folder: &Path) -> Result<(), StoreError> {
+/// Refuses a folder that is not empty.
+fn refuse_used(folder: &Path) -> StoreResult<()> {
     let shown = || folder.display().to_string();
     let mut entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -60,21 +60,21 @@ fn refuse_used(folder: &Path) -> Result<(), StoreError> {
     if entries.next().is_none() {
         return Ok(());
     }
-    // Says that it is in use where it is.
+    // Fails with a better error if a server uses it.
     FolderDisk::lock(folder)?;
     Err(StoreError::NotEmpty { folder: folder.to_owned() })
 }
 
-/// The folder while it is being filled.
+/// The folder while it is filled; dropped without [`RestoreTarget::keep`], it is removed.
 struct RestoreTarget {
     disk: Arc<FolderDisk>,
-    /// The folders made for it, the outermost first.
+    /// The folders that were made for it, the outermost first.
     created: Vec<PathBuf>,
     is_kept: bool,
 }
 
 impl RestoreTarget {
-    fn take(folder: &Path) -> Result<Self, StoreError> {
+    fn take(folder: &Path) -> StoreResult<Self> {
         let absent = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let mut created: Vec<_> =
             folder.ancestors().take_while(absent).map(Path::to_owned).collect();
@@ -82,7 +82,7 @@ impl RestoreTarget {
         let disk = FolderDisk::open(folder).inspect_err(|_| remove(&created))?;
         let names = disk.list().map_err(|error| StoreError::io(UNFINISHED_NAME, error))?;
         if names.iter().any(|name| name != LOCK_NAME) {
-            // Somebody was faster.
+            // Another process was faster.
             return Err(StoreError::NotEmpty { folder: folder.to_owned() });
         }
         let target = Self { disk: Arc::new(disk), created, is_kept: false };
@@ -94,8 +94,8 @@ impl RestoreTarget {
         Ok(target)
     }
 
-    /// Lets the folder be one like any other.
-    fn keep(mut self) -> Result<(), StoreError> {
+    /// Marks the folder as complete and syncs it.
+    fn keep(mut self) -> StoreResult<()> {
         let failed = |error| StoreError::io(UNFINISHED_NAME, error);
         self.disk.sync().map_err(failed)?;
         self.disk.remove(UNFINISHED_NAME).map_err(failed)?;
@@ -115,7 +115,7 @@ impl Drop for RestoreTarget {
         if self.is_kept {
             return;
         }
-        // The mark last: what cannot be removed must not be taken for a store.
+        // The marker last: a file that cannot be removed must not be taken for a store.
         let mut names = self.disk.list().unwrap_or_default();
         names.sort_by_key(|name| name == UNFINISHED_NAME);
         for name in names {
@@ -125,18 +125,14 @@ impl Drop for RestoreTarget {
     }
 }
 
-/// Removes folders that are empty again, the innermost first.
+/// Removes empty folders, the innermost first.
 fn remove(created: &[PathBuf]) {
     for folder in created.iter().rev() {
         let _ = fs::remove_dir(folder);
     }
 }
 
-fn fill(
-    file: &Path,
-    target: &mut RestoreTarget,
-    clock: &Arc<dyn Clock>,
-) -> Result<Restored, StoreError> {
+fn fill(file: &Path, target: &mut RestoreTarget, clock: &Arc<dyn Clock>) -> StoreResult<Restored> {
     let disk: Arc<dyn Disk> = Arc::clone(&target.disk) as _;
     let mut copy = FrameReader::open(file)?;
     let stated = StatedTotals::read(&mut copy)?;
@@ -154,20 +150,17 @@ fn fill(
     archive.begin_era(clock.now(), last, used)?;
     let era = archive.meta().era;
     archive.close()?;
-    // No handle is made: the realm does not matter.
+    // No handle is made, so the realm does not matter.
     let tokens = Tokens::open(disk, "", Arc::clone(clock))?;
     tokens.renew_admin(target.disk.path(), archive::SKIPPED_BY_RESTORE)?;
     Ok(Restored { cursor: stated.cursor, era, last, taken_at: stated.taken_at })
 }
 
-fn open_archive(disk: &dyn Disk) -> Result<Archive, StoreError> {
+fn open_archive(disk: &dyn Disk) -> StoreResult<Archive> {
     Archive::open(disk::open_made(disk, archive::FILE_NAME)?, CACHE_BYTES)
 }
 
-fn fill_archive(
-    file: Box<dyn redb::StorageBackend>,
-    copy: &mut FrameReader,
-) -> Result<(), StoreError> {
+fn fill_archive(file: Box<dyn redb::StorageBackend>, copy: &mut FrameReader) -> StoreResult<()> {
     let refill = Refill::begin(file)?;
     while let Some(section) = copy.section()?
         && section.starts_with(section::ARCHIVE)
@@ -178,8 +171,8 @@ fn fill_archive(
     refill.finish()
 }
 
-/// Fills the log; gives its last number and the highest numbers that its entries use.
-fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumbers), StoreError> {
+/// Fills the log; returns its last number and the highest numbers that its entries use.
+fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> StoreResult<(u64, HighestNumbers)> {
     let archived_upto = open_archive(disk)?.read()?.upto();
     let mut used = HighestNumbers::default();
     let segment_bytes = JournalOptions::default().segment_bytes;
@@ -195,7 +188,7 @@ fn fill_log(disk: &dyn Disk, copy: &mut FrameReader) -> Result<(u64, HighestNumb
     Ok((last, HighestNumbers { entry: last, ..used }))
 }
 
-/// What the copy says of itself.
+/// The section [`section::HEAD`] of a copy.
 struct StatedTotals {
     cursor: String,
     last: u64,
@@ -203,7 +196,7 @@ struct StatedTotals {
 }
 
 impl StatedTotals {
-    fn read(copy: &mut FrameReader) -> Result<Self, StoreError> {
+    fn read(copy: &mut FrameReader) -> StoreResult<Self> {
         let mut stated = Self { cursor: String::new(), last: 0, taken_at: Millis(0) };
         while let Some((name, value)) = copy.row_of(section::HEAD)? {
             let known = match &*name {

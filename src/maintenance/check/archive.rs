@@ -1,4 +1,4 @@
-//! The archive: what it says of itself, and that its tables are what its acts make of them.
+//! Checks the archive: its own rows, and that its tables equal the state that its acts make.
 
 use parley_protocol::entry::Position;
 
@@ -7,14 +7,14 @@ use super::log::LogCoverage;
 use super::{CheckReport, artifacts, threads};
 use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveMeta, ArchiveRead, FirstOutcome};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 pub(super) fn check(
     meta: &ArchiveMeta,
     archive: &ArchiveRead,
     logged: &LogCoverage,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     check_meta(meta, archive, report);
     let mut expected = ExpectedRows::default();
     let logged_from = logged.first.unwrap_or(u64::MAX);
@@ -55,7 +55,7 @@ fn check_meta(meta: &ArchiveMeta, archive: &ArchiveRead, report: &mut CheckRepor
     }
 }
 
-fn check_outcomes(archive: &ArchiveRead, report: &mut CheckReport) -> Result<(), StoreError> {
+fn check_outcomes(archive: &ArchiveRead, report: &mut CheckReport) -> StoreResult<()> {
     for kept in archive.outcomes()? {
         let kept = kept?;
         report.counts.outcomes += 1;

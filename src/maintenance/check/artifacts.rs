@@ -1,4 +1,4 @@
-//! Artifacts: each is what its identifier says, and is listed as it should be.
+//! Checks artifacts: their identifiers and their index rows.
 
 use parley_protocol::artifact::{canonicalize, identity};
 use parley_protocol::entry::Published;
@@ -7,15 +7,15 @@ use super::CheckReport;
 use super::expected::ExpectedRows;
 use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveRead, objections};
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// Looks at every artifact. Those from `logged_from` on should be in the log.
+/// Checks every artifact. Those from `logged_from` on should be in the log.
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
     expected: &mut ExpectedRows,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     for row in archive.artifacts(0)? {
         expected.rows.artifacts += 1;
         let (entry, published) = match row {
@@ -45,7 +45,7 @@ fn is_itself(published: &Published) -> bool {
     id.is_ok_and(|id| *id.digest() == published.id)
 }
 
-fn is_listed(archive: &ArchiveRead, entry: u64, published: &Published) -> Result<bool, StoreError> {
+fn is_listed(archive: &ArchiveRead, entry: u64, published: &Published) -> StoreResult<bool> {
     if archive.artifact_entry(&published.id)? != Some(entry)
         || !archive.is_about(published, entry)?
     {

@@ -1,4 +1,4 @@
-//! The entries of the log: all there, in order, and in the archive as they are here.
+//! Checks the entries of the log: complete, in order, and the same in the archive.
 
 use std::ops::ControlFlow;
 
@@ -7,14 +7,14 @@ use parley_protocol::entry::Entry;
 use super::CheckReport;
 use crate::journal::archive::ArchiveRead;
 use crate::journal::log::Log;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
 const FILE: &str = "the log";
 
-/// What the log holds of what is folded.
+/// The entries of the log that are archived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LogCoverage {
-    /// The first entry; `None` if it holds none.
+    /// The first entry of the log; `None` if there is none.
     pub first: Option<u64>,
     /// Acts.
     pub acts: u64,
@@ -22,12 +22,12 @@ pub(super) struct LogCoverage {
     pub artifacts: u64,
 }
 
-/// Reads every entry that the log holds.
+/// Checks every entry of the log.
 pub(super) fn check(
     log: &Log,
     archive: &ArchiveRead,
     report: &mut CheckReport,
-) -> Result<LogCoverage, StoreError> {
+) -> StoreResult<LogCoverage> {
     let (upto, after) = (archive.upto(), log.oldest().saturating_sub(1));
     let mut logged = LogCoverage::default();
     let mut before = None;

@@ -1,8 +1,8 @@
-//! Checking a whole store (operations.md §1): every page, every entry, and that the archive is what
-//! the entries make of it. Nothing in the folder changes.
+//! Checks a whole store (operations.md §1): every page, every entry, and that the archive equals
+//! the state that its acts make. The folder is not changed.
 //!
-//! Threads are made again one at a time, so that memory is bounded by the largest one and by what
-//! is not folded yet, as it is for a start.
+//! Threads are rebuilt one at a time, so that memory is bounded by the largest one and by the tail,
+//! as at a start.
 
 mod archive;
 mod artifacts;
@@ -19,8 +19,8 @@ use crate::clock::Clock;
 use crate::journal::options::JournalOptions;
 use crate::journal::{self, Journal, OpenedJournal};
 use crate::storage::disk::Disk;
-use crate::storage::disk::FolderDisk;
-use crate::storage::error::StoreError;
+use crate::storage::disk::{FolderDisk, names};
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
 use crate::storage::read_only::ReadOnlyDisk;
@@ -50,15 +50,15 @@ impl FileKind {
     }
 }
 
-/// Findings that are told; more are counted.
+/// Findings that are reported; more are only counted.
 const FINDINGS_MAX: usize = 100;
 
-/// Something that is not as it should be.
+/// A defect of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The file concerned, by its name in the data folder.
     pub file: String,
-    /// What is wrong.
+    /// The defect.
     pub detail: String,
 }
 
@@ -73,31 +73,31 @@ pub struct StoreFormats {
     pub tokens: Option<u32>,
 }
 
-/// How much there is.
+/// The sizes of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
     /// The number of the last entry.
     pub last_entry: u64,
-    /// Entries that the log holds.
+    /// Entries in the log.
     pub log_entries: u64,
-    /// Threads that are folded.
+    /// Threads in the archive.
     pub threads: u64,
     /// Acts in them.
     pub acts: u64,
     /// Claims in them.
     pub claims: u64,
-    /// Artifacts that are folded.
+    /// Artifacts in the archive.
     pub artifacts: u64,
-    /// Outcomes remembered.
+    /// Remembered outcomes.
     pub outcomes: u64,
     /// Tokens ever made.
     pub tokens: u64,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
-    /// The files looked at.
+    /// The files checked.
     pub files: Vec<String>,
     /// Their formats.
     pub formats: StoreFormats,
@@ -105,16 +105,16 @@ pub struct CheckReport {
     pub instance: Option<[u8; 16]>,
     /// The era.
     pub era: u64,
-    /// How much there is.
+    /// The sizes of the store.
     pub counts: StoreCounts,
-    /// What is wrong, the first of it.
+    /// The first defects.
     pub findings: Vec<Finding>,
-    /// How much more is wrong.
+    /// The number of further defects.
     pub more: u64,
 }
 
 impl CheckReport {
-    /// Whether nothing is wrong.
+    /// Whether there is no defect.
     pub fn is_good(&self) -> bool {
         self.findings.is_empty()
     }
@@ -127,7 +127,7 @@ impl CheckReport {
         }
     }
 
-    /// Takes an error for what it says of `file`.
+    /// Reports an error as a defect of `file`.
     fn fail(&mut self, file: &str, error: StoreError) {
         match error {
             StoreError::Damaged { file, detail } => self.find(file, detail),
@@ -135,20 +135,20 @@ impl CheckReport {
         }
     }
 
-    /// Does a part of the check, whose error is a finding and ends it.
-    fn part(&mut self, file: &str, work: impl FnOnce(&mut Self) -> Result<(), StoreError>) {
+    /// Does a part of the check; an error ends the part and is a finding.
+    fn part(&mut self, file: &str, work: impl FnOnce(&mut Self) -> StoreResult<()>) {
         if let Err(error) = panic_guard(file, || work(self)) {
             self.fail(file, error);
         }
     }
 }
 
-/// Checks the store in `folder`, which no server may hold meanwhile.
+/// Checks the store in `folder`, which no server may use meanwhile.
 ///
 /// # Errors
-/// If there is none to be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
-/// [`StoreError::Unfinished`], [`StoreError::Io`]. What is wrong with it is no error.
-pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+/// If it cannot be checked: [`StoreError::NoStore`], [`StoreError::Locked`],
+/// [`StoreError::Unfinished`], [`StoreError::Io`]. A defect is no error.
+pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> StoreResult<CheckReport> {
     let below = Arc::new(FolderDisk::open_read_only(folder)?);
     check_disk(open_read_only(below, folder)?, clock)
 }
@@ -157,10 +157,9 @@ pub fn check(folder: &Path, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreE
 ///
 /// # Errors
 /// As [`check`].
-pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckReport, StoreError> {
+pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> StoreResult<CheckReport> {
     let disk = Arc::new(disk);
-    let mut names = disk.list().map_err(|error| StoreError::io("the data folder", error))?;
-    names.sort();
+    let names = names(&*disk)?;
     let mut report = CheckReport::default();
     let last_segment = names.iter().rfind(|name| journal::log::parse_name(name).is_some()).cloned();
     for name in &names {
@@ -169,7 +168,7 @@ pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> Result<CheckRepo
         report.part(name, |report| pages::check(&disk, name, kind, is_last, report));
         report.files.push(name.clone());
     }
-    // What is made of damaged pages says nothing.
+    // With damaged pages, further findings would mean nothing.
     if report.is_good() {
         report.part(journal::archive::FILE_NAME, |report| check_store(&disk, &clock, report));
         if names.iter().any(|name| name == tokens::FILE_NAME) {
@@ -186,13 +185,13 @@ fn check_tokens(
     names: &[String],
     clock: &Arc<dyn Clock>,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let tokens = Tokens::open(Arc::clone(disk) as _, "", Arc::clone(clock))?;
     report.counts.tokens = tokens.rows().count() as u64;
     if !tokens.is_sound() {
         report.find(tokens::FILE_NAME, "two tokens have one secret");
     }
-    // It may be kept elsewhere.
+    // The file may be kept elsewhere.
     if names.iter().any(|name| name == ADMIN_TOKEN_NAME) {
         let secret = secret(disk).map_err(|error| StoreError::io(ADMIN_TOKEN_NAME, error))?;
         if !tokens.knows(secret.trim()) {
@@ -202,7 +201,7 @@ fn check_tokens(
     Ok(())
 }
 
-/// What `admin.token` holds, or its beginning: a secret is short.
+/// The first bytes of `admin.token`: a secret is short.
 fn secret(disk: &ReadOnlyDisk) -> std::io::Result<String> {
     const BYTES_MAX: u64 = 4_096;
     let file = disk.open(ADMIN_TOKEN_NAME)?;
@@ -211,12 +210,12 @@ fn secret(disk: &ReadOnlyDisk) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Opens the store as a start does, and walks it.
+/// Opens the store as a start does, and checks its contents.
 fn check_store(
     disk: &Arc<ReadOnlyDisk>,
     clock: &Arc<dyn Clock>,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let opened =
         Journal::open(JournalOptions::default(), Arc::clone(disk) as _, Arc::clone(clock))?;
     let OpenedJournal { journal, meta, .. } = &opened;

@@ -1,40 +1,40 @@
-//! The pages of one file.
+//! Checks the pages and the format of one file.
 
 use redb::{Builder, Database, StorageBackend};
 
 use super::CheckReport;
 use super::FileKind;
 use crate::storage::disk::{BoxedFile, Disk};
-use crate::storage::error::StoreError;
+use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::panic_guard::open_database;
 use crate::storage::read_only::ReadOnlyDisk;
 
 /// Bytes of page cache.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// Verifies the checksum of every page that the last commit of the file `name` holds, and its
-/// format. `is_last`: whether it is the log's last segment.
+/// Verifies the checksum of every page of the last commit of the file `name`, and its format.
+/// `is_last`: whether it is the log's last segment.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The defect of the file.
 pub(super) fn check(
     disk: &ReadOnlyDisk,
     name: &str,
     kind: FileKind,
     is_last: bool,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
     let header = DatabaseHeader::read(name, &*file)?;
-    // Read only by whoever makes tokens, a file of them that goes back one commit would show no
-    // gap: a token revoked would be good again.
+    // A file of tokens that goes back one commit would show no gap, and a revoked token would be
+    // valid again.
     if kind == FileKind::Tokens && header.is_older() {
         report.find(name, "another commit than the last one is taken for the last one");
     }
     let database = match header.strictly(name, file) {
         Ok(database) => database,
-        // A power cut may tear the last commit of a segment that was being written, which nobody
-        // was told of. A later segment that follows without a gap proves that nothing is missing.
+        // A power cut may tear the last, unacknowledged commit of a segment that is written. A
+        // later segment that follows without a gap proves that no entry is missing.
         Err(_) if kind == FileKind::Log && !is_last && !is_closed(disk, name)? => {
             let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
             verified(name, file)?
@@ -49,7 +49,7 @@ fn check_format(
     kind: FileKind,
     database: &Database,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let Some(stated) = (kind.format().stated)(database)? else {
         report.find(name, "it does not state its format");
         return Ok(());
@@ -69,20 +69,20 @@ fn check_format(
     Ok(())
 }
 
-/// The first bytes of a database, in the form that redb documents: which of its two commits is
-/// the last one.
+/// The first bytes of a database, in the format that redb documents: which of its two slots has the
+/// last commit.
 struct DatabaseHeader([u8; Self::BYTES]);
 
 impl DatabaseHeader {
     const BYTES: usize = 320;
-    /// Flags: which slot is the last commit, and whether that one is whole for certain.
+    /// Flags: which slot has the last commit, and whether that commit had two phases.
     const FLAGS: usize = 9;
     const SECOND_SLOT: u8 = 1;
     const TWO_PHASE: u8 = 4;
     /// The number of the commit in each slot.
     const COMMITS: [usize; 2] = [64 + 104, 192 + 104];
 
-    fn read(name: &str, file: &dyn StorageBackend) -> Result<Self, StoreError> {
+    fn read(name: &str, file: &dyn StorageBackend) -> StoreResult<Self> {
         let error = |error| StoreError::io(name, error);
         let mut header = [0; Self::BYTES];
         if file.len().map_err(error)? < Self::BYTES as u64 {
@@ -92,7 +92,7 @@ impl DatabaseHeader {
         Ok(Self(header))
     }
 
-    /// Whether the other slot holds a later commit than the one that counts.
+    /// Whether the other slot has a later commit than the selected one.
     fn is_older(&self) -> bool {
         let commit = |slot: usize| {
             let at = Self::COMMITS[slot];
@@ -102,25 +102,25 @@ impl DatabaseHeader {
         commit(1 - last) > commit(last)
     }
 
-    /// Opens the database, if its last commit is whole: the database would go back to the one
-    /// before without a word, but for one that was written in two phases.
-    fn strictly(&self, name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
-        // What is written to a still disk stays in memory.
+    /// Opens the database, if its last commit is complete. Otherwise redb would go back to the
+    /// commit before, unless it takes the last one for a commit in two phases: so the flag is set.
+    fn strictly(&self, name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> {
+        // A write to a read-only disk stays in memory.
         let flags = self.0[Self::FLAGS] | Self::TWO_PHASE;
         file.write(Self::FLAGS as u64, &[flags]).map_err(|error| StoreError::io(name, error))?;
         verified(name, file)
     }
 }
 
-/// Opens the database with every checksum verified.
-fn verified(name: &str, file: Box<dyn StorageBackend>) -> Result<Database, StoreError> {
+/// Opens the database and verifies every checksum.
+fn verified(name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
     open_database(name, &builder, BoxedFile(file))
 }
 
 /// Whether the file was closed in good order.
-fn is_closed(disk: &ReadOnlyDisk, name: &str) -> Result<bool, StoreError> {
+fn is_closed(disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);

@@ -1,4 +1,4 @@
-//! Threads: each made again from its acts, and compared with what is stored of it.
+//! Checks threads: rebuilds each from its acts and compares it with its rows.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use super::expected::ExpectedRows;
 use crate::journal::archive::FILE_NAME;
 use crate::journal::archive::{ArchiveRead, HighestNumbers, Retraction, retraction};
 use crate::journal::view::next;
-use crate::storage::error::StoreError;
+use crate::storage::error::StoreResult;
 
-/// What the acts of a thread make.
+/// A thread rebuilt from its acts.
 struct RebuiltThread {
     thread: Option<Thread>,
     retractions: BTreeMap<MessageId, Retraction>,
-    /// Whether the thread was once as its snapshot is; `None` if it has none.
+    /// Whether the thread was once in the state of its snapshot; `None` if it has none.
     was_snapshot: Option<bool>,
 }
 
-/// Makes every thread again. Acts from `logged_from` on should be in the log.
+/// Checks every thread. Acts from `logged_from` on should be in the log.
 pub(super) fn check(
     archive: &ArchiveRead,
     logged_from: u64,
     expected: &mut ExpectedRows,
     report: &mut CheckReport,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     for row in archive.summaries(0, false)? {
         let (thread, summary) = row?;
         let id = ThreadId(thread);
@@ -58,7 +58,7 @@ fn rebuild(
     id: ThreadId,
     logged_from: u64,
     expected: &mut ExpectedRows,
-) -> Result<RebuiltThread, StoreError> {
+) -> StoreResult<RebuiltThread> {
     let snapshot = archive.snapshot(id)?;
     let mut rebuilt = RebuiltThread {
         thread: None,
@@ -88,13 +88,13 @@ fn rebuild(
     Ok(rebuilt)
 }
 
-/// What is wrong with what is stored of a thread, if anything is.
+/// The defect of the rows of a thread, if there is one.
 fn compare(
     archive: &ArchiveRead,
     summary: &ThreadSummary,
     rebuilt: &RebuiltThread,
     expected: &mut ExpectedRows,
-) -> Result<Option<&'static str>, StoreError> {
+) -> StoreResult<Option<&'static str>> {
     let Some(thread) = &rebuilt.thread else { return Ok(Some("lacks an act")) };
     if thread.summary() != summary {
         return Ok(Some("is not what its acts make of it"));
@@ -122,12 +122,12 @@ fn compare(
     Ok(is_misplaced(archive, summary, expected)?.then_some("does not wait as listed"))
 }
 
-/// Whether the question of `summary` is not listed as it stands.
+/// Whether the open question of `summary` is listed wrongly.
 fn is_misplaced(
     archive: &ArchiveRead,
     summary: &ThreadSummary,
     expected: &mut ExpectedRows,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     let Some(awaiting) = &summary.awaiting else { return Ok(false) };
     expected.rows.waiting += 1;
     let participant = match &awaiting.due {

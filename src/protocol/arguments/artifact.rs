@@ -1,5 +1,5 @@
-//! The arguments of `publish_artifact`: an artifact is judged by its own text, faults and all, so
-//! this only finds where it stands.
+//! The arguments of `publish_artifact`. An artifact is judged by its own text, faults included, so
+//! only its range is found here.
 
 use std::fmt;
 

@@ -193,7 +193,7 @@ fn reading(given: &mut ParsedArguments) -> Result<Call> {
     }
 }
 
-/// What the members of an envelope must be to each other (parley.md §2, §3).
+/// The envelope, after the checks that concern several members (parley.md §2, §3).
 fn envelope(given: &mut ParsedArguments) -> Result<Envelope> {
     let kind = given.word("kind").and_then(Kind::parse);
     let (thread, parent) = (given.thread("thread"), given.message("parent"));

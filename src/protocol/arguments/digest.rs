@@ -1,4 +1,4 @@
-//! What an idempotency key is compared by (bindings.md §1): operation and arguments as parsed.
+//! Digests by which idempotency keys compare (bindings.md §1): operation and arguments as parsed.
 //!
 //! The encoding is written out here, not derived, because digests are stored: a field that is
 //! renamed or moved in a struct must not change them.
@@ -11,7 +11,7 @@ use crate::entry::Provenance;
 use crate::ids::ThreadId;
 use crate::operation::Operation;
 
-/// A hash over parts that each say where they end, so that no two lists of parts run together.
+/// A hash over parts with their lengths, so that no two lists of parts hash alike.
 struct DigestParts(Sha256);
 
 impl DigestParts {

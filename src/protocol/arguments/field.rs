@@ -1,6 +1,6 @@
 //! Members of the objects within a field, and the items of its arrays.
 
-use super::value::{ParseResult, RawArgument, ValueError};
+use super::raw::{ParseResult, RawArgument, ValueError};
 use crate::json::{JsonObject, JsonValue};
 
 /// The object, if the value is one.

@@ -8,11 +8,11 @@ mod artifact;
 mod call;
 mod digest;
 mod field;
-mod query;
+mod raw;
 mod value;
 
 pub use digest::{content_digest, content_digest_of_artifact, key_digest};
-pub use query::{Query, percent_decode};
+pub use value::NO_EXTENSION;
 
 use std::borrow::Cow;
 
@@ -22,24 +22,26 @@ use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
+use crate::url::Query;
 
-use value::{ParsedValue, RawArgument};
+use raw::RawArgument;
+use value::ParsedValue;
 
 /// The name of the argument that holds an idempotency key over MCP.
 pub const KEY_ARGUMENT: &str = "idempotency_key";
 
 const NO_OBJECT: &str = "Send one JSON object with the operation's fields.";
 
-/// What arguments are judged with beside themselves.
+/// The limits and the time by which arguments are judged.
 #[derive(Clone, Copy, Debug)]
 struct ArgumentContext<'a> {
     limits: &'a Limits,
     now: Millis,
 }
 
-/// Reads what came over HTTP: the values of the path's fields (percent-decoded), the raw query
+/// Reads a request over HTTP: the values of the path's fields (percent-decoded), the raw query
 /// without its question mark, and the body. `None` and no bytes are both `{}`, but for an
-/// artifact, which is judged by whoever stores it.
+/// artifact, which is judged when it is stored.
 ///
 /// # Errors
 /// 400 `invalid_parameter`, `invalid_body`, `proof_missing`, or the 404 of a malformed path.
@@ -89,7 +91,7 @@ pub fn read_http(
 /// them. No bytes and `null` are `{}`.
 ///
 /// # Errors
-/// As over HTTP; what stands in path or query there, and the key, is `invalid_parameter` here.
+/// As over HTTP; faults of path or query fields and of the key are `invalid_parameter`.
 pub fn read_mcp(
     operation: Operation,
     arguments: &[u8],
@@ -133,7 +135,7 @@ pub fn idempotency_key(text: &str) -> Result<()> {
     if visible && (1..=KEY_MAX).contains(&text.len()) {
         return Ok(());
     }
-    let detail = "An idempotency key has 1 to 128 visible ASCII characters.";
+    let detail = numbered!("An idempotency key has 1 to " {KEY_MAX} " visible ASCII characters.");
     Err(Refusal::parameter(KEY_ARGUMENT, detail))
 }
 
@@ -146,25 +148,25 @@ fn key_argument(operation: Operation, value: &JsonValue) -> Result<Option<Box<st
     idempotency_key(text).map(|()| Some(text.into()))
 }
 
-/// The fields read so far, and what was wrong with the path.
+/// The fields read so far, and the fault of the path.
 struct ArgumentReader<'a> {
     operation: Operation,
-    judge: ArgumentContext<'a>,
+    context: ArgumentContext<'a>,
     given: Vec<(&'static str, ParsedValue)>,
     path_fault: Option<Refusal>,
 }
 
 impl<'a> ArgumentReader<'a> {
-    fn new(operation: Operation, judge: ArgumentContext<'a>) -> Self {
-        Self { operation, judge, given: Vec::new(), path_fault: None }
+    fn new(operation: Operation, context: ArgumentContext<'a>) -> Self {
+        Self { operation, context, given: Vec::new(), path_fault: None }
     }
 
-    /// Takes the value of a field; a null is none, one that is ignored is not looked at.
+    /// Takes the value of a field; null is absent, an ignored field is not read.
     fn put(&mut self, field: &'static FieldSpec, raw: RawArgument<'_>) -> Result<()> {
         if field.field_type == FieldType::Ignored || raw.is_null() {
             return Ok(());
         }
-        match value::read(field.field_type, raw, self.judge) {
+        match value::read(field.field_type, raw, self.context) {
             Ok(given) => self.given.push((field.name, given)),
             Err(wrong) if field.place == FieldPlace::Path => {
                 self.path_fault = Some(missing_thing(field.field_type, wrong.detail));
@@ -197,8 +199,8 @@ impl<'a> ArgumentReader<'a> {
 }
 
 /// 404 with the reason of the thing that a malformed identifier in a path does not name.
-fn missing_thing(shape: FieldType, detail: Cow<'static, str>) -> Refusal {
-    let reason = match shape {
+fn missing_thing(field_type: FieldType, detail: Cow<'static, str>) -> Refusal {
+    let reason = match field_type {
         FieldType::Thread => Reason::ThreadNotFound,
         FieldType::Message => Reason::MessageNotFound,
         FieldType::Claim => Reason::ClaimNotFound,
@@ -267,7 +269,10 @@ fn fault_detail(kind: JsonFaultKind) -> &'static str {
         JsonFaultKind::Surrogate => "A string holds an unpaired surrogate, which is no character.",
         JsonFaultKind::Number => "This is no JSON number.",
         JsonFaultKind::TooDeep => {
-            "Objects and arrays nest deeper than 32. Nothing here needs that."
+            numbered!(
+                "Objects and arrays nest deeper than " {NESTING_MAX}
+                ". Nothing here needs that."
+            )
         }
     }
 }

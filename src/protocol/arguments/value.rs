@@ -1,53 +1,22 @@
-//! One value, read by its shape.
+//! One value, read by the type of its field.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::ArgumentContext;
 use super::field;
-use super::{ArgumentContext, token};
+use super::raw::{ParseResult, RawArgument, ValueError};
 use crate::artifact::Identifier;
 use crate::claim::{Evidence, EvidenceKind};
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
 use crate::json::{JsonObject, JsonValue};
-use crate::limits::{NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX};
+use crate::limits::{
+    COMMIT_MAX, COMMIT_MIN, EXTENSION_MAX, HEX_256, HEX_512, NOTE_MAX, PROVENANCE_MAX, REF_MAX,
+    SUPERSEDES_MAX,
+};
 use crate::operation::FieldType;
 use crate::text;
 use crate::time::Millis;
-
-/// A value as it came.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum RawArgument<'a> {
-    /// Out of a path or a query.
-    Text(&'a str),
-    /// A member of a body or an argument.
-    Json(&'a JsonValue),
-}
-
-impl<'a> RawArgument<'a> {
-    pub(super) fn is_null(self) -> bool {
-        matches!(self, Self::Json(JsonValue::Null))
-    }
-
-    /// The text, if it is one.
-    fn text(self) -> Option<&'a str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Json(value) => value.as_str(),
-        }
-    }
-
-    /// The text, or that of an integer, which is taken for identifiers and cursors.
-    fn text_or_integer(self) -> Option<&'a str> {
-        match self {
-            Self::Json(JsonValue::Number(number)) => {
-                let text = number.text();
-                (!text.contains(['.', 'e', 'E'])).then_some(text)
-            }
-            _ => self.text(),
-        }
-    }
-}
 
 /// A value as read.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,46 +36,22 @@ pub(super) enum ParsedValue {
     Time(Millis),
 }
 
-/// What is wrong with a value, and where within it.
-#[derive(Debug)]
-pub(super) struct ValueError {
-    /// A JSON Pointer from the value on; empty for the value itself.
-    pub(super) pointer: String,
-    /// What to do about it.
-    pub(super) detail: Cow<'static, str>,
-}
-
-impl ValueError {
-    pub(super) fn new(detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { pointer: String::new(), detail: detail.into() }
-    }
-
-    pub(super) fn at(detail: impl Into<Cow<'static, str>>, name: &str) -> Self {
-        Self::new(detail).under(&token(name))
-    }
-
-    /// The same, seen from one level further out.
-    fn under(self, name: &str) -> Self {
-        Self { pointer: format!("/{name}{}", self.pointer), ..self }
-    }
-}
-
-pub(super) type ParseResult<T> = Result<T, ValueError>;
-
 /// Reads a value that is not null and not ignored.
 pub(super) fn read(
-    shape: FieldType,
+    field_type: FieldType,
     raw: RawArgument<'_>,
-    judge: ArgumentContext<'_>,
+    context: ArgumentContext<'_>,
 ) -> ParseResult<ParsedValue> {
-    match shape {
+    match field_type {
         FieldType::Thread => id(raw, ThreadId::parse, "th_1042").map(ParsedValue::Thread),
         FieldType::Message => id(raw, MessageId::parse, "msg_88").map(ParsedValue::Message),
         FieldType::Claim => id(raw, ClaimId::parse, "cl_7").map(ParsedValue::Claim),
         FieldType::ArtifactId => {
             let id = raw.text().and_then(|text| text.parse::<Identifier>().ok());
             id.map(|id| ParsedValue::ArtifactId(*id.digest())).ok_or_else(|| {
-                ValueError::new("An artifact is named by `sha256:` and 64 lowercase hex digits.")
+                ValueError::new(numbered!(
+                    "An artifact is named by `sha256:` and " {HEX_256} " lowercase hex digits."
+                ))
             })
         }
         FieldType::Text { min, max } => bounded(raw, min, max).map(ParsedValue::Text),
@@ -116,15 +61,15 @@ pub(super) fn read(
         FieldType::Identity => identity(raw).map(ParsedValue::Text),
         FieldType::Bool => truth(raw).map(ParsedValue::Bool),
         FieldType::Integer { min, max } => {
-            integer(raw, min, max.value(judge.limits)).map(ParsedValue::Integer)
+            integer(raw, min, max.value(context.limits)).map(ParsedValue::Integer)
         }
         FieldType::Word(words) => word(raw, &words.list()).map(ParsedValue::Word),
         FieldType::Cursor => cursor(raw).map(ParsedValue::Text),
-        FieldType::Evidence => evidence(raw, judge).map(ParsedValue::Evidence),
+        FieldType::Evidence => evidence(raw, context).map(ParsedValue::Evidence),
         FieldType::Claims => claims(raw).map(ParsedValue::Claims),
         FieldType::From => from(raw).map(ParsedValue::Extension),
         FieldType::Provenance => provenance(raw).map(ParsedValue::Provenance),
-        FieldType::Future => future(raw, judge.now).map(ParsedValue::Time),
+        FieldType::Future => future(raw, context.now).map(ParsedValue::Time),
         FieldType::Artifact | FieldType::Ignored => Err(ValueError::new("This is not read here.")),
     }
 }
@@ -168,11 +113,15 @@ fn bounded(raw: RawArgument<'_>, min: usize, max: usize) -> ParseResult<Box<str>
     Ok(text.into())
 }
 
-const HANDLE: &str = "It has 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`.";
+/// The detail of a refusal of an extension.
+pub const NO_EXTENSION: &str = numbered!(
+    "This is no extension. It has 1 to " {EXTENSION_MAX}
+    " characters of A-Z, a-z, 0-9, `.`, `_` and `-`."
+);
 
 fn extension(raw: RawArgument<'_>) -> ParseResult<Arc<str>> {
     let text = raw.text().filter(|text| text::is_handle(text));
-    text.map(Arc::from).ok_or_else(|| ValueError::new(format!("This is no extension. {HANDLE}")))
+    text.map(Arc::from).ok_or_else(|| ValueError::new(NO_EXTENSION))
 }
 
 fn identity(raw: RawArgument<'_>) -> ParseResult<Box<str>> {
@@ -266,8 +215,8 @@ fn future(raw: RawArgument<'_>, now: Millis) -> ParseResult<Millis> {
     Ok(time)
 }
 
-fn evidence(raw: RawArgument<'_>, judge: ArgumentContext<'_>) -> ParseResult<Vec<Evidence>> {
-    let max = usize::try_from(judge.limits.evidence_max).unwrap_or(usize::MAX);
+fn evidence(raw: RawArgument<'_>, context: ArgumentContext<'_>) -> ParseResult<Vec<Evidence>> {
+    let max = usize::try_from(context.limits.evidence_max).unwrap_or(usize::MAX);
     let items = field::array(raw, max, "pieces of evidence")?;
     let pieces = items.iter().enumerate().map(|(place, item)| {
         let piece = field::object(RawArgument::Json(item)).and_then(piece);
@@ -291,15 +240,20 @@ fn piece(object: &JsonObject) -> ParseResult<Evidence> {
     Ok(Evidence { kind, reference, note })
 }
 
-/// What a `ref` of this kind looks like.
+/// The form of a `ref` of this kind.
 fn reference_form(kind: EvidenceKind) -> &'static str {
     match kind {
         EvidenceKind::Url => "An `url` is absolute, http or https, with a host and no white space.",
         EvidenceKind::Hash => {
-            "A `hash` is `sha256:` or `blake3:` and 64, or `sha512:` and 128 lowercase hex digits."
+            numbered!("A `hash` is `sha256:` or `blake3:` and " {HEX_256} ", or `sha512:` and "
+                {HEX_512} " lowercase hex digits.")
         }
-        EvidenceKind::Artifact => "An `artifact` is `sha256:` and 64 lowercase hex digits.",
-        EvidenceKind::Commit => "A `commit` has 7 to 64 lowercase hex digits.",
+        EvidenceKind::Artifact => {
+            numbered!("An `artifact` is `sha256:` and " {HEX_256} " lowercase hex digits.")
+        }
+        EvidenceKind::Commit => {
+            numbered!("A `commit` has " {COMMIT_MIN} " to " {COMMIT_MAX} " lowercase hex digits.")
+        }
         EvidenceKind::Log | EvidenceKind::Reproducer | EvidenceKind::Note | EvidenceKind::Other => {
             "The `ref` must hold something visible."
         }

@@ -28,8 +28,8 @@ impl Canonical {
         output
     }
 
-    /// The canonical bytes without the top-level member `artifact_id`: what the identifier
-    /// is computed of. A nested `artifact_id` stays.
+    /// The canonical bytes without the top-level member `artifact_id`, of which the identifier
+    /// is computed. A nested `artifact_id` stays.
     pub fn bytes_without_identifier(&self) -> Vec<u8> {
         let mut output = Vec::new();
         write_object(&self.body, Some("artifact_id"), &mut output);
@@ -46,7 +46,7 @@ pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, ArtifactFault> {
     if bytes.len() > ARTIFACT_BYTES_MAX {
         return Err(ArtifactFault::at_top(
             ViolationClass::LimitExceeded,
-            "The artifact has over 65536 bytes.",
+            numbered!("The artifact has over " {ARTIFACT_BYTES_MAX} " bytes."),
         ));
     }
     match json::parse(bytes, NESTING_MAX).map_err(ArtifactFault::from)? {
@@ -78,9 +78,10 @@ impl From<json::JsonFault> for ArtifactFault {
                 "A string or a name holds an unpaired surrogate.",
             ),
             JsonFaultKind::Number => (ViolationClass::UnsupportedValue, "A number is not finite."),
-            JsonFaultKind::TooDeep => {
-                (ViolationClass::LimitExceeded, "The nesting is deeper than 64.")
-            }
+            JsonFaultKind::TooDeep => (
+                ViolationClass::LimitExceeded,
+                numbered!("The nesting is deeper than " {NESTING_MAX} "."),
+            ),
         };
         Self { class, pointer: fault.pointer, detail }
     }
@@ -143,7 +144,7 @@ fn nfc(text: String) -> String {
     text.nfc().collect()
 }
 
-/// Judges a number by its text: going by way of a float would round what must be refused.
+/// Judges a number by its text: a float would round numbers that must be refused.
 fn integer(number: &JsonNumber) -> Result<JsonNumber, ArtifactFault> {
     if number.text().contains(['.', 'e', 'E']) {
         let detail = "A number has a fraction or an exponent.";
@@ -154,7 +155,7 @@ fn integer(number: &JsonNumber) -> Result<JsonNumber, ArtifactFault> {
             Ok(JsonNumber::from_text(&value.to_string()))
         }
         _ => {
-            let detail = "An integer is beyond 9007199254740991 in magnitude.";
+            let detail = numbered!("An integer is beyond " {INTEGER_MAX} " in magnitude.");
             Err(ArtifactFault::at_top(ViolationClass::UnsupportedValue, detail))
         }
     }

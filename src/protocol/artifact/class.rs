@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 words! {
-    /// What kind of error or warning it is. The order is that of the names, which is the order
+    /// The class of an error or a warning. The order is that of the names, which is the order
     /// failures stand in (`artifacts.md` §3.2).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum ViolationClass {
@@ -54,7 +54,7 @@ impl Serialize for ViolationClass {
     }
 }
 
-/// Why an artifact is refused before its semantics are looked at.
+/// The fault for which an artifact is refused before its semantics are examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactFault {
     /// One of the classes of `artifacts.md` §1.

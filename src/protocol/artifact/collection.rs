@@ -9,7 +9,7 @@ use super::identity::Keyed;
 use super::{ArtifactFault, Identifier, canonicalize, examine, identity};
 
 /// Artifacts by the identifier they state, right or wrong: a verification has to find the
-/// wrong ones. It knows no order.
+/// wrong ones. It has no order.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
     artifacts: HashMap<Identifier, Vec<u8>, Keyed>,
@@ -17,9 +17,9 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// An empty set. The key changes nothing but how fast it is: whoever could know it could
+    /// An empty set. The key affects only the speed: an author that knew it could
     /// state identifiers that are slow to find, so with artifacts of strangers it should be
-    /// chosen by chance. [`Collection::default`] has a key that everyone knows.
+    /// random. [`Collection::default`] has a public key.
     pub fn with_key(key: [u8; 16]) -> Self {
         let table = Keyed::with_key(key);
         Self {
@@ -50,7 +50,7 @@ impl Collection {
                 }
             }
         }
-        // Objections of an artifact that was replaced stay listed; whoever asks verifies what
+        // Objections of an artifact that was replaced stay listed; the verification checks what
         // it loads and finds that it objects to something else.
         for objected in examine(&canonical).content.objects_to() {
             self.objections.entry(objected).or_default().insert(id);

@@ -1,4 +1,4 @@
-//! What an artifact says, as far as others need it: types, relations and references.
+//! The content of an artifact that other parts need: types, relations and references.
 
 use super::Identifier;
 
@@ -14,7 +14,7 @@ words! {
         Objection = "OBJECTION",
         /// A new position in place of an older one.
         Revision = "REVISION",
-        /// An outcome and what it rests on.
+        /// An outcome and its grounds.
         Decision = "DECISION",
         /// Processing that could not complete.
         Failure = "FAILURE",
@@ -24,7 +24,7 @@ words! {
 }
 
 words! {
-    /// What a reference says of the artifact it names (`artifacts.md` §2).
+    /// The relation of a reference to the artifact it names (`artifacts.md` §2).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Relation {
         /// It speaks for it.
@@ -90,11 +90,11 @@ words! {
 pub struct ArtifactReference {
     /// The artifact it names.
     pub artifact_id: Identifier,
-    /// What it says of it, if anything.
+    /// Its relation, if it has one.
     pub relation: Option<Relation>,
 }
 
-/// What a decision says of one objection.
+/// The disposition of one objection by a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disposition {
     /// The objection.
@@ -111,7 +111,7 @@ impl Disposition {
     }
 }
 
-/// What a decision says.
+/// The content of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionContent {
     /// Whether its status is `final`.
@@ -122,7 +122,7 @@ pub struct DecisionContent {
     pub unresolved: Vec<Identifier>,
 }
 
-/// What an artifact says, as far as it is well formed: of an artifact with violations, the
+/// The content of an artifact, as far as it is well formed: of an artifact with violations, the
 /// parts without them, so that a closure can be followed through it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
@@ -132,14 +132,14 @@ pub struct Content {
     pub references: Vec<ArtifactReference>,
     /// Whether it is an objection that blocks.
     pub blocking: bool,
-    /// What it decides, if it is a decision.
+    /// The decision, if it is one.
     pub decision: Option<DecisionContent>,
     /// How it ends the deliberation, if it is a termination.
     pub state: Option<TerminationState>,
 }
 
 impl Content {
-    /// What it objects to, if it is an objection, else nothing.
+    /// The artifacts it objects to; none unless it is an objection.
     pub fn objects_to(&self) -> impl Iterator<Item = Identifier> {
         let is_objection = self.artifact_type == Some(ArtifactType::Objection);
         let references = self.references.iter().filter(move |reference| {

@@ -10,6 +10,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::{ArtifactFault, Canonical, ViolationClass};
 use crate::json::JsonValue;
+use crate::limits::HEX_256;
 
 const PREFIX: &str = "sha256:";
 
@@ -17,7 +18,7 @@ const PREFIX: &str = "sha256:";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier([u8; 32]);
 
-/// The text is not `sha256:` and 64 lowercase hexadecimal digits.
+/// The text is not `sha256:` and [`HEX_256`] lowercase hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoIdentifier;
 
@@ -38,7 +39,7 @@ impl FromStr for Identifier {
 
     fn from_str(text: &str) -> Result<Self, NoIdentifier> {
         let digits = text.strip_prefix(PREFIX).ok_or(NoIdentifier)?.as_bytes();
-        if digits.len() != 64 {
+        if digits.len() != HEX_256 {
             return Err(NoIdentifier);
         }
         let mut digest = [0; 32];
@@ -107,7 +108,7 @@ impl BuildHasher for Keyed {
     }
 }
 
-/// The identifier that the artifact must have, whatever it states.
+/// The identifier that the artifact must have, computed.
 pub fn compute(canonical: &Canonical) -> Identifier {
     Identifier(Sha256::digest(canonical.bytes_without_identifier()).into())
 }
@@ -122,9 +123,9 @@ pub fn stated(canonical: &Canonical) -> Result<Identifier, ArtifactFault> {
     };
     match canonical.body().get("artifact_id") {
         None => Err(fault("The artifact states no identifier.")),
-        Some(JsonValue::String(text)) => {
-            text.parse().map_err(|_| fault("The identifier is not sha256: and 64 hex digits."))
-        }
+        Some(JsonValue::String(text)) => text.parse().map_err(|_| {
+            fault(numbered!("The identifier is not sha256: and " {HEX_256} " hex digits."))
+        }),
         Some(_) => Err(fault("The identifier is no string.")),
     }
 }

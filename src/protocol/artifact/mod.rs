@@ -4,7 +4,7 @@
 //!
 //! * [`canonical`] reads bytes and writes them in the one canonical form, [`identity`] names
 //!   them by their digest (conformance target *canonical*);
-//! * [`semantics`] says what an artifact means and every place where it fails to mean it
+//! * [`semantics`] reads an artifact's content and lists every violation
 //!   (*semantic*);
 //! * [`closure`] judges a decision or a termination by everything it rests on (*closure*),
 //!   and [`report`] is the form of the answer;
@@ -44,21 +44,21 @@ pub const CLOSURE_ARTIFACTS_REMOTE_MAX: usize = 10_000;
 const _: () = assert!(NESTING_MAX <= crate::json::NESTING_CEILING);
 const _: () = assert!(CLOSURE_ARTIFACTS_REMOTE_MAX <= CLOSURE_ARTIFACTS_MAX);
 
-/// An artifact that is what it says: canonical, named rightly, and without a violation.
+/// A valid artifact: canonical, with its own identifier, and without a violation.
 #[derive(Clone, Debug)]
 pub struct Valid {
     /// Its identifier, computed and compared.
     pub id: Identifier,
     /// Its canonical form, `artifact_id` kept.
     pub canonical: Canonical,
-    /// What it says, as far as the closure and the forum need it.
+    /// Its content, as far as the closure and the forum need it.
     pub content: Content,
     /// Warnings, none of which makes it invalid.
     pub warnings: Vec<ViolationClass>,
 }
 
 /// Reads, verifies and examines an artifact. The error holds everything that is wrong, never
-/// nothing, in the order of `artifacts.md` §2: what is refused before the semantics alone,
+/// nothing, in the order of `artifacts.md` §2: a fault before the semantics alone,
 /// else all violations.
 pub fn validate(bytes: &[u8]) -> Result<Valid, Vec<Violation>> {
     let canonical = canonicalize(bytes).map_err(|fault| vec![fault.into()])?;

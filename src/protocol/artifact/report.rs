@@ -9,11 +9,11 @@ use super::{
 /// Why a closure does not verify (`artifacts.md` §3.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ClosureFailure {
-    /// What is wrong.
+    /// The class of the failure.
     pub class: ViolationClass,
-    /// With which artifact.
+    /// The artifact at fault.
     pub artifact_id: Identifier,
-    /// Where in it; empty but for semantics.
+    /// The place in it; empty but for semantics.
     pub pointer: String,
     /// A sentence for people.
     pub detail: String,
@@ -31,12 +31,12 @@ pub struct ReportedObjection {
     pub disposition: Option<String>,
 }
 
-/// Something worth knowing that fails nothing: a later objection, a warning.
+/// A later objection or a warning, which is no failure.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Notice {
-    /// Of which kind.
+    /// Its class.
     pub class: ViolationClass,
-    /// About which artifact.
+    /// The artifact concerned.
     pub artifact_id: Identifier,
     /// A sentence for people.
     pub detail: String,
@@ -53,7 +53,7 @@ pub struct ClosureReport {
     /// Whether objections that nothing in the closure refers to were covered.
     pub strict: bool,
     /// The number of artifacts of the closure that could be had, targets included, without
-    /// what strict mode adds.
+    /// the objections that strict mode adds.
     pub artifact_count: usize,
     /// The number of references on the longest path; references within a cycle and to
     /// missing artifacts do not count.
@@ -68,7 +68,7 @@ pub struct ClosureReport {
     pub warnings: Vec<Notice>,
 }
 
-/// What is said about one artifact on its own (`artifacts.md` §4, `verify` and `validate`).
+/// The verdict on one artifact on its own (`artifacts.md` §4, `verify` and `validate`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArtifactVerdict {
     /// Whether there is no violation.
@@ -99,7 +99,7 @@ impl ArtifactVerdict {
         }
     }
 
-    /// Whether the artifact has the identifier it states and says what its type asks for.
+    /// Whether the artifact has the identifier it states and the content that its type needs.
     pub fn validate(bytes: &[u8]) -> Self {
         let mut verdict = Self::verify(bytes);
         if let (true, Ok(canonical)) = (verdict.ok, canonicalize(bytes)) {

@@ -1,4 +1,4 @@
-//! What an artifact must say (`artifacts.md` §2).
+//! The semantics of artifacts (`artifacts.md` §2).
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::text::is_visible;
 /// The one version there is.
 pub const PROTOCOL_VERSION: &str = "0.1";
 
-/// A place where an artifact is not what it must be.
+/// A missing or wrong member of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// `semantic_violation`, `unsupported_version`, `limit_exceeded`, or a class of §1.
@@ -31,10 +31,10 @@ impl From<ArtifactFault> for Violation {
     }
 }
 
-/// What was found in an artifact.
+/// The findings of an examination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examination {
-    /// What it says, as far as it is well formed.
+    /// The content, as far as it is well formed.
     pub content: Content,
     /// Every violation, in the order of `artifacts.md` §2; none if the artifact is valid.
     pub violations: Vec<Violation>,
@@ -44,8 +44,8 @@ pub struct Examination {
 
 /// Examines an artifact whose identifier has been verified.
 ///
-/// A string in `protocol_version` other than `0.1` is the only violation then: what the rest
-/// would have to be, this version cannot know. Over 256 references are `limit_exceeded`.
+/// A string in `protocol_version` other than `0.1` is the only violation then: the rules of
+/// other versions are unknown. Over [`REFERENCES_MAX`] references are `limit_exceeded`.
 pub fn examine(canonical: &Canonical) -> Examination {
     let mut examiner = Examiner {
         body: canonical.body(),
@@ -97,7 +97,7 @@ impl<'a> Examiner<'a> {
             Some(items) if items.len() > REFERENCES_MAX => self.violations.push(Violation {
                 class: ViolationClass::LimitExceeded,
                 pointer: "/references".to_owned(),
-                detail: "There are over 256 references.",
+                detail: numbered!("There are over " {REFERENCES_MAX} " references."),
             }),
             Some(_) => {}
             None => self.violation("/references", "The references are missing or no array."),

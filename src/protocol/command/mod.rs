@@ -1,5 +1,5 @@
-//! What a caller may ask of a thread, as read: one enum. Everything here is well-formed already;
-//! whether it may happen is for [`crate::thread::Thread::admit`].
+//! Commands: the writes on one thread, as read. They are well-formed;
+//! [`crate::thread::Thread::admit`] decides whether they take effect.
 
 mod call;
 mod language;
@@ -18,7 +18,7 @@ use crate::ids::{ClaimId, MessageId, ThreadId};
 use crate::state::State;
 use crate::time::Millis;
 
-/// What `post_message` takes (parley.md §2).
+/// The input of `post_message` (parley.md §2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// The act.
@@ -74,7 +74,7 @@ pub struct ClaimProof {
     pub extension: Option<Arc<str>>,
 }
 
-/// What a caller asks of one thread.
+/// A write on one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// `post_message`.

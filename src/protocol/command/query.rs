@@ -1,4 +1,4 @@
-//! Queries: what lists select, and how they page.
+//! Queries: the selection of lists, and their pages.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ words! {
     }
 }
 
-/// What `list_threads` selects and how it pages.
+/// The query of `list_threads`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadQuery {
     /// Only those in this state.
@@ -41,13 +41,13 @@ pub struct ThreadQuery {
 /// A page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageQuery {
-    /// The cursor as given; judged by whoever gave it.
+    /// The cursor as given; judged by the part that issued it.
     pub cursor: Option<Box<str>>,
     /// Items at most; `None` is the default page.
     pub limit: Option<u64>,
 }
 
-/// What `read_inbox` asks.
+/// The query of `read_inbox`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InboxQuery {
     /// The participant's extension; `None` is the bare line.
@@ -60,7 +60,7 @@ pub struct InboxQuery {
     pub anyone: bool,
 }
 
-/// What `list_artifacts` selects.
+/// The query of `list_artifacts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArtifactQuery {
     /// Only those of this type.

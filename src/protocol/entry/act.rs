@@ -14,7 +14,7 @@ use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
 use crate::state::{Origin, State};
 use crate::time::Millis;
 
-/// `provenance` of an envelope, each at most 128 characters.
+/// `provenance` of an envelope, each at most [`crate::limits::PROVENANCE_MAX`] characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The model, as the sender names it.
@@ -32,7 +32,7 @@ pub struct Event {
     pub from: Option<State>,
     /// The state after.
     pub to: State,
-    /// Who set it.
+    /// Whether a human or a model set it.
     pub origin: Origin,
     /// Whether it is confirmed.
     pub confirmed: bool,
@@ -42,10 +42,10 @@ pub struct Event {
     pub reason: Option<Box<str>>,
 }
 
-/// How a message was taken back (parley.md §3.3): what is shown of it from then on.
+/// The retraction of a message (parley.md §3.3), shown with it from then on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retraction {
-    /// Who took it back.
+    /// The participant that took it back.
     pub by: Participant,
     /// When.
     pub at: Millis,
@@ -68,7 +68,7 @@ pub struct Message {
     pub provenance: Option<Provenance>,
 }
 
-/// What an act does in its thread.
+/// The change that an act makes in its thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// A speech act.
@@ -83,14 +83,14 @@ pub enum Change {
     Refute(ClaimId, Refutation),
 }
 
-/// One act in one thread: what `admit` lets happen and `apply` makes of it.
+/// One act in one thread: `admit` makes it, `apply` applies it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
     /// The thread.
     pub thread: ThreadId,
     /// Its place among the acts of the thread, from 0.
     pub seq: u64,
-    /// When; never before the act before it in the thread.
+    /// Its time, never before that of the preceding act of the thread.
     pub at: Millis,
     /// Who.
     pub by: Participant,

@@ -25,7 +25,7 @@ pub const ENTRY_VERSION: u8 = 1;
 pub enum StoredOutcome {
     /// A mark or confirmation that found the state set already; the thread.
     Unchanged(ThreadId),
-    /// The same artifact was there already; its identifier and what it answered.
+    /// The same artifact was there already; the answer, as JSON.
     Published(Box<[u8]>),
     /// A refusal.
     Refused(StoredRefusal),
@@ -44,20 +44,20 @@ pub struct Published {
     pub references: Vec<[u8; 32]>,
     /// `artifact_type`.
     pub kind: Box<str>,
-    /// `extensions["parley/1"].thread`, if a well-formed identifier stands there.
+    /// `extensions["parley/1"].thread`, if it is a well-formed identifier.
     pub thread: Option<ThreadId>,
     /// The idempotency key that it came under, and the answer to give again: JSON.
     pub key: Option<(KeyUse, Box<[u8]>)>,
 }
 
-/// What the journal holds.
+/// One element of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
     /// An act in a thread.
     Act(Box<Act>),
     /// An artifact.
     Artifact(Box<Published>),
-    /// Nothing but what must be answered again.
+    /// A remembered outcome, without a change.
     Outcome(Millis, KeyUse, StoredOutcome),
 }
 

@@ -1,4 +1,4 @@
-//! Positions: the places of what an entry causes in the instance's one order (parley.md §7).
+//! Positions in the instance's one order (parley.md §7): an entry and a slot within it.
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use crate::identity::Participant;
 use crate::ids::MessageId;
 use crate::time::Millis;
 
-/// Who is due.
+/// The participant that is due.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Due {
     /// Anyone but the participant that asked.
@@ -20,9 +20,9 @@ pub enum Due {
 pub struct Awaiting {
     /// The message that waits for a reply.
     pub message: MessageId,
-    /// Who asked: its author, who is never due on it.
+    /// Its author, which is never due on it.
     pub asker: Participant,
-    /// Who is due.
+    /// The participant that is due.
     pub due: Due,
     /// When it was set last: the time of the act that named the message.
     pub since: Millis,

@@ -68,7 +68,7 @@ fn graph(count: usize) -> (Collection, Identifier) {
     (collection, decision)
 }
 
-/// A size of this process in MiB, as Linux tells it; nothing elsewhere.
+/// A size of this process in MiB, from Linux; none elsewhere.
 fn memory_mib(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;

@@ -1,11 +1,11 @@
-//! Strict JSON: what the protocol reads, with the place of every fault.
+//! Strict JSON: a reader that reports the place of every fault.
 //!
 //! The rules of `parley.md` §2 and of the canonical profile (`artifacts.md` §1) cannot be
 //! had from a lenient reader: a number is judged by its text and never by way of a float, a
-//! member given twice is a fault even where nobody looks at it, and a refusal names the
-//! member. So this reader keeps what others throw away. It works in time linear in its
-//! input, apart from the sorting of an object's names, and recurses no deeper than the
-//! nesting it is told to admit.
+//! member given twice is a fault even in an ignored value, and a refusal names the
+//! member. So this reader keeps numbers, duplicates and places. Its time is linear in its
+//! input, apart from the sorting of an object's names, and its recursion is bounded by the
+//! admitted nesting.
 
 mod reader;
 mod value;
@@ -65,12 +65,12 @@ pub fn parse(bytes: &[u8], nesting_max: usize) -> Result<JsonValue, JsonFault> {
 /// [`JsonValue::Surrogate`], in a name it is replaced by U+FFFD (after names were compared).
 ///
 /// For operations with ignored members, inside which only syntax, duplicates and nesting are
-/// checked (`parley.md` §2): whoever looks at such a value finds that it is no string.
+/// checked (`parley.md` §2). A field that is read refuses such a value: it is no string.
 pub fn parse_keeping_surrogates(bytes: &[u8], nesting_max: usize) -> Result<JsonValue, JsonFault> {
     JsonReader::new(bytes, nesting_max, true)?.document()
 }
 
-/// Appends one reference token to a JSON Pointer, escaped as RFC 6901 says.
+/// Appends one reference token to a JSON Pointer, escaped by RFC 6901.
 pub fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
     for character in token.chars() {

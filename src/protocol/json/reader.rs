@@ -333,7 +333,7 @@ impl<'a> JsonReader<'a> {
             }
             self.digits()?;
         }
-        // A digit after a leading zero is refused by whoever expects a comma or an end.
+        // The caller expects a comma or an end, and so refuses a digit after a leading zero.
         Ok(JsonValue::Number(JsonNumber::from_text(&self.text[start..self.at])))
     }
 
@@ -347,7 +347,7 @@ impl<'a> JsonReader<'a> {
 }
 
 /// The index of the first name that stood there before. Sorting instead of hashing: the
-/// worst case is known whatever names are sent, without a random key.
+/// worst case is known for any names, without a random key.
 fn repeated(names: &[JsonText]) -> Option<usize> {
     if names.len() <= PAIRWISE_MAX {
         let is_repeated = |index: &usize| {

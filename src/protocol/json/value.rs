@@ -1,4 +1,4 @@
-//! What the reader returns.
+//! The values that the reader returns.
 
 use std::ops::Range;
 
@@ -39,14 +39,6 @@ impl JsonValue {
         }
     }
 
-    /// The number, if this is one.
-    pub fn as_number(&self) -> Option<&JsonNumber> {
-        match self {
-            Self::Number(number) => Some(number),
-            _ => None,
-        }
-    }
-
     /// The items, if this is an array.
     pub fn as_array(&self) -> Option<&[Self]> {
         match self {
@@ -69,7 +61,7 @@ impl JsonValue {
     }
 }
 
-/// A number, kept as its text: what it means depends on who reads it, and a float would
+/// A number, kept as its text: readers interpret it differently, and a float would
 /// round it first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonNumber(Box<str>);
@@ -105,7 +97,7 @@ pub struct JsonMember {
     pub name: String,
     /// The value.
     pub value: JsonValue,
-    /// Where the value's text stands in the input, in bytes, white space around it left out.
+    /// The range of the value's text in the input, in bytes, without white space around it.
     /// Some members are judged by their own text (an artifact handed over as an argument),
     /// and reading it a second time from a re-serialized value would lose its faults.
     pub span: Range<usize>,
@@ -144,7 +136,7 @@ impl JsonObject {
         &self.members
     }
 
-    /// Gives up the members, in the order they were written.
+    /// Consumes the object; its members in the order they were written.
     pub fn into_members(self) -> Vec<JsonMember> {
         self.members
     }

@@ -1,28 +1,36 @@
-//! The manifest (bindings.md §4): alone enough to speak correctly. What the code decides by is
-//! published from the very tables that decide; only the sentences are written for it, in three
-//! languages, and only they differ between them.
+//! The manifest (bindings.md §4), which is enough to speak correctly. It publishes the tables by
+//! which the code decides; the sentences stand in one file a language, and only they differ.
 
-mod reasons;
-mod rules;
-mod words;
+mod texts;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use self::texts::{ByWord, Texts};
+use crate::act::ACTS;
 use crate::claim::EvidenceKind;
 use crate::command::Language;
+use crate::identity::Right;
 use crate::limits::{BODY_MAX, EXTENSION_MAX, Limits};
 use crate::operation::{FieldPlace, FieldType, Operation, Profile, Profiles};
+use crate::refusal::Reason;
 use crate::state::State;
 use crate::text::UNICODE_VERSION;
 
-/// One sentence or a few, in English, German and French.
-type Prose = [&'static str; 3];
+/// The authority for an action, and whose it is (parley.md §6).
+const AUTHORITY: [(&str, &[&str]); 6] = [
+    ("speak", &["write"]),
+    ("direct", &["creator", "lock", "human"]),
+    ("reopen_closed", &["creator", "lock", "human"]),
+    ("reopen_side", &["lock", "human"]),
+    ("set_any_state", &["human"]),
+    ("confirm", &["lock", "human"]),
+];
 
 /// The name of this implementation.
 pub const IMPLEMENTATION: &str = "parley";
 
-/// What a manifest says of the instance that it is of.
+/// The facts of an instance that its manifest publishes.
 #[derive(Clone, Copy, Debug)]
 pub struct ManifestFacts<'a> {
     /// The version of the implementation.
@@ -68,19 +76,19 @@ struct Manifest<'a> {
     transports: Transports,
     envelope: EnvelopeRow,
     acts: Vec<ActRow>,
-    turn: Vec<&'static str>,
+    turn: &'static [String],
     states: Vec<StateRow>,
-    marks: Vec<&'static str>,
+    marks: &'static [String],
     authority: Vec<AuthorityRow>,
     rights: Vec<RightRow>,
-    reading: Vec<&'static str>,
+    reading: &'static [String],
     limits: LimitsInForce<'a>,
     reasons: Vec<ReasonRow>,
     profiles: Vec<ProfileRow>,
     operations: Vec<OperationRow>,
     evidence_kinds: Vec<&'static str>,
     languages: Vec<&'static str>,
-    hints: Vec<&'static str>,
+    hints: &'static [String],
 }
 
 #[derive(Serialize)]
@@ -100,7 +108,7 @@ struct Transports {
 #[derive(Serialize)]
 struct EnvelopeRow {
     fields: Vec<FieldRow>,
-    rules: Vec<&'static str>,
+    rules: &'static [String],
 }
 
 #[derive(Serialize)]
@@ -162,7 +170,7 @@ struct ProfileRow {
     name: &'static str,
     version: &'static str,
     operations: Vec<&'static str>,
-    rules: Vec<&'static str>,
+    rules: &'static [String],
 }
 
 #[derive(Serialize)]
@@ -185,8 +193,7 @@ struct Parameter {
 
 impl<'a> Manifest<'a> {
     fn new(facts: &ManifestFacts<'a>, language: Language) -> Self {
-        let said = |prose: &Prose| prose[language as usize];
-        let all = |rules: &[Prose]| rules.iter().map(said).collect();
+        let texts = Texts::of(language);
         Self {
             parley: "1",
             implementation: Implementation { name: IMPLEMENTATION, version: facts.version },
@@ -199,108 +206,107 @@ impl<'a> Manifest<'a> {
                 mcp: "/mcp",
                 feed: facts.profiles.has(Profile::Feed).then_some("/v1/feed"),
             },
-            envelope: EnvelopeRow { fields: fields(said), rules: all(&rules::ENVELOPE) },
-            acts: acts(said),
-            turn: all(&rules::TURN),
-            states: states(said),
-            marks: all(&rules::MARKS),
-            authority: authority(said),
-            rights: rights(said),
-            reading: all(&rules::READING),
+            envelope: EnvelopeRow { fields: fields(&texts.fields), rules: &texts.envelope },
+            acts: acts(&texts.acts),
+            turn: &texts.turn,
+            states: states(&texts.states),
+            marks: &texts.marks,
+            authority: authority(&texts.authority),
+            rights: rights(&texts.rights),
+            reading: &texts.reading,
             limits: LimitsInForce {
                 body_max: BODY_MAX,
                 extension_max: EXTENSION_MAX,
                 limits: facts.limits,
             },
-            reasons: reasons(said),
-            profiles: facts.profiles.iter().map(|profile| row(profile, said)).collect(),
+            reasons: reasons(&texts.reasons),
+            profiles: facts.profiles.iter().map(|profile| profile_row(profile, texts)).collect(),
             operations: facts.profiles.operations().map(operation).collect(),
             evidence_kinds: EvidenceKind::ALL.map(EvidenceKind::as_str).into(),
             languages: Language::ALL.map(Language::as_str).into(),
-            hints: all(&rules::HINTS),
+            hints: &texts.hints,
         }
     }
 }
 
-fn fields(said: impl Fn(&Prose) -> &'static str) -> Vec<FieldRow> {
-    let fields = words::FIELDS.iter().filter_map(|(name, rule)| {
-        let field = Operation::PostMessage.field(name)?;
-        let ignored = field.field_type == FieldType::Ignored;
-        Some(FieldRow { name: field.name, required: field.required, ignored, rule: said(rule) })
+fn fields(texts: &'static ByWord) -> Vec<FieldRow> {
+    let fields = Operation::PostMessage.spec().fields.iter();
+    let fields = fields.map(|field| FieldRow {
+        name: field.name,
+        required: field.required,
+        ignored: field.field_type == FieldType::Ignored,
+        rule: &texts[field.name],
     });
     fields.collect()
 }
 
-fn acts(said: impl Fn(&Prose) -> &'static str) -> Vec<ActRow> {
-    let acts = words::ACTS.iter().map(|(kind, purpose)| ActRow {
-        kind: kind.as_str(),
-        purpose: said(purpose),
-        parent: kind.parent_rule().as_str(),
-        expects_reply: kind.expects_reply(),
-        mark: kind.mark().map(State::as_str),
+fn acts(texts: &'static ByWord) -> Vec<ActRow> {
+    let acts = ACTS.iter().map(|act| ActRow {
+        kind: act.word,
+        purpose: &texts[act.word],
+        parent: act.parent.as_str(),
+        expects_reply: act.kind.expects_reply(),
+        mark: act.kind.mark().map(State::as_str),
     });
     acts.collect()
 }
 
-fn states(said: impl Fn(&Prose) -> &'static str) -> Vec<StateRow> {
-    let states = words::STATES.iter().map(|(state, meaning)| StateRow {
+fn states(texts: &'static ByWord) -> Vec<StateRow> {
+    let states = State::ALL.into_iter().map(|state| StateRow {
         state: state.as_str(),
         kind: if state.is_side() { "side" } else { "line" },
-        meaning: said(meaning),
+        meaning: &texts[state.as_str()],
         next: State::ALL
             .into_iter()
             .filter(|next| state.model_may_move(*next))
             .map(State::as_str)
             .collect(),
-        reopened_by: match (state.is_side(), *state) {
-            (true, _) => &["lock", "human"],
-            (false, State::Closed) => &["creator", "lock", "human"],
-            (false, _) => &[],
+        reopened_by: match state {
+            State::Open | State::Answered | State::Decided => &[],
+            State::Closed => &["creator", "lock", "human"],
+            State::Deferred | State::Obsolete | State::Rejected => &["lock", "human"],
         },
     });
     states.collect()
 }
 
-fn authority(said: impl Fn(&Prose) -> &'static str) -> Vec<AuthorityRow> {
-    let rows = words::AUTHORITY.iter();
-    let rows =
-        rows.map(|(action, who, meaning)| AuthorityRow { action, who, meaning: said(meaning) });
-    rows.collect()
+fn authority(texts: &'static ByWord) -> Vec<AuthorityRow> {
+    let rows = AUTHORITY.into_iter();
+    rows.map(|(action, who)| AuthorityRow { action, who, meaning: &texts[action] }).collect()
 }
 
-fn rights(said: impl Fn(&Prose) -> &'static str) -> Vec<RightRow> {
-    let rows = words::RIGHTS.iter();
-    rows.map(|(right, meaning)| RightRow { right: right.as_str(), meaning: said(meaning) })
-        .collect()
+fn rights(texts: &'static ByWord) -> Vec<RightRow> {
+    let rights = Right::ALL.map(Right::as_str).into_iter();
+    rights.map(|right| RightRow { right, meaning: &texts[right] }).collect()
 }
 
-fn reasons(said: impl Fn(&Prose) -> &'static str) -> Vec<ReasonRow> {
-    let rows = reasons::REASONS.iter().map(|(reason, meaning)| ReasonRow {
+fn reasons(texts: &'static ByWord) -> Vec<ReasonRow> {
+    let reasons = Reason::ALL.iter().map(|reason| ReasonRow {
         reason: reason.as_str(),
         status: reason.status(),
-        meaning: said(meaning),
+        meaning: &texts[reason.as_str()],
     });
-    rows.collect()
+    reasons.collect()
 }
 
-fn row(profile: Profile, said: impl Fn(&Prose) -> &'static str) -> ProfileRow {
-    let rules: &[Prose] = match profile {
+fn profile_row(profile: Profile, texts: &'static Texts) -> ProfileRow {
+    let rules: &[String] = match profile {
         Profile::Core => &[],
-        Profile::Dialectic => &rules::CLAIMS,
-        Profile::Feed => &rules::FEED,
-        Profile::Artifacts => &rules::ARTIFACTS,
+        Profile::Dialectic => &texts.dialectic,
+        Profile::Feed => &texts.feed,
+        Profile::Artifacts => &texts.artifacts,
     };
     ProfileRow {
         name: profile.as_str(),
         version: profile.version(),
         operations: profile.operations().map(Operation::name).collect(),
-        rules: rules.iter().map(said).collect(),
+        rules,
     }
 }
 
 fn operation(operation: Operation) -> OperationRow {
-    let row = operation.spec();
-    let fields = row.fields.iter().filter(|field| field.field_type != FieldType::Ignored);
+    let spec = operation.spec();
+    let fields = spec.fields.iter().filter(|field| field.field_type != FieldType::Ignored);
     let fields = fields.map(|field| Parameter {
         name: field.name,
         place: match field.place {
@@ -311,11 +317,11 @@ fn operation(operation: Operation) -> OperationRow {
         required: field.required,
     });
     OperationRow {
-        name: row.name,
-        method: row.method.as_str(),
-        path: row.path,
-        rights: row.rights.iter().map(|right| right.as_str()).collect(),
-        success: row.success,
+        name: spec.name,
+        method: spec.method.as_str(),
+        path: spec.path,
+        rights: spec.rights.iter().map(|right| right.as_str()).collect(),
+        success: spec.success,
         fields: fields.collect(),
     }
 }

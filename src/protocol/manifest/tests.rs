@@ -2,8 +2,6 @@ use serde_json::Value;
 
 use super::*;
 use crate::act::Kind;
-use crate::identity::Right;
-use crate::refusal::Reason;
 
 fn read(profiles: Profiles, language: Language) -> Value {
     let limits = Limits { page_max: 77, ..Limits::default() };
@@ -100,6 +98,38 @@ fn languages() {
             }
             other => other.clone(),
         }
+    }
+}
+
+/// Goal: no file lacks a text, and none has one that the manifest does not show. Method: the keys
+/// of each file against the tables; the lists of each against those of the first.
+#[test]
+fn texts_are_complete() {
+    let fields = Operation::PostMessage.spec().fields.iter().map(|field| field.name);
+    let fields: Vec<_> = fields.collect();
+    let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    let english = Texts::of(Language::En);
+    for language in Language::ALL {
+        let texts = Texts::of(language);
+        for (given, words) in [
+            (&texts.fields, fields.clone()),
+            (&texts.acts, Kind::ALL.map(Kind::as_str).into()),
+            (&texts.states, State::ALL.map(State::as_str).into()),
+            (&texts.rights, Right::ALL.map(Right::as_str).into()),
+            (&texts.authority, AUTHORITY.map(|(action, _)| action).into()),
+            (&texts.reasons, reasons.clone()),
+        ] {
+            let mut words = words;
+            words.sort_unstable();
+            assert_eq!(given.keys().collect::<Vec<_>>(), words, "{}", language.as_str());
+            assert!(given.values().all(|text| !text.contains("_MAX}")), "{}", language.as_str());
+        }
+        let lists = |texts: &'static Texts| {
+            let Texts { envelope, turn, marks, reading, hints, dialectic, feed, artifacts, .. } =
+                texts;
+            [envelope, turn, marks, reading, hints, dialectic, feed, artifacts].map(Vec::len)
+        };
+        assert_eq!(lists(texts), lists(english), "{}", language.as_str());
     }
 }
 

@@ -5,12 +5,13 @@ use super::{
     OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
 use crate::identity::Right;
+use crate::limits::HEX_256;
 
 const ARTIFACT: FieldSpec = FieldSpec::new(
     "artifact_id",
     FieldPlace::Path,
     FieldType::ArtifactId,
-    "The artifact: `sha256:` and 64 lowercase hex digits.",
+    numbered!("The artifact: `sha256:` and " {HEX_256} " lowercase hex digits."),
 );
 
 pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {

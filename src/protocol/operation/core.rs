@@ -17,7 +17,7 @@ const STATE: FieldSpec = FieldSpec::body(
 const REASON: FieldSpec = FieldSpec::body(
     "reason",
     FieldType::Text { min: 1, max: REASON_MAX },
-    "Why, for whoever reads the events later; 1 to 500 characters.",
+    numbered!("Why, for whoever reads the events later; 1 to " {REASON_MAX} " characters."),
 );
 
 pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
@@ -46,16 +46,17 @@ pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
     operation: Operation::PostMessage,
     name: "post_message",
     title: "Post a message",
-    description: concat!(
+    description: numbered!(
         "Say something: open a thread (kind `ask`, no `thread`), or speak in one. Choose `kind` \
          by what the message does: `ask`, `clarify`, `propose` and `object` make somebody due; \
          `answer` and `agree` settle what was awaited; `inform` needs no reply; `decide` states \
          the outcome and needs authority; `retract` takes back its `parent`. Name the message \
-         that you reply to in `parent`; a reply without one goes to the awaited message. At most \
-         500 characters: one thought a message. Give a fresh idempotency_key, so that a repeat \
+         that you reply to in `parent`; a reply without one goes to the awaited message. At most "
+        {BODY_MAX}
+        " characters: one thought a message. Give a fresh idempotency_key, so that a repeat \
          after a lost connection posts nothing twice. Next: look at `turn` in the answer; if it \
-         is not you, go on with read_inbox.",
-        data_not_instructions!()
+         is not you, go on with read_inbox."
+        (data_not_instructions!())
     ),
     method: HttpMethod::Post,
     path: "/v1/messages",
@@ -89,7 +90,7 @@ pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
         FieldSpec::body(
             "body",
             FieldType::Text { min: 1, max: BODY_MAX },
-            "What you say: 1 to 500 characters, something visible.",
+            numbered!("What you say: 1 to " {BODY_MAX} " characters, something visible."),
         )
         .required(),
         FieldSpec::body(

@@ -5,7 +5,7 @@ use super::{
     OutputType, Profile, THREAD, WordSet, data_not_instructions,
 };
 use crate::identity::Right;
-use crate::limits::BODY_MAX;
+use crate::limits::{BODY_MAX, SUPERSEDES_MAX};
 
 const CLAIM: FieldSpec =
     FieldSpec::new("claim", FieldPlace::Path, FieldType::Claim, "The claim, as `cl_7`.");
@@ -36,7 +36,7 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         FieldSpec::body(
             "statement",
             FieldType::Text { min: 1, max: BODY_MAX },
-            "What is claimed: 1 to 500 characters, something visible.",
+            numbered!("What is claimed: 1 to " {BODY_MAX} " characters, something visible."),
         )
         .required(),
         FieldSpec::body(
@@ -47,7 +47,9 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         FieldSpec::body(
             "supersedes",
             FieldType::Claims,
-            "Up to 8 older claims of the thread that this one replaces.",
+            numbered!(
+                "Up to " {SUPERSEDES_MAX} " older claims of the thread that this one replaces."
+            ),
         ),
         FieldSpec::body(
             "valid_until",

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{HttpMethod, Operation, Profiles};
-use crate::arguments::percent_decode;
+use crate::url::percent_decode;
 
-/// What stands at a path.
+/// The match of a method and a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathMatch<'p> {
     /// An operation, and the name and value of the field in its path, percent-decoded.
@@ -21,21 +21,21 @@ pub enum PathMatch<'p> {
 pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> PathMatch<'p> {
     let mut allowed = Vec::new();
     for operation in profiles.operations() {
-        let row = operation.spec();
-        let Some(value) = matched(row.path, path) else { continue };
-        if method == row.method.as_str() || (method == "HEAD" && row.method == HttpMethod::Get) {
+        let spec = operation.spec();
+        let Some(value) = matched(spec.path, path) else { continue };
+        if method == spec.method.as_str() || (method == "HEAD" && spec.method == HttpMethod::Get) {
             return PathMatch::Operation(operation, value);
         }
-        allowed.push(row.method.as_str());
-        if row.method == HttpMethod::Get {
+        allowed.push(spec.method.as_str());
+        if spec.method == HttpMethod::Get {
             allowed.push("HEAD");
         }
     }
     if allowed.is_empty() { PathMatch::Nothing } else { PathMatch::OtherMethod(allowed) }
 }
 
-/// Whether `path` fits `template`, and what stands in the place of its field. A value that is no
-/// UTF-8 once decoded stays as it is: no identifier looks like it.
+/// Whether `path` fits `template`, and the value of the field in it. A value that is no
+/// UTF-8 once decoded stays encoded: no identifier has this form.
 #[expect(clippy::option_option, reason = "fits or not, with or without a field")]
 fn matched<'p>(
     template: &'static str,

@@ -1,4 +1,4 @@
-//! Profiles: what an instance offers beside the core (bindings.md §4, operations.md §2).
+//! Profiles: the optional parts of the language (bindings.md §4, operations.md §2).
 
 use super::Operation;
 
@@ -6,7 +6,7 @@ words! {
     /// A part of the language that may be there or not.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum Profile {
-        /// What every instance offers.
+        /// The part that every instance offers.
         Core = "core",
         /// Claims that carry evidence (parley.md §8).
         Dialectic = "dialectic",

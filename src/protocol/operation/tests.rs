@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use super::*;
 
 /// Goal: the table lies in the order of the enum and says what the pages ask of each row. Method:
-/// every row is looked at.
+/// every row is checked.
 #[test]
 fn rows() {
     for (index, row) in TABLE.iter().enumerate() {

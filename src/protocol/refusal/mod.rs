@@ -1,4 +1,4 @@
-//! Refusals (parley.md §10): a stable reason, its HTTP status, a sentence that says what to do.
+//! Refusals (parley.md §10): a stable reason, its HTTP status, a sentence with the way on.
 
 mod claim;
 mod request;
@@ -18,7 +18,7 @@ use crate::state::State;
 
 macro_rules! reasons {
     ($($name:ident $word:literal $status:literal $title:literal,)*) => {
-        /// Why something was refused. Adding one is a compatible change; renaming is not.
+        /// The reason of a refusal. Adding one is a compatible change; renaming is not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Reason { $(#[doc = $title] $name,)* }
 
@@ -100,7 +100,7 @@ impl Reason {
 pub struct Refusal {
     /// The stable reason.
     pub reason: Reason,
-    /// A sentence that tells a model what to do next.
+    /// A sentence for the client: the cause and the way on.
     pub detail: Cow<'static, str>,
     /// The member at fault: a JSON Pointer without the first slash, or a parameter's name.
     pub field: Option<Box<str>>,
@@ -119,11 +119,11 @@ pub struct Refusal {
     pub more: Option<Box<serde_json::Map<String, serde_json::Value>>>,
 }
 
-/// The result of whatever can be refused.
+/// The result of a call that can be refused.
 pub type Result<T, E = Refusal> = std::result::Result<T, E>;
 
 impl Refusal {
-    /// A refusal without further members: each text stands in a constructor of a submodule.
+    /// A refusal without further members. Each text belongs to a constructor of a submodule.
     fn new(reason: Reason, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             reason,

@@ -1,4 +1,4 @@
-//! Refusals of a request for what it is (bindings.md §1): its form, its target, its cursor.
+//! Refusals for the request itself (bindings.md §1): its form, its target, its cursor.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ impl Refusal {
         Self::new(Reason::InvalidCursor, detail)
     }
 
-    /// 400 `invalid_cursor` of a cursor that lies too far back to be replayed by a feed.
+    /// 400 `invalid_cursor` of a cursor that is too old for a feed to replay.
     pub fn cursor_too_old() -> Self {
         let detail = "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without \
                       `since`) and begin the feed from the cursor that it gives.";

@@ -4,7 +4,7 @@
 use super::{Reason, Refusal};
 use crate::ids::ThreadId;
 
-/// Milliseconds after which a call is to be tried again where nothing says better.
+/// Milliseconds after which a call is to be tried again, unless a better time is known.
 const RETRY_AFTER_MS: u64 = 1_000;
 /// The same for a copy, which takes longer.
 const BACKUP_RETRY_AFTER_MS: u64 = 10_000;
@@ -31,7 +31,7 @@ impl Refusal {
         Self::new(Reason::RateLimited, detail).retry_after(retry_after_ms)
     }
 
-    /// 500 `internal`: what went wrong is in the log.
+    /// 500 `internal`; the log holds the cause.
     pub fn internal() -> Self {
         let detail = "The server failed on this call, and has logged why. Whether it took effect \
                       is not known: read the thread, or send it again under the same idempotency \

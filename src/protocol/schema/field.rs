@@ -6,10 +6,13 @@ use super::strings;
 use super::{members, with};
 use crate::act::{Kind, ParentRule};
 use crate::claim::EvidenceKind;
-use crate::limits::{BODY_MAX, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX};
+use crate::limits::{
+    BODY_MAX, COMMIT_MAX, COMMIT_MIN, HEX_256, HEX_512, Limits, NOTE_MAX, PROVENANCE_MAX, REF_MAX,
+    SUPERSEDES_MAX,
+};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 
-/// What is written in a URL.
+/// A parameter of a path or a query.
 pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
     let schema = match field.field_type {
         FieldType::Thread => strings::id("th_"),
@@ -96,8 +99,8 @@ fn envelope(limits: &Limits) -> Value {
     ] })
 }
 
-fn value(shape: FieldType, limits: &Limits) -> Value {
-    match shape {
+fn value(field_type: FieldType, limits: &Limits) -> Value {
+    match field_type {
         FieldType::Thread => component("ThreadId"),
         FieldType::Message => component("MessageId"),
         FieldType::Claim => component("ClaimId"),
@@ -168,7 +171,7 @@ pub(super) fn components() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Evidence as it is given: what `ref` looks like depends on the kind.
+/// Evidence as clients send it: the form of `ref` depends on the kind.
 fn evidence() -> Value {
     let of = |kinds: &[EvidenceKind], reference: Value| {
         let kinds: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
@@ -179,15 +182,16 @@ fn evidence() -> Value {
         ]);
         closed(properties, &["kind", "ref"])
     };
-    let digests = "^((sha256|blake3):[0-9a-f]{64}|sha512:[0-9a-f]{128})$";
+    let digests = format!("^((sha256|blake3):[0-9a-f]{{{HEX_256}}}|sha512:[0-9a-f]{{{HEX_512}}})$");
+    let commit = format!("^[0-9a-f]{{{COMMIT_MIN},{COMMIT_MAX}}}$");
     let url = "^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9.-]+(:[0-9]+)?([/?#][!-~]*)?$";
     let free =
         [EvidenceKind::Log, EvidenceKind::Reproducer, EvidenceKind::Note, EvidenceKind::Other];
     json!({ "oneOf": [
         of(&[EvidenceKind::Url], strings::reference(url)),
-        of(&[EvidenceKind::Hash], strings::reference(digests)),
+        of(&[EvidenceKind::Hash], strings::reference(&digests)),
         of(&[EvidenceKind::Artifact], strings::artifact_id()),
-        of(&[EvidenceKind::Commit], strings::reference("^[0-9a-f]{7,64}$")),
+        of(&[EvidenceKind::Commit], strings::reference(&commit)),
         of(&free, strings::text(1, REF_MAX)),
     ] })
 }

@@ -1,5 +1,5 @@
 //! Schemas from the table of operations: for MCP tools in the portable form that every client
-//! takes (mcp.md §4), and an OpenAPI 3.1 document, which says as much as JSON Schema can.
+//! takes (mcp.md §4), and an OpenAPI 3.1 document in full JSON Schema.
 //!
 //! Both come from the same fields and the same types of answers.
 

@@ -6,11 +6,11 @@ use super::field::{self, closed};
 use super::output_value::OutputObject;
 use super::{members, paths, strings};
 use crate::identity::Right;
-use crate::limits::Limits;
+use crate::limits::{KEY_HOURS_MIN, Limits};
 use crate::operation::Profiles;
 use crate::refusal::Reason;
 
-/// What the document depends on.
+/// The facts of an instance on which the document depends.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenApiFacts<'a> {
     /// The version of the implementation.
@@ -21,7 +21,7 @@ pub struct OpenApiFacts<'a> {
     pub limits: &'a Limits,
 }
 
-/// What the schemas admit and the server refuses with 400, for whoever tests by them.
+/// Input that the schemas admit and the server refuses with 400, for tests that use the schemas.
 pub const BEYOND_SCHEMA: [&str; 7] = [
     "a cursor that is not of this instance",
     "a time that does not lie in the future",
@@ -34,7 +34,7 @@ pub const BEYOND_SCHEMA: [&str; 7] = [
 
 /// The document: all that the HTTP binding takes and gives.
 ///
-/// What no schema can say is refused with 400 all the same: [`BEYOND_SCHEMA`].
+/// The server also refuses input that no schema can exclude: [`BEYOND_SCHEMA`].
 pub fn openapi(facts: &OpenApiFacts<'_>) -> Value {
     json!({
         "openapi": "3.1.0",
@@ -56,8 +56,10 @@ pub fn openapi(facts: &OpenApiFacts<'_>) -> Value {
                 "name": "Idempotency-Key",
                 "in": "header",
                 "required": false,
-                "description": "The same key with the same content gives the first outcome \
-                                again, for at least 24 hours.",
+                "description": numbered!(
+                    "The same key with the same content gives the first outcome again, for at \
+                     least " {KEY_HOURS_MIN} " hours."
+                ),
                 "schema": strings::key(),
             } },
             "responses": responses(),

@@ -1,7 +1,10 @@
-//! The answers of operations (bindings.md §2, §3; artifacts.md §3.2, §4) and of what stands beside
+//! The answers of operations (bindings.md §2, §3; artifacts.md §3.2, §4) and of the other paths
 //! them, as types.
 
-use super::output_value::{OutputObject, OutputValue, always, list, maybe, sometimes};
+use super::output_value::OutputValue::{
+    self, AnyObject, Count, Either, Named, Object, Text, Time, Truth, Within, Words,
+};
+use super::output_value::{OutputMember, OutputObject, always, list, maybe, sometimes};
 use crate::act::{Kind, ParentRule};
 use crate::claim::{ClaimStatus, EvidenceKind};
 use crate::identity::{AuthorKind, Right};
@@ -10,31 +13,24 @@ use crate::refusal::Reason;
 use crate::state::{Origin, State};
 
 fn state() -> OutputValue {
-    OutputValue::Words(State::ALL.map(State::as_str).into())
+    Words(State::ALL.map(State::as_str).into())
 }
 
 fn author_kind() -> OutputValue {
-    OutputValue::Words(AuthorKind::ALL.map(AuthorKind::as_str).into())
+    Words(AuthorKind::ALL.map(AuthorKind::as_str).into())
 }
 
 fn origin() -> OutputValue {
-    OutputValue::Words(Origin::ALL.map(Origin::as_str).into())
+    Words(Origin::ALL.map(Origin::as_str).into())
 }
 
 fn due() -> OutputValue {
-    OutputValue::Either(
-        Box::new(OutputValue::Words(vec!["anyone"])),
-        Box::new(OutputValue::Named(OutputObject::Participant)),
-    )
+    Either(Box::new(Words(vec!["anyone"])), Box::new(Named(OutputObject::Participant)))
 }
 
 /// A list of `of`, as all lists are.
 pub(super) fn page(of: OutputValue) -> OutputValue {
-    OutputValue::Object(vec![
-        always("items", list(of)),
-        always("cursor", OutputValue::Text),
-        always("more", OutputValue::Truth),
-    ])
+    Object(vec![always("items", list(of)), always("cursor", Text), always("more", Truth)])
 }
 
 impl OutputType {
@@ -42,33 +38,30 @@ impl OutputType {
     pub(super) fn of(self) -> OutputValue {
         match self {
             Self::Manifest => manifest(),
-            Self::Posted => OutputValue::Object(vec![
-                always("message", OutputValue::Named(OutputObject::Message)),
-                always("thread", OutputValue::Named(OutputObject::Thread)),
+            Self::Posted => Object(vec![
+                always("message", Named(OutputObject::Message)),
+                always("thread", Named(OutputObject::Thread)),
             ]),
-            Self::Threads => page(OutputValue::Named(OutputObject::Thread)),
+            Self::Threads => page(Named(OutputObject::Thread)),
             Self::Reading => reading(),
-            Self::Events => page(OutputValue::Named(OutputObject::Event)),
-            Self::Marked => OutputValue::Object(vec![
-                always("thread", OutputValue::Named(OutputObject::Thread)),
-                always("event", maybe(OutputValue::Named(OutputObject::Event))),
+            Self::Events => page(Named(OutputObject::Event)),
+            Self::Marked => Object(vec![
+                always("thread", Named(OutputObject::Thread)),
+                always("event", maybe(Named(OutputObject::Event))),
             ]),
-            Self::Inbox => page(OutputValue::Object(vec![
-                always("thread", OutputValue::Named(OutputObject::Thread)),
-                always("message", OutputValue::Named(OutputObject::Message)),
+            Self::Inbox => page(Object(vec![
+                always("thread", Named(OutputObject::Thread)),
+                always("message", Named(OutputObject::Message)),
             ])),
-            Self::ClaimChanged => {
-                OutputValue::Object(vec![always("claim", OutputValue::Named(OutputObject::Claim))])
+            Self::ClaimChanged => Object(vec![always("claim", Named(OutputObject::Claim))]),
+            Self::Claim => Named(OutputObject::Claim),
+            Self::Claims => page(Named(OutputObject::Claim)),
+            Self::Published => {
+                Object(vec![always("artifact_id", Text), always("unresolved", list(Text))])
             }
-            Self::Claim => OutputValue::Named(OutputObject::Claim),
-            Self::Claims => page(OutputValue::Named(OutputObject::Claim)),
-            Self::Published => OutputValue::Object(vec![
-                always("artifact_id", OutputValue::Text),
-                always("unresolved", list(OutputValue::Text)),
-            ]),
-            Self::Artifact => OutputValue::Named(OutputObject::Artifact),
-            Self::Artifacts => page(OutputValue::Named(OutputObject::Artifact)),
-            Self::Report => OutputValue::Named(OutputObject::Report),
+            Self::Artifact => Named(OutputObject::Artifact),
+            Self::Artifacts => page(Named(OutputObject::Artifact)),
+            Self::Report => Named(OutputObject::Report),
         }
     }
 }
@@ -76,41 +69,33 @@ impl OutputType {
 impl OutputObject {
     /// The type behind the name.
     pub(super) fn of(self) -> OutputValue {
-        OutputValue::Object(match self {
+        Object(match self {
             Self::Participant => {
-                vec![
-                    always("identity", OutputValue::Text),
-                    always("extension", maybe(OutputValue::Text)),
-                ]
+                vec![always("identity", Text), always("extension", maybe(Text))]
             }
-            Self::Awaiting => vec![
-                always("message", OutputValue::Text),
-                always("due", due()),
-                always("since", OutputValue::Time),
-            ],
+            Self::Awaiting => {
+                vec![always("message", Text), always("due", due()), always("since", Time)]
+            }
             Self::Message => message(),
             Self::ShownMessage => {
-                let replies = sometimes("replies", list(OutputValue::Within(Self::ShownMessage)));
+                let replies = sometimes("replies", list(Within(Self::ShownMessage)));
                 message().into_iter().chain([replies]).collect()
             }
             Self::Thread => thread(),
             Self::Event => event(),
             Self::Evidence => vec![
-                always(
-                    "kind",
-                    OutputValue::Words(EvidenceKind::ALL.map(EvidenceKind::as_str).into()),
-                ),
-                always("ref", OutputValue::Text),
-                always("note", maybe(OutputValue::Text)),
+                always("kind", Words(EvidenceKind::ALL.map(EvidenceKind::as_str).into())),
+                always("ref", Text),
+                always("note", maybe(Text)),
             ],
             Self::Claim => claim(),
             Self::Artifact => vec![
-                always("protocol_version", OutputValue::Text),
-                always("artifact_id", OutputValue::Text),
-                always("artifact_type", OutputValue::Words(WordSet::ArtifactType.list())),
-                always("payload", OutputValue::AnyObject),
-                always("references", list(OutputValue::AnyObject)),
-                sometimes("extensions", OutputValue::AnyObject),
+                always("protocol_version", Text),
+                always("artifact_id", Text),
+                always("artifact_type", Words(WordSet::ArtifactType.list())),
+                always("payload", AnyObject),
+                always("references", list(AnyObject)),
+                sometimes("extensions", AnyObject),
             ],
             Self::Report => report(),
             Self::Token => token(),
@@ -119,130 +104,122 @@ impl OutputObject {
     }
 }
 
-type OutputMembers = Vec<super::output_value::OutputMember>;
+type OutputMembers = Vec<OutputMember>;
 
 fn message() -> OutputMembers {
-    let retracted = OutputValue::Object(vec![
-        always("by", OutputValue::Named(OutputObject::Participant)),
-        always("at", OutputValue::Time),
-        always("message", OutputValue::Text),
+    let retracted = Object(vec![
+        always("by", Named(OutputObject::Participant)),
+        always("at", Time),
+        always("message", Text),
     ]);
-    let provenance = OutputValue::Object(vec![
-        always("model", maybe(OutputValue::Text)),
-        always("client", maybe(OutputValue::Text)),
-    ]);
+    let provenance = Object(vec![always("model", maybe(Text)), always("client", maybe(Text))]);
     vec![
-        always("id", OutputValue::Text),
-        always("thread", OutputValue::Text),
-        always("parent", maybe(OutputValue::Text)),
-        always("kind", OutputValue::Words(Kind::ALL.map(Kind::as_str).into())),
-        always("from", OutputValue::Named(OutputObject::Participant)),
+        always("id", Text),
+        always("thread", Text),
+        always("parent", maybe(Text)),
+        always("kind", Words(Kind::ALL.map(Kind::as_str).into())),
+        always("from", Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
-        always("label", maybe(OutputValue::Text)),
-        always("body", OutputValue::Text),
+        always("label", maybe(Text)),
+        always("body", Text),
         always("provenance", maybe(provenance)),
-        always("created_at", OutputValue::Time),
-        always("awaiting", maybe(OutputValue::Named(OutputObject::Awaiting))),
+        always("created_at", Time),
+        always("awaiting", maybe(Named(OutputObject::Awaiting))),
         always("retracted", maybe(retracted)),
     ]
 }
 
 fn thread() -> OutputMembers {
     vec![
-        always("id", OutputValue::Text),
-        always("number", OutputValue::Count),
-        always("created_at", OutputValue::Time),
-        always("updated_at", OutputValue::Time),
-        always("creator", OutputValue::Named(OutputObject::Participant)),
+        always("id", Text),
+        always("number", Count),
+        always("created_at", Time),
+        always("updated_at", Time),
+        always("creator", Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
-        always("subject", OutputValue::Text),
+        always("subject", Text),
         always("state", state()),
         always("state_origin", origin()),
-        always("state_confirmed_at", maybe(OutputValue::Time)),
-        always("state_label", maybe(OutputValue::Text)),
-        always("locked", OutputValue::Truth),
-        always("awaiting", maybe(OutputValue::Named(OutputObject::Awaiting))),
+        always("state_confirmed_at", maybe(Time)),
+        always("state_label", maybe(Text)),
+        always("locked", Truth),
+        always("awaiting", maybe(Named(OutputObject::Awaiting))),
         always("turn", maybe(due())),
-        always("message_count", OutputValue::Count),
-        always("claim_count", OutputValue::Count),
-        always("cursor", OutputValue::Text),
+        always("message_count", Count),
+        always("claim_count", Count),
+        always("cursor", Text),
     ]
 }
 
 fn reading() -> OutputValue {
-    let messages = always("messages", list(OutputValue::Named(OutputObject::ShownMessage)));
-    let more = sometimes("more", OutputValue::Truth);
-    OutputValue::Object(thread().into_iter().chain([messages, more]).collect())
+    let messages = always("messages", list(Named(OutputObject::ShownMessage)));
+    let more = sometimes("more", Truth);
+    Object(thread().into_iter().chain([messages, more]).collect())
 }
 
 fn event() -> OutputMembers {
     vec![
-        always("id", OutputValue::Text),
-        always("thread", OutputValue::Text),
+        always("id", Text),
+        always("thread", Text),
         always("from", maybe(state())),
         always("to", state()),
         always("origin", origin()),
-        always("confirmed", OutputValue::Truth),
-        always("label", maybe(OutputValue::Text)),
-        always("by", OutputValue::Named(OutputObject::Participant)),
-        always("at", OutputValue::Time),
-        always("message", maybe(OutputValue::Text)),
-        always("reason", maybe(OutputValue::Text)),
+        always("confirmed", Truth),
+        always("label", maybe(Text)),
+        always("by", Named(OutputObject::Participant)),
+        always("at", Time),
+        always("message", maybe(Text)),
+        always("reason", maybe(Text)),
     ]
 }
 
 fn claim() -> OutputMembers {
     let proof = || {
         vec![
-            always("by", OutputValue::Named(OutputObject::Participant)),
-            always("at", OutputValue::Time),
-            always("evidence", list(OutputValue::Named(OutputObject::Evidence))),
+            always("by", Named(OutputObject::Participant)),
+            always("at", Time),
+            always("evidence", list(Named(OutputObject::Evidence))),
         ]
     };
-    let attestation = proof().into_iter().chain([always("seal", OutputValue::Truth)]).collect();
+    let attestation = proof().into_iter().chain([always("seal", Truth)]).collect();
     vec![
-        always("id", OutputValue::Text),
-        always("thread", OutputValue::Text),
-        always("statement", OutputValue::Text),
-        always("author", OutputValue::Named(OutputObject::Participant)),
+        always("id", Text),
+        always("thread", Text),
+        always("statement", Text),
+        always("author", Named(OutputObject::Participant)),
         always("author_kind", author_kind()),
-        always("created_at", OutputValue::Time),
-        always("status", OutputValue::Words(ClaimStatus::ALL.map(ClaimStatus::as_str).into())),
-        always("expired", OutputValue::Truth),
-        always("valid_until", maybe(OutputValue::Time)),
-        always("evidence", list(OutputValue::Named(OutputObject::Evidence))),
-        always("attestations", list(OutputValue::Object(attestation))),
-        always("refutation", maybe(OutputValue::Object(proof()))),
-        always("supersedes", list(OutputValue::Text)),
-        always("superseded_by", maybe(OutputValue::Text)),
+        always("created_at", Time),
+        always("status", Words(ClaimStatus::ALL.map(ClaimStatus::as_str).into())),
+        always("expired", Truth),
+        always("valid_until", maybe(Time)),
+        always("evidence", list(Named(OutputObject::Evidence))),
+        always("attestations", list(Object(attestation))),
+        always("refutation", maybe(Object(proof()))),
+        always("supersedes", list(Text)),
+        always("superseded_by", maybe(Text)),
     ]
 }
 
 fn report() -> OutputMembers {
-    let noted = || {
-        OutputValue::Object(vec![
-            always("class", OutputValue::Text),
-            always("artifact_id", OutputValue::Text),
-            always("detail", OutputValue::Text),
-        ])
-    };
-    let failure = OutputValue::Object(vec![
-        always("class", OutputValue::Text),
-        always("artifact_id", OutputValue::Text),
-        always("pointer", OutputValue::Text),
-        always("detail", OutputValue::Text),
+    let noted =
+        || Object(vec![always("class", Text), always("artifact_id", Text), always("detail", Text)]);
+    let failure = Object(vec![
+        always("class", Text),
+        always("artifact_id", Text),
+        always("pointer", Text),
+        always("detail", Text),
     ]);
-    let objection = OutputValue::Object(vec![
-        always("artifact_id", OutputValue::Text),
-        always("blocking", OutputValue::Truth),
-        always("disposition", maybe(OutputValue::Text)),
+    let objection = Object(vec![
+        always("artifact_id", Text),
+        always("blocking", Truth),
+        always("disposition", maybe(Text)),
     ]);
     vec![
-        always("ok", OutputValue::Truth),
-        always("targets", list(OutputValue::Text)),
-        always("strict", OutputValue::Truth),
-        always("artifact_count", OutputValue::Count),
-        always("depth", OutputValue::Count),
+        always("ok", Truth),
+        always("targets", list(Text)),
+        always("strict", Truth),
+        always("artifact_count", Count),
+        always("depth", Count),
         always("failures", list(failure)),
         always("objections", list(objection)),
         always("later_objections", list(noted())),
@@ -252,66 +229,57 @@ fn report() -> OutputMembers {
 
 fn token() -> OutputMembers {
     vec![
-        always("id", OutputValue::Text),
-        always("identity", OutputValue::Text),
+        always("id", Text),
+        always("identity", Text),
         always("author_kind", author_kind()),
-        always("rights", list(OutputValue::Words(Right::ALL.map(Right::as_str).into()))),
-        always("label", maybe(OutputValue::Text)),
-        always("created_at", OutputValue::Time),
-        always("expires_at", maybe(OutputValue::Time)),
-        always("revoked_at", maybe(OutputValue::Time)),
+        always("rights", list(Words(Right::ALL.map(Right::as_str).into()))),
+        always("label", maybe(Text)),
+        always("created_at", Time),
+        always("expires_at", maybe(Time)),
+        always("revoked_at", maybe(Time)),
     ]
 }
 
 fn problem() -> OutputMembers {
     let reasons = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     vec![
-        always("type", OutputValue::Text),
-        always("title", OutputValue::Text),
-        always("status", OutputValue::Count),
-        always("detail", OutputValue::Text),
-        always("reason", OutputValue::Words(reasons)),
-        sometimes("field", OutputValue::Text),
-        sometimes("right", OutputValue::Words(Right::ALL.map(Right::as_str).into())),
-        sometimes("thread", OutputValue::Text),
+        always("type", Text),
+        always("title", Text),
+        always("status", Count),
+        always("detail", Text),
+        always("reason", Words(reasons)),
+        sometimes("field", Text),
+        sometimes("right", Words(Right::ALL.map(Right::as_str).into())),
+        sometimes("thread", Text),
         sometimes("state", state()),
         sometimes("attempted", state()),
-        sometimes("retry_after_ms", OutputValue::Count),
-        sometimes("class", OutputValue::Text),
-        sometimes("pointer", OutputValue::Text),
-        sometimes("report", OutputValue::Named(OutputObject::Report)),
-        sometimes("failure_artifact", OutputValue::Text),
+        sometimes("retry_after_ms", Count),
+        sometimes("class", Text),
+        sometimes("pointer", Text),
+        sometimes("report", Named(OutputObject::Report)),
+        sometimes("failure_artifact", Text),
     ]
 }
 
-/// The manifest, as far as programs look into it.
+/// The manifest: the members that programs read.
 fn manifest() -> OutputValue {
-    let row = |members: OutputMembers| list(OutputValue::Object(members));
-    OutputValue::Object(vec![
-        always("parley", OutputValue::Words(vec!["1"])),
-        always(
-            "implementation",
-            OutputValue::Object(vec![
-                always("name", OutputValue::Text),
-                always("version", OutputValue::Text),
-            ]),
-        ),
-        always("realm", OutputValue::Text),
-        always("instance", OutputValue::Text),
-        always("era", OutputValue::Count),
-        always("unicode", OutputValue::Text),
-        always("transports", OutputValue::AnyObject),
-        always("envelope", OutputValue::AnyObject),
+    let row = |members: OutputMembers| list(Object(members));
+    Object(vec![
+        always("parley", Words(vec!["1"])),
+        always("implementation", Object(vec![always("name", Text), always("version", Text)])),
+        always("realm", Text),
+        always("instance", Text),
+        always("era", Count),
+        always("unicode", Text),
+        always("transports", AnyObject),
+        always("envelope", AnyObject),
         always(
             "acts",
             row(vec![
-                always("kind", OutputValue::Text),
-                always("purpose", OutputValue::Text),
-                always(
-                    "parent",
-                    OutputValue::Words(ParentRule::ALL.map(ParentRule::as_str).into()),
-                ),
-                always("expects_reply", OutputValue::Truth),
+                always("kind", Text),
+                always("purpose", Text),
+                always("parent", Words(ParentRule::ALL.map(ParentRule::as_str).into())),
+                always("expects_reply", Truth),
                 always("mark", maybe(state())),
             ]),
         ),
@@ -319,30 +287,26 @@ fn manifest() -> OutputValue {
             "states",
             row(vec![
                 always("state", state()),
-                always("kind", OutputValue::Words(vec!["line", "side"])),
+                always("kind", Words(vec!["line", "side"])),
                 always("next", list(state())),
             ]),
         ),
-        always("authority", list(OutputValue::AnyObject)),
-        always("rights", list(OutputValue::AnyObject)),
-        always("limits", OutputValue::AnyObject),
+        always("authority", list(AnyObject)),
+        always("rights", list(AnyObject)),
+        always("limits", AnyObject),
         always(
             "reasons",
-            row(vec![
-                always("reason", OutputValue::Text),
-                always("status", OutputValue::Count),
-                always("meaning", OutputValue::Text),
-            ]),
+            row(vec![always("reason", Text), always("status", Count), always("meaning", Text)]),
         ),
         always(
             "profiles",
             row(vec![
-                always("name", OutputValue::Text),
-                always("version", OutputValue::Text),
-                always("operations", list(OutputValue::Text)),
+                always("name", Text),
+                always("version", Text),
+                always("operations", list(Text)),
             ]),
         ),
-        always("evidence_kinds", list(OutputValue::Text)),
-        always("languages", list(OutputValue::Text)),
+        always("evidence_kinds", list(Text)),
+        always("languages", list(Text)),
     ])
 }

@@ -1,4 +1,4 @@
-//! What answers are made of, said once and rendered twice: portably for MCP, fully for OpenAPI.
+//! The types of answers, rendered twice: portably for MCP, fully for OpenAPI.
 
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ impl OutputObject {
 
 impl OutputValue {
     /// The schema that every MCP client takes: one `type` a property, nothing by reference. `None`
-    /// for what has two types or may be null, which stays undeclared.
+    /// for a value that has two types or may be null: it stays undeclared.
     pub(super) fn portable(&self) -> Option<Value> {
         Some(match self {
             Self::Text | Self::Time => json!({ "type": "string" }),
@@ -143,7 +143,7 @@ impl OutputValue {
         })
     }
 
-    /// The schema that says all: null where it may be, objects by reference.
+    /// The full schema: null where it is admitted, objects by reference.
     pub(super) fn full(&self) -> Value {
         match self {
             Self::Time => json!({ "type": "string", "format": "date-time" }),

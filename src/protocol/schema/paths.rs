@@ -4,25 +4,26 @@ use serde_json::{Map, Value, json};
 
 use super::field::{self, component};
 use super::output::page;
-use super::output_value::{OutputObject, OutputValue, always};
+use super::output_value::OutputValue::{self, AnyObject, Named, Object, Text, Time};
+use super::output_value::{OutputObject, always};
 use super::{members, strings};
 use crate::feed::Scope;
 use crate::identity::Right;
-use crate::limits::Limits;
+use crate::limits::{Limits, TICKET_SECONDS};
 use crate::operation::{FieldPlace, HttpMethod, Operation, OutputType, Profile, Profiles};
 
 /// Statuses with which anything may be refused.
 const ANY: [u16; 11] = [400, 401, 403, 404, 405, 406, 413, 415, 429, 500, 503];
 
-/// A path, its method, what stands there.
+/// A path, its method, its path item.
 type PathEntry = (&'static str, &'static str, Value);
 
 /// All paths.
 pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let operations = profiles.operations().map(|operation| {
-        let row = operation.spec();
-        (row.path, row.method.as_str(), of_table(operation, limits))
+        let spec = operation.spec();
+        (spec.path, spec.method.as_str(), of_table(operation, limits))
     });
     let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
     let beside = tokens(limits).into_iter().chain([backup()]).chain(feed).chain(server());
@@ -37,20 +38,20 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
 
 /// An operation of the table.
 fn of_table(operation: Operation, limits: &Limits) -> Value {
-    let row = operation.spec();
-    let fields = row.fields.iter().filter(|field| field.place != FieldPlace::Body);
+    let spec = operation.spec();
+    let fields = spec.fields.iter().filter(|field| field.place != FieldPlace::Body);
     let mut parameters: Vec<_> = fields.map(|given| field::parameter(given, limits)).collect();
     if operation.writes() {
         parameters.push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     }
-    let mut item = PathItem::new(row.name, row.title, row.description, row.rights);
+    let mut item = PathItem::new(spec.name, spec.title, spec.description, spec.rights);
     item.0.insert("parameters".to_owned(), Value::Array(parameters));
     if operation.has_body() {
         item.0.insert("requestBody".to_owned(), request_body(operation, limits));
     }
-    let mut success = json(&row.output.of());
+    let mut success = json(&spec.output.of());
     let mut more = None;
-    match row.output {
+    match spec.output {
         OutputType::Posted => {
             success["headers"] = json!({ "Location": { "schema": { "type": "string" } } });
         }
@@ -71,8 +72,8 @@ fn of_table(operation: Operation, limits: &Limits) -> Value {
         | OutputType::Artifacts
         | OutputType::Report => {}
     }
-    let responses = [(row.success, success)].into_iter().chain(more).collect();
-    let conflict = (row.method == HttpMethod::Post).then_some(409);
+    let responses = [(spec.success, success)].into_iter().chain(more).collect();
+    let conflict = (spec.method == HttpMethod::Post).then_some(409);
     item.answers(responses, conflict)
 }
 
@@ -151,10 +152,7 @@ fn parameter(name: &str, schema: Value, description: &str) -> Value {
 /// The management of tokens (bindings.md §3).
 fn tokens(limits: &Limits) -> Vec<PathEntry> {
     let admin = &[Right::Admin];
-    let made = OutputValue::Object(vec![
-        always("token", OutputValue::Named(OutputObject::Token)),
-        always("secret", OutputValue::Text),
-    ]);
+    let made = Object(vec![always("token", Named(OutputObject::Token)), always("secret", Text)]);
     let create = PathItem::new(
         "create_token",
         "Create a token",
@@ -191,7 +189,7 @@ fn tokens(limits: &Limits) -> Vec<PathEntry> {
             "/v1/tokens",
             "GET",
             list.parameters(paging)
-                .answers(vec![(200, json(&page(OutputValue::Named(OutputObject::Token))))], None),
+                .answers(vec![(200, json(&page(Named(OutputObject::Token))))], None),
         ),
         (
             "/v1/tokens/{id}",
@@ -255,13 +253,13 @@ fn feed() -> Vec<PathEntry> {
     let ticket = PathItem::new(
         "create_feed_ticket",
         "Get a ticket for the feed",
-        "For browsers: given as the subprotocol `ticket.<ticket>` within 30 seconds, once.",
+        numbered!(
+            "For browsers: given as the subprotocol `ticket.<ticket>` within " {TICKET_SECONDS}
+            " seconds, once."
+        ),
         read,
     );
-    let given = OutputValue::Object(vec![
-        always("ticket", OutputValue::Text),
-        always("expires_at", OutputValue::Time),
-    ]);
+    let given = Object(vec![always("ticket", Text), always("expires_at", Time)]);
     vec![
         (
             "/v1/feed",
@@ -272,10 +270,10 @@ fn feed() -> Vec<PathEntry> {
     ]
 }
 
-/// What the server tells of itself (operations.md §1, §4).
+/// Probes, metrics and this document (operations.md §1, §4).
 fn server() -> Vec<PathEntry> {
     let admin = &[Right::Admin];
-    let alive = || json(&OutputValue::Object(vec![always("status", OutputValue::Text)]));
+    let alive = || json(&Object(vec![always("status", Text)]));
     let metrics = PathItem::new("metrics", "Read the metrics", "Prometheus text.", admin);
     let text = json!({
         "description": "The metrics.",
@@ -290,7 +288,7 @@ fn server() -> Vec<PathEntry> {
         &[],
     );
     let own = PathItem::new("openapi", "Read this document", "OpenAPI 3.1.", &[]);
-    let document = json(&OutputValue::AnyObject);
+    let document = json(&AnyObject);
     let unchanged = json!({ "description": "Not changed." });
     vec![
         ("/metrics", "GET", metrics.answers(vec![(200, text)], None)),

@@ -1,4 +1,4 @@
-//! Patterns of strings: what the protocol admits, as far as a regular expression says it.
+//! Patterns of strings, as far as a regular expression can express the rules of the protocol.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::feed::QUERY_THREADS_MAX;
+use crate::limits::{EXTENSION_MAX, HEX_256, KEY_MAX, REF_MAX};
 use crate::text;
 
 /// The characters that a string may hold.
@@ -68,17 +69,19 @@ pub(super) fn text(min: usize, max: usize) -> Value {
 
 /// An extension, a handle, a name.
 pub(super) fn handle() -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" })
+    json!({ "type": "string", "minLength": 1, "maxLength": EXTENSION_MAX,
+        "pattern": "^[A-Za-z0-9._-]+$" })
 }
 
 /// `<realm>:<handle>`.
 pub(super) fn identity() -> Value {
-    json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}:[A-Za-z0-9._-]{1,64}$" })
+    let handle = format!("[A-Za-z0-9._-]{{1,{EXTENSION_MAX}}}");
+    json!({ "type": "string", "pattern": format!("^{handle}:{handle}$") })
 }
 
 /// An artifact's identifier.
 pub(super) fn artifact_id() -> Value {
-    json!({ "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" })
+    json!({ "type": "string", "pattern": format!("^sha256:[0-9a-f]{{{HEX_256}}}$") })
 }
 
 /// An identifier as a string, prefixed or not. Numbers of 16 digits, of which some are too great,
@@ -95,7 +98,7 @@ pub(super) fn threads() -> Value {
 
 /// An idempotency key.
 pub(super) fn key() -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$" })
+    json!({ "type": "string", "minLength": 1, "maxLength": KEY_MAX, "pattern": "^[!-~]+$" })
 }
 
 /// An RFC 3339 time.
@@ -103,7 +106,7 @@ pub(super) fn time() -> Value {
     json!({ "type": "string", "format": "date-time" })
 }
 
-/// What an evidence's `ref` looks like, of one kind or several.
+/// The `ref` of a piece of evidence, by the pattern of its kind.
 pub(super) fn reference(pattern: &str) -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": 2048, "pattern": pattern })
+    json!({ "type": "string", "minLength": 1, "maxLength": REF_MAX, "pattern": pattern })
 }

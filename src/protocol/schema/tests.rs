@@ -168,7 +168,7 @@ fn answers_fit() {
 }
 
 /// Goal: schemas of tools are such as every client takes (mcp.md §4). Method: every node of every
-/// schema is looked at.
+/// schema is checked.
 #[test]
 fn tools_are_portable() {
     let limits = Limits::default();

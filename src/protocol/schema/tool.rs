@@ -12,18 +12,18 @@ use crate::operation::{FieldSpec, FieldType, Operation};
 
 /// The tool of an operation: name, title, description, schemas, annotations.
 pub fn tool(operation: Operation, limits: &Limits) -> Value {
-    let row = operation.spec();
+    let spec = operation.spec();
     json!({
-        "name": row.name,
-        "title": row.title,
-        "description": row.description,
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
         "inputSchema": input_schema(operation, limits),
         "outputSchema": output_schema(operation),
         "annotations": annotations(operation),
     })
 }
 
-/// What a client may assume: readers change nothing and may be repeated; writers add.
+/// The hints of a tool: readers change nothing and may be repeated; writers add.
 pub fn annotations(operation: Operation) -> Value {
     let reads = !operation.writes();
     json!({
@@ -47,8 +47,10 @@ pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
             "type": "string",
             "minLength": 1,
             "maxLength": KEY_MAX,
-            "description": "A fresh key for each action, 1 to 128 visible ASCII characters: a \
-                            repeat with the same key and the same arguments does nothing twice.",
+            "description": numbered!(
+                "A fresh key for each action, 1 to " {KEY_MAX} " visible ASCII characters: a \
+                 repeat with the same key and the same arguments does nothing twice."
+            ),
         });
         (KEY_ARGUMENT, key)
     });

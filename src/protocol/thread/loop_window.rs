@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Goal: the two are refused, and nobody else, first what expects a reply, then all but the
+    /// Goal: the two and no others are refused, first what expects a reply, then all but the
     /// ways out. Method: a row a case, `exchange_max` being 3.
     #[test]
     fn refused() {

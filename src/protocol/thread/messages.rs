@@ -1,5 +1,5 @@
-//! What a thread keeps of its messages to judge later ones: 24 bytes each, since forums hold
-//! millions of them awake. What can be derived from these is derived.
+//! The index of a thread's messages by which later ones are judged: 24 bytes each, since a forum
+//! keeps millions of them in memory. Depth and answers are derived.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +13,7 @@ const RETRACTED: u64 = 1 << 63;
 /// The parent of a message without one.
 const NONE: u32 = u32::MAX;
 
-/// What is kept of one message.
+/// The record of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MessageMeta {
     /// The identifier, above it the kind, and at the top whether it was retracted.
@@ -91,8 +91,8 @@ impl Messages {
         self.0.iter().rev()
     }
 
-    /// Messages from the top down to `message`, itself included (parley.md §9): one step for each of
-    /// them, so at most `thread_depth_max`.
+    /// Messages from the top down to `message`, itself included (parley.md §9): one step for each,
+    /// so at most `thread_depth_max`.
     pub fn depth(&self, message: &MessageMeta) -> u64 {
         let mut depth = 1;
         let mut place = message;
@@ -103,7 +103,7 @@ impl Messages {
         depth
     }
 
-    /// Whether a reply of kind `answer` to the message at `index` stands: a look at each message
+    /// Whether an unretracted `answer` replies to the message at `index`: a scan of the messages
     /// after it, which only an answered or retracted `clarify` asks for (§3.4).
     pub fn answered(&self, index: u32) -> bool {
         let mut later = self.0.iter().skip(index as usize + 1);

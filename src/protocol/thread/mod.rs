@@ -1,6 +1,6 @@
-//! A thread: what its acts have made of it, and what may be done to it next.
+//! A thread: a state machine that admits commands and applies acts.
 //!
-//! `admit` looks and decides, `apply` changes; they are apart, so that a thread read back from its
+//! `admit` decides, `apply` changes; they are apart, so that a thread rebuilt from its
 //! acts equals the one that admitted them. Checks come in the order of parley.md §6: found,
 //! locked, the missing parent of a reply, authority, then the rest in the order of §10.
 
@@ -29,11 +29,11 @@ use crate::time::Millis;
 use loop_window::LoopWindow;
 use messages::{MessageMeta, Messages};
 
-/// What an act is judged with beside the thread itself.
+/// The context in which a thread judges a command.
 pub struct Context<'a> {
-    /// The clock; a thread's own time never runs backwards, whatever this says.
+    /// The clock; a thread's own time never runs backwards, even if this does.
     pub now: Millis,
-    /// Who calls.
+    /// The principal that calls.
     pub principal: &'a Principal,
     /// The limits in force.
     pub limits: &'a Limits,
@@ -78,7 +78,7 @@ impl Thread {
         &self.summary
     }
 
-    /// The claim `id` as it stands.
+    /// The claim `id` in its present state.
     pub fn claim(&self, id: ClaimId) -> Option<&Arc<Claim>> {
         self.claims.get(&id)
     }
@@ -102,13 +102,13 @@ impl Thread {
         act.map_err(|refusal| refusal.of(self.summary.id))
     }
 
-    /// What `act`, the next one of this thread, makes of it.
+    /// Applies `act`, the next one of this thread.
     pub fn apply(&mut self, act: &Act) {
         self.summary.apply(act);
         self.apply_parts(act);
     }
 
-    /// Says at which entry `act`, the one applied last, was placed in the one order.
+    /// Records the entry of `act`, the one applied last, in the one order.
     pub fn stamp(&mut self, act: &Act, entry: u64) {
         self.summary.stamp(act, entry);
         if let (Change::Message(_), Some(last)) = (&act.change, self.messages.last_mut()) {
@@ -212,7 +212,7 @@ impl Thread {
         Err(Refusal::thread_authority_missing(what))
     }
 
-    /// The thread's own time: it never runs backwards, whatever the clock says (§2).
+    /// The thread's own time: it never runs backwards, even if the clock does (§2).
     fn time(&self, now: Millis) -> Millis {
         now.max(self.summary.updated_at)
     }
@@ -250,7 +250,7 @@ fn event(ctx: &mut Context<'_>, from: Option<State>, to: State, reason: Option<B
     }
 }
 
-/// Empties `awaiting` in `act`, remembering what stood there.
+/// Empties `awaiting` in `act`, and records the former value.
 fn empty_awaiting(act: &mut Act) {
     if let Some(was) = act.awaiting.take() {
         act.awaiting_was = Some(was);

@@ -42,7 +42,7 @@ pub(super) fn opening(ctx: &mut Context<'_>, thread: ThreadId, command: &Command
     }
 }
 
-/// What an act leaves of the turn.
+/// The change of the turn by an act.
 enum TurnChange {
     /// As it is.
     Keep,
@@ -188,7 +188,7 @@ impl Thread {
         state.step().zip(to.step()).is_some_and(|(from, to)| from < to)
     }
 
-    /// What the act makes of the turn, its event apart (§3, §3.4, §4).
+    /// The change of the turn by the act, apart from its event (§3, §3.4, §4).
     fn turn_after(&self, kind: Kind, parent: Option<&MessageMeta>) -> TurnChange {
         let awaited = self.summary.awaiting.as_ref().map(|awaiting| awaiting.message);
         let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
@@ -208,7 +208,7 @@ impl Thread {
         }
     }
 
-    /// Whether `parent` is what the awaited `clarify` asks back about.
+    /// Whether `parent` is the message that the awaited `clarify` asks back about.
     fn asked_back_about(&self, awaited: Option<MessageId>, parent: Option<&MessageMeta>) -> bool {
         let awaited = awaited.and_then(|id| self.messages.find(id));
         awaited.zip(parent).is_some_and(|(awaited, parent)| {

@@ -14,37 +14,23 @@ pub const STATUS_OK: &str = "{\"status\":\"ok\"}";
 
 /// The answer of `post_message`; `cursor` is that of the thread.
 pub fn posted(out: &mut JsonBuffer, act: &Act, summary: &ThreadSummary, cursor: &str) {
-    raw(out, "{\"message\":");
-    message(out, act, None);
-    raw(out, ",\"thread\":");
-    thread(out, summary, cursor);
-    out.push(b'}');
+    object!(out; "message": message(act, None), "thread": thread(summary, cursor));
 }
 
 /// The answer of `mark_thread`, `confirm_thread` and `reopen_thread`; without an act if nothing
 /// changed.
 pub fn marked(out: &mut JsonBuffer, summary: &ThreadSummary, cursor: &str, act: Option<&Act>) {
-    raw(out, "{\"thread\":");
-    thread(out, summary, cursor);
-    raw(out, ",\"event\":");
-    option(out, act, event);
-    out.push(b'}');
+    object!(out; "thread": thread(summary, cursor), "event": option(act, event));
 }
 
 /// The answer of `assert_claim`, `attest_claim` and `refute_claim`.
 pub fn claim_changed(out: &mut JsonBuffer, changed: &Claim, now: Millis) {
-    raw(out, "{\"claim\":");
-    claim(out, changed, now);
-    out.push(b'}');
+    object!(out; "claim": claim(changed, now));
 }
 
 /// One item of the inbox: the thread, and the awaited message that `act` made.
 pub fn inbox_item(out: &mut JsonBuffer, summary: &ThreadSummary, cursor: &str, act: &Act) {
-    raw(out, "{\"thread\":");
-    thread(out, summary, cursor);
-    raw(out, ",\"message\":");
-    message(out, act, None);
-    out.push(b'}');
+    object!(out; "thread": thread(summary, cursor), "message": message(act, None));
 }
 
 /// The answer of `publish_artifact`.
@@ -53,20 +39,15 @@ pub fn artifact_published(
     id: Identifier,
     unresolved: impl IntoIterator<Item = Identifier>,
 ) {
-    raw(out, "{\"artifact_id\":");
-    word(out, &id.to_string());
-    raw(out, ",\"unresolved\":");
-    array(out, unresolved, |out, id| word(out, &id.to_string()));
-    out.push(b'}');
+    object!(out;
+        "artifact_id": word(&id.to_string()),
+        "unresolved": array(unresolved, |out, id| word(out, &id.to_string())),
+    );
 }
 
-/// The answer to the request for a feed's ticket, which is hex digits.
+/// The answer to the request for a feed's ticket.
 pub fn feed_ticket(out: &mut JsonBuffer, ticket: &str, expires_at: Millis) {
-    raw(out, "{\"ticket\":");
-    text(out, ticket);
-    raw(out, ",\"expires_at\":");
-    time(out, expires_at);
-    out.push(b'}');
+    object!(out; "ticket": text(ticket), "expires_at": time(expires_at));
 }
 
 /// A list being written: `{"items", "cursor", "more"}`.

@@ -1,7 +1,7 @@
 //! The frames of the feed (bindings.md §6), each one JSON text: `type` and `cursor` first, then
 //! the members of the table, objects as they were made.
 
-use super::{JsonBuffer, array, id, number, raw, text, truth, word};
+use super::{JsonBuffer, array, bytes, id, number, participant, text, truth, word};
 use crate::identity::Participant;
 use crate::ids::ThreadId;
 use crate::refusal::Reason;
@@ -16,7 +16,7 @@ words! {
         Message = "message",
         /// A change of state.
         Event = "event",
-        /// A claim as it stands now.
+        /// A claim in its present state.
         Claim = "claim",
         /// A thread that now waits for the listener.
         Awaiting = "awaiting",
@@ -24,108 +24,77 @@ words! {
         Settled = "settled",
         /// The end of a replay, or a sign that nothing was missed.
         CaughtUp = "caught_up",
-        /// What the feed follows now.
+        /// The threads that the feed follows now.
         Subscribed = "subscribed",
         /// A client's frame was not understood.
         Notice = "notice",
     }
 }
 
-fn open(out: &mut JsonBuffer, kind: FrameType, cursor: &str) {
-    raw(out, "{\"type\":");
-    word(out, kind.as_str());
-    raw(out, ",\"cursor\":");
-    text(out, cursor);
+/// A frame: its type, the cursor, then the members of the page. Objects come as they were made.
+macro_rules! frame {
+    ($out:ident; $type:ident, $cursor:ident $(, $($member:tt)+)?) => {
+        object!($out;
+            "type": word(FrameType::$type.as_str()),
+            "cursor": text($cursor),
+            $($($member)+)?
+        )
+    };
 }
 
-fn member(out: &mut JsonBuffer, name: &str, object: &[u8]) {
-    raw(out, ",\"");
-    raw(out, name);
-    raw(out, "\":");
-    out.extend_from_slice(object);
-}
-
-/// `hello`: who listens, to what, how often something comes at least, and whether `since` was
-/// given.
+/// `hello`: the listener, the scope, the heartbeat, and whether `since` was given.
 pub fn hello(
     out: &mut JsonBuffer,
     cursor: &str,
-    participant: &Participant,
+    listener: &Participant,
     scope: &str,
     heartbeat_seconds: u64,
     resumed: bool,
 ) {
-    open(out, FrameType::Hello, cursor);
-    raw(out, ",\"participant\":");
-    super::participant(out, participant);
-    raw(out, ",\"scope\":");
-    text(out, scope);
-    raw(out, ",\"heartbeat_seconds\":");
-    number(out, heartbeat_seconds);
-    raw(out, ",\"resumed\":");
-    truth(out, resumed);
-    out.push(b'}');
+    frame!(out; Hello, cursor,
+        "participant": participant(listener),
+        "scope": text(scope),
+        "heartbeat_seconds": number(heartbeat_seconds),
+        "resumed": truth(resumed),
+    );
 }
 
 /// `message`.
 pub fn message(out: &mut JsonBuffer, cursor: &str, message: &[u8], thread: &[u8]) {
-    open(out, FrameType::Message, cursor);
-    member(out, "message", message);
-    member(out, "thread", thread);
-    out.push(b'}');
+    frame!(out; Message, cursor, "message": bytes(message), "thread": bytes(thread));
 }
 
 /// `event`.
 pub fn event(out: &mut JsonBuffer, cursor: &str, event: &[u8], thread: &[u8]) {
-    open(out, FrameType::Event, cursor);
-    member(out, "event", event);
-    member(out, "thread", thread);
-    out.push(b'}');
+    frame!(out; Event, cursor, "event": bytes(event), "thread": bytes(thread));
 }
 
 /// `claim`.
 pub fn claim(out: &mut JsonBuffer, cursor: &str, claim: &[u8]) {
-    open(out, FrameType::Claim, cursor);
-    member(out, "claim", claim);
-    out.push(b'}');
+    frame!(out; Claim, cursor, "claim": bytes(claim));
 }
 
 /// `awaiting`.
 pub fn awaiting(out: &mut JsonBuffer, cursor: &str, thread: &[u8], message: &[u8]) {
-    open(out, FrameType::Awaiting, cursor);
-    member(out, "thread", thread);
-    member(out, "message", message);
-    out.push(b'}');
+    frame!(out; Awaiting, cursor, "thread": bytes(thread), "message": bytes(message));
 }
 
 /// `settled`.
 pub fn settled(out: &mut JsonBuffer, cursor: &str, thread: ThreadId) {
-    open(out, FrameType::Settled, cursor);
-    raw(out, ",\"thread\":");
-    id(out, thread);
-    out.push(b'}');
+    frame!(out; Settled, cursor, "thread": id(thread));
 }
 
 /// `caught_up`.
 pub fn caught_up(out: &mut JsonBuffer, cursor: &str) {
-    open(out, FrameType::CaughtUp, cursor);
-    out.push(b'}');
+    frame!(out; CaughtUp, cursor);
 }
 
-/// `subscribed`: all that the feed follows now.
+/// `subscribed`: all threads that the feed follows now.
 pub fn subscribed(out: &mut JsonBuffer, cursor: &str, threads: impl IntoIterator<Item = ThreadId>) {
-    open(out, FrameType::Subscribed, cursor);
-    raw(out, ",\"threads\":");
-    array(out, threads, id);
-    out.push(b'}');
+    frame!(out; Subscribed, cursor, "threads": array(threads, id));
 }
 
 /// `notice`.
 pub fn notice(out: &mut JsonBuffer, cursor: &str, reason: Reason, detail: &str) {
-    open(out, FrameType::Notice, cursor);
-    raw(out, ",\"reason\":");
-    word(out, reason.as_str());
-    raw(out, ",\"detail\":");
-    text(out, detail);
-    out.push(b'}');
+    frame!(out; Notice, cursor, "reason": word(reason.as_str()), "detail": text(detail));
 }

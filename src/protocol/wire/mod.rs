@@ -4,6 +4,31 @@
 //! Everything appends to a buffer, and objects are made once: the bytes of a Message or a Thread
 //! are put into an answer and into every frame as they are.
 
+/// Writes the opening brace and members: to each name the function that writes its value, and the
+/// function's arguments after the buffer.
+macro_rules! members {
+    ($out:ident; $name:literal: $write:ident($($value:expr),*) $(,)?) => {
+        $crate::wire::raw($out, concat!("{\"", $name, "\":"));
+        $write($out, $($value),*);
+    };
+    ($out:ident; $name:literal: $write:ident($($value:expr),*),
+     $($names:literal: $writes:ident($($values:expr),*)),+ $(,)?) => {
+        members!($out; $name: $write($($value),*));
+        $(
+            $crate::wire::raw($out, concat!(",\"", $names, "\":"));
+            $writes($out, $($values),*);
+        )+
+    };
+}
+
+/// Writes an object of members.
+macro_rules! object {
+    ($out:ident; $($members:tt)+) => {
+        members!($out; $($members)+);
+        $out.push(b'}');
+    };
+}
+
 mod answer;
 mod claim;
 pub mod frame;
@@ -40,7 +65,7 @@ pub fn text(out: &mut JsonBuffer, text: &str) {
     serde_json::to_writer(out, text).expect("a string is written into memory");
 }
 
-/// An array of what `put` writes of each item.
+/// An array; `put` writes each item.
 pub fn array<T>(
     out: &mut JsonBuffer,
     items: impl IntoIterator<Item = T>,
@@ -58,16 +83,20 @@ pub fn array<T>(
 
 /// A participant.
 pub fn participant(out: &mut JsonBuffer, participant: &Participant) {
-    raw(out, "{\"identity\":");
-    text(out, &participant.identity);
-    raw(out, ",\"extension\":");
-    option(out, participant.extension.as_deref(), text);
-    out.push(b'}');
+    object!(out;
+        "identity": text(&participant.identity),
+        "extension": option(participant.extension.as_deref(), text),
+    );
 }
 
 /// JSON as it is.
 pub fn raw(out: &mut JsonBuffer, json: &str) {
     out.extend_from_slice(json.as_bytes());
+}
+
+/// JSON that was written before.
+fn bytes(out: &mut JsonBuffer, json: &[u8]) {
+    out.extend_from_slice(json);
 }
 
 /// An identifier.
@@ -78,7 +107,7 @@ fn id<T: Prefixed>(out: &mut JsonBuffer, id: T) {
     out.push(b'"');
 }
 
-/// What needs no escaping, in quotation marks.
+/// A string that needs no escaping.
 fn word(out: &mut JsonBuffer, word: &str) {
     out.push(b'"');
     raw(out, word);
@@ -114,13 +143,11 @@ fn due(out: &mut JsonBuffer, due: &Due) {
 }
 
 fn awaiting(out: &mut JsonBuffer, awaiting: &Awaiting) {
-    raw(out, "{\"message\":");
-    id(out, awaiting.message);
-    raw(out, ",\"due\":");
-    due(out, &awaiting.due);
-    raw(out, ",\"since\":");
-    time(out, awaiting.since);
-    out.push(b'}');
+    object!(out;
+        "message": id(awaiting.message),
+        "due": due(&awaiting.due),
+        "since": time(awaiting.since),
+    );
 }
 
 #[cfg(test)]

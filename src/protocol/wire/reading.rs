@@ -16,11 +16,11 @@ pub struct ShownMessage<'a> {
 /// The answer of `read_thread` as a tree: the whole thread, `messages` in order of creation.
 pub fn reading_tree(
     out: &mut JsonBuffer,
-    head: &ThreadSummary,
+    summary: &ThreadSummary,
     cursor: &str,
     messages: &[ShownMessage<'_>],
 ) {
-    thread::open(out, head, cursor);
+    thread::open(out, summary, cursor);
     raw(out, ",\"messages\":");
     tree(out, messages);
     out.push(b'}');
@@ -29,12 +29,12 @@ pub fn reading_tree(
 /// The answer of `read_thread` read flat: one page, `cursor` being its end.
 pub fn reading_flat<'a>(
     out: &mut JsonBuffer,
-    head: &ThreadSummary,
+    summary: &ThreadSummary,
     cursor: &str,
     messages: impl IntoIterator<Item = ShownMessage<'a>>,
     more: bool,
 ) {
-    thread::open(out, head, cursor);
+    thread::open(out, summary, cursor);
     raw(out, ",\"messages\":");
     array(out, messages, |out, shown| message::message(out, shown.act, shown.retraction));
     raw(out, ",\"more\":");

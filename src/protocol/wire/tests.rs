@@ -114,9 +114,9 @@ fn messages() {
 #[test]
 fn threads_and_events() {
     let act = opening();
-    let head = ThreadSummary::open(&act).expect("opens");
+    let summary = ThreadSummary::open(&act).expect("opens");
     assert_eq!(
-        written(|out| thread(out, &head, "17.1.ab")),
+        written(|out| thread(out, &summary, "17.1.ab")),
         "{\"id\":\"th_1\",\"number\":1,\"created_at\":\"2026-11-30T20:00:00.001Z\",\
          \"updated_at\":\"2026-11-30T20:00:00.001Z\",\
          \"creator\":{\"identity\":\"local:bob\",\"extension\":null},\"author_kind\":\"llm\",\
@@ -201,10 +201,10 @@ fn trees() {
             .into_iter()
             .map(|(id, parent)| said(id, parent, Kind::Inform, "x"))
             .collect();
-    let head = ThreadSummary::open(&opening()).expect("opens");
+    let summary = ThreadSummary::open(&opening()).expect("opens");
     let shown = |acts: &[Act]| -> String {
         let shown: Vec<_> = acts.iter().map(|act| ShownMessage { act, retraction: None }).collect();
-        written_deep(|out| reading_tree(out, &head, "c", &shown))
+        written_deep(|out| reading_tree(out, &summary, "c", &shown))
     };
     fn shape(value: &serde_json::Value) -> String {
         let items = value.as_array().expect("array").iter();
@@ -238,35 +238,35 @@ fn written_deep(put: impl FnOnce(&mut JsonBuffer)) -> String {
 /// Goal: pages, answers and frames frame the objects given. Method: golden samples.
 #[test]
 fn answers_and_frames() {
-    let head = ThreadSummary::open(&opening()).expect("opens");
+    let summary = ThreadSummary::open(&opening()).expect("opens");
     let act = said(2, None, Kind::Inform, "x");
     let flat = |more| {
         let shown = [ShownMessage { act: &act, retraction: None }; 2];
-        written(|out| reading_flat(out, &head, "c", shown, more))
+        written(|out| reading_flat(out, &summary, "c", shown, more))
     };
     assert!(flat(true).contains("\"cursor\":\"c\",\"messages\":[{\"id\":\"msg_2\""));
     assert!(flat(true).ends_with("}],\"more\":true}"));
     let (one, whole) =
-        (written(|out| message(out, &act, None)), written(|out| thread(out, &head, "c")));
+        (written(|out| message(out, &act, None)), written(|out| thread(out, &summary, "c")));
     let caused = written(|out| event(out, &opening()));
     for (got, want) in [
         (
-            written(|out| posted(out, &act, &head, "c")),
+            written(|out| posted(out, &act, &summary, "c")),
             format!("{{\"message\":{one},\"thread\":{whole}}}"),
         ),
         (
-            written(|out| marked(out, &head, "c", None)),
+            written(|out| marked(out, &summary, "c", None)),
             format!("{{\"thread\":{whole},\"event\":null}}"),
         ),
         (
-            written(|out| marked(out, &head, "c", Some(&opening()))),
+            written(|out| marked(out, &summary, "c", Some(&opening()))),
             format!("{{\"thread\":{whole},\"event\":{caused}}}"),
         ),
         (
             written(|out| {
                 let mut list = ListWriter::begin(out);
-                inbox_item(list.item(), &head, "c", &act);
-                inbox_item(list.item(), &head, "c", &act);
+                inbox_item(list.item(), &summary, "c", &act);
+                inbox_item(list.item(), &summary, "c", &act);
                 list.end("d", false);
             }),
             format!(
@@ -295,6 +295,10 @@ fn answers_and_frames() {
     }
     let none = written(|out| ListWriter::begin(out).end("c", true));
     assert_eq!(none, "{\"items\":[],\"cursor\":\"c\",\"more\":true}");
+    frames();
+}
+
+fn frames() {
     let ada = who("local:ada", None);
     for (frame, want) in [
         (

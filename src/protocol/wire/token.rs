@@ -1,16 +1,16 @@
-//! The token object (bindings.md §3): what is shown of a token, which is never its secret.
+//! The token object (bindings.md §3), without the secret.
 
-use super::{JsonBuffer, array, id, option, raw, text, time, word};
+use super::{JsonBuffer, array, id, option, text, time, word};
 use crate::identity::{AuthorKind, Rights};
 use crate::ids::TokenId;
 use crate::time::Millis;
 
-/// What is shown of a token.
+/// The public part of a token.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownToken<'a> {
     /// Its identifier.
     pub id: TokenId,
-    /// The line that it stands for.
+    /// Its line.
     pub identity: &'a str,
     /// Human or model.
     pub author_kind: AuthorKind,
@@ -28,30 +28,19 @@ pub struct ShownToken<'a> {
 
 /// The token object.
 pub fn token(out: &mut JsonBuffer, token: &ShownToken<'_>) {
-    raw(out, "{\"id\":");
-    id(out, token.id);
-    raw(out, ",\"identity\":");
-    text(out, token.identity);
-    raw(out, ",\"author_kind\":");
-    word(out, token.author_kind.as_str());
-    raw(out, ",\"rights\":");
-    array(out, token.rights.iter(), |out, right| word(out, right.as_str()));
-    raw(out, ",\"label\":");
-    option(out, token.label, text);
-    raw(out, ",\"created_at\":");
-    time(out, token.created_at);
-    raw(out, ",\"expires_at\":");
-    option(out, token.expires_at, time);
-    raw(out, ",\"revoked_at\":");
-    option(out, token.revoked_at, time);
-    out.push(b'}');
+    object!(out;
+        "id": id(token.id),
+        "identity": text(token.identity),
+        "author_kind": word(token.author_kind.as_str()),
+        "rights": array(token.rights.iter(), |out, right| word(out, right.as_str())),
+        "label": option(token.label, text),
+        "created_at": time(token.created_at),
+        "expires_at": option(token.expires_at, time),
+        "revoked_at": option(token.revoked_at, time),
+    );
 }
 
-/// The answer to the making of a token: the one time that its secret is shown.
-pub fn token_created(out: &mut JsonBuffer, made: &ShownToken<'_>, secret: &str) {
-    raw(out, "{\"token\":");
-    token(out, made);
-    raw(out, ",\"secret\":");
-    text(out, secret);
-    out.push(b'}');
+/// The answer to the creation of a token: the one time that its secret is shown.
+pub fn token_created(out: &mut JsonBuffer, created: &ShownToken<'_>, secret: &str) {
+    object!(out; "token": token(created), "secret": text(secret));
 }

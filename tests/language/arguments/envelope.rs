@@ -7,6 +7,8 @@ use parley_protocol::operation::{FieldPlace, Operation};
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
+use crate::notation;
+
 const ENVELOPES: &str = include_str!("envelope.txt");
 const QUERIES: &str = include_str!("queries.txt");
 const TOOLS: &str = include_str!("tools.txt");
@@ -21,39 +23,14 @@ struct Row<'t> {
     text: &'t str,
 }
 
-/// The lines of a table that are rows, and their numbers.
-fn lines(table: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = table.lines().enumerate().map(|(line, text)| (line + 1, text));
-    lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
-}
-
 fn rows(table: &'static str) -> impl Iterator<Item = Row<'static>> {
-    lines(table).map(|(line, text)| {
+    notation::rows(table).map(|(line, text)| {
         let mut columns = text.splitn(3, " | ");
         let mut column = || columns.next().unwrap_or_else(|| panic!("line {line}"));
         let operation = Operation::parse(column()).unwrap_or_else(|| panic!("line {line}"));
-        let want = String::from_utf8(expanded(column())).expect("UTF-8");
-        Row { line, operation, want, body: expanded(column()), text }
+        let want = String::from_utf8(notation::bytes(column())).expect("UTF-8");
+        Row { line, operation, want, body: notation::bytes(column()), text }
     })
-}
-
-/// Writes out `<text*times>` and `<xff>`.
-fn expanded(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
-        out.extend_from_slice(before.as_bytes());
-        let (inside, behind) = after.split_once('>').expect("closed");
-        match inside.rsplit_once('*') {
-            Some((piece, times)) => {
-                out.extend(piece.repeat(times.parse().expect("a number")).into_bytes());
-            }
-            None => out.push(u8::from_str_radix(&inside[1..], 16).expect("a byte")),
-        }
-        rest = behind;
-    }
-    out.extend_from_slice(rest.as_bytes());
-    out
 }
 
 fn outcome<T>(result: &Result<T, Refusal>) -> String {
@@ -125,7 +102,7 @@ fn no_body() {
 #[test]
 fn queries() {
     let limits = Limits::default();
-    for (line, text) in lines(QUERIES) {
+    for (line, text) in notation::rows(QUERIES) {
         let columns: Vec<&str> = text.split(" | ").collect();
         let [operation, id, query, want] = columns[..] else { panic!("line {line}") };
         let operation = Operation::parse(operation).unwrap_or_else(|| panic!("line {line}"));

@@ -10,7 +10,7 @@ use parley_protocol::operation::{Operation, Profiles};
 use parley_protocol::schema::{OpenApiFacts, openapi, tool};
 use serde_json::Value;
 
-/// What stands for whatever differs between instances.
+/// The facts that differ between instances.
 const VERSION: &str = "0.0.0";
 
 fn check(name: &str, value: &Value) {

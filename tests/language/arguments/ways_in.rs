@@ -146,7 +146,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4_096, ..ProptestConfig::default() })]
 
-    /// Goal: whatever is sent, both ways in give the same call or the same refusal. Method: for a
+    /// Goal: for any input both ways in give the same call or the same refusal. Method: for a
     /// random operation each field is left out or given a value from the tables above.
     #[test]
     fn agree(

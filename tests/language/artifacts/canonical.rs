@@ -2,7 +2,8 @@
 
 use parley_protocol::artifact::{ArtifactFault, canonicalize, identity};
 
-use super::{naive, table};
+use super::naive;
+use crate::notation;
 
 const TABLE: &str = include_str!("canonical.txt");
 
@@ -14,7 +15,7 @@ fn outcome<T>(result: Result<T, ArtifactFault>, text: impl Fn(T) -> String) -> O
 }
 
 fn expected(row: &str) -> (&str, Outcome) {
-    let text = |notation| String::from_utf8(table::bytes(notation)).expect("text");
+    let text = |notation| String::from_utf8(notation::bytes(notation)).expect("text");
     if let Some((input, canonical)) = row.split_once(" => ") {
         return (input, Ok(text(canonical)));
     }
@@ -27,7 +28,7 @@ fn expected(row: &str) -> (&str, Outcome) {
 fn verified(input: &str) -> Outcome {
     // The right identifier comes from the second implementation, over the same text with any
     // identifier in place.
-    let bytes = |text: &str| table::bytes(text);
+    let bytes = |text: &str| notation::bytes(text);
     let id = naive::identifier(&bytes(&input.replace("@ID", "").replace("@HEX", "")));
     let id = id.expect("admissible apart from its identifier");
     let input = input.replace("@ID", &id).replace("@HEX", &id["sha256:".len()..]);
@@ -40,12 +41,12 @@ fn verified(input: &str) -> Outcome {
 #[test]
 fn table_of_canonical_forms() {
     let mut count = 0;
-    for (line, row) in table::rows(TABLE) {
+    for (line, row) in notation::rows(TABLE) {
         count += 1;
         let (input, expected) = expected(row);
         let found = match input.strip_prefix("verify ") {
             Some(input) => verified(input),
-            None => outcome(canonicalize(&table::bytes(input)), |canonical| {
+            None => outcome(canonicalize(&notation::bytes(input)), |canonical| {
                 String::from_utf8(canonical.bytes()).expect("UTF-8")
             }),
         };
@@ -58,9 +59,9 @@ fn table_of_canonical_forms() {
 /// identifiers: on the text, or on the class.
 #[test]
 fn table_of_canonical_forms_by_the_second_implementation() {
-    for (line, row) in table::rows(TABLE).filter(|(_, row)| !row.starts_with("verify ")) {
+    for (line, row) in notation::rows(TABLE).filter(|(_, row)| !row.starts_with("verify ")) {
         let (input, expected) = expected(row);
-        let found = naive::canonicalize(&table::bytes(input));
+        let found = naive::canonicalize(&notation::bytes(input));
         let expected = expected.map(String::into_bytes).map_err(|(class, _)| class);
         assert_eq!(found.map_err(str::to_owned), expected, "line {line}: {row}");
     }

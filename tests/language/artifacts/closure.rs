@@ -9,11 +9,12 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::{Value, json};
 
-use super::{naive, table};
+use super::naive;
+use crate::notation;
 
 const TABLE: &str = include_str!("closure.txt");
 
-/// A store that knows the order in which a row draws its artifacts, if it is told to, and
+/// A store that has the order in which a row draws its artifacts, if it is to have one, and
 /// counts how often it is asked for each.
 #[derive(Default)]
 struct Drawn {
@@ -253,11 +254,11 @@ fn check(line: usize, row: &str) {
 }
 
 /// Every row's graph has exactly the findings it lists, loads each artifact once, and gives
-/// the same bytes in whatever order the store was filled.
+/// the same bytes in any order of filling the store.
 #[test]
 fn table_of_closures() {
     let mut count = 0;
-    for (line, row) in table::rows(TABLE) {
+    for (line, row) in notation::rows(TABLE) {
         count += 1;
         check(line, row);
     }

@@ -1,4 +1,4 @@
-//! A thread as artifacts: one written by hand, and many made by chance.
+//! A thread as artifacts: one written by hand, and many made by rng.
 
 use std::fmt::Write;
 
@@ -16,8 +16,9 @@ use parley_protocol::state::State;
 use serde_json::{Value, json};
 
 use super::{export_rules, naive};
-use crate::generator::{self, Chance};
-use crate::stage::{Stage, THREAD, token};
+use crate::generator;
+use crate::harness::{THREAD, ThreadHarness, token};
+use crate::rng::SeededRng;
 
 /// The artifacts of all acts.
 pub fn artifacts(acts: &[(u64, Act)]) -> Vec<Exported> {
@@ -25,30 +26,36 @@ pub fn artifacts(acts: &[(u64, Act)]) -> Vec<Exported> {
 }
 
 /// A message of `who`, a name with or without an extension.
-pub fn post(stage: &mut Stage, who: &str, kind: Kind, parent: Option<u64>, body: &str) -> u64 {
+pub fn post(
+    harness: &mut ThreadHarness,
+    who: &str,
+    kind: Kind,
+    parent: Option<u64>,
+    body: &str,
+) -> u64 {
     let (name, extension) = who.split_once('/').map_or((who, None), |(name, x)| (name, Some(x)));
     let envelope = Envelope {
         kind,
-        thread: stage.thread.as_ref().map(|_| THREAD),
+        thread: harness.thread.as_ref().map(|_| THREAD),
         parent: parent.map(MessageId),
         extension: extension.map(Into::into),
         body: body.into(),
         provenance: None,
     };
-    let act = play(stage, name, &Command::Post(envelope));
+    let act = play(harness, name, &Command::Post(envelope));
     act.message().expect("it is one").id.0
 }
 
 /// What `name` does; it must be admitted and change something.
-pub fn play(stage: &mut Stage, name: &str, command: &Command) -> Act {
-    stage.now = stage.now.plus(1_000);
-    let done = stage.act(&token(name), command);
+pub fn play(harness: &mut ThreadHarness, name: &str, command: &Command) -> Act {
+    harness.now = harness.now.plus(1_000);
+    let done = harness.act(&token(name), command);
     done.expect("it is admitted").expect("it changes something")
 }
 
 /// A mark, or what is made like one.
-pub fn mark(stage: &mut Stage, name: &str, make: fn(Mark) -> Command, state: State) {
-    play(stage, name, &make(Mark { state, reason: None, extension: None }));
+pub fn mark(harness: &mut ThreadHarness, name: &str, make: fn(Mark) -> Command, state: State) {
+    play(harness, name, &make(Mark { state, reason: None, extension: None }));
 }
 
 fn piece(kind: EvidenceKind, reference: &str, note: Option<&str>) -> Evidence {
@@ -67,9 +74,9 @@ fn assertion(statement: &str, evidence: Vec<Evidence>, supersedes: Vec<ClaimId>)
 }
 
 /// The thread of the worked example in docs/guide/ARTIFACTS.md.
-fn example() -> Stage {
-    let mut stage = Stage::new(Limits::default());
-    let s = &mut stage;
+fn example() -> ThreadHarness {
+    let mut harness = ThreadHarness::new(Limits::default());
+    let s = &mut harness;
     let ask = post(s, "ada", Kind::Ask, None, "When do we ship?");
     let monday = post(s, "bob", Kind::Propose, Some(ask), "On Monday.");
     let holiday = post(s, "cyd", Kind::Object, Some(monday), "Monday is a holiday.");
@@ -96,7 +103,7 @@ fn example() -> Stage {
     mark(s, "hal", Command::Confirm, State::Decided);
     mark(s, "ada", Command::Mark, State::Closed);
     mark(s, "kim", Command::Confirm, State::Closed);
-    stage
+    harness
 }
 
 /// One line an artifact; an identifier is shown as `#` and the place of what it names.
@@ -127,8 +134,8 @@ fn shown(artifacts: &[Exported]) -> String {
 /// compared with what was written by hand; its first artifact to the byte.
 #[test]
 fn by_hand() {
-    let stage = example();
-    let artifacts = artifacts(&stage.acts);
+    let harness = example();
+    let artifacts = artifacts(&harness.acts);
     let want = include_str!("export.txt");
     assert_eq!(shown(&artifacts), want, "\n{}", shown(&artifacts));
     // Written by hand, and named by the second implementation.
@@ -214,8 +221,8 @@ fn by_chance() {
     println!("first seed {first}");
     let mut seen = [0; 4];
     for seed in first..first + 160 {
-        let stage = generator::thread(seed, 40 + Chance::new(seed).below(80) as usize);
-        let acts = &stage.acts;
+        let harness = generator::thread(seed, 40 + SeededRng::new(seed).below(80) as usize);
+        let acts = &harness.acts;
         for upto in (1..acts.len()).step_by(acts.len().div_ceil(10)).chain([acts.len()]) {
             let place = format!("seed {seed}, {upto} acts");
             let read = check(&acts[..upto], &place);
@@ -235,14 +242,14 @@ fn many_objections() {
     for count in [300, 301] {
         let high = 100_000;
         let limits = Limits { consecutive_max: high, exchange_max: high, ..Limits::default() };
-        let mut stage = Stage::new(limits);
-        let ask = post(&mut stage, "ada", Kind::Ask, None, "Why?");
+        let mut harness = ThreadHarness::new(limits);
+        let ask = post(&mut harness, "ada", Kind::Ask, None, "Why?");
         for place in 0..count {
-            post(&mut stage, "bob", Kind::Object, Some(ask), &format!("No, {place}."));
+            post(&mut harness, "bob", Kind::Object, Some(ask), &format!("No, {place}."));
         }
         let outcome = "\u{1d160}".repeat(500);
-        post(&mut stage, "hal", Kind::Decide, None, &outcome);
-        let read = check(&stage.acts, &format!("{count} objections"));
+        post(&mut harness, "hal", Kind::Decide, None, &outcome);
+        let read = check(&harness.acts, &format!("{count} objections"));
         let decision = read.last().and_then(|last| last.content.decision.as_ref());
         let decision = decision.expect("the decision comes last");
         assert_eq!(decision.is_final, count == 300);

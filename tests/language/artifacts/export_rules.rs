@@ -1,5 +1,5 @@
 //! The rules of the table for objections, decisions and the end, written a second time, the slow
-//! and obvious way: each answer is looked for in all acts.
+//! and obvious way: each answer is searched in all acts.
 
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::{ArtifactType, Identifier, TerminationState, Valid};

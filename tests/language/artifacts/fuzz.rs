@@ -1,9 +1,9 @@
-//! Inputs made by chance out of a small corpus, against the second implementation.
+//! Random changes of a small corpus, against the second implementation.
 
 use super::fuzzed::canonical::{Reached, agree};
 use super::fuzzed::publish::{self, renamed};
-use super::table;
-use crate::generator::Chance;
+use crate::notation;
+use crate::rng::SeededRng;
 
 const CORPUS: &str = include_str!("corpus.txt");
 const THREAD: &str = include_str!("../../../docs/generated/example-thread.jsonl");
@@ -60,28 +60,28 @@ const WORDS: &[&str] = &[
 ];
 
 fn corpus() -> Vec<Vec<u8>> {
-    let rows = table::rows(CORPUS).map(|(_, row)| table::bytes(row));
+    let rows = notation::rows(CORPUS).map(|(_, row)| notation::bytes(row));
     rows.chain(THREAD.lines().map(|line| line.as_bytes().to_vec())).collect()
 }
 
 /// One change of an input.
-fn change(input: &mut Vec<u8>, other: &[u8], chance: &mut Chance) {
-    let place = |chance: &mut Chance, end: usize| chance.below(end as u64 + 1) as usize;
-    let (one, two) = (place(chance, input.len()), place(chance, input.len()));
+fn change(input: &mut Vec<u8>, other: &[u8], rng: &mut SeededRng) {
+    let place = |rng: &mut SeededRng, end: usize| rng.below(end as u64 + 1) as usize;
+    let (one, two) = (place(rng, input.len()), place(rng, input.len()));
     let (from, to) = (one.min(two), one.max(two).min(one.min(two) + 40));
-    match chance.below(8) {
-        0 if from < input.len() => input[from] ^= 1 << chance.below(8),
+    match rng.below(8) {
+        0 if from < input.len() => input[from] ^= 1 << rng.below(8),
         1 => drop(input.drain(from..to)),
         2 => {
             let again = input[from..to].to_vec();
             input.splice(from..from, again);
         }
         3 => {
-            let (a, b) = (place(chance, other.len()), place(chance, other.len()));
+            let (a, b) = (place(rng, other.len()), place(rng, other.len()));
             input.splice(from..to, other[a.min(b)..a.max(b)].iter().copied());
         }
         4 => input.truncate(one.max(two)),
-        _ => drop(input.splice(from..from, chance.pick(WORDS).bytes())),
+        _ => drop(input.splice(from..from, rng.pick(WORDS).bytes())),
     }
 }
 
@@ -106,14 +106,14 @@ fn chance_and_corpus() {
     for input in &corpus {
         judge(input);
     }
-    let mut chance = Chance::new(seed);
+    let mut rng = SeededRng::new(seed);
     for _ in 0..number("FUZZ_CASES", 8_000) {
-        let mut input = chance.pick(&corpus).clone();
-        for _ in 0..=chance.below(3) {
-            let other = chance.pick(&corpus).clone();
-            change(&mut input, &other, &mut chance);
+        let mut input = rng.pick(&corpus).clone();
+        for _ in 0..=rng.below(3) {
+            let other = rng.pick(&corpus).clone();
+            change(&mut input, &other, &mut rng);
         }
-        if chance.percent(50) {
+        if rng.percent(50) {
             input = renamed(&input).unwrap_or(input);
         }
         judge(&input);

@@ -7,10 +7,8 @@ mod closure_large;
 mod export;
 mod export_rules;
 mod fuzz;
-mod fuzzed;
-mod naive;
-mod naive_semantics;
 mod properties;
 mod semantics;
-mod table;
 mod vectors;
+
+use parley_naive::{self as fuzzed, naive};

@@ -1,4 +1,4 @@
-//! Properties of the canonical form, on values and texts made by chance. The generators are
+//! Properties of the canonical form, on values and texts made by rng. The generators are
 //! seeded with constants, so every run is the same.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{naive, table};
+use super::naive;
+use crate::notation;
+use crate::rng::SeededRng;
 
 /// A value without a form: how it is written is chosen apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,42 +55,29 @@ fn top() -> impl Strategy<Value = Tree> {
     btree_map(text(), tree(), 0..6).prop_map(Tree::Map)
 }
 
-/// Chance with a seed: splitmix64.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).expect("below the bound")
-    }
-}
-
 /// Writes a tree in one of its many forms.
 struct Writer {
-    chance: Chance,
+    rng: SeededRng,
     output: String,
 }
 
 impl Writer {
     fn write(tree: &Tree, seed: u64) -> String {
-        let mut writer = Self { chance: Chance(seed), output: String::new() };
+        let mut writer = Self { rng: SeededRng::new(seed), output: String::new() };
         writer.value(tree);
         writer.output
     }
 
     fn space(&mut self) {
         let spaces = ["", "", "", " ", "\n\t", "\r\n  "];
-        self.output.push_str(spaces[self.chance.below(spaces.len())]);
+        self.output.push_str(spaces[self.rng.index(spaces.len())]);
     }
 
     fn value(&mut self, tree: &Tree) {
         self.space();
         match tree {
             Tree::Word(word) => self.output.push_str(word),
-            Tree::Integer(0) if self.chance.below(2) == 0 => self.output.push_str("-0"),
+            Tree::Integer(0) if self.rng.index(2) == 0 => self.output.push_str("-0"),
             Tree::Integer(value) => self.output.push_str(&value.to_string()),
             Tree::Text(text) => self.text(text),
             Tree::List(items) => {
@@ -113,7 +102,7 @@ impl Writer {
     fn members(&mut self, members: &BTreeMap<String, Tree>) {
         let mut order: Vec<_> = members.iter().collect();
         for last in (1..order.len()).rev() {
-            order.swap(last, self.chance.below(last + 1));
+            order.swap(last, self.rng.index(last + 1));
         }
         self.output.push('{');
         self.space();
@@ -129,16 +118,16 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        let text: String = match self.chance.below(2) {
+        let text: String = match self.rng.index(2) {
             0 => text.to_owned(),
             _ => text.nfd().collect(),
         };
         self.output.push('"');
         for character in text.chars() {
             let is_special = character < ' ' || character == '"' || character == '\\';
-            if is_special || self.chance.below(4) == 0 {
+            if is_special || self.rng.index(4) == 0 {
                 for unit in character.encode_utf16(&mut [0; 2]) {
-                    let is_lower = self.chance.below(2) == 0;
+                    let is_lower = self.rng.index(2) == 0;
                     let digits =
                         if is_lower { format!("{unit:04x}") } else { format!("{unit:04X}") };
                     self.output.push_str("\\u");
@@ -216,38 +205,38 @@ fn other_values_have_other_identifiers() -> Result<(), String> {
     })
 }
 
-/// One change of a text, at a place and of a kind that chance chooses.
-fn mutate(text: &mut Vec<u8>, pieces: &[&[u8]], chance: &mut Chance) {
-    let at = chance.below(text.len() + 1);
-    let to = at + chance.below((text.len() - at).min(6) + 1);
-    match chance.below(4) {
+/// One change of a text, at a place and of a random kind.
+fn mutate(text: &mut Vec<u8>, pieces: &[&[u8]], rng: &mut SeededRng) {
+    let at = rng.index(text.len() + 1);
+    let to = at + rng.index((text.len() - at).min(6) + 1);
+    match rng.index(4) {
         0 => drop(text.drain(at..to)),
         1 => {
             let copy = text[at..to].to_vec();
             text.splice(at..at, copy);
         }
         2 => {
-            let piece = pieces[chance.below(pieces.len())];
+            let piece = pieces[rng.index(pieces.len())];
             text.splice(at..to, piece.iter().copied());
         }
         _ if at < text.len() => {
             let bytes = b"{}[]:,\"\\u0019.eE-+ntf \xc3\xa9\x80";
-            text[at] = bytes[chance.below(bytes.len())];
+            text[at] = bytes[rng.index(bytes.len())];
         }
         _ => {}
     }
 }
 
-/// Two implementations written apart agree on texts broken by chance, on the bytes or on
+/// Two implementations written apart agree on texts broken by rng, on the bytes or on
 /// there being none: rows of the table and values, changed one to three times, from a
 /// constant seed. Where both refuse, the class may differ: there may be several faults.
 #[test]
 fn implementations_agree_on_broken_texts() {
     const SEED: u64 = 20_260_801;
     println!("seed {SEED}");
-    let rows = table::rows(include_str!("canonical.txt")).filter_map(|(_, row)| {
+    let rows = notation::rows(include_str!("canonical.txt")).filter_map(|(_, row)| {
         let input = row.split_once(" => ").or_else(|| row.split_once(" !! "))?.0;
-        (input.len() < 200 && !input.starts_with("verify ")).then(|| table::bytes(input))
+        (input.len() < 200 && !input.starts_with("verify ")).then(|| notation::bytes(input))
     });
     let mut texts: Vec<Vec<u8>> = rows.filter(|text| text.len() < 500).collect();
     let written = |tree: Tree| Writer::write(&tree, SEED).into_bytes();
@@ -272,13 +261,13 @@ fn implementations_agree_on_broken_texts() {
         b"[[",
         b"\xed\xa0\x80",
     ];
-    let mut chance = Chance(SEED);
+    let mut rng = SeededRng::new(SEED);
     let mut outcomes = BTreeSet::new();
     let mut admitted = 0;
     for _ in 0..40_000 {
-        let mut text = texts[chance.below(texts.len())].clone();
-        for _ in 0..=chance.below(3) {
-            mutate(&mut text, &pieces, &mut chance);
+        let mut text = texts[rng.index(texts.len())].clone();
+        for _ in 0..=rng.index(3) {
+            mutate(&mut text, &pieces, &mut rng);
         }
         let found = canonicalize(&text).map(|canonical| canonical.bytes());
         let naive = naive::canonicalize(&text);

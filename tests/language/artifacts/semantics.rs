@@ -4,7 +4,8 @@ use parley_protocol::artifact::{ArtifactVerdict, ViolationClass, validate};
 use serde_json::{Value, json};
 
 use super::fuzzed::publish;
-use super::{naive, table};
+use super::naive;
+use crate::notation;
 
 const TABLE: &str = include_str!("semantics.txt");
 
@@ -58,7 +59,7 @@ fn artifact(row: &str) -> Vec<u8> {
     let mut artifact = valid(parts.next().expect("a type"));
     for part in parts {
         let (pointer, value) = part.split_once('=').unwrap_or((part, ""));
-        let text = String::from_utf8(table::bytes(value)).expect("text");
+        let text = String::from_utf8(notation::bytes(value)).expect("text");
         let text = ['a', 'b', 'c'].iter().fold(text, |text, digit| {
             text.replace(&format!("\"@{digit}\""), &format!("\"{}\"", id(*digit)))
         });
@@ -92,7 +93,7 @@ fn found(bytes: &[u8]) -> String {
 #[test]
 fn table_of_semantics() {
     let mut count = 0;
-    for (line, row) in table::rows(TABLE) {
+    for (line, row) in notation::rows(TABLE) {
         count += 1;
         let (patches, expected) = row.split_once(" => ").expect("an expectation");
         assert_eq!(found(&artifact(patches)), expected, "line {line}: {row}");
@@ -104,7 +105,7 @@ fn table_of_semantics() {
 /// order.
 #[test]
 fn table_of_semantics_by_the_second_implementation() {
-    for (_, row) in table::rows(TABLE) {
+    for (_, row) in notation::rows(TABLE) {
         let (patches, _) = row.split_once(" => ").expect("an expectation");
         publish::run(&artifact(patches));
     }

@@ -5,30 +5,30 @@ use parley_protocol::entry::Change;
 use parley_protocol::refusal::Refusal;
 
 use super::sheet;
+use crate::harness::ThreadHarness;
 use crate::scenario::{self, play, read};
-use crate::stage::Stage;
 
-fn claims(stage: &Stage) -> Vec<Claim> {
-    stage.opened().claims().map(|claim| (**claim).clone()).collect()
+fn claims(harness: &ThreadHarness) -> Vec<Claim> {
+    harness.opened().claims().map(|claim| (**claim).clone()).collect()
 }
 
 /// What `act` makes of the claims of the thread played, and the refusal if it is refused.
 fn perform(text: &str, act: &str, place: &str) -> (Vec<Claim>, Option<Refusal>) {
     let before = play(text);
-    let mut stage = play(text);
-    let (principal, command) = read(&stage, act);
-    let outcome = stage.act(&principal, &command);
-    let (old, new) = (claims(&before), claims(&stage));
+    let mut harness = play(text);
+    let (principal, command) = read(&harness, act);
+    let outcome = harness.act(&principal, &command);
+    let (old, new) = (claims(&before), claims(&harness));
     let made = match outcome {
         Err(refusal) => {
-            assert_eq!(before.opened(), stage.opened(), "{place}: nothing may change");
+            assert_eq!(before.opened(), harness.opened(), "{place}: nothing may change");
             return (new, Some(refusal));
         }
         Ok(act) => act.unwrap_or_else(|| panic!("{place}: a claim operation changes something")),
     };
     assert_eq!(made.event, None, "{place}: no state changes");
-    assert_eq!(stage.opened().summary().awaiting, before.opened().summary().awaiting, "{place}");
-    assert_eq!(stage.opened().summary().updated_at, made.at, "{place}: updated_at moves");
+    assert_eq!(harness.opened().summary().awaiting, before.opened().summary().awaiting, "{place}");
+    assert_eq!(harness.opened().summary().updated_at, made.at, "{place}: updated_at moves");
     let me = principal.participant(command.extension());
     match &made.change {
         Change::Assert(_) => {

@@ -1,5 +1,5 @@
 //! Threads and claims: tables written from parley.md alone, and a second, simpler model that must
-//! agree with the core on whatever chance brings.
+//! agree with the core on random commands.
 
 mod dialectic;
 mod model;

@@ -59,7 +59,7 @@ pub struct Proved {
     pub what: For,
 }
 
-/// Whatever happened.
+/// An event of any sort.
 pub enum Fact {
     Said(Said),
     Moved(Moved),

@@ -12,8 +12,8 @@ use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 
 use crate::generator;
+use crate::harness::{MORNING, ThreadHarness, token};
 use crate::scenario::{claim, play, read};
-use crate::stage::{MORNING, Stage, token};
 
 fn someone(name: &str) -> Participant {
     let (name, extension) = name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b)));
@@ -89,12 +89,12 @@ fn last_slots() {
         ("a:ask 8*b:claim", "b:claim^1,2,3,4,5,6,7,8", slot::CLAIMS + 8),
     ];
     for (text, change, want) in table {
-        let mut stage = play(text);
-        let (principal, command) = read(&stage, change);
-        let act = stage.act(&principal, &command).unwrap().expect("something happens");
+        let mut harness = play(text);
+        let (principal, command) = read(&harness, change);
+        let act = harness.act(&principal, &command).unwrap().expect("something happens");
         assert_eq!(act.last_slot(), want, "`{text}` then {change}");
-        let entry = stage.acts.last().unwrap().0;
-        assert_eq!(stage.opened().summary().position, Position::of(entry, want));
+        let entry = harness.acts.last().unwrap().0;
+        assert_eq!(harness.opened().summary().position, Position::of(entry, want));
     }
     let order = [slot::MESSAGE, slot::EVENT, slot::CLAIMS, slot::AWAITING, slot::SETTLED];
     assert!(order.is_sorted() && slot::SETTLED < slot::END && slot::END < slot::COUNT);
@@ -105,10 +105,10 @@ fn last_slots() {
 /// supersedes three.
 #[test]
 fn claims_of_an_act() {
-    let mut stage = play("a:ask b:claim b:claim b:claim");
-    let (principal, command) = read(&stage, "b:claim^3,1");
-    let act = stage.act(&principal, &command).unwrap().unwrap();
-    let want = [4, 3, 1].map(|rank| claim(&stage, rank));
+    let mut harness = play("a:ask b:claim b:claim b:claim");
+    let (principal, command) = read(&harness, "b:claim^3,1");
+    let act = harness.act(&principal, &command).unwrap().unwrap();
+    let want = [4, 3, 1].map(|rank| claim(&harness, rank));
     assert_eq!(act.claims().collect::<Vec<_>>(), want);
     assert!(act.message().is_none());
 }
@@ -180,13 +180,13 @@ fn entry_parts() {
     assert_eq!((entries[4].at(), entries[4].key()), (act.at, None));
 }
 
-fn opening(body: &str) -> (Stage, Act) {
-    let mut stage = play("");
-    let (principal, command) = read(&stage, "a/x:ask");
+fn opening(body: &str) -> (ThreadHarness, Act) {
+    let mut harness = play("");
+    let (principal, command) = read(&harness, "a/x:ask");
     let Command::Post(mut envelope) = command else { panic!("an ask is a post") };
     envelope.body = body.into();
-    let act = stage.act(&principal, &Command::Post(envelope)).ok().flatten();
-    (stage, act.expect("an opening is admitted"))
+    let act = harness.act(&principal, &Command::Post(envelope)).ok().flatten();
+    (harness, act.expect("an opening is admitted"))
 }
 
 /// Goal: the subject is the first 80 characters, counted as scalar values. Method: a row a case.
@@ -199,15 +199,15 @@ fn subjects() {
         ("é漢🙂\n".repeat(30), "é漢🙂\n".repeat(20)),
         ("e\u{301}".repeat(50), "e\u{301}".repeat(40)),
     ] {
-        let (stage, _) = opening(&body);
-        assert_eq!(*stage.opened().summary().subject, *want);
+        let (harness, _) = opening(&body);
+        assert_eq!(*harness.opened().summary().subject, *want);
     }
 }
 
 /// Goal: only an opening opens, and what it opens is as it says. Method: the acts of a play.
 #[test]
 fn openings() {
-    let (stage, act) = opening("Does it hold?");
+    let (harness, act) = opening("Does it hold?");
     let mut head = ThreadSummary::open(&act).unwrap();
     assert_eq!((head.position, head.awaiting_entry, head.awaited_entry), (Position(0), 0, 0));
     head.stamp(&act, 12);
@@ -215,7 +215,7 @@ fn openings() {
     assert_eq!((head.seq, head.message_count, head.claim_count), (1, 1, 0));
     assert_eq!((head.created_at, head.updated_at), (MORNING, MORNING));
     assert_eq!(head.creator, someone("a/x"));
-    assert_eq!(stage.opened().summary().state, State::Open);
+    assert_eq!(harness.opened().summary().state, State::Open);
     let later = play("a:ask b:inform b:claim a:mark=decided");
     assert!(later.acts[1..].iter().all(|(_, act)| ThreadSummary::open(act).is_none()));
 }
@@ -224,8 +224,8 @@ fn openings() {
 /// when the turn goes back (§3.4). Method: a clarify answered.
 #[test]
 fn awaited_entries() {
-    let stage = play("a:ask b:clarify a:answer c:inform");
-    let (head, acts) = (stage.opened().summary(), &stage.acts);
+    let harness = play("a:ask b:clarify a:answer c:inform");
+    let (head, acts) = (harness.opened().summary(), &harness.acts);
     assert_eq!((head.awaiting_entry, head.awaited_entry), (acts[2].0, acts[0].0));
     assert_eq!(head.awaiting.as_ref().unwrap().since, acts[2].1.at);
     assert_eq!(head.position, Position::of(acts[3].0, slot::MESSAGE));
@@ -236,7 +236,7 @@ fn awaited_entries() {
 #[test]
 fn expiry() {
     for (until, now, want) in [(None, 9_999, false), (Some(10), 9, false), (Some(10), 10, true)] {
-        let mut stage = play("a:ask");
+        let mut harness = play("a:ask");
         let assertion = Assertion {
             statement: "It holds.".into(),
             evidence: Vec::new(),
@@ -244,10 +244,10 @@ fn expiry() {
             valid_until: until.map(Millis),
             extension: None,
         };
-        stage.act(&token("b"), &Command::Assert(assertion)).unwrap();
-        let claim = stage.opened().claims().next().unwrap();
+        harness.act(&token("b"), &Command::Assert(assertion)).unwrap();
+        let claim = harness.opened().claims().next().unwrap();
         assert_eq!(claim.expired(Millis(now)), want, "{until:?} at {now}");
-        assert_eq!(stage.opened().claim(claim.id), Some(claim));
+        assert_eq!(harness.opened().claim(claim.id), Some(claim));
     }
 }
 

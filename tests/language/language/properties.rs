@@ -1,4 +1,4 @@
-//! Chance against the core: it must agree with the naive model on every command, and a thread
+//! Random commands against the core: it must agree with the naive model on every one, and a thread
 //! must be what its acts make of it.
 
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use parley_protocol::thread::Thread;
 use super::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
 use super::verdict::{Verdict, judge};
 use crate::generator::Generator;
+use crate::harness::ThreadHarness;
 use crate::scenario;
-use crate::stage::Stage;
 
 /// Enters what happened, as the page's verdict says, under the numbers that the core gave.
 fn record(model: &mut Model, principal: &Principal, act: &Act, entry: u64, verdict: &Verdict) {
@@ -85,8 +85,8 @@ fn due(due: &Due) -> Option<Participant> {
 }
 
 /// The head says what the model says.
-fn compare_heads(model: &Model, stage: &Stage, place: &str) {
-    let head = stage.opened().summary();
+fn compare_heads(model: &Model, harness: &ThreadHarness, place: &str) {
+    let head = harness.opened().summary();
     let moved = model.last_move();
     assert_eq!(head.state, moved.to, "{place}: state");
     let origin = if moved.user { Origin::User } else { Origin::Llm };
@@ -98,7 +98,7 @@ fn compare_heads(model: &Model, stage: &Stage, place: &str) {
     assert_eq!(head.message_count, model.said().count() as u64, "{place}: messages");
     assert_eq!(head.claim_count, model.held().count() as u64, "{place}: claims");
     assert_eq!(head.updated_at, model.updated_at, "{place}: updated_at");
-    assert_eq!(head.seq, stage.acts.len() as u64, "{place}: seq");
+    assert_eq!(head.seq, harness.acts.len() as u64, "{place}: seq");
     let turn = match head.turn() {
         None => Turn::Nobody,
         Some(Due::Anyone) => Turn::Anyone,
@@ -122,9 +122,9 @@ fn compare_heads(model: &Model, stage: &Stage, place: &str) {
 }
 
 /// Every claim says what the model says.
-fn compare_claims(model: &Model, stage: &Stage, place: &str) {
-    assert_eq!(stage.opened().claims().count(), model.held().count(), "{place}: claims");
-    for (claim, held) in stage.opened().claims().zip(model.held()) {
+fn compare_claims(model: &Model, harness: &ThreadHarness, place: &str) {
+    assert_eq!(harness.opened().claims().count(), model.held().count(), "{place}: claims");
+    for (claim, held) in harness.opened().claims().zip(model.held()) {
         assert_eq!(claim.id, held.id, "{place}");
         assert_eq!(claim.status, model.status(held.id), "{place}: {}", held.id);
         assert_eq!((&claim.author, claim.created_at), (&held.by, held.at), "{place}");
@@ -140,9 +140,15 @@ fn compare_claims(model: &Model, stage: &Stage, place: &str) {
     }
 }
 
-/// What holds of every act, whatever came before it.
-fn check_act(model: &Model, before: Option<&Awaiting>, act: &Act, stage: &Stage, place: &str) {
-    let head = stage.opened().summary();
+/// The rules of every act.
+fn check_act(
+    model: &Model,
+    before: Option<&Awaiting>,
+    act: &Act,
+    harness: &ThreadHarness,
+    place: &str,
+) {
+    let head = harness.opened().summary();
     assert_eq!(act.awaiting, head.awaiting, "{place}: awaiting as it left it behind");
     let changed = before != act.awaiting.as_ref();
     assert_eq!(act.awaiting_was.as_ref(), before.filter(|_| changed), "{place}: what stood there");
@@ -155,7 +161,7 @@ fn check_act(model: &Model, before: Option<&Awaiting>, act: &Act, stage: &Stage,
         (.., Some(_)) => 1,
         _ => 0,
     };
-    let entry = stage.acts.last().expect("just stored").0;
+    let entry = harness.acts.last().expect("just stored").0;
     assert_eq!(head.position, Position(entry * 16 + slot), "{place}: position");
     // Exactly one turn on the line, none in a side state; in a proposed `closed` what is awaited.
     let line = matches!(head.state, State::Open | State::Answered | State::Decided);
@@ -241,54 +247,54 @@ fn snapshot(thread: &Thread) -> Thread {
 /// One thread of `steps` commands; counts what came of them.
 fn play(seed: u64, steps: usize, seen: &mut BTreeMap<String, u64>) {
     let mut generator = Generator::new(seed);
-    let mut stage = Stage::new(generator.limits());
+    let mut harness = ThreadHarness::new(generator.limits());
     let mut model = Model::default();
     for step in 0..steps {
-        let (principal, command) = generator.next(&stage);
+        let (principal, command) = generator.next(&harness);
         let who = principal.participant(command.extension());
         let place = format!("seed {seed}, step {step}, {who}: {command:?}");
-        let want = if stage.thread.is_none() {
+        let want = if harness.thread.is_none() {
             Verdict::Done { parent: None, to: Some(State::Open) }
         } else {
-            judge(&model, &principal, &command, &stage.limits, stage.now)
+            judge(&model, &principal, &command, &harness.limits, harness.now)
         };
-        let before = stage.thread.clone();
-        let result = stage.act(&principal, &command);
+        let before = harness.thread.clone();
+        let result = harness.act(&principal, &command);
         assert_eq!(outcome(&result), want, "{place}");
         *seen.entry(word(&want, &command)).or_default() += 1;
         if let Ok(Some(act)) = &result {
             assert_eq!(act.by, who, "{place}");
-            assert_eq!(act.at, stage.now.max(model.updated_at), "{place}: time");
-            record(&mut model, &principal, act, stage.acts.last().expect("stored").0, &want);
+            assert_eq!(act.at, harness.now.max(model.updated_at), "{place}: time");
+            record(&mut model, &principal, act, harness.acts.last().expect("stored").0, &want);
             let awaiting = before.as_ref().and_then(|before| before.summary().awaiting.as_ref());
-            check_act(&model, awaiting, act, &stage, &place);
+            check_act(&model, awaiting, act, &harness, &place);
             let back = act.awaiting.as_ref().is_some_and(|now| {
                 act.awaiting_set && act.message().is_some_and(|message| message.id != now.message)
             });
             *seen.entry("turn back".to_owned()).or_default() += u64::from(back);
         } else {
-            assert_eq!(before, stage.thread, "{place}: nothing may change");
+            assert_eq!(before, harness.thread, "{place}: nothing may change");
         }
-        compare_heads(&model, &stage, &place);
-        compare_claims(&model, &stage, &place);
-        if generator.chance.percent(5) {
+        compare_heads(&model, &harness, &place);
+        compare_claims(&model, &harness, &place);
+        if generator.rng.percent(5) {
             // From here on with the thread as it comes back from its acts or from a snapshot.
-            let back = if generator.chance.percent(50) {
-                rebuilt(&stored(&stage.acts))
+            let back = if generator.rng.percent(50) {
+                rebuilt(&stored(&harness.acts))
             } else {
-                snapshot(stage.opened())
+                snapshot(harness.opened())
             };
-            assert_eq!(stage.thread, Some(back.clone()), "{place}: not what its acts make");
-            stage.thread = Some(back);
+            assert_eq!(harness.thread, Some(back.clone()), "{place}: not what its acts make");
+            harness.thread = Some(back);
         }
-        stage.now = generator.clock(stage.now);
+        harness.now = generator.clock(harness.now);
     }
     let place = format!("seed {seed}");
-    check_order(&stage.acts, &place);
-    compare_events(&model, &stage.acts, &place);
-    assert_eq!(stored(&stage.acts), stage.acts, "{place}: stored form");
-    assert_eq!(&rebuilt(&stage.acts), stage.opened(), "{place}: rebuilt");
-    assert_eq!(&snapshot(stage.opened()), stage.opened(), "{place}: snapshot");
+    check_order(&harness.acts, &place);
+    compare_events(&model, &harness.acts, &place);
+    assert_eq!(stored(&harness.acts), harness.acts, "{place}: stored form");
+    assert_eq!(&rebuilt(&harness.acts), harness.opened(), "{place}: rebuilt");
+    assert_eq!(&snapshot(harness.opened()), harness.opened(), "{place}: snapshot");
 }
 
 /// What was seen: the reason, or the kind of what was done.
@@ -317,9 +323,9 @@ fn word(verdict: &Verdict, command: &Command) -> String {
     }
 }
 
-/// Goal: core and page agree on whatever comes, and a thread is what its acts make of it. Method:
+/// Goal: core and page agree on all commands, and a thread is what its acts make of it. Method:
 /// 40 000 seeded commands through the core and the naive model, compared after each; every
-/// reason and every deed must have come often enough to mean something.
+/// reason and every change must have come often enough to mean something.
 #[test]
 fn core_and_page_agree() {
     let first = match std::env::var("PLAY_SEED") {

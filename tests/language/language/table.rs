@@ -5,22 +5,22 @@ use parley_protocol::refusal::Refusal;
 use parley_protocol::state::State;
 
 use super::sheet;
+use crate::harness::ThreadHarness;
 use crate::scenario::{self, play, read};
-use crate::stage::Stage;
 
 /// A play, the act under test, and what came of it; the clock went on by one.
-fn perform(text: &str, act: &str) -> (Stage, Stage, Result<Option<Act>, Refusal>) {
+fn perform(text: &str, act: &str) -> (ThreadHarness, ThreadHarness, Result<Option<Act>, Refusal>) {
     let before = play(text);
-    let mut stage = play(text);
-    let (principal, command) = read(&stage, act);
-    let outcome = stage.act(&principal, &command);
-    (before, stage, outcome)
+    let mut harness = play(text);
+    let (principal, command) = read(&harness, act);
+    let outcome = harness.act(&principal, &command);
+    (before, harness, outcome)
 }
 
 /// What holds of any outcome: a refusal or a success without a change leaves the thread as it
 /// was; an event says what changed; one that leads to `decided`, `closed` or a side state
 /// empties `awaiting`.
-fn check_always(before: &Stage, after: &Stage, act: Option<&Act>, place: &str) {
+fn check_always(before: &ThreadHarness, after: &ThreadHarness, act: Option<&Act>, place: &str) {
     let Some(act) = act else {
         assert_eq!(before.opened(), after.opened(), "{place}: nothing may change");
         return;
@@ -79,13 +79,13 @@ fn rows() {
 }
 
 /// State, awaiting, turn, event, and the parent as stored.
-fn success(stage: &Stage, act: Option<&Act>) -> String {
-    let head = stage.opened().summary();
+fn success(harness: &ThreadHarness, act: Option<&Act>) -> String {
+    let head = harness.opened().summary();
     let parent = act.and_then(Act::message).and_then(|message| message.parent);
-    let parent = parent.map_or("-".to_owned(), |id| scenario::rank(stage, id).to_string());
+    let parent = parent.map_or("-".to_owned(), |id| scenario::rank(harness, id).to_string());
     let cells = [
         scenario::state(head),
-        scenario::awaiting(stage, head.awaiting.as_ref()),
+        scenario::awaiting(harness, head.awaiting.as_ref()),
         scenario::due(head.turn().as_ref()),
         scenario::event(act),
         parent,
@@ -94,7 +94,7 @@ fn success(stage: &Stage, act: Option<&Act>) -> String {
 }
 
 /// The state where it changed, and awaiting where that changed; `.` where it did not.
-fn change(before: &Stage, after: &Stage, act: Option<&Act>) -> String {
+fn change(before: &ThreadHarness, after: &ThreadHarness, act: Option<&Act>) -> String {
     let state = scenario::state(after.opened().summary());
     let old = before.opened().summary().awaiting.as_ref();
     let new = after.opened().summary().awaiting.as_ref();

@@ -1,4 +1,4 @@
-//! The shape of a closure: its cycles, its depth, and an order in which to walk it
+//! The components of a closure: its cycles, its depth, and an order in which to walk it
 //! (`artifacts.md` §3.1, 3).
 
 use super::super::ViolationClass;
@@ -32,7 +32,7 @@ struct ComponentSearch<'a> {
     /// The artifacts on the way to where the search is, and the next reference of each.
     path: Vec<(usize, usize)>,
     clock: usize,
-    shape: Components,
+    components: Components,
 }
 
 impl Components {
@@ -45,7 +45,7 @@ impl Components {
             open: Vec::new(),
             path: Vec::new(),
             clock: 0,
-            shape: Self {
+            components: Self {
                 order: Vec::with_capacity(count),
                 ends: Vec::new(),
                 component: vec![UNSEEN; count],
@@ -57,9 +57,9 @@ impl Components {
                 search.from(start);
             }
         }
-        let mut shape = search.shape;
-        shape.depth = shape.longest_path(graph);
-        shape
+        let mut components = search.components;
+        components.depth = components.longest_path(graph);
+        components
     }
 
     /// The artifacts, each before all it refers to; only meaningful without cycles.
@@ -111,7 +111,7 @@ impl ComponentSearch<'_> {
             *next += 1;
             match reference {
                 Some(other) if self.seen[other] == UNSEEN => self.enter(other),
-                Some(other) if self.shape.component[other] == UNSEEN => {
+                Some(other) if self.components.component[other] == UNSEEN => {
                     self.low[at] = self.low[at].min(self.seen[other]);
                 }
                 Some(_) => {}
@@ -136,14 +136,14 @@ impl ComponentSearch<'_> {
         if self.low[at] != self.seen[at] {
             return;
         }
-        let component = self.shape.ends.len();
+        let component = self.components.ends.len();
         while let Some(member) = self.open.pop() {
-            self.shape.component[member] = component;
-            self.shape.order.push(member);
+            self.components.component[member] = component;
+            self.components.order.push(member);
             if member == at {
                 break;
             }
         }
-        self.shape.ends.push(self.shape.order.len());
+        self.components.ends.push(self.components.order.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Loading what the targets rest on, each artifact once (`artifacts.md` §3.1, 1 and 2).
+//! Loads the artifacts that the targets rest on, each once (`artifacts.md` §3.1, 1 and 2).
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
@@ -16,21 +16,21 @@ use super::ArtifactStore;
 pub(super) struct Node {
     pub(super) id: Identifier,
     pub(super) artifact_type: Option<ArtifactType>,
-    /// Where in [`Graph::references`] that stands which it refers to and is there.
+    /// The range in [`Graph::references`] of the artifacts it refers to that are there.
     references: Range<usize>,
-    /// What it objects to and is there; empty unless it is an objection.
+    /// The artifacts it objects to that are there; empty unless it is an objection.
     pub(super) objects_to: Vec<usize>,
     pub(super) blocking: bool,
     pub(super) decision: Option<Box<DecisionContent>>,
     pub(super) state: Option<TerminationState>,
 }
 
-/// Places by identifier. The key comes from the targets: nobody can aim artifacts at one place
+/// Places by identifier. The key comes from the targets: no author can aim artifacts at one slot
 /// of the table, since a target's identifier, and so the key, changes with every artifact it
 /// rests on. And unlike with a random key, the same closure always costs the same.
 pub(super) type NodeIndex = HashMap<Identifier, usize, Keyed>;
 
-/// A closure. What is missing is kept in a tree: a reference may name whatever its author
+/// A closure. Missing artifacts are kept in a tree: a reference may name anything its author
 /// likes, and a tree has no worst case to be aimed at.
 #[derive(Debug)]
 pub(super) struct Graph {
@@ -45,7 +45,7 @@ pub(super) struct Graph {
     pub(super) warnings: Vec<Notice>,
 }
 
-/// What the bytes stored under an identifier turned out to be.
+/// The artifact stored under an identifier, as read.
 pub(super) struct LoadedArtifact {
     pub(super) content: Content,
     pub(super) failures: Vec<ClosureFailure>,
@@ -92,7 +92,7 @@ impl Graph {
         Ok(if is_over { None } else { Some(graph) })
     }
 
-    /// What an artifact refers to and is there, in its order.
+    /// The artifacts that an artifact refers to and that are there, in its order.
     pub(super) fn references(&self, at: usize) -> impl ExactSizeIterator<Item = usize> + use<'_> {
         self.references[self.nodes[at].references.clone()].iter().map(|place| *place as usize)
     }
@@ -133,7 +133,7 @@ impl Graph {
     }
 }
 
-/// Verifies identifier and semantics of what is stored under an identifier. A wrong
+/// Verifies identifier and semantics of the artifact stored under an identifier. A wrong
 /// identifier does not keep the references from being followed: all steps report.
 pub(super) fn read(id: Identifier, bytes: &[u8]) -> LoadedArtifact {
     let failure = |class, pointer, detail: &str| ClosureFailure {

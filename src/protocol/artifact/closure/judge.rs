@@ -2,7 +2,7 @@
 //!
 //! A *judge* is an artifact that must account for objections: a final decision that is a
 //! target or that a completed target refers to, and a deadlock or exhaustion that is a
-//! target. Each has a closure of its own. Their closures are told apart by bits, so that one
+//! target. Each has a closure of its own, marked by a bit, so that one
 //! walk over the graph serves 128 judges.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,9 +31,9 @@ struct ObjectionJudge {
 struct Objection {
     id: Identifier,
     blocking: bool,
-    /// Its place in the closure; `None` if only the store knows of it.
+    /// Its place in the closure; `None` if it is only in the store.
     at: Option<usize>,
-    /// What it objects to in the closure.
+    /// The artifacts of the closure that it objects to.
     objects_to: Vec<usize>,
     order: Option<u64>,
     /// Whether the report lists it: all of the closure, and those outside that a judge has
@@ -55,7 +55,7 @@ pub(super) struct Judgement<'a> {
     warnings: Vec<Notice>,
 }
 
-/// What one walk is about.
+/// One walk over the graph, for up to [`BITS`] judges.
 struct Walk<'a> {
     judges: &'a [ObjectionJudge],
     decisions: Bits,
@@ -80,10 +80,10 @@ impl<'a> Judgement<'a> {
                 Some(TerminationState::Deadlock | TerminationState::Exhausted) => {
                     stalemates.push(at);
                 }
-                _ if is_final(at) => {
+                None if is_final(at) => {
                     decisions.insert(at);
                 }
-                _ => {}
+                Some(TerminationState::Suspended | TerminationState::Cancelled) | None => {}
             }
         }
         speakers.extend(&decisions);
@@ -108,7 +108,7 @@ impl<'a> Judgement<'a> {
 
     /// Asks the store for what strict mode needs: the order of judges and objections, and the
     /// objections outside of the closure. `false` if there are more of these than a closure
-    /// may have artifacts, those left out that came after every judge: nobody can make an old
+    /// may have artifacts, those left out that came after every judge: no author can make an old
     /// decision fail by objecting to it often.
     pub(super) fn objections_outside<S: ArtifactStore>(
         &mut self,
@@ -174,13 +174,13 @@ impl<'a> Judgement<'a> {
     }
 
     /// Steps 4 and 5, on a closure without cycles and without other failures.
-    pub(super) fn judge(&mut self, shape: &Components, strict: bool) -> Vec<ClosureFailure> {
+    pub(super) fn judge(&mut self, components: &Components, strict: bool) -> Vec<ClosureFailure> {
         let places = self.places();
         // Objections passed over, each with the smallest of the judges that pass it over.
         let mut passed: BTreeMap<(ViolationClass, Identifier), Identifier> = BTreeMap::new();
         let mut failed_decisions = BTreeSet::new();
         for judges in self.judges.chunks(BITS) {
-            let walk = Walk::new(self.graph, shape, judges);
+            let walk = Walk::new(self.graph, components, judges);
             let named = walk.named(self.graph, &places, self.objections.len());
             for (objection, named) in self.objections.iter_mut().zip(named) {
                 let hits = walk.passed_over(objection, named, strict);
@@ -203,7 +203,7 @@ impl<'a> Judgement<'a> {
         failures
     }
 
-    /// Where each objection stands in the list.
+    /// The index of each objection in the list.
     fn places(&self) -> BTreeMap<Identifier, usize> {
         self.objections.iter().enumerate().map(|(place, it)| (it.id, place)).collect()
     }
@@ -226,7 +226,7 @@ impl<'a> Judgement<'a> {
         failures.collect()
     }
 
-    /// The objections covered, each with what is said of it: first by a target or a decision
+    /// The objections covered, each with its disposition: first by a target or a decision
     /// that is judged, then by a decision that disposes of it, then by the smallest.
     pub(super) fn reported_objections(&self) -> Vec<ReportedObjection> {
         let places = self.places();
@@ -273,14 +273,14 @@ impl<'a> Judgement<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(graph: &Graph, shape: &Components, judges: &'a [ObjectionJudge]) -> Self {
+    fn new(graph: &Graph, components: &Components, judges: &'a [ObjectionJudge]) -> Self {
         let mut reach = vec![0; graph.nodes.len()];
         let mut decisions = 0;
         for (bit, judge) in judges.iter().enumerate() {
             reach[judge.at] |= 1 << bit;
             decisions |= Bits::from(judge.is_decision) << bit;
         }
-        for at in shape.referrers_first() {
+        for at in components.referrers_first() {
             for other in graph.references(at) {
                 reach[other] |= reach[at];
             }
@@ -365,7 +365,7 @@ fn bits(mut bits: Bits) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The objections a decision disposes of: those of which it says nothing else.
+/// The objections that a decision disposes of without a contrary disposition.
 fn disposed_of(decision: &DecisionContent) -> BTreeSet<Identifier> {
     let (disposed, open): (Vec<_>, Vec<_>) =
         decision.dispositions.iter().partition(|disposition| disposition.disposes());
@@ -383,7 +383,7 @@ fn accounted_for(decision: &DecisionContent) -> BTreeSet<Identifier> {
     ids
 }
 
-/// What a decision says of objections, its dispositions before its unresolved issues.
+/// The words of a decision for objections, its dispositions before its unresolved issues.
 fn words(decision: &DecisionContent) -> impl Iterator<Item = (Identifier, bool, &str)> {
     let dispositions = decision.dispositions.iter();
     let dispositions = dispositions.map(|it| (it.objection, it.disposes(), it.word.as_str()));

@@ -1,8 +1,8 @@
 //! Verifying closures (`artifacts.md` §3).
 //!
-//! Three steps in three places: [`graph`](self) loads what the targets rest on and verifies
-//! each artifact, its shape tells cycles and depth, and the judges (final decisions,
-//! deadlocks, exhaustions) say which objections are passed over. Nothing recurses on the
+//! Three steps in three files: `graph` loads the artifacts that the targets rest on and verifies
+//! each, `components` finds cycles and depth, and the judges (final decisions,
+//! deadlocks, exhaustions) find the objections that are passed over. Nothing recurses on the
 //! graph. Work is linear in artifacts and references for each 128 judges, of which a target
 //! has at most as many as it has references.
 
@@ -26,7 +26,7 @@ pub trait ArtifactStore {
     type Error;
 
     /// The bytes stored under the identifier, `None` if there are none. Asked once for each
-    /// artifact of a verification. What comes is verified, not trusted.
+    /// artifact of a verification. The bytes are verified, not trusted.
     fn load(&self, id: &Identifier) -> Result<Option<Vec<u8>>, Self::Error>;
 
     /// The artifacts of type `OBJECTION` that have an `objects-to` reference to this one, in
@@ -34,7 +34,7 @@ pub trait ArtifactStore {
     fn objections_to(&self, id: &Identifier) -> Result<Vec<Identifier>, Self::Error>;
 
     /// When the artifact was stored, as a number that grows with every artifact; `None` if
-    /// it is not stored or the store knows no order.
+    /// it is not stored or the store has no order.
     fn order(&self, id: &Identifier) -> Result<Option<u64>, Self::Error>;
 }
 
@@ -56,7 +56,7 @@ impl VerifyOptions {
 }
 
 /// Verifies the closure of the targets (`artifacts.md` §3.1). The only errors are the
-/// store's: whatever is wrong with artifacts stands in the report.
+/// store's: faults of artifacts are in the report.
 pub fn verify<S: ArtifactStore>(
     store: &S,
     targets: &[Identifier],
@@ -71,7 +71,7 @@ pub fn verify<S: ArtifactStore>(
         let detail = format!("The closure has over {} artifacts.", options.artifacts_max);
         return Ok(limit_exceeded(targets, options, &detail));
     };
-    let shape = Components::of(&graph);
+    let components = Components::of(&graph);
     let mut failures = std::mem::take(&mut graph.failures);
     failures.extend(graph.missing.iter().map(|id| ClosureFailure {
         class: ViolationClass::ReferenceUnavailable,
@@ -79,7 +79,7 @@ pub fn verify<S: ArtifactStore>(
         pointer: String::new(),
         detail: "The artifact is referred to, or a target, and is not there.".to_owned(),
     }));
-    failures.extend(shape.cycles(&graph));
+    failures.extend(components.cycles(&graph));
     let mut judgement = Judgement::new(&graph, &targets);
     if failures.is_empty() {
         let found = judgement.objections_outside(store, options)?;
@@ -87,7 +87,7 @@ pub fn verify<S: ArtifactStore>(
             let detail = format!("Over {} objections are to be covered.", options.artifacts_max);
             return Ok(limit_exceeded(targets, options, &detail));
         }
-        failures = judgement.judge(&shape, options.strict);
+        failures = judgement.judge(&components, options.strict);
     }
     // The sort is stable: violations of one artifact stay in the order of the specification.
     failures.sort_by_key(|failure| (failure.class, failure.artifact_id));
@@ -100,7 +100,7 @@ pub fn verify<S: ArtifactStore>(
         ok: failures.is_empty(),
         strict: options.strict,
         artifact_count: graph.nodes.len(),
-        depth: shape.depth(),
+        depth: components.depth(),
         targets,
         failures,
         objections,
@@ -109,8 +109,8 @@ pub fn verify<S: ArtifactStore>(
     })
 }
 
-/// A report that says nothing but that a bound was passed: what was seen until then depends
-/// on where the reading stopped.
+/// A report that contains only that a bound was passed: the findings until then depend
+/// on the place at which reading stopped.
 fn limit_exceeded(targets: Vec<Identifier>, options: VerifyOptions, detail: &str) -> ClosureReport {
     let failure = |id: &Identifier| ClosureFailure {
         class: ViolationClass::LimitExceeded,

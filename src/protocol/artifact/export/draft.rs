@@ -14,7 +14,7 @@ use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
 use crate::json::{JsonMember, JsonObject, JsonValue};
 use crate::time::Millis;
 
-/// What an artifact was made of: `extensions["parley/1"]`.
+/// The source of an artifact: `extensions["parley/1"]`.
 #[derive(Clone, Copy)]
 pub(super) struct DraftSource<'a> {
     pub thread: ThreadId,
@@ -71,7 +71,7 @@ impl<'s> ArtifactDraft<'s> {
         Self { artifact_type, source, references: Vec::new() }
     }
 
-    /// Adds a reference, if there is what it names and it does not stand there already.
+    /// Adds a reference to `id`, if there is one, once.
     pub fn refer(&mut self, to: Option<Identifier>, relation: Relation) {
         let reference = to.map(|to| (to, relation));
         self.references.extend(reference.filter(|one| !self.references.contains(one)));

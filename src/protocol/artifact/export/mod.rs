@@ -54,7 +54,7 @@ where
     })
 }
 
-/// What is said of an objection when it is named.
+/// The status of an objection where a decision names it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ObjectionStatus {
     Unresolved,
@@ -76,7 +76,7 @@ impl ObjectionStatus {
 pub struct Export {
     plan: Plan,
     messages: BTreeMap<MessageId, Identifier>,
-    /// The claims, and what each states.
+    /// The claims, and the statement of each.
     claims: BTreeMap<ClaimId, (Identifier, Box<str>)>,
     opening: Option<Identifier>,
     last: Option<Identifier>,
@@ -86,7 +86,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Begins, knowing what the first pass has seen.
+    /// Begins the second pass with the result of the first.
     pub fn new(survey: Survey) -> Self {
         Self {
             plan: survey.plan(),
@@ -122,7 +122,7 @@ impl Export {
         }
     }
 
-    /// The last artifact, if the thread stands in a confirmed `closed` or side state.
+    /// The last artifact, if the thread is in a confirmed `closed` or side state.
     pub fn end(mut self) -> Option<Exported> {
         let Ending { thread, event, state, at, by } = self.plan.ending.take()?;
         let state = match state {
@@ -203,8 +203,8 @@ impl Export {
         self.messages.insert(message.id, id);
         match form {
             ExportForm::Objection => {
-                let standing = self.plan.standing(message.id);
-                self.objections.push((id, standing));
+                let status = self.plan.status(message.id);
+                self.objections.push((id, status));
             }
             // The next decision names again the objections that this one leaves unresolved.
             ExportForm::Decision => {
@@ -219,12 +219,11 @@ impl Export {
         let is_final = self.plan.final_decision == Some(message.id);
         let status = if is_final { "final" } else { "provisional" };
         let objections = self.objections.iter().take(OBJECTIONS_NAMED_MAX);
-        let dispositions = objections.clone().map(|(id, standing)| {
-            let disposition = text(standing.as_str());
+        let dispositions = objections.clone().map(|(id, status)| {
+            let disposition = text(status.as_str());
             named([("artifact_id", identifier(*id)), ("disposition", disposition)])
         });
-        let open =
-            objections.clone().filter(|(_, standing)| *standing == ObjectionStatus::Unresolved);
+        let open = objections.clone().filter(|(_, status)| *status == ObjectionStatus::Unresolved);
         let mut draft = self.draft(ArtifactType::Decision, source);
         draft.refer(self.opening, Relation::Decides);
         let exported = draft.finish([
@@ -299,7 +298,7 @@ impl Export {
     }
 }
 
-/// Where a piece of evidence comes from, by what it points at.
+/// The provenance of a piece of evidence, by its kind.
 fn provenance(kind: EvidenceKind) -> ProvenanceClass {
     match kind {
         EvidenceKind::Log

@@ -1,4 +1,4 @@
-//! What must be known of a whole thread before its first artifact can be made.
+//! The first pass over a thread, before its first artifact can be made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::time::Millis;
 #[derive(Default)]
 pub struct Survey {
     count: u64,
-    /// What each reply replies to.
+    /// The parent of each reply.
     replies: BTreeMap<MessageId, MessageId>,
     retracted: BTreeSet<MessageId>,
     objectors: BTreeMap<MessageId, Participant>,
@@ -39,7 +39,7 @@ pub(super) struct Ending {
     pub by: Participant,
 }
 
-/// What the second pass needs of the first.
+/// The result of the first pass.
 pub(super) struct Plan {
     pub count: u64,
     pub final_decision: Option<MessageId>,
@@ -76,10 +76,10 @@ impl Survey {
         let present = self.ending.as_ref().map(|(ending, confirmed)| (ending.state, *confirmed));
         match present {
             Some((State::Decided | State::Closed, confirmed)) => self.is_settled |= confirmed,
-            Some(
-                (State::Open | State::Answered, _)
-                | (State::Deferred | State::Obsolete | State::Rejected, _),
-            )
+            Some((
+                State::Open | State::Answered | State::Deferred | State::Obsolete | State::Rejected,
+                _,
+            ))
             | None => self.is_settled = false,
         }
     }
@@ -139,11 +139,11 @@ impl Survey {
 impl Plan {
     /// Whether the objection that a message makes still blocks.
     pub fn blocks(&self, objection: MessageId) -> bool {
-        self.standing(objection) == ObjectionStatus::Unresolved
+        self.status(objection) == ObjectionStatus::Unresolved
     }
 
-    /// What a decision says of the objection that a message makes.
-    pub fn standing(&self, objection: MessageId) -> ObjectionStatus {
+    /// The status in a decision of the objection that a message makes.
+    pub fn status(&self, objection: MessageId) -> ObjectionStatus {
         if self.retracted.contains(&objection) {
             ObjectionStatus::Withdrawn
         } else if self.resolved.contains(&objection) {

@@ -1,0 +1,141 @@
+//! What every caller was told, compared with what is there: the acts are judged and applied once
+//! more, one after the other, by the language alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parley::forum::Answer;
+use parley::journal::view::View;
+use parley_protocol::command::Command;
+use parley_protocol::entry::{Act, Change};
+use parley_protocol::identity::Principal;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::limits::Limits;
+use parley_protocol::refusal::Reason;
+use parley_protocol::thread::Thread;
+use parley_protocol::wire;
+
+use crate::reference::{Reference, Verdict, text_of};
+
+use super::harness::{Outcome, json};
+
+/// One call and what came of it.
+#[derive(Debug)]
+pub struct Told {
+    /// The text that no other call has: body, reason or statement.
+    pub text: String,
+    pub principal: Principal,
+    /// `None` for an opening.
+    pub thread: Option<ThreadId>,
+    pub command: Command,
+    pub outcome: Outcome,
+}
+
+/// Whether a refusal tells of the state of its thread.
+fn tells_of_state(reason: Reason) -> bool {
+    (400..=499).contains(&reason.status())
+}
+
+/// Whether the answer shows exactly this act.
+fn shows(answer: &Answer, act: &Act) -> bool {
+    let body = json(answer);
+    let mut out = Vec::new();
+    let member = match &act.change {
+        Change::Message(_) => {
+            wire::message(&mut out, act, None);
+            "message"
+        }
+        Change::Mark => {
+            wire::event(&mut out, act);
+            "event"
+        }
+        Change::Assert(claim) => return body["claim"]["id"] == claim.id.to_string(),
+        Change::Attest(..) | Change::Refute(..) => return false,
+    };
+    let shown: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    body[member] == shown
+}
+
+/// Whether an answer acknowledges that something changed.
+fn acknowledges(answer: &Answer) -> bool {
+    json(answer).get("event").is_none_or(|event| !event.is_null())
+}
+
+/// Compares all that was told with all that `view` shows in `threads`.
+///
+/// # Errors
+/// The first difference.
+pub fn audit(
+    view: &View,
+    limits: &Limits,
+    threads: &BTreeSet<ThreadId>,
+    told: &[Told],
+) -> Result<(), String> {
+    let by_text: BTreeMap<&str, &Told> = told.iter().map(|it| (it.text.as_str(), it)).collect();
+    let mut seen = BTreeSet::new();
+    for thread in threads {
+        replay(view, limits, *thread, &by_text, &mut seen)?;
+    }
+    for one in told {
+        match &one.outcome {
+            Ok(answer) if acknowledges(answer) && !seen.contains(one.text.as_str()) => {
+                return Err(format!("acknowledged and not there: {one:?}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn replay<'t>(
+    view: &View,
+    limits: &Limits,
+    thread: ThreadId,
+    told: &BTreeMap<&'t str, &'t Told>,
+    seen: &mut BTreeSet<&'t str>,
+) -> Result<(), String> {
+    let mut reference = Reference::default();
+    reference.limits = limits.clone();
+    let refused = told.values().filter(|it| it.thread == Some(thread));
+    let mut refused: Vec<&Told> =
+        refused.copied().filter(|it| refusal_of(it).is_some_and(tells_of_state)).collect();
+    let mut last = 0;
+    for placed in view.acts(thread, 0, usize::MAX).map_err(|error| error.to_string())? {
+        let act = placed.act();
+        let one = told.get(text_of(act)).ok_or_else(|| format!("nobody did {act:?}"))?;
+        if !seen.insert(one.text.as_str()) {
+            return Err(format!("twice: {act:?}"));
+        }
+        match &one.outcome {
+            Ok(answer) if shows(answer, act) => {}
+            // Left open: there once or not at all.
+            Err(it) if matches!(it.reason, Reason::Internal | Reason::StorageUnavailable) => {}
+            other => return Err(format!("{other:?} was told of {act:?}")),
+        }
+        if placed.entry <= last {
+            return Err(format!("{act:?} is out of order"));
+        }
+        last = placed.entry;
+        reference.take(last, act, &one.principal, &one.command, act.key)?;
+        refused.retain(|it| {
+            let verdict = reference.verdict(&it.principal, thread, &it.command);
+            refusal_of(it).map(Verdict::Refused) != Some(verdict)
+        });
+    }
+    if let Some(one) = refused.first() {
+        return Err(format!("no state that was stored refuses so: {one:?}"));
+    }
+    let expected = reference.threads.remove(&thread);
+    let head = view.summary(thread).map_err(|error| error.to_string())?;
+    if head.as_deref() != expected.as_ref().map(Thread::summary) {
+        return Err(format!("{head:?} is not what the acts of {thread} make of it: {expected:?}"));
+    }
+    let stored = view.thread(thread).map_err(|refusal| format!("{refusal:?}"))?;
+    if stored != expected {
+        return Err(format!("{stored:?} is not what its acts make of it: {expected:?}"));
+    }
+    Ok(())
+}
+
+fn refusal_of(told: &Told) -> Option<Reason> {
+    told.outcome.as_ref().err().map(|refusal| refusal.reason)
+}

@@ -1,0 +1,88 @@
+//! The engine on a disk of the test's choice, and those who call it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parley::engine::{Engine, EngineOptions};
+use parley::forum::{Answer, PassivationOptions};
+use parley::storage::disk::Disk;
+use parley::yield_points::{Hook, YieldPoints};
+use parley_kit::acts::post;
+use parley_kit::engine;
+use parley_protocol::act::Kind;
+use parley_protocol::command::{Call, Command};
+use parley_protocol::identity::Principal;
+use parley_protocol::ids::ThreadId;
+use parley_protocol::refusal::Refusal;
+use serde_json::Value;
+
+/// Actors that go to sleep whenever they can.
+pub const SLEEPY: PassivationOptions =
+    PassivationOptions { idle_seconds: 0, resident_threads_max: 4, sweep_ms: 1 };
+
+/// Starts an engine.
+pub async fn start(
+    disk: &(impl Disk + Clone),
+    residence: PassivationOptions,
+    points: Option<Arc<dyn YieldPoints>>,
+) -> Engine {
+    start_on(Arc::new(disk.clone()), residence, points).await
+}
+
+/// Starts an engine on a disk that is shared.
+pub async fn start_on(
+    disk: Arc<dyn Disk>,
+    residence: PassivationOptions,
+    points: Option<Arc<dyn YieldPoints>>,
+) -> Engine {
+    let hook = points.map(Hook::of).unwrap_or_default();
+    engine::start(EngineOptions { residence, hook, ..engine::options() }, disk).await
+}
+
+/// What a call is answered with.
+pub type Outcome = Result<Answer, Refusal>;
+
+/// Performs a write.
+pub async fn write(
+    engine: &Engine,
+    principal: &Principal,
+    thread: Option<ThreadId>,
+    command: Command,
+    key: Option<&str>,
+) -> Outcome {
+    engine.forum.perform(principal, Call::Write(thread, command), key).await
+}
+
+/// Says something in a thread.
+pub async fn say(engine: &Engine, principal: &Principal, thread: ThreadId, body: &str) -> Outcome {
+    write(engine, principal, Some(thread), post(Kind::Inform, Some(thread), body), None).await
+}
+
+/// Opens a thread.
+pub async fn open(engine: &Engine, principal: &Principal, body: &str) -> ThreadId {
+    let answer = write(engine, principal, None, post(Kind::Ask, None, body), None).await;
+    answer.unwrap().location.unwrap()
+}
+
+/// The body of an answer.
+pub fn json(answer: &Answer) -> Value {
+    serde_json::from_slice(&answer.body).unwrap()
+}
+
+/// The bodies of the messages that a thread shows, in order.
+pub fn bodies(engine: &Engine, thread: ThreadId) -> Vec<String> {
+    let acts = engine.journal.view().acts(thread, 0, usize::MAX).unwrap();
+    let messages = acts.iter().filter_map(|placed| placed.act().message());
+    messages.map(|message| message.body.to_string()).collect()
+}
+
+/// Waits until the store takes writes again.
+pub async fn writable(engine: &Engine) {
+    let resumes = async {
+        let mut looks = tokio::time::interval(Duration::from_millis(20));
+        while engine.forum.ready().is_err() {
+            looks.tick().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), resumes).await.expect("it resumes");
+}

@@ -1,0 +1,11 @@
+//! The forum behind the gateway, with everything in its way that can be: actors that sleep, panic
+//! and dawdle, disks that fail, faults that are planted and must be found.
+
+mod audit;
+mod budget;
+mod crowd;
+mod failure;
+mod harness;
+mod keys;
+mod planted;
+mod storm;

@@ -1,4 +1,0 @@
-//! See `src/folder.rs`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parley_fuzz::folder::run(bytes));

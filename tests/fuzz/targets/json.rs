@@ -1,4 +1,0 @@
-//! See `src/json.rs`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parley_fuzz::json::run(bytes));

@@ -1,0 +1,23 @@
+//! The binary as a shell runs it: what it prints where, and how it ends (operations.md §1).
+
+mod artifacts;
+mod conversation;
+mod demo;
+mod serving;
+mod tokens;
+mod usage;
+mod watching;
+
+use parley_kit::process::run;
+use parley_kit::{Folder, Process};
+
+/// A server on the data in `folder`.
+fn serve(folder: &Folder) -> Process {
+    Process::start(&folder.text("data"), &["--log-level", "warn"])
+}
+
+/// A new token, made by the command line.
+fn token(server: &Process, arguments: &[&str]) -> String {
+    let line = ["token", "create", "--url", &server.url(), "--data", server.data()];
+    run(&[&line, arguments].concat()).succeeded().trim_end().to_owned()
+}

@@ -1,0 +1,55 @@
+//! What listeners miss while a server is killed.
+
+use parley_kit::{Client, Folder, GENEROUS, Heard, Listener, Process};
+
+/// Goal: after kill −9 and a start a listener goes on from its cursor, and nothing is missing or
+/// doubled. Method: kill the process while acts go on, several times; what one listener heard over
+/// all connections is compared with what one hears from the beginning.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed() {
+    let folder = Folder::new("feed-kill");
+    let data = folder.text("data");
+    let mut process = Process::start(&data, &GENEROUS);
+    let mut ada = Client::new(process.address, &process.admin).writer("ada").await;
+    let token = ada.token.clone();
+    let begun = ada.get("/v1/inbox").await.expect(200)["cursor"].as_str().unwrap().to_owned();
+    let mut cursor = begun.clone();
+    let mut heard = Vec::new();
+    let mut acknowledged = 0;
+    for round in 0..3 {
+        let query = format!("?scope=all&since={cursor}");
+        let mut listener = Listener::connect(process.address, &token, &query).await;
+        listener.expect("hello").await;
+        for place in 0..40 {
+            ada.open(&format!("question {round} {place}")).await;
+            acknowledged += 1;
+        }
+        for _ in 0..20 {
+            let frame = listener.frame().await;
+            frame.cursor().clone_into(&mut cursor);
+            if frame.kind() != "caught_up" {
+                heard.push(frame.position);
+            }
+        }
+        process.kill();
+        while let Heard::Frame(frame) = listener.hear().await {
+            frame.cursor().clone_into(&mut cursor);
+            if frame.kind() != "caught_up" {
+                heard.push(frame.position);
+            }
+        }
+        process = Process::start(&data, &GENEROUS);
+        ada = Client::new(process.address, &token);
+    }
+    for (since, heard) in [(cursor, &mut heard), (begun, &mut Vec::new())] {
+        let query = format!("?scope=all&since={since}");
+        let mut listener = Listener::connect(process.address, &token, &query).await;
+        listener.expect("hello").await;
+        let mut frames = listener.until("caught_up").await;
+        frames.pop();
+        heard.extend(frames.iter().map(|frame| frame.position));
+        // Each opening is a message and an event, one after the other.
+        assert_eq!(heard.len(), acknowledged * 2);
+        assert!(heard.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

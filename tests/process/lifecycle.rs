@@ -1,0 +1,88 @@
+//! The process: what keeps it from starting, and what signals do (operations.md §1, §4).
+
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use parley_kit::http::request;
+use parley_kit::peer::get;
+use parley_kit::process::run;
+use parley_kit::{Ended, Folder, Peer, Process};
+use rustix::process::Signal;
+
+fn one_line(ended: &Ended, code: i32, named: &[&str]) {
+    let error = ended.failed(code);
+    for name in named {
+        assert!(error.contains(name), "{name}: {error}");
+    }
+    assert!(ended.out.is_empty(), "nothing is promised");
+}
+
+/// Goal: wrong configuration, a used port and a locked folder each stop the start with one line
+/// and their exit code. Method: a process for each.
+#[test]
+fn what_keeps_it_from_starting() {
+    let folder = Folder::new("lifecycle");
+    let data = folder.text("data");
+    let fails = |arguments: &[&str]| run(&[&["serve", "--data", &data], arguments].concat());
+    one_line(&fails(&["--set", "limits.pages=1"]), 2, &["limits.pages"]);
+    one_line(&fails(&["--listen", "nowhere"]), 2, &["listen", "nowhere"]);
+    one_line(&fails(&["--set", "limits.page_max=0"]), 2, &["limits.page_max", "1 to "]);
+    one_line(&fails(&["--config", "none.toml"]), 2, &["none.toml"]);
+    one_line(&fails(&["--set", "nothing"]), 2, &["nothing"]);
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let taken = taken.local_addr().map(|address| (taken, address.to_string())).expect("a port");
+    one_line(&fails(&["--listen", &taken.1]), 1, &[&taken.1, "--listen"]);
+    let running = Process::start(&folder.text("data"), &[]);
+    let started = Instant::now();
+    one_line(&fails(&["--listen", "127.0.0.1:0"]), 1, &["data"]);
+    assert!(started.elapsed() < Duration::from_secs(5), "at once");
+    drop(running);
+}
+
+/// Goal: the first start tells its tokens and how an agent connects, and leaves the
+/// administrator's in the folder for its owner alone; the next says where it listens. Method: two
+/// starts.
+#[test]
+fn first_words() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("lifecycle");
+    let mut first = Process::start(&folder.text("data"), &[]);
+    first.signal(Signal::TERM);
+    assert_eq!(first.ends(), Some(0));
+    let words = first.words();
+    let path = folder.join("data/admin.token");
+    let admin = std::fs::read_to_string(&path).expect("the administrator's token");
+    let mode = std::fs::metadata(&path).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(words.contains(admin.trim()), "{words}");
+    let snippet = &words[words.find('{').expect("a snippet")..];
+    let snippet: serde_json::Value = serde_json::from_str(snippet).expect("a snippet of JSON");
+    let server = &snippet["mcpServers"]["parley"];
+    assert_eq!(server["url"], format!("http://{}/mcp", first.address));
+    let header = server["headers"]["Authorization"].as_str().expect("a header");
+    assert!(words.contains(header.trim_start_matches("Bearer ")));
+    let mut second = Process::start(&folder.text("data"), &[]);
+    get(second.address, admin.trim(), "/v1/tokens");
+    second.signal(Signal::INT);
+    assert_eq!(second.ends(), Some(0));
+    assert_eq!(second.words(), "");
+}
+
+/// Goal: a second signal exits at once, with 130. Method: a request that never ends holds the
+/// first stop back.
+#[test]
+fn second_signal() {
+    let folder = Folder::new("lifecycle");
+    let mut process = Process::start(&folder.text("data"), &[]);
+    let mut peer = Peer::connect(process.address);
+    let own = process.address;
+    let headers = "content-length: 9\r\nexpect: 100-continue\r\n";
+    peer.send(request(own, &process.admin, "POST /v1/messages", headers, ""));
+    // The server asks for the body, so the request is under way.
+    assert_eq!(peer.answer(false).status, 100);
+    process.signal(Signal::TERM);
+    // Once it has stopped to listen, the first signal was heard.
+    while std::net::TcpStream::connect(own).is_ok() {}
+    process.signal(Signal::TERM);
+    assert_eq!(process.ends(), Some(130));
+}

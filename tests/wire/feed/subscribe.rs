@@ -1,0 +1,91 @@
+//! Changing the threads that a feed follows.
+
+use parley_kit::{Listener, Server};
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+/// Goal: threads are followed from the answer on, no longer after the other one, and one unknown
+/// thread among them does nothing. Method: subscribe, post, unsubscribe, post; the frames between.
+#[tokio::test]
+async fn following() {
+    let forum = Server::start(|_| {}).await;
+    let mut ada = forum.writer("ada").await;
+    let token = ada.token.clone();
+    let (one, two) = (ada.open("one").await, ada.open("two").await);
+    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
+    let hello = listener.expect("hello").await;
+    ada.inform(&one, "unheard").await;
+
+    listener.say(json!({ "type": "subscribe", "threads": [one, two] }).to_string()).await;
+    let answer = listener.expect("subscribed").await;
+    assert_eq!(answer.json["threads"], json!([one, two]));
+    assert!(answer.position >= hello.position);
+    ada.inform(&one, "heard").await;
+    let message = listener.expect("message").await;
+    assert_eq!(message.json["message"]["body"], "heard");
+    assert!(message.position > answer.position);
+
+    listener.say(json!({ "type": "unsubscribe", "threads": [one, "th_99"] }).to_string()).await;
+    let notice = listener.expect("notice").await;
+    assert_eq!(notice.json["reason"], "thread_not_found");
+    assert_eq!(notice.position, message.position);
+    listener.say(json!({ "type": "subscribe", "threads": ["th_99", two] }).to_string()).await;
+    listener.expect("notice").await;
+    ada.inform(&one, "still heard").await;
+    listener.expect("message").await;
+
+    listener.say(json!({ "type": "unsubscribe", "threads": [1] }).to_string()).await;
+    assert_eq!(listener.expect("subscribed").await.json["threads"], json!([two]));
+    ada.inform(&one, "unheard").await;
+    ada.inform(&two, "the other one").await;
+    let message = listener.expect("message").await;
+    assert_eq!(message.json["message"]["body"], "the other one");
+}
+
+/// Goal: what is not understood is answered by a notice and changes nothing. Method: texts and a
+/// binary frame, then one that is understood; the same in a scope that follows no threads.
+#[tokio::test]
+async fn notices() {
+    let forum = Server::start(|_| {}).await;
+    let mut ada = forum.writer("ada").await;
+    let token = ada.token.clone();
+    let thread = ada.open("one").await;
+    let good = json!({ "type": "subscribe", "threads": [thread] }).to_string();
+    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
+    let hello = listener.expect("hello").await;
+    for text in ["", "{", "[]", r#"{"type":"ask"}"#, r#"{"type":"subscribe","threads":[0]}"#] {
+        listener.say(text).await;
+        let notice = listener.expect("notice").await;
+        assert_eq!(notice.json["reason"], "invalid_body", "{text}");
+        assert!(notice.json["detail"].is_string());
+        assert_eq!(notice.position, hello.position);
+    }
+    listener.say(Message::binary(good.clone())).await;
+    listener.expect("notice").await;
+    listener.say(good.as_str()).await;
+    listener.expect("subscribed").await;
+
+    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
+    listener.expect("hello").await;
+    listener.say(good.as_str()).await;
+    listener.expect("notice").await;
+}
+
+/// Goal: a feed follows at most 1 000 threads. Method: a thousand, then one more.
+#[tokio::test]
+async fn at_most() {
+    let forum = Server::start(|_| {}).await;
+    let mut ada = forum.writer("ada").await;
+    let token = ada.token.clone();
+    let mut threads = Vec::new();
+    for place in 0..=1_000 {
+        threads.push(ada.open(&format!("question {place}")).await);
+    }
+    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
+    listener.expect("hello").await;
+    listener.say(json!({ "type": "subscribe", "threads": threads[..1_000] }).to_string()).await;
+    let answer = listener.expect("subscribed").await;
+    assert_eq!(answer.json["threads"].as_array().unwrap().len(), 1_000);
+    listener.say(json!({ "type": "subscribe", "threads": threads[1_000..] }).to_string()).await;
+    listener.expect("notice").await;
+}

@@ -1,0 +1,211 @@
+//! How long a peer is waited for, how many there may be, and how a stop treats them.
+
+use std::time::{Duration, Instant};
+
+use parley_kit::{BlockingServer, Peer};
+
+const HOST: &str = "Host: {own}";
+const AGENT: &str = "Authorization: Bearer {agent}";
+const ASK: &str = r#"{"kind":"ask","body":"why?"}"#;
+
+/// Waits for the end of a connection that was given `seconds`; gives what came before.
+fn ends_within(peer: Peer, seconds: u64, what: &str) -> String {
+    let started = Instant::now();
+    let said = peer.rest();
+    let took = started.elapsed();
+    let (early, late) = (Duration::from_millis(seconds * 900), Duration::from_secs(seconds + 8));
+    assert!((early..late).contains(&took), "{what}: {took:?}");
+    said
+}
+
+/// Goal: who sends nothing, or a header too slowly, or rests too long, loses the connection, and
+/// a body that does not come is refused. Method: peers that do each.
+#[test]
+fn slow_peers() {
+    let server = BlockingServer::start(&[
+        ("gateway.header_seconds", "1"),
+        ("gateway.body_seconds", "1"),
+        ("gateway.idle_seconds", "2"),
+    ]);
+    assert_eq!(ends_within(server.connect(), 1, "nothing"), "");
+    let mut slow = server.connect();
+    slow.send("GET /v1/threads HTTP/1.1\r\nHost: ");
+    assert_eq!(ends_within(slow, 1, "half a header"), "");
+    let mut rests = server.connect();
+    rests.send(server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    assert_eq!(rests.answer(false).status, 200);
+    assert_eq!(ends_within(rests, 2, "rest"), "");
+    let mut second = server.connect();
+    second.send(server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    assert_eq!(second.answer(false).status, 200);
+    second.send("GET /healthz");
+    assert_eq!(ends_within(second, 1, "half a second header"), "");
+    let mut body = server.connect();
+    let head =
+        server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT, "Content-Length: 10"], "");
+    body.send(format!("{head}{{"));
+    let answer = body.answer(false);
+    assert_eq!(answer.status, 400);
+    answer.problem("invalid_body", "half a body");
+}
+
+/// Goal: a slow peer holds no other up, and a connection serves many requests, also sent at once.
+/// Method: requests in one piece, answers in order.
+#[test]
+fn one_connection_many_requests() {
+    let server = BlockingServer::start(&[]);
+    let mut peer = server.connect();
+    let mut all = String::new();
+    for path in ["/healthz", "/none", "/v1/threads", "/v1/messages"] {
+        all.push_str(&server.request(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], ""));
+    }
+    peer.send(&all);
+    for status in [200, 404, 200, 405] {
+        assert_eq!(peer.answer(false).status, status);
+    }
+    peer.send(server.request(&["POST /v1/messages HTTP/1.1", HOST], ASK));
+    assert_eq!(peer.answer(false).status, 401, "with a body that was not wanted");
+    peer.send(server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK));
+    assert_eq!(peer.answer(false).status, 201, "and it goes on");
+}
+
+/// Goal: a client that goes away frees its place at once, though its read is held. Method: the
+/// end of what the client sends; the server closes its side without an answer.
+#[test]
+fn a_client_that_goes_away() {
+    let server = BlockingServer::start(&[]);
+    let mut held = server.connect();
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    held.send(server.request(&[wait, HOST, AGENT], ""));
+    held.send_nothing_more();
+    let started = Instant::now();
+    assert_eq!(held.rest(), "");
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
+/// Goal: above the cap a connection is told 503 and closed, and below it all goes on. Method: a
+/// cap of two.
+#[test]
+fn cap() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "2")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let mut kept: Vec<Peer> = (0..2).map(|_| server.connect()).collect();
+    for peer in &mut kept {
+        peer.send(&health);
+        assert_eq!(peer.answer(false).status, 200);
+    }
+    let mut third = server.connect();
+    third.send(&health);
+    let answer = third.answer(false);
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    answer.problem("overloaded", "above the cap");
+    assert!(third.is_closed());
+    for peer in &mut kept {
+        peer.send(&health);
+        assert_eq!(peer.answer(false).status, 200);
+    }
+}
+
+/// Goal: what is beyond the bounds of a header, or no request at all, is a problem like every
+/// other error, also for who is still sending. Method: a header too long, too many, a target too
+/// long, and broken ones; each on a connection that has just been answered and on a new one.
+#[test]
+fn unreadable() {
+    let server = BlockingServer::start(&[]);
+    let host = format!("Host: {}\r\n", server.address);
+    let large = "x".repeat(100_000);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    for (request, status, reason) in [
+        (format!("GET /healthz HTTP/1.1\r\n{host}X-Long: {large}\r\n\r\n"), 413, LARGE),
+        (format!("GET / HTTP/1.1\r\n{host}{}\r\n", "X-Many: 1\r\n".repeat(200)), 413, LARGE),
+        (format!("GET /v1/threads?cursor={large} HTTP/1.1\r\n{host}\r\n"), 413, LARGE),
+        (format!("GET / HTTP/1.1\r\n{host}Not A Header\r\n\r\n"), 400, BROKEN),
+        (format!("GET / HTTP/1.1\r\n{host}Content-Length: many\r\n\r\n"), 400, BROKEN),
+        ("GET /\u{1} HTTP/1.1\r\n\r\n".to_owned(), 400, BROKEN),
+        ("hello\r\n\r\n".to_owned(), 400, BROKEN),
+    ] {
+        for is_known in [false, true] {
+            let mut peer = server.connect();
+            if is_known {
+                peer.send(&health);
+                assert_eq!(peer.answer(false).status, 200);
+            }
+            peer.send(&request);
+            let answer = peer.answer(false);
+            assert_eq!(answer.status, status, "{request:.60}");
+            answer.problem(reason, &request[..request.len().min(60)]);
+            assert!(answer.header("x-request-id").is_some());
+            peer.send_nothing_more();
+            assert!(peer.is_closed(), "{request:.60}");
+        }
+    }
+}
+
+const LARGE: &str = "request_too_large";
+const BROKEN: &str = "invalid_parameter";
+
+/// Goal: who says nothing gives its place to who comes after it, and who has spoken keeps it.
+/// Method: all places taken, by one that was answered and by silent ones; another comes, and the
+/// longest silent one ends.
+#[test]
+fn silence_makes_room() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "3")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let mut spoke = server.connect();
+    spoke.send(&health);
+    assert_eq!(spoke.answer(false).status, 200);
+    let (first, mut second) = (server.connect(), server.connect());
+    second.send("GET /healthz HTTP/1.1\r\n");
+    let mut third = server.connect();
+    third.send(&health);
+    assert_eq!(third.answer(false).status, 200);
+    assert_eq!(first.rest(), "", "the longest silent one goes");
+    second.send(&health["GET /healthz HTTP/1.1\r\n".len()..]);
+    assert_eq!(second.answer(false).status, 200, "the other was still waited for");
+    spoke.send(&health);
+    assert_eq!(spoke.answer(false).status, 200);
+    let mut fourth = server.connect();
+    fourth.send(&health);
+    fourth.answer(false).problem("overloaded", "nobody is silent any more");
+}
+
+/// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
+/// nothing new; the question whether it is ready is answered `shutting_down`. Method: a connection
+/// in each state while the server stops.
+#[test]
+fn graceful_stop() {
+    let server = BlockingServer::start(&[]);
+    let address = server.address;
+    let mut rests = server.connect();
+    rests.send(server.request(&["GET /healthz HTTP/1.1", HOST], ""));
+    assert_eq!(rests.answer(false).status, 200);
+    let mut held = server.connect();
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    held.send(server.request(&[wait, HOST, AGENT], ""));
+    let mut writes = server.connect();
+    let post = server.request(&["POST /v1/messages HTTP/1.1", HOST, AGENT], ASK);
+    let (most, last) = post.split_at(post.len() - 1);
+    writes.send(most);
+    let mut asks = server.connect();
+    let ready = server.request(&["GET /readyz HTTP/1.1", HOST], "");
+    let (begun, rest) = ready.split_at(20);
+    asks.send(begun);
+    let silent = server.connect();
+    // All were taken before the stop: this one came after them and is answered.
+    assert_eq!(server.ask(&["GET /healthz HTTP/1.1", HOST], "").status, 200);
+    let started = Instant::now();
+    server.stop(|| {
+        assert_eq!(rests.rest(), "");
+        assert_eq!(held.answer(false).status, 200);
+        writes.send(last);
+        assert_eq!(writes.answer(false).status, 201);
+        assert!(writes.is_closed());
+        asks.send(rest);
+        let answer = asks.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (503, Some("close")));
+        answer.problem("shutting_down", "asked during the stop");
+        assert_eq!(silent.rest(), "");
+    });
+    assert!(started.elapsed() < Duration::from_secs(9), "nothing was cut off");
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+}

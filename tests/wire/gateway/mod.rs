@@ -1,0 +1,11 @@
+//! The gateway and its configuration, seen from outside: over raw sockets,
+//! since a client library would hide what is tested here.
+
+mod caller;
+mod config;
+mod connections;
+mod full;
+mod hosts;
+mod problems;
+mod resources;
+mod storage;

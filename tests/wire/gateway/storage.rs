@@ -1,0 +1,66 @@
+//! What HTTP says when the store takes no writes, and of names in use.
+
+use std::sync::Arc;
+
+use parley_kit::http::PATIENCE;
+use parley_kit::{Answer, BlockingServer, Faults, FaultyDisk};
+
+const ASK: &str = r#"{"kind":"ask","body":"Who is there?"}"#;
+
+fn post(server: &BlockingServer) -> Answer {
+    let lines = [
+        "POST /v1/messages HTTP/1.1",
+        "Host: {own}",
+        "Authorization: Bearer {agent}",
+        "Content-Type: application/json",
+    ];
+    server.ask(&lines, ASK)
+}
+
+fn read(server: &BlockingServer, path: &str) -> Answer {
+    let line = format!("GET {path} HTTP/1.1");
+    server.ask(&[&line, "Host: {own}", "Authorization: Bearer {agent}"], "")
+}
+
+/// Goal: while the disk takes no writes, writing is 503 `storage_unavailable`, reading goes on and
+/// shows what was acknowledged and no more, and writing resumes by itself. Method: a disk without
+/// room, then one whose syncs fail, then one that is well again.
+#[test]
+fn storage_unavailable() {
+    for faults in [
+        Faults { free_bytes: Some(0), ..Faults::default() },
+        Faults { sync: 1, lasting: true, ..Faults::default() },
+    ] {
+        let disk = FaultyDisk::default();
+        let settings = [("limits.writes_per_minute", "0")];
+        let server = BlockingServer::start_on(Arc::new(disk.clone()), &settings);
+        assert_eq!(post(&server).status, 201);
+        disk.set(faults);
+        let refused = std::iter::repeat_with(|| post(&server)).find(|one| one.status != 201);
+        refused.expect("it fails").problem("storage_unavailable", "a disk that refuses");
+        post(&server).problem("storage_unavailable", "it goes on refusing");
+        let ready = server.ask(&["GET /readyz HTTP/1.1", "Host: {own}"], "");
+        assert_eq!(ready.status, 503);
+        let shown = read(&server, "/v1/threads").json()["items"].as_array().map(Vec::len);
+        assert!(shown.is_some_and(|shown| shown > 0), "reads go on");
+        disk.mend();
+        let begun = std::time::Instant::now();
+        while post(&server).status != 201 {
+            assert!(begun.elapsed() < PATIENCE, "writing resumes");
+        }
+        assert_eq!(read(&server, "/v1/threads/th_1").json()["message_count"], 1);
+    }
+}
+
+/// Goal: a name once used keeps its spelling. Method: the same handle in another case.
+#[test]
+fn handle_conflict() {
+    let server = BlockingServer::start(&[]);
+    let create = |handle: &str| {
+        let lines = ["POST /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
+        server.ask(&lines, &format!(r#"{{"handle":"{handle}","rights":["read"]}}"#))
+    };
+    assert_eq!(create("Ada").status, 201);
+    assert_eq!(create("Ada").status, 201);
+    create("ada").problem("handle_conflict", "another spelling");
+}

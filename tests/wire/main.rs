@@ -1,0 +1,14 @@
+//! A server in this process over sockets: HTTP, MCP, the feed and artifacts.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot go on panics, says what it did, and measures"
+)]
+
+mod artifacts_http;
+mod feed;
+mod gateway;
+mod mcp;

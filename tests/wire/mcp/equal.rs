@@ -1,0 +1,191 @@
+//! The same operation over HTTP and over MCP gives equal results and equal refusals (mcp.md §6):
+//! one script, played over either way on a server of its own, step by step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parley_kit::BlockingServer;
+use parley_protocol::operation::{FieldPlace, Operation};
+use parley_protocol::refusal::Reason;
+use serde_json::{Map, Value, json};
+
+use super::ask::Client;
+use super::schema::Revision;
+use super::script::{SETTINGS, Step, script};
+
+/// Reasons that the script does not give over both ways, and why.
+const ASIDE: [(Reason, &str); 11] = [
+    (Reason::OriginForbidden, "judged before the way in; held by statuses::order"),
+    (Reason::Overloaded, "the forum gives it to either way; held by tests of the router"),
+    (Reason::NotFound, "an unknown path is HTTP's; over MCP an unknown method or tool has a code"),
+    (Reason::MethodNotAllowed, "a method of HTTP; held by statuses::methods"),
+    (Reason::NotAcceptable, "over MCP any `Accept` gets JSON"),
+    (Reason::UnsupportedMediaType, "a header of HTTP; held by statuses::order"),
+    (Reason::HandleConflict, "tokens are no tools"),
+    (Reason::LastAdmin, "tokens are no tools"),
+    (Reason::Internal, "no input causes it"),
+    (Reason::StorageUnavailable, "the forum gives it to either way; held by tests of the journal"),
+    (Reason::ShuttingDown, "the forum gives it to either way; held by tests of the gateway"),
+];
+/// What was answered, in the form of HTTP.
+#[derive(Debug, PartialEq)]
+struct Said {
+    refused: bool,
+    body: Value,
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-~:".contains(&byte);
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Plays a step over HTTP: each field in its place.
+fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
+    let operation = Operation::parse(step.operation).expect("an operation");
+    let row = operation.spec();
+    let (mut path, mut query, mut body) = (row.path.to_owned(), Vec::new(), Map::new());
+    let mut key = None;
+    for (name, value) in step.arguments.as_object().expect("an object") {
+        match operation.field(name).map(|field| field.place) {
+            _ if name == "idempotency_key" => key = Some(text_of(value)),
+            Some(FieldPlace::Path) => {
+                path = path.replace(&format!("{{{name}}}"), &encoded(&text_of(value)));
+            }
+            Some(FieldPlace::Body) => drop(body.insert(name.clone(), value.clone())),
+            None if operation.has_body() => drop(body.insert(name.clone(), value.clone())),
+            // Null is how a query does not name something.
+            Some(FieldPlace::Query) if value.is_null() => {}
+            Some(FieldPlace::Query) | None => {
+                query.push(format!("{name}={}", encoded(&text_of(value))));
+            }
+        }
+    }
+    if !query.is_empty() {
+        path = format!("{path}?{}", query.join("&"));
+    }
+    let mut lines = vec![format!("{} {path} HTTP/1.1", row.method.as_str()), "Host: {own}".into()];
+    if !token.is_empty() {
+        lines.push(format!("Authorization: Bearer {token}"));
+    }
+    lines.extend(key.map(|key| format!("Idempotency-Key: {key}")));
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let body = match (operation, operation.has_body()) {
+        (Operation::PublishArtifact, _) => body["artifact"].to_string(),
+        (_, true) => Value::Object(body).to_string(),
+        (_, false) => String::new(),
+    };
+    let answer = server.ask(&lines, &body);
+    Said { refused: answer.status >= 400, body: answer.json() }
+}
+
+/// Plays a step over MCP; errors of HTTP's own come as JSON-RPC errors that hold the problem.
+fn over_mcp(server: &BlockingServer, token: &str, step: &Step, revision: Revision) -> Said {
+    let client = Client { server, token, revision };
+    let params = json!({ "name": step.operation, "arguments": step.arguments });
+    let answer = client.post("tools/call", &params);
+    let message = answer.json();
+    if let Some(error) = message.get("error") {
+        assert_eq!(error["code"], answer.status, "{message}");
+        return Said { refused: true, body: error["data"].clone() };
+    }
+    let (refused, body) = client_says(&message["result"]);
+    Said { refused, body }
+}
+
+fn client_says(result: &Value) -> (bool, Value) {
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    (result["isError"] == true, serde_json::from_str(text).expect("JSON"))
+}
+
+/// The same with what differs between any two servers made alike: times, tags of cursors, the
+/// identifier of the instance, milliseconds to wait.
+fn alike(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let bytes = text.as_bytes();
+            let is_time = bytes.len() == 24 && bytes[10] == b'T' && bytes[23] == b'Z';
+            let parts: Vec<&str> = text.split('.').collect();
+            let is_cursor = parts.len() == 3 && parts[2].len() == 16;
+            if is_time {
+                *text = "time".into();
+            } else if is_cursor {
+                *text = parts[0].to_owned();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(alike),
+        Value::Object(members) => {
+            for name in ["instance", "era", "retry_after_ms", "cursor", "artifact_id"] {
+                if let Some(member) = members.get_mut(name) {
+                    let keep = name == "cursor"
+                        && member.as_str().is_some_and(|text| text.split('.').count() == 3);
+                    if !keep {
+                        *member = "differs".into();
+                    }
+                }
+            }
+            members.values_mut().for_each(alike);
+        }
+        _ => {}
+    }
+}
+
+/// A server and the tokens of those that the script names.
+fn start() -> (BlockingServer, BTreeMap<&'static str, String>) {
+    let server = BlockingServer::start(SETTINGS);
+    let mut tokens = BTreeMap::from([("nobody", String::new()), ("wrong", "x".to_owned())]);
+    for (name, fields) in [
+        ("ada", json!({ "handle": "ada", "rights": ["read", "write"] })),
+        ("bob", json!({ "handle": "bob", "rights": ["read", "write"] })),
+        ("cyd", json!({ "handle": "cyd", "rights": ["read", "write"] })),
+        ("reader", json!({ "handle": "reader", "rights": ["read"] })),
+        ("writer", json!({ "handle": "writer", "rights": ["write"] })),
+        ("mod", json!({ "handle": "mod", "rights": ["read", "write", "lock"], "label": "Mo" })),
+        ("vera", json!({ "handle": "vera", "rights": ["read", "write", "verify"] })),
+        ("hasty", json!({ "handle": "hasty", "rights": ["read", "write"] })),
+    ] {
+        tokens.insert(name, server.make_token(&fields));
+    }
+    (server, tokens)
+}
+
+/// Goal: every operation, and every reason that both ways can give, is equal over both. Method: the
+/// script on three servers, over HTTP and over MCP in either era; what differs by nature is made
+/// alike first.
+#[test]
+fn ways_in_are_equal() {
+    let (http, http_tokens) = start();
+    let mcp = [Revision::November2025, Revision::July2026].map(|revision| (start(), revision));
+    let (mut operations, mut reasons) = (BTreeSet::new(), BTreeSet::new());
+    for (number, step) in script().iter().enumerate() {
+        let mut said = over_http(&http, &http_tokens[step.who], step);
+        alike(&mut said.body);
+        let reason = said.body["reason"].as_str().unwrap_or("ok");
+        let what = format!("step {number}: {step:?}");
+        assert_eq!(reason, step.outcome, "{what}: {}", said.body);
+        reasons.insert(reason.to_owned());
+        if reason == "ok" {
+            operations.insert(step.operation);
+        }
+        for ((server, tokens), revision) in &mcp {
+            let mut other = over_mcp(server, &tokens[step.who], step, *revision);
+            alike(&mut other.body);
+            if step.arguments.get("idempotency_key").is_some_and(|key| key == "") {
+                // A header over HTTP, an argument here.
+                said.body["field"] = other.body["field"].clone();
+            }
+            assert_eq!(other, said, "{what}, {revision:?}");
+        }
+    }
+    for operation in Operation::all() {
+        assert!(operations.contains(operation.name()), "{} never succeeds", operation.name());
+    }
+    for reason in Reason::ALL {
+        let aside = ASIDE.iter().any(|(known, why)| known == reason && !why.is_empty());
+        assert_ne!(reasons.contains(reason.as_str()), aside, "{}", reason.as_str());
+    }
+}
