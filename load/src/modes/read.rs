@@ -89,7 +89,7 @@ impl ReadLoad {
         let refusals = Arc::new(Latencies::new(1));
         let mut readers = Vec::with_capacity(spec.connections);
         for index in 0..spec.connections {
-            readers.push(Reader {
+            readers.push(ReadConnection {
                 load: Arc::clone(self),
                 index,
                 connection: Connection::open(self.address).await?,
@@ -116,8 +116,8 @@ impl ReadLoad {
     }
 }
 
-/// One connection.
-struct Reader {
+/// One connection that reads.
+struct ReadConnection {
     load: Arc<ReadLoad>,
     index: usize,
     connection: Connection,
@@ -127,7 +127,7 @@ struct Reader {
     bar: ProgressBar,
 }
 
-impl Reader {
+impl ReadConnection {
     async fn run(mut self, spec: RoundSpec, begun: Instant) -> Instant {
         let until = begun + spec.duration;
         let mut pace =
