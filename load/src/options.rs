@@ -47,7 +47,7 @@ struct Flags {
     /// Length of a round: 30s, 5m, 1h.
     #[arg(long)]
     duration: Option<String>,
-    /// Length of the load before the first round, not counted (post, hot, swarm, fanout, soak, read).
+    /// Load before the first round, not counted (post, hot, swarm, fanout, soak, read).
     #[arg(long)]
     warm_up: Option<String>,
     /// Participants that post, or that have posted before (inbox).

@@ -15,7 +15,7 @@ const OWN_FLAGS: &[&str] = &["--duration", "--warm-up", "--rounds", "--json", "-
 
 /// Compare two builds of the server under the same load: is the new one no slower?
 ///
-/// Both are started in turn, each round on an empty directory, and the ratios of each pair of rounds
+/// Both are started in turn, each round on an empty directory; the ratios of each pair of rounds
 /// count. Exit code 0: kept; 1: not kept, or not decided; 2: wrong usage. Example:
 ///
 ///   parley-load compare --base old/parley --new new/parley -- post --connections 256

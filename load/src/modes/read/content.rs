@@ -233,7 +233,7 @@ mod tests {
         format!(r#"{{"messages":[{messages}],"cursor":"16.1.a","more":{more}}}"#).into_bytes()
     }
 
-    /// Goal: a thread as written passes, and one with a missing, changed, doubled or further message
+    /// Goal: a thread as written passes; one with a missing, changed, doubled or further message
     /// does not. Method: one page each.
     #[test]
     fn threads() {
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Goal: a claim as written and an empty inbox pass; another number, status or statement, and an
+    /// Goal: a claim as written and an empty inbox pass; another number, status or statement, an
     /// inbox with a further page, do not. Method: one answer each.
     #[test]
     fn claims_and_inboxes() {
