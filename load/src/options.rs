@@ -9,8 +9,8 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, Parser};
 use serde::{Deserialize, Serialize};
 
-pub use self::mode::Mode;
 use self::mode::defaults;
+pub use self::mode::{Mode, ReadWhat};
 
 /// Load a Parley forum, check every answer, and report rates and latencies.
 ///
@@ -47,13 +47,13 @@ struct Flags {
     /// Length of a round: 30s, 5m, 1h.
     #[arg(long)]
     duration: Option<String>,
-    /// Length of the load before the first round, not counted (post, hot, swarm, fanout, soak).
+    /// Load before the first round, not counted (post, hot, swarm, fanout, soak, read).
     #[arg(long)]
     warm_up: Option<String>,
     /// Participants that post, or that have posted before (inbox).
     #[arg(long)]
     agents: Option<usize>,
-    /// Connections that write (post, hot, soak, ceiling).
+    /// Connections that write (post, hot, soak, ceiling) or read (read).
     #[arg(long)]
     connections: Option<usize>,
     /// Threads: active at a time, or created (idle), or opened by one participant (inbox).
@@ -71,6 +71,9 @@ struct Flags {
     /// Factor of the rate in one second of ten.
     #[arg(long)]
     burst: Option<f64>,
+    /// The answer to read (read).
+    #[arg(long)]
+    what: Option<ReadWhat>,
     /// A last round with this many connections, each of which sends again at once (post).
     #[arg(long, value_name = "CONNECTIONS", conflicts_with = "rate")]
     overload: Option<usize>,
@@ -158,6 +161,8 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Factor of the rate for one second in ten.
     pub burst: f64,
+    /// The answer to read, in `read`.
+    pub what: Option<ReadWhat>,
     /// Connections of a last round under overload.
     pub overload: Option<usize>,
     /// The core to which a started server is pinned.
@@ -228,6 +233,7 @@ impl Flags {
             slow_listeners: self.slow_listeners.or(file.slow_listeners),
             rate: self.rate.or(file.rate),
             burst: self.burst.or(file.burst),
+            what: self.what.or(file.what),
             overload: self.overload.or(file.overload),
             server_core: self.server_core.or(file.server_core),
             open: self.open || (!loop_given && file.open),
@@ -267,6 +273,10 @@ impl Flags {
             self.overload.is_none() || (mode == Mode::Post && self.url.is_none()),
             "--overload goes with post, on a server of its own"
         );
+        ensure!(
+            self.what.is_some() == (mode == Mode::Read),
+            "--what claim, thread or inbox goes with read, which needs it"
+        );
         let duration = match self.duration {
             None => Duration::from_secs(defaults.seconds),
             Some(text) => parse_duration(&text)?,
@@ -295,6 +305,7 @@ impl Flags {
             slow_listeners: self.slow_listeners.unwrap_or(0),
             rate,
             burst: self.burst.unwrap_or(1.0).max(1.0),
+            what: self.what,
             overload: self.overload,
             server_core: self.server_core,
             mcp,
@@ -343,6 +354,16 @@ mod tests {
         let options = flags.merged_over(file.flags).resolve(file.mode).unwrap();
         assert_eq!((options.threads, options.rate), (7, Some(10.0)));
         assert_eq!(options.set, ["a=1", "b=2"]);
+    }
+
+    /// Goal: `read` needs --what, and no other mode takes it. Method: both modes with and without.
+    #[test]
+    fn what_goes_with_read() {
+        let resolve = |mode, what| Flags { what, ..Flags::default() }.resolve(mode);
+        assert!(resolve(Mode::Read, Some(ReadWhat::Claim)).is_ok());
+        assert!(resolve(Mode::Read, None).is_err());
+        assert!(resolve(Mode::Post, None).is_ok());
+        assert!(resolve(Mode::Post, Some(ReadWhat::Inbox)).is_err());
     }
 
     /// Goal: durations are read with their unit. Method: one of each, and an invalid one.

@@ -68,7 +68,8 @@ pub fn shares(options: &Options) -> Option<(f64, Option<f64>)> {
         | Mode::Idle
         | Mode::Inbox
         | Mode::Crash
-        | Mode::Soak => None,
+        | Mode::Soak
+        | Mode::Read => None,
     }
 }
 

@@ -15,7 +15,7 @@ const OWN_FLAGS: &[&str] = &["--duration", "--warm-up", "--rounds", "--json", "-
 
 /// Compare two builds of the server under the same load: is the new one no slower?
 ///
-/// Both are started in turn, each round on an empty directory, and the ratios of each pair of rounds
+/// Both are started in turn, each round on an empty directory; the ratios of each pair of rounds
 /// count. Exit code 0: kept; 1: not kept, or not decided; 2: wrong usage. Example:
 ///
 ///   parley-load compare --base old/parley --new new/parley -- post --connections 256
@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Also write the result as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// The mode and its flags: post, hot, fanout or swarm.
+    /// The mode and its flags: post, hot, fanout, swarm or read.
     #[arg(last = true, required = true, value_name = "MODE")]
     mode: Vec<String>,
 }
@@ -119,11 +119,13 @@ fn mode_options(words: &[String]) -> anyhow::Result<Options> {
         .resolve()?;
     let name = options.mode.name();
     match options.mode {
-        Mode::Post | Mode::Hot | Mode::Fanout | Mode::Swarm => {}
+        Mode::Post | Mode::Hot | Mode::Fanout | Mode::Swarm | Mode::Read => {}
         Mode::Ceiling => bail!("compare needs a server, and ceiling runs none"),
         Mode::Soak => bail!("soak judges one long run; compare post with a --rate instead"),
         Mode::Idle | Mode::Inbox | Mode::Crash => {
-            bail!("{name} has no rounds of one rate; compare takes post, hot, fanout or swarm")
+            bail!(
+                "{name} has no rounds of one rate; compare takes post, hot, fanout, swarm or read"
+            )
         }
     }
     ensure!(options.url.is_none(), "compare starts its own servers: leave --url out");
@@ -160,7 +162,9 @@ mod tests {
         let plan = resolve("--duration 2s --pairs 20 -- hot --seed 7").unwrap();
         assert_eq!((plan.options.duration, plan.options.seed), (Duration::from_secs(2), 7));
         assert_eq!((plan.pairs, plan.pairs_max), (20, 60));
-        for mode in ["fanout --rate 100 --open", "swarm --mcp 1", "post --stored 1000"] {
+        for mode in
+            ["fanout --rate 100 --open", "swarm --mcp 1", "post --stored 1000", "read --what claim"]
+        {
             resolve(&format!("-- {mode}")).unwrap();
         }
     }
@@ -175,6 +179,7 @@ mod tests {
             ("-- inbox", "inbox has no rounds"),
             ("-- soak", "compare post with a --rate"),
             ("-- ceiling", "ceiling runs none"),
+            ("-- read", "goes with read, which needs it"),
             ("-- compare", "invalid value 'compare'"),
             ("-- post --rounds 5", "--rounds is the comparison's"),
             ("-- post --duration=9s", "--duration is the comparison's"),

@@ -5,14 +5,14 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 
-use crate::modes::{fanout, post, swarm};
+use crate::modes::{fanout, post, read, swarm};
 use crate::options::{Mode, Options};
 use crate::statistics::Ratios;
 
 /// The measurement of one round.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measurement {
-    /// Acts (frames in `fanout`) a second.
+    /// Acts (frames in `fanout`, reads in `read`) a second.
     pub per_second: f64,
     /// 99th percentile of the latencies, in milliseconds.
     pub p99_ms: f64,
@@ -46,6 +46,7 @@ pub async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Measure
         Mode::Post | Mode::Hot => post::run(&options).await?,
         Mode::Fanout => fanout::run(&options).await?,
         Mode::Swarm => swarm::run(&options).await?,
+        Mode::Read => read::run(&options).await?,
         Mode::Ceiling | Mode::Idle | Mode::Inbox | Mode::Crash | Mode::Soak => {
             bail!("{} cannot be compared", options.mode.name())
         }

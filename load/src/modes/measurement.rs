@@ -18,12 +18,22 @@ pub async fn measured_round(
 ) -> anyhow::Result<(Round, RoundOutcome)> {
     let length = spec.rate.unwrap_or(30_000.0) * spec.duration.as_secs_f64();
     let bar = crate::report::bar(length as u64, name);
+    let result = sampled_round(name, pid, load.run_round(spec, &bar)).await;
+    bar.finish_and_clear();
+    result
+}
+
+/// Awaits one round and samples the server `pid` and the generator meanwhile.
+pub async fn sampled_round(
+    name: &str,
+    pid: Option<u32>,
+    round: impl Future<Output = anyhow::Result<RoundOutcome>>,
+) -> anyhow::Result<(Round, RoundOutcome)> {
     let server = pid.map(ProcessSampler::start);
     let generator = ProcessSampler::of_generator();
-    let outcome = load.run_round(spec, &bar).await;
+    let outcome = round.await;
     let generator = generator.finish();
     let server = server.map(ProcessSampler::finish);
-    bar.finish_and_clear();
     let outcome = outcome?;
     let seconds = outcome.elapsed.as_secs_f64().max(0.001);
     let round = Round {

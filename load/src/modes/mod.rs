@@ -9,6 +9,7 @@ pub mod measurement;
 pub mod overload;
 mod pairs;
 pub mod post;
+pub mod read;
 mod stalled;
 pub mod swarm;
 
@@ -24,6 +25,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         Mode::Post | Mode::Hot | Mode::Soak => post::run(options).await,
         Mode::Swarm => swarm::run(options).await,
         Mode::Fanout => fanout::run(options).await,
+        Mode::Read => read::run(options).await,
         Mode::Idle => idle::run(options).await,
         Mode::Inbox => inbox::run(options).await,
         Mode::Crash => crash::run(options).await,

@@ -23,7 +23,21 @@ pub enum Mode {
     Crash,
     /// A steady rate for a long time.
     Soak,
+    /// Small reads without writes: a claim, a thread or an empty inbox.
+    Read,
     /// Inboxes: concurrent resumption, questions to anyone, many questions of one participant.
+    Inbox,
+}
+
+/// The answer that `read` reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReadWhat {
+    /// A claim.
+    Claim,
+    /// A thread of ten messages.
+    Thread,
+    /// An empty inbox.
     Inbox,
 }
 
@@ -39,6 +53,7 @@ impl Mode {
             Self::Idle => "idle",
             Self::Crash => "crash",
             Self::Soak => "soak",
+            Self::Read => "read",
             Self::Inbox => "inbox",
         }
     }
@@ -47,7 +62,7 @@ impl Mode {
     pub fn needs_own_server(self) -> bool {
         match self {
             Self::Ceiling | Self::Idle | Self::Crash | Self::Inbox => true,
-            Self::Post | Self::Swarm | Self::Fanout | Self::Hot | Self::Soak => false,
+            Self::Post | Self::Swarm | Self::Fanout | Self::Hot | Self::Soak | Self::Read => false,
         }
     }
 
@@ -61,6 +76,7 @@ impl Mode {
             | Self::Idle
             | Self::Crash
             | Self::Soak
+            | Self::Read
             | Self::Inbox => false,
         }
     }
@@ -107,6 +123,7 @@ pub const fn defaults(mode: Mode) -> Defaults {
             ..base
         },
         Mode::Fanout => Defaults { seconds: 10, threads: 64, listeners: 1_000, ..base },
+        Mode::Read => Defaults { threads: 1_000, ..base },
         Mode::Hot => Defaults { threads: 1, ..base },
         Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
         Mode::Crash => Defaults {
