@@ -11,6 +11,7 @@ use parley_kit::{Cut, Faults, FaultyDisk, Rng, number};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
+use tokio::task::JoinSet;
 
 use super::audit::{Told, audit};
 use super::harness::{bodies, open, say, start, writable, write};
@@ -110,7 +111,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
         let (engine, threads, done) =
             (Arc::clone(&engine), Arc::clone(&threads), Arc::clone(&done));
         let rng = Rng::new(seed << 8 | writer);
-        tokio::spawn(async move {
+        async move {
             let (principal, mut told, mut mine) = (model(&format!("w{writer}")), Vec::new(), None);
             loop {
                 let text = format!("{seed}.{writer}.{}", told.len());
@@ -129,22 +130,19 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
                     return told;
                 }
             }
-        })
+        }
     });
-    let writers: Vec<_> = writers.collect();
+    let writers: JoinSet<_> = writers.collect();
     let enough = 20 + rng.below(400);
     while done.load(Ordering::Relaxed) < enough {
         tokio::task::yield_now().await;
     }
     // From here on this disk takes nothing, so that nothing is acknowledged; what the power left of
     // it is another one, which the engine that ran on this one never reaches.
-    disk.set(Faults { write: 1, sync: 1, lasting: true, ..Faults::default() });
+    disk.set(Faults::refusing());
     let left = disk.copy();
     left.cut(if lies || rng.below(2) == 0 { Cut::ForgetAll } else { Cut::KeepSome(seed) });
-    let mut told = Vec::new();
-    for writer in writers {
-        told.extend(writer.await.unwrap());
-    }
+    let told: Vec<Told> = writers.join_all().await.into_iter().flatten().collect();
     Arc::into_inner(engine).unwrap().stop().await;
     let threads = threads.lock().unwrap().clone();
     let engine = start(&left, AWAKE, None).await;

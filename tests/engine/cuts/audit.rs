@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley::journal::archive::RememberedOutcome;
 use parley::journal::view::View;
-use parley_kit::Rng;
+use parley_kit::{Rng, same};
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
 
@@ -47,9 +47,7 @@ impl ExpectedEntries {
     /// The first difference.
     pub fn audit(&self, view: &View, last: u64, seed: u64) -> Result<(), String> {
         let entries = &self.entries[..usize::try_from(last).unwrap()];
-        if view.position() != Position::after(last) {
-            return Err(format!("it is at {:?}, not at {last}", view.position()));
-        }
+        same("position", &view.position(), &Position::after(last))?;
         if seed.is_multiple_of(IN_FULL) && last > 0 {
             Model(entries).compare(view, &Rng::new(seed))?;
         }
@@ -112,11 +110,4 @@ impl ExpectedEntries {
         let wanted = wanted.last().and_then(|last| last.summary.clone());
         same("head", &head, &wanted)
     }
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, wanted: &T) -> Result<(), String> {
-    if found == wanted {
-        return Ok(());
-    }
-    Err(format!("{what}: found {found:?}, wanted {wanted:?}"))
 }

@@ -24,7 +24,7 @@ fn segments(disk: &impl Disk) -> Vec<u64> {
 #[test]
 fn replay() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     let threads: Vec<_> =
         (0..4).map(|n| harness.opened("local:ada", &format!("ask {n}"))).collect();
     let mut holders: Vec<_> = threads.iter().map(|thread| harness.load(*thread)).collect();
@@ -46,9 +46,7 @@ fn replay() {
         threads.iter().map(|id| (Arc::unwrap_or_clone(head(id)), thread(id))).collect()
     };
     let (before, position) = (state(&harness), harness.journal.position());
-    disk.cut(Cut::Kill);
-    drop(harness);
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = harness.restart(&disk, Cut::Kill);
     assert!(state(&harness) == before);
     assert_eq!(harness.journal.position(), position);
     let mut holder = harness.load(threads[0]);
@@ -106,16 +104,14 @@ fn numbers(from: u64, to: u64) -> Vec<u64> {
 #[test]
 fn good_order() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "one");
     harness.finish();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "two");
     assert_eq!(segments(&disk), [1]);
     harness.archiver.finish().unwrap();
-    disk.cut(Cut::Kill);
-    drop(harness);
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = harness.restart(&disk, Cut::Kill);
     assert_eq!(segments(&disk), [1, 3]);
     harness.opened("local:ada", "three");
     assert_eq!(harness.subjects(), ["one", "two", "three"]);
@@ -186,7 +182,7 @@ fn newer() {
 #[test]
 fn flipped() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     for n in 0..40 {
         harness.opened("local:ada", &format!("ask {n}"));
     }

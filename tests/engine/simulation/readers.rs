@@ -114,7 +114,7 @@ impl World {
 
     /// A listener comes, from now on or from some cursor.
     pub fn listen(&mut self, server: &ServerRun) -> Result<(), String> {
-        if self.listeners.len() >= self.options.listeners {
+        if self.listeners.len() >= self.setup.options.listeners {
             return Ok(());
         }
         let scope = self.rng.pick(&[Scope::Inbox, Scope::All, Scope::Threads]);
