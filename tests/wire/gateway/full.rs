@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parley::storage::disk::FolderDisk;
+use parley_kit::http::{AGENT, HOST};
 use parley_kit::{Answer, BlockingServer, Folder, Peer};
 
 /// The size of the file system.
@@ -67,7 +68,7 @@ fn start(path: &Path, settings: &[(&str, &str)]) -> BlockingServer {
 /// Posts over several connections until each is refused; gives the messages acknowledged.
 fn post_until_refused(server: &BlockingServer) -> BTreeSet<u64> {
     let body = format!(r#"{{"kind":"ask","body":"{}"}}"#, "x".repeat(490));
-    let lines = ["POST /v1/messages HTTP/1.1", "Host: {own}", "Authorization: Bearer {agent}"];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT];
     let request = server.request(&lines, &body);
     std::thread::scope(|scope| {
         let writers = (0..WRITERS).map(|_| {
@@ -98,7 +99,7 @@ fn thread_of(answer: &Answer) -> u64 {
 }
 
 fn post(server: &BlockingServer) -> Answer {
-    let lines = ["POST /v1/messages HTTP/1.1", "Host: {own}", "Authorization: Bearer {agent}"];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT];
     server.ask(&lines, r#"{"kind":"ask","body":"is there room?"}"#)
 }
 
@@ -107,7 +108,7 @@ fn shown(server: &BlockingServer) -> BTreeSet<u64> {
     let (mut shown, mut cursor) = (BTreeSet::new(), String::new());
     loop {
         let line = format!("GET /v1/threads?limit=200{cursor} HTTP/1.1");
-        let page = server.ask(&[&line, "Host: {own}", "Authorization: Bearer {agent}"], "");
+        let page = server.ask(&[&line, HOST, AGENT], "");
         assert_eq!(page.status, 200, "reads go on: {}", page.text());
         let page = page.json();
         let items = page["items"].as_array().expect("items");
@@ -140,7 +141,7 @@ fn a_small_file_system() {
         stored.insert(1);
         assert!(small.free() + (1 << 20) >= free_bytes_min.parse().expect("a number"));
         post(&server).problem("storage_unavailable", "it goes on refusing");
-        let ready = server.ask(&["GET /readyz HTTP/1.1", "Host: {own}"], "");
+        let ready = server.ask(&["GET /readyz HTTP/1.1", HOST], "");
         assert_eq!(ready.status, 503);
         assert_eq!(shown(&server), stored, "{free_bytes_min}: full");
         std::fs::remove_file(ballast).expect("the ballast");
