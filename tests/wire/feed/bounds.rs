@@ -17,8 +17,7 @@ async fn caps() {
     let (_, bob) = forum.token("bob", &["read"]).await;
     let mut listeners = Vec::new();
     for token in [&ada, &ada, &bob] {
-        let mut listener = Listener::connect(forum.address, token, "").await;
-        listener.expect("hello").await;
+        let (listener, _) = Listener::greeted(forum.address, token, "").await;
         listeners.push(listener);
     }
     let (answer, _) = ask(forum.address, "", &upgrade(&bearer(&ada)), None).await;

@@ -190,8 +190,8 @@ async fn listen(
             (!cursors.is_empty()).then(|| &cursors[rng.below(cursors.len() as u64) as usize]);
         let resumed = since.is_some();
         let since = since.map_or(String::new(), |since| format!("&since={since}"));
-        let mut listener = Listener::connect(forum.address, token, &(feed.query() + &since)).await;
-        let hello = listener.expect("hello").await;
+        let (mut listener, hello) =
+            Listener::greeted(forum.address, token, &(feed.query() + &since)).await;
         assert_eq!(hello.json["resumed"], resumed);
         cursors.push(hello.cursor().to_owned());
         let mut session = Session { begun: hello.position, resumed, frames: Vec::new() };

@@ -61,8 +61,7 @@ async fn stall(observed: &Observed) {
     assert_eq!((code, reason), (4008, format!("slow_consumer {last}")));
     ada.inform(&thread, "the last").await;
     let query = format!("?scope=all&since={last}");
-    let mut again = Listener::connect(forum.address, &token, &query).await;
-    again.expect("hello").await;
+    let (mut again, _) = Listener::greeted(forum.address, &token, &query).await;
     let mut rest = again.until("caught_up").await;
     rest.pop();
     heard.extend(rest.iter().map(|frame| (frame.kind().to_owned(), frame.position)));
