@@ -170,6 +170,20 @@ pub fn get(address: SocketAddr, token: &str, path: &str) -> Value {
     ask(address, token, &format!("GET {path}"), "", "").expect(200)
 }
 
+/// All items `name` of a list, and its last page; `get` reads each page.
+pub fn pages(path: &str, name: &str, mut get: impl FnMut(&str) -> Value) -> (Vec<Value>, Value) {
+    let word = if name == "messages" { "since" } else { "cursor" };
+    let (mut items, mut more) = (Vec::new(), String::new());
+    loop {
+        let page = get(&format!("{path}{more}"));
+        items.extend(page[name].as_array().expect("a list").iter().cloned());
+        if page["more"] != true {
+            return (items, page);
+        }
+        more = format!("&{word}={}", page["cursor"].as_str().expect("a cursor"));
+    }
+}
+
 /// Sends JSON; gives what is answered, whatever it is.
 pub fn post(address: SocketAddr, token: &str, path: &str, body: &Value) -> Value {
     ask(address, token, &format!("POST {path}"), "", body.to_string()).json()

@@ -14,7 +14,7 @@ use parley_protocol::refusal::Reason;
 use tokio::task::JoinSet;
 
 use super::audit::{Told, audit};
-use super::harness::{bodies, open, say, start, writable, write};
+use super::harness::{bodies, is_whole, open, say, start, writable, write};
 
 /// Goal: a commit that fails before it reaches the store leaves no trace: 503, reads and later
 /// acts as if it had not been, and service resumes. Method: a disk that takes no writes for a
@@ -87,9 +87,7 @@ async fn fails_after() {
         let mut now = bodies(&engine, thread);
         now.sort();
         assert_eq!(now, ["a", "b", "c", "d"]);
-        let view = engine.journal.view();
-        let head = view.summary(thread).unwrap().unwrap();
-        assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
+        is_whole(&engine, thread);
         engine.stop().await;
         let engine = start(&disk, AWAKE, None).await;
         let mut now = bodies(&engine, thread);

@@ -7,9 +7,11 @@ use parley::journal::options::JournalOptions;
 use parley::storage::disk::{BoxedFile, Disk, MemoryDisk};
 use parley::storage::error::StoreError;
 use parley_kit::journal::{Came, JournalHarness, came};
-use parley_kit::{Cut, Faults, FaultyDisk};
+use parley_kit::{Cut, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
+
+use super::interrupted;
 
 fn segments(disk: &impl Disk) -> Vec<u64> {
     let mut firsts: Vec<_> =
@@ -210,18 +212,8 @@ fn flipped() {
 /// Method: the n-th write or sync of the first start fails and the power goes, or the process.
 #[test]
 fn first_start() {
-    for n in 1..=60 {
-        for (write, sync) in [(n, 0), (0, n)] {
-            for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)] {
-                let disk = FaultyDisk::default();
-                disk.set(Faults { write, sync, lasting: true, torn: true, ..Faults::default() });
-                drop(JournalHarness::open(&disk, JournalOptions::default()));
-                disk.cut(cut);
-                let opened = JournalHarness::open(&disk, JournalOptions::default());
-                let mut harness = opened
-                    .unwrap_or_else(|error| panic!("write {write}, sync {sync}, {cut:?}: {error}"));
-                assert_eq!(harness.opened("local:ada", "first").0, 1);
-            }
-        }
-    }
+    let begin = |disk: &FaultyDisk| JournalHarness::open(disk, JournalOptions::default());
+    interrupted(60, begin, |mut harness| {
+        assert_eq!(harness.opened("local:ada", "first").0, 1);
+    });
 }

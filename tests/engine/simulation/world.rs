@@ -397,15 +397,10 @@ impl World {
     async fn retire(&mut self, server: ServerRun) -> Result<(), String> {
         self.mend();
         self.history().stopping = true;
-        for (_, task) in &self.calls {
-            task.abort();
-        }
-        for (_, task) in &self.held {
-            task.abort();
-        }
-        for listener in &self.listeners {
-            listener.task.abort();
-        }
+        let calls = self.calls.iter().map(|(_, task)| task);
+        let held = self.held.iter().map(|(_, task)| task);
+        let listeners = self.listeners.iter().map(|listener| &listener.task);
+        calls.chain(held).chain(listeners).for_each(JoinHandle::abort);
         self.part();
         elapse(1).await;
         server.end(&self.setup).await

@@ -59,9 +59,8 @@ async fn expired() {
 async fn shutting_down() {
     let mut forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
-    let (mut listener, _) = Listener::greeted(forum.address, &token, "?scope=all").await;
-    let mut events = Events::open(forum.address, &token, "", "").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &ada.token, "?scope=all").await;
+    let mut events = Events::open(forum.address, &ada.token, "", "").await;
     let thread = ada.open("one").await;
     listener.expect("message").await;
     let event = listener.expect("event").await;
@@ -70,10 +69,10 @@ async fn shutting_down() {
     while events.read().await {}
     assert!(events.text.contains("event: hello"), "{:?}", events.text);
     forum.restart().await;
-    let mut ada = forum.client(&token);
+    let mut ada = forum.client(&ada.token);
     ada.inform(&thread, "two").await;
     let query = format!("?scope=all&since={}", event.cursor());
-    let (mut listener, _) = Listener::greeted(forum.address, &token, &query).await;
+    let (mut listener, _) = Listener::greeted(forum.address, &ada.token, &query).await;
     let frames = listener.until("caught_up").await;
     assert_eq!(frames.len(), 2);
     assert_eq!(frames[0].json["message"]["body"], "two");

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use parley::storage::disk::FolderDisk;
 use parley_kit::http::{AGENT, HOST};
+use parley_kit::peer::pages;
 use parley_kit::{Answer, BlockingServer, Folder, Peer};
 
 /// The size of the file system.
@@ -105,19 +106,12 @@ fn post(server: &BlockingServer) -> Answer {
 
 /// The numbers of all threads that the server shows.
 fn shown(server: &BlockingServer) -> BTreeSet<u64> {
-    let (mut shown, mut cursor) = (BTreeSet::new(), String::new());
-    loop {
-        let line = format!("GET /v1/threads?limit=200{cursor} HTTP/1.1");
-        let page = server.ask(&[&line, HOST, AGENT], "");
+    let (threads, _) = pages("/v1/threads?limit=200", "items", |path| {
+        let page = server.ask(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], "");
         assert_eq!(page.status, 200, "reads go on: {}", page.text());
-        let page = page.json();
-        let items = page["items"].as_array().expect("items");
-        shown.extend(items.iter().filter_map(|thread| thread["number"].as_u64()));
-        if page["more"] != true {
-            return shown;
-        }
-        cursor = format!("&cursor={}", page["cursor"].as_str().expect("a cursor"));
-    }
+        page.json()
+    });
+    threads.iter().filter_map(|thread| thread["number"].as_u64()).collect()
 }
 
 /// Goal: a data folder on a small full file system refuses writes clearly, serves reads, writes
