@@ -9,9 +9,9 @@
 //!   operations; [`arguments`] fields read into a call; [`command`] calls, commands, queries;
 //! * from a command to an act: [`rate`] the rate of writes; [`act`] the table of speech acts;
 //!   [`state`] the states; [`claim`] claims; [`thread`] the state machine, in which
-//!   [`thread::Thread::admit`] judges a command and gives the [`entry::Act`] to store, or a [`refusal::Refusal`], and
-//!   [`thread::Thread::apply`] applies it; [`entry`] acts, entries, positions; [`thread_summary`]
-//!   the Thread object;
+//!   [`thread::Thread::admit`] judges a command and gives the [`entry::Act`] to store, or a
+//!   [`refusal::Refusal`], and [`thread::Thread::apply`] applies it; [`entry`] acts, entries,
+//!   positions; [`thread_summary`] the Thread object;
 //! * from acts to answers: [`wire`] objects, answers and frames as JSON; [`feed`] the frames that
 //!   an act causes;
 //! * [`artifact`]: artifacts, their closures, and threads as artifacts;

@@ -1,5 +1,5 @@
-//! Seeded random commands: participants, commands that are mostly sensible and sometimes not, and a clock that
-//! also jumps back. The same seed gives the same play on any machine.
+//! Seeded random commands: participants, commands that are mostly sensible and sometimes not, and a
+//! clock that also jumps back. The same seed gives the same play on any machine.
 
 use std::sync::Arc;
 
