@@ -102,7 +102,7 @@ impl ExpectedEntries {
         let found = view.acts(id, 0, usize::MAX).map_err(|error| error.to_string())?;
         let found: Vec<(u64, &Act)> = found.iter().map(|one| (one.entry, one.act())).collect();
         let wanted: Vec<_> = indices.iter().map(|index| &self.entries[*index]).collect();
-        same(&format!("the number of acts of {id}"), &found.len(), &wanted.len())?;
+        same((id, "the number of acts"), &found.len(), &wanted.len())?;
         for (found, wanted) in found.iter().zip(&wanted) {
             same("act", &(found.0, Some(found.1)), &(wanted.number, wanted.entry.act()))?;
         }
