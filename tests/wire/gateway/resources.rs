@@ -36,10 +36,10 @@ fn openapi() {
     let answer = server.ask(&["GET /openapi.json HTTP/1.1", HOST], "");
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     let document = answer.json();
-    for operation in parley_protocol::operation::Operation::all() {
+    for operation in parley_protocol::operation::Operation::ALL {
         let row = operation.spec();
-        let method = row.method.as_str().to_lowercase();
-        assert!(document["paths"][row.path][&method].is_object(), "{}", row.path);
+        let method = row.route.method.as_str().to_lowercase();
+        assert!(document["paths"][row.route.path][&method].is_object(), "{}", row.route.path);
     }
     let tag = format!("If-None-Match: {}", answer.header("etag").expect("a tag"));
     assert_eq!(server.ask(&["GET /openapi.json HTTP/1.1", HOST, &tag], "").status, 304);
