@@ -1,9 +1,19 @@
 //! What stands in the code and must stand in the documents too.
 
-use parley_protocol::operation::Operation;
-use parley_protocol::refusal::Reason;
+use std::collections::BTreeSet;
 
-use super::{document, none};
+use parley::metric::METRICS;
+use parley_protocol::act::ACTS;
+use parley_protocol::command::Language;
+use parley_protocol::feed::Scope;
+use parley_protocol::limits::Limits;
+use parley_protocol::operation::{Operation, Profiles};
+use parley_protocol::refusal::Reason;
+use parley_protocol::schema::{OpenApiFacts, openapi};
+use parley_protocol::state::State;
+use serde_json::Value;
+
+use super::{document, none, sources};
 
 /// Goal: whoever is refused finds what to do. Method: a section of docs/guide/REASONS.md for each
 /// reason, and none for what is no reason.
@@ -84,4 +94,103 @@ fn metrics() {
         }
     }
     none(&broken, "docs/guide/OPERATIONS.md names each metric");
+}
+
+/// Goal: the specification has each word of the tables. Method: each as a code span on the page
+/// that defines it; of the acts the row with its rule for the parent.
+#[test]
+fn the_specification_has_each_word() {
+    let limits = Limits::default();
+    let limits = serde_json::to_value(&limits).expect("JSON");
+    let limits: Vec<&str> = limits.as_object().expect("members").keys().map(|it| &**it).collect();
+    let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    let operations = Operation::ALL.map(Operation::as_str);
+    let pages = ["parley", "bindings", "mcp", "artifacts", "operations"];
+    let pages = pages.map(|page| document(&format!("docs/spec/{page}.md")));
+    let [parley, bindings, _, artifacts, operating] = &pages;
+    let both = format!("{bindings}{artifacts}");
+    let mut broken = Vec::new();
+    for (page, words) in [
+        (parley, reasons),
+        (parley, limits),
+        (parley, State::ALL.map(State::as_str).into()),
+        (bindings, Language::ALL.map(Language::as_str).into()),
+        (bindings, Scope::ALL.map(Scope::as_str).into()),
+        (&both, operations.into()),
+        (operating, METRICS.iter().map(|metric| metric.name).collect()),
+    ] {
+        let missing = words.into_iter().filter(|word| !page.contains(&format!("`{word}`")));
+        broken.extend(missing.map(str::to_owned));
+    }
+    for act in &ACTS {
+        let row = format!("| `{}` |", act.word);
+        let mut rows = parley.lines().filter(|line| line.starts_with(&row));
+        if !rows.any(|row| row.contains(&format!("| {}", act.parent.as_str()))) {
+            broken.push(format!("{row} {}", act.parent.as_str()));
+        }
+    }
+    none(&broken, "docs/spec has each word of the tables");
+}
+
+/// The names of members and parameters in a document of OpenAPI.
+fn names<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
+    match value {
+        Value::Object(members) => {
+            let properties = members.get("properties").and_then(Value::as_object);
+            found.extend(properties.into_iter().flat_map(|all| all.keys().map(String::as_str)));
+            if members.contains_key("in") {
+                found.extend(members.get("name").and_then(Value::as_str));
+            }
+            members.values().for_each(|value| names(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| names(value, found)),
+        _ => {}
+    }
+}
+
+/// Goal: the specification has each path, each parameter and each member of a body. Method: those
+/// of the OpenAPI document, in any of the pages.
+#[test]
+fn the_specification_has_each_member() {
+    let limits = Limits::default();
+    let facts = OpenApiFacts { version: "0", profiles: Profiles::ALL, limits: &limits };
+    let shown = openapi(&facts);
+    let pages = ["parley", "bindings", "artifacts", "operations"];
+    let text = pages.map(|page| document(&format!("docs/spec/{page}.md"))).concat();
+    let is_name = |it: char| it.is_alphanumeric() || it == '_';
+    let words: BTreeSet<&str> = text.split(|it| !is_name(it)).collect();
+    let mut members = BTreeSet::new();
+    names(&shown, &mut members);
+    assert!(members.len() > 100, "{members:?}");
+    let missing = members.iter().filter(|name| name.split('-').any(|part| !words.contains(part)));
+    let mut broken: Vec<String> = missing.map(|name| (*name).to_owned()).collect();
+    let paths = shown["paths"].as_object().expect("paths").keys();
+    broken.extend(paths.filter(|path| !text.contains(path.as_str())).cloned());
+    none(&broken, "docs/spec has each path, parameter and member");
+}
+
+/// Goal: each reason is given, and each metric recorded. Method: the name of each in the sources,
+/// outside of the table that declares it.
+#[test]
+fn reasons_are_given_and_metrics_recorded() {
+    let sources = sources(&["src"]);
+    let used = |name: &str, table: &str| {
+        let others = sources.iter().filter(|source| source.path != table);
+        let end = |rest: &str| rest.starts_with(|it: char| it.is_alphanumeric() || it == '_');
+        others.flat_map(|source| source.bare.split(name).skip(1)).any(|rest| !end(rest))
+    };
+    let mut broken = Vec::new();
+    for reason in Reason::ALL {
+        if !used(&format!("Reason::{reason:?}"), "src/protocol/refusal/mod.rs") {
+            broken.push(format!("{reason:?}"));
+        }
+    }
+    let table = "src/metric.rs";
+    let rows = document(table);
+    let constants = rows.lines().filter_map(|line| line.split_once(" \"parley_"));
+    let constants: Vec<&str> = constants.map(|(constant, _)| constant.trim()).collect();
+    assert_eq!(constants.len(), METRICS.len());
+    let vain = constants.into_iter().filter(|name| !used(&format!("metric::{name}"), table));
+    broken.extend(vain.map(str::to_owned));
+    none(&broken, "each reason is given and each metric is recorded");
 }
