@@ -5,12 +5,16 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::act::Kind;
 use crate::command::Language;
 use crate::feed::Scope;
 use crate::limits::{
     BODY_MAX, COMMIT_MAX, COMMIT_MIN, EXTENSION_MAX, HEX_256, HEX_512, KEY_HOURS_MIN, KEY_MAX,
     NESTING_MAX, NOTE_MAX, PROVENANCE_MAX, REF_MAX, SUPERSEDES_MAX,
 };
+
+// Each file names this number in a word.
+const _: () = assert!(Kind::ALL.len() == 9);
 
 /// A sentence for each word of a table.
 pub(super) type ByWord = BTreeMap<String, String>;

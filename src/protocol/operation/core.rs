@@ -4,6 +4,7 @@ use super::{
     CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType,
     Profile, THREAD, WordSet, data_not_instructions,
 };
+use crate::act::Kind;
 use crate::identity::Right;
 use crate::limits::{BODY_MAX, REASON_MAX};
 
@@ -19,6 +20,9 @@ const REASON: FieldSpec = FieldSpec::body(
     FieldType::Text { min: 1, max: REASON_MAX },
     numbered!("Why, for whoever reads the events later; 1 to " {REASON_MAX} " characters."),
 );
+
+// The description of `get_manifest` names this number in a word.
+const _: () = assert!(Kind::ALL.len() == 9);
 
 pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
     title: "Read the manifest",
