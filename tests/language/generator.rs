@@ -104,17 +104,16 @@ impl Generator {
         {
             return knot;
         }
-        let kind = self.rng.weighed(&[
-            (10, Kind::Ask),
-            (20, Kind::Answer),
-            (16, Kind::Clarify),
-            (10, Kind::Propose),
-            (10, Kind::Object),
-            (8, Kind::Agree),
-            (14, Kind::Inform),
-            (6, Kind::Decide),
-            (9, Kind::Retract),
-        ]);
+        let weight = |kind| match kind {
+            Kind::Ask | Kind::Propose | Kind::Object => 10,
+            Kind::Answer => 20,
+            Kind::Clarify => 16,
+            Kind::Agree => 8,
+            Kind::Inform => 14,
+            Kind::Decide => 6,
+            Kind::Retract => 9,
+        };
+        let kind = self.rng.weighed(&Kind::ALL.map(|kind| (weight(kind), kind)));
         let named = kind == Kind::Retract || self.rng.percent(60);
         let parent = named.then(|| self.message(harness));
         (principal, Command::Post(self.envelope(kind, Some(THREAD), parent, extension)))

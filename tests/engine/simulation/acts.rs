@@ -52,17 +52,13 @@ fn speech(
     extension: Option<Arc<str>>,
     text: &str,
 ) -> Command {
-    let kind = rng.weighed(&[
-        (10, Kind::Ask),
-        (20, Kind::Answer),
-        (10, Kind::Clarify),
-        (6, Kind::Propose),
-        (6, Kind::Object),
-        (6, Kind::Agree),
-        (20, Kind::Inform),
-        (4, Kind::Decide),
-        (4, Kind::Retract),
-    ]);
+    let weight = |kind| match kind {
+        Kind::Ask | Kind::Clarify => 10,
+        Kind::Answer | Kind::Inform => 20,
+        Kind::Propose | Kind::Object | Kind::Agree => 6,
+        Kind::Decide | Kind::Retract => 4,
+    };
+    let kind = rng.weighed(&Kind::ALL.map(|kind| (weight(kind), kind)));
     let messages = reference.messages.get(&thread).map_or(&[][..], Vec::as_slice);
     let recent = &messages[messages.len().saturating_sub(6)..];
     let replies = matches!(kind, Kind::Answer | Kind::Clarify | Kind::Object | Kind::Agree);

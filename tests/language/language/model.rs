@@ -117,7 +117,10 @@ pub fn place(state: State) -> i32 {
 
 /// §3, the column "awaiting afterwards": this message.
 pub fn expects(kind: Kind) -> bool {
-    matches!(kind, Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object)
+    match kind {
+        Kind::Ask | Kind::Clarify | Kind::Propose | Kind::Object => true,
+        Kind::Answer | Kind::Agree | Kind::Inform | Kind::Decide | Kind::Retract => false,
+    }
 }
 
 /// §5.1: whose marks are confirmed ones.
@@ -216,7 +219,14 @@ impl Model {
                         Kind::Answer if about.is_some() && said.parent == about => waits = None,
                         Kind::Agree if on_awaited => waits = None,
                         Kind::Decide => waits = None,
-                        _ => {}
+                        Kind::Ask
+                        | Kind::Answer
+                        | Kind::Clarify
+                        | Kind::Propose
+                        | Kind::Object
+                        | Kind::Agree
+                        | Kind::Inform
+                        | Kind::Retract => {}
                     }
                 }
                 Fact::Moved(moved) => {

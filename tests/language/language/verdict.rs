@@ -75,7 +75,13 @@ fn post(
     let free = match kind {
         Kind::Decide => false,
         Kind::Retract => own,
-        _ => true,
+        Kind::Ask
+        | Kind::Answer
+        | Kind::Clarify
+        | Kind::Propose
+        | Kind::Object
+        | Kind::Agree
+        | Kind::Inform => true,
     };
     check(free || model.has_authority(principal), "thread_authority_missing")?;
     rest(model, principal, envelope, on, limits)?;
