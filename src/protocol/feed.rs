@@ -30,7 +30,10 @@ impl Scope {
 
     /// Whether the feed sends turns.
     pub fn tells_turns(self) -> bool {
-        self != Self::Threads
+        match self {
+            Self::Inbox | Self::All => true,
+            Self::Threads => false,
+        }
     }
 }
 

@@ -113,7 +113,8 @@ impl World {
         if self.listeners.len() >= self.setup.options.listeners {
             return Ok(());
         }
-        let scope = self.rng.pick(&[Scope::Inbox, Scope::All, Scope::Threads]);
+        let scopes: [Scope; Scope::ALL.len()] = [Scope::Inbox, Scope::All, Scope::Threads];
+        let scope = self.rng.pick(&scopes);
         let Some((feed, token)) = self.feed(scope) else { return Ok(()) };
         let cursor = self.cursor(70);
         let access = server.access.clone();

@@ -104,7 +104,8 @@ async fn one(seed: u64) {
 }
 
 fn feed(rng: &Rng, identity: &str, threads: &[String]) -> ExpectedFeed {
-    let scope = [Scope::Inbox, Scope::All, Scope::Threads][rng.index(3)];
+    let scopes: [Scope; Scope::ALL.len()] = [Scope::Inbox, Scope::All, Scope::Threads];
+    let scope = scopes[rng.index(scopes.len())];
     let mut followed = BTreeSet::new();
     if scope == Scope::Threads {
         let some = threads[1..].iter().filter(|_| rng.once_in(4));
