@@ -14,6 +14,8 @@ use parley_protocol::wire;
 
 use super::*;
 use crate::script::Step;
+use crate::verify::shadow::Act;
+use crate::verify::transitions::State;
 
 struct Counter(u64);
 
@@ -167,6 +169,34 @@ fn principal(participants: &Participants, place: usize) -> Principal {
         rights: rights.into_iter().collect(),
         label: None,
     }
+}
+
+/// The shadow's name for an act of the protocol.
+fn act_of(kind: Kind) -> Act {
+    match kind {
+        Kind::Ask => Act::Ask,
+        Kind::Answer => Act::Answer,
+        Kind::Clarify => Act::Clarify,
+        Kind::Propose => Act::Propose,
+        Kind::Object => Act::Object,
+        Kind::Agree => Act::Agree,
+        Kind::Inform => Act::Inform,
+        Kind::Decide => Act::Decide,
+        Kind::Retract => Act::Retract,
+    }
+}
+
+/// Goal: the harness knows each act and each state of the protocol, and its scripts show each act.
+/// Method: word by word.
+#[test]
+fn each_word_of_the_protocol_is_known() {
+    for kind in Kind::ALL {
+        let act = act_of(kind);
+        assert_eq!(act.as_str(), kind.as_str());
+        let is_said = |step: &Step| matches!(step, Step::Say(_, said, _) if *said == act);
+        assert!(SCRIPTS.iter().any(|script| script.iter().any(is_said)), "{act:?}");
+    }
+    assert_eq!(State::ALL.map(State::as_str), ServerState::ALL.map(ServerState::as_str));
 }
 
 /// Goal: every script runs to its end, the expected refusals come, and the shadow agrees with the

@@ -89,6 +89,8 @@ pub fn completeness(mut received: Vec<u64>, mut expected: Vec<u64>) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use parley_protocol::wire::frame::FrameType;
+
     use super::*;
 
     fn check(frames: &[(&str, u64)]) -> Result<(), String> {
@@ -106,6 +108,15 @@ mod tests {
         let frames = [("hello", 5), ("message", 16), ("event", 17), ("caught_up", 17)];
         check(&frames).unwrap();
         completeness(vec![3, 1, 2], vec![1, 2]).unwrap();
+    }
+
+    /// Goal: each type of frame is known. Method: one of each, from the protocol's list.
+    #[test]
+    fn each_type_of_frame() {
+        for kind in FrameType::ALL {
+            check(&[(kind.as_str(), 16)]).unwrap();
+        }
+        assert!(check(&[("none", 16)]).is_err());
     }
 
     /// Goal: planted repeats, disorder and gaps are found. Method: one a row.
