@@ -1,15 +1,21 @@
 //! The metrics of a server (operations.md §4): name, kind, labels and meaning, one row each. The
 //! name of each is a constant, which is what recording code names.
 
+/// Buckets in seconds, from a cached read to a held inbox read.
+const SECONDS: &[f64] =
+    &[0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+/// Buckets in entries of one commit.
+const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
+
 /// The kind of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MetricKind {
     /// Rises only.
     Counter,
     /// Rises and falls.
     Gauge,
-    /// Counts values in buckets.
-    Histogram,
+    /// Counts values in these buckets, by their upper ends.
+    Histogram(&'static [f64]),
 }
 
 /// One metric.
@@ -26,13 +32,16 @@ pub struct MetricSpec {
 }
 
 macro_rules! metrics {
-    ($($constant:ident $name:literal $kind:ident $labels:tt $about:literal;)*) => {
+    ($(
+        $constant:ident $name:literal $kind:ident $(($buckets:ident))? [$($label:literal),*]
+        $about:literal;
+    )*) => {
         $(#[doc = $about] pub const $constant: &str = $name;)*
         /// Every metric.
         pub const METRICS: &[MetricSpec] = &[$(MetricSpec {
             name: $constant,
-            kind: MetricKind::$kind,
-            labels: &$labels,
+            kind: MetricKind::$kind $(($buckets))?,
+            labels: &[$($label),*],
             about: $about,
         },)*];
     };
@@ -41,15 +50,15 @@ macro_rules! metrics {
 metrics! {
     OPERATIONS "parley_operations_total" Counter ["operation", "outcome"]
         "Requests answered, by operation and reason, or ok";
-    OPERATION_SECONDS "parley_operation_seconds" Histogram ["operation", "outcome"]
+    OPERATION_SECONDS "parley_operation_seconds" Histogram (SECONDS) ["operation", "outcome"]
         "Time from a request's header to its answer";
     THREADS_RESIDENT "parley_threads_resident" Gauge [] "Threads whose actor is in memory";
     INBOXES_RESIDENT "parley_inboxes_resident" Gauge [] "Inboxes whose actor is in memory";
     FEED_CONNECTIONS "parley_feed_connections" Gauge [] "Feeds open";
     FEED_FRAMES "parley_feed_frames_total" Counter ["type"] "Frames sent, by type";
     FEED_DROPPED "parley_feed_dropped_total" Counter ["cause"] "Feeds cut off, by cause";
-    JOURNAL_BATCH_SIZE "parley_journal_batch_size" Histogram [] "Entries of one commit";
-    JOURNAL_COMMIT_SECONDS "parley_journal_commit_seconds" Histogram []
+    JOURNAL_BATCH_SIZE "parley_journal_batch_size" Histogram (ENTRIES) [] "Entries of one commit";
+    JOURNAL_COMMIT_SECONDS "parley_journal_commit_seconds" Histogram (SECONDS) []
         "Time of one commit with its sync";
     JOURNAL_QUEUE "parley_journal_queue" Gauge [] "Items that wait for the journal's writer";
     ACTOR_RESTARTS "parley_actor_restarts_total" Counter ["actor"]

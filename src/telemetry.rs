@@ -18,23 +18,19 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::config::{LogConfig, LogFormat};
 use crate::metric::{self, METRICS, MetricKind, MetricSpec};
 
-/// Buckets in seconds, from a cached read to a held inbox read.
-const SECONDS: &[f64] =
-    &[0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
-/// Buckets in entries of one commit.
-const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0];
-
 /// The metrics of this process; the first call installs the recorder.
 pub fn metrics() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE.get_or_init(|| {
-        let exact = |name: &str| Matcher::Full(name.to_owned());
-        let recorder = PrometheusBuilder::new()
-            .set_buckets_for_metric(exact(metric::OPERATION_SECONDS), SECONDS)
-            .and_then(|b| b.set_buckets_for_metric(exact(metric::JOURNAL_COMMIT_SECONDS), SECONDS))
-            .and_then(|b| b.set_buckets_for_metric(exact(metric::JOURNAL_BATCH_SIZE), ENTRIES))
-            .expect("the lists of buckets are not empty")
-            .build_recorder();
+        let mut builder = PrometheusBuilder::new();
+        for MetricSpec { name, kind, .. } in METRICS {
+            if let MetricKind::Histogram(buckets) = kind {
+                builder = builder
+                    .set_buckets_for_metric(Matcher::Full((*name).to_owned()), buckets)
+                    .expect("the lists of buckets are not empty");
+            }
+        }
+        let recorder = builder.build_recorder();
         let handle = recorder.handle();
         // Only a program that embeds the server can have installed another recorder.
         if metrics::set_global_recorder(recorder).is_ok() {
@@ -50,7 +46,7 @@ pub fn metrics() -> &'static PrometheusHandle {
                         metrics::describe_gauge!(*name, *about);
                         metrics::gauge!(*name).set(0.0);
                     }
-                    MetricKind::Histogram => metrics::describe_histogram!(*name, *about),
+                    MetricKind::Histogram(_) => metrics::describe_histogram!(*name, *about),
                 }
             }
         }
