@@ -172,3 +172,34 @@ impl Gateway {
         reply.map(NextStep::Reply)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use parley_protocol::limits::Limits;
+    use parley_protocol::operation::Profiles;
+    use parley_protocol::schema::{OpenApiFacts, openapi};
+
+    use super::*;
+
+    /// Resources that OpenAPI does not describe: the page is for people, MCP describes itself.
+    const ASIDE: [&str; 3] = ["/", "/mcp", "/mcp/"];
+
+    /// Goal: the OpenAPI document has each resource with its methods. Method: those of the table of
+    /// resources, but for HEAD, which goes with GET.
+    #[test]
+    fn each_resource_is_described() {
+        let limits = Limits::default();
+        let facts = OpenApiFacts { version: "0", profiles: Profiles::ALL, limits: &limits };
+        let document = openapi(&facts);
+        for (path, methods, _, _) in FIXED.iter().filter(|row| !ASIDE.contains(&row.0)) {
+            let shown = document["paths"][*path].as_object().into_iter().flatten();
+            let shown: BTreeSet<String> = shown.map(|(name, _)| name.to_uppercase()).collect();
+            let own = methods.iter().filter(|method| **method != "HEAD");
+            let own: BTreeSet<String> = own.map(|method| (*method).to_owned()).collect();
+            assert_eq!(shown, own, "{path}");
+        }
+        assert!(document["paths"]["/v1/tokens/{id}"]["delete"].is_object());
+    }
+}
