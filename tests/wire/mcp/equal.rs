@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parley_kit::BlockingServer;
-use parley_protocol::operation::{FieldPlace, Operation};
+use parley_protocol::limits::Limits;
+use parley_protocol::operation::{FieldPlace, Operation, Profiles};
 use parley_protocol::refusal::Reason;
+use parley_protocol::schema::{OpenApiFacts, openapi};
 use serde_json::{Map, Value, json};
 
 use super::ask::Client;
@@ -135,6 +137,52 @@ fn alike(value: &mut Value) {
     }
 }
 
+/// The members of `value` that `schema` does not declare where it declares any; `root` holds the
+/// targets of references.
+fn undeclared(root: &Value, schema: &Value, value: &Value, place: &str) -> Vec<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let target = root.pointer(reference.trim_start_matches('#')).expect(reference);
+        return undeclared(root, target, value, place);
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        let each = any.iter().map(|schema| undeclared(root, schema, value, place));
+        return each.min_by_key(Vec::len).unwrap_or_default();
+    }
+    match value {
+        Value::Array(items) => {
+            let of = |item| undeclared(root, &schema["items"], item, place);
+            items.iter().flat_map(of).collect()
+        }
+        Value::Object(members) => {
+            let known = schema["properties"].as_object().into_iter();
+            let of = |(name, member): (&String, &Value)| {
+                let place = format!("{place}/{name}");
+                match known.clone().find_map(|known| known.get(name)) {
+                    Some(schema) => undeclared(root, schema, member, &place),
+                    None if known.len() == 0 => Vec::new(),
+                    None => vec![place],
+                }
+            };
+            members.iter().flat_map(of).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The members of the answer `said` to `operation` that `document`, OpenAPI's, does not declare. Of
+/// the manifest only the members that programs read are declared.
+fn undeclared_in(document: &Value, operation: Operation, said: &Value) -> Vec<String> {
+    if operation == Operation::GetManifest {
+        return Vec::new();
+    }
+    let route = operation.spec().route;
+    let method = route.method.as_str().to_ascii_lowercase();
+    let answers = &document["paths"][route.path][method]["responses"];
+    let schema = &answers[&route.success.to_string()]["content"]["application/json"]["schema"];
+    assert!(schema.is_object(), "{}", operation.as_str());
+    undeclared(document, schema, said, "")
+}
+
 /// A server and the tokens of those that the script names.
 fn start() -> (BlockingServer, BTreeMap<&'static str, String>) {
     let server = BlockingServer::start(SETTINGS);
@@ -154,13 +202,16 @@ fn start() -> (BlockingServer, BTreeMap<&'static str, String>) {
     (server, tokens)
 }
 
-/// Goal: every operation, and every reason that both ways can give, is equal over both. Method: the
-/// script on three servers, over HTTP and over MCP in either era; what differs by nature is made
-/// alike first.
+/// Goal: every operation, and every reason that both ways can give, is equal over both, and each
+/// member of an answer is declared. Method: the script on three servers, over HTTP and over MCP in
+/// either era; what differs by nature is made alike first.
 #[test]
 fn ways_in_are_equal() {
     let (http, http_tokens) = start();
     let mcp = [Revision::November2025, Revision::July2026].map(|revision| (start(), revision));
+    let limits = Limits::default();
+    let document =
+        openapi(&OpenApiFacts { version: "0", profiles: Profiles::ALL, limits: &limits });
     let (mut operations, mut reasons) = (BTreeSet::new(), BTreeSet::new());
     for (number, step) in script().iter().enumerate() {
         let mut said = over_http(&http, &http_tokens[step.who], step);
@@ -171,6 +222,8 @@ fn ways_in_are_equal() {
         reasons.insert(reason.to_owned());
         if reason == "ok" {
             operations.insert(step.operation);
+            let operation = Operation::parse(step.operation).expect("an operation");
+            assert_eq!(undeclared_in(&document, operation, &said.body), [""; 0], "{what}");
         }
         for ((server, tokens), revision) in &mcp {
             let mut other = over_mcp(server, &tokens[step.who], step, *revision);
