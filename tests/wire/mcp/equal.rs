@@ -204,7 +204,7 @@ fn start() -> (BlockingServer, BTreeMap<&'static str, String>) {
 
 /// Goal: every operation, and every reason that both ways can give, is equal over both, and each
 /// member of an answer is declared. Method: the script on three servers, over HTTP and over MCP in
-/// either era; what differs by nature is made alike first.
+/// either era; what differs by nature is made alike first. Each list has an item once.
 #[test]
 fn ways_in_are_equal() {
     let (http, http_tokens) = start();
@@ -221,7 +221,9 @@ fn ways_in_are_equal() {
         assert_eq!(reason, step.outcome, "{what}: {}", said.body);
         reasons.insert(reason.to_owned());
         if reason == "ok" {
-            operations.insert(step.operation);
+            if said.body["items"].as_array().is_none_or(|items| !items.is_empty()) {
+                operations.insert(step.operation);
+            }
             let operation = Operation::parse(step.operation).expect("an operation");
             assert_eq!(undeclared_in(&document, operation, &said.body), [""; 0], "{what}");
         }
@@ -236,7 +238,11 @@ fn ways_in_are_equal() {
         }
     }
     for operation in Operation::ALL {
-        assert!(operations.contains(operation.as_str()), "{} never succeeds", operation.as_str());
+        assert!(
+            operations.contains(operation.as_str()),
+            "{} never has an answer or an item",
+            operation.as_str()
+        );
     }
     for reason in Reason::ALL {
         let aside = ASIDE.iter().any(|(known, why)| known == reason && !why.is_empty());

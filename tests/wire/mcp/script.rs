@@ -49,6 +49,9 @@ pub fn script() -> Vec<Step> {
     dialectic(&mut add);
     artifacts(&mut add);
     rights(&mut add);
+    // A question that waits for anyone, so that an inbox has an item.
+    add("ada", "post_message", json!({ "kind": "ask", "body": "Who knows?" }), "ok");
+    add("bob", "read_inbox", json!({}), "ok");
     steps
 }
 
