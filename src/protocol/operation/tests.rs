@@ -20,9 +20,9 @@ fn rows() {
         assert!(row.description.chars().count() < 1_000, "{name}");
         assert!(!row.title.is_empty() && row.route.path.starts_with("/v1/"));
         let writes = operation.writes();
-        assert_eq!(row.rights.contains(&Right::Write), writes, "{}", name);
+        assert_eq!(row.rights.contains(&Right::Write), writes, "{name}");
         let read = row.rights.contains(&Right::Read);
-        assert_eq!(read, !writes && operation != Operation::GetManifest, "{}", name);
+        assert_eq!(read, !writes && operation != Operation::GetManifest, "{name}");
         for field in row.fields {
             let in_path = row.route.path.contains(&format!("{{{}}}", field.name));
             assert_eq!(in_path, field.place == FieldPlace::Path, "{} {}", name, field.name);
