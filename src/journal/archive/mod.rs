@@ -28,7 +28,7 @@ use crate::storage::error::StoreResult;
 use crate::storage::panic_guard::open_database;
 
 pub use read::ArchiveRead;
-pub(crate) use read::{LazySummary, Referrer, Rows};
+pub(crate) use read::{Referrer, Rows};
 pub(crate) use rows::Refill;
 pub use tables::Retraction;
 pub use tables::{FILE_FORMAT, FILE_NAME};
