@@ -48,36 +48,6 @@ pub trait Disk: Debug + Send + Sync + 'static {
     fn bytes(&self) -> io::Result<u64>;
 }
 
-/// A file of a [`Disk`] in the form that the database accepts.
-#[derive(Debug)]
-pub struct BoxedFile(pub Box<dyn StorageBackend>);
-
-impl StorageBackend for BoxedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write(offset, data)
-    }
-
-    fn close(&self) -> io::Result<()> {
-        self.0.close()
-    }
-}
-
 /// The names of all files on `disk`, sorted.
 ///
 /// # Errors
