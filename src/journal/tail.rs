@@ -24,8 +24,8 @@ pub(super) struct TailThread {
     pub summary: Arc<ThreadSummary>,
     /// Its acts, in order.
     pub acts: Vector<Arc<Committed>>,
-    /// Its claims that were made or changed, with the entry of the last change.
-    pub claims: OrdMap<ClaimId, (u64, Arc<Claim>)>,
+    /// Its claims that were made or changed.
+    pub claims: OrdMap<ClaimId, Arc<Claim>>,
     /// Its retracted messages.
     pub retracted: OrdMap<MessageId, Retraction>,
 }
@@ -140,7 +140,7 @@ impl TailThread {
     fn take(&mut self, committed: &Arc<Committed>, act: &Act) {
         self.acts.push_back(Arc::clone(committed));
         for claim in &committed.claims {
-            self.claims.insert(claim.id, (committed.number, Arc::clone(claim)));
+            self.claims.insert(claim.id, Arc::clone(claim));
         }
         if let Some((message, retraction)) = archive::retraction(act) {
             self.retracted.insert(message, retraction);
@@ -149,7 +149,7 @@ impl TailThread {
 }
 
 /// The entry that set the open question, if there is one.
-fn standing(summary: &ThreadSummary) -> Option<u64> {
+pub(super) fn standing(summary: &ThreadSummary) -> Option<u64> {
     summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
 }
 

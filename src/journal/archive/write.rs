@@ -14,6 +14,7 @@ use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
+use super::super::tail::standing;
 use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
@@ -176,17 +177,12 @@ fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Stor
                 updated.insert(old.position.entry(), None);
             }
             updated.insert(summary.position.entry(), Some(*thread));
-            let stands =
-                |summary: &ThreadSummary| summary.awaiting.as_ref().map(|_| summary.awaiting_entry);
-            if old.as_ref().and_then(stands) == stands(summary) {
+            if old.as_ref().and_then(standing) == standing(summary) {
                 continue;
             }
             for (summary, stands) in [(old.as_ref(), false), (Some(&***summary), true)] {
-                let Some((summary, awaiting)) = summary.and_then(|summary| {
-                    summary.awaiting.as_ref().map(|awaiting| (summary, awaiting))
-                }) else {
-                    continue;
-                };
+                let Some(summary) = summary else { continue };
+                let Some(awaiting) = &summary.awaiting else { continue };
                 let (key, thread) = (summary.awaiting_entry, summary.id);
                 let row = |participant: &_| {
                     stands
