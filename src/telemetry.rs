@@ -94,7 +94,7 @@ impl RequestLabel {
     /// The label's value.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Operation(operation) => operation.name(),
+            Self::Operation(operation) => operation.as_str(),
             Self::Tokens => "tokens",
             Self::Feed => "feed",
             Self::Backup => "backup",

@@ -1,8 +1,8 @@
 //! Enumerations whose values are words on the wire.
 
-/// Defines an enumeration with the word of each value: `ALL` in the order of the page, `as_str`,
-/// and `parse`, which compares exactly. A value cannot be left out of any of them.
-macro_rules! words {
+/// Defines an enumeration with the word of each value: `ALL` in the order of the page and `as_str`.
+/// A value cannot be left out of either.
+macro_rules! names {
     (
         $(#[$about:meta])*
         pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }
@@ -18,7 +18,22 @@ macro_rules! words {
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
+        }
+    };
+}
 
+/// The same with `parse`, which compares exactly.
+macro_rules! words {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }
+    ) => {
+        names! {
+            $(#[$about])*
+            pub enum $name { $($(#[$doc])* $variant = $word,)+ }
+        }
+
+        impl $name {
             /// The value of a word; `None` if there is none.
             pub fn parse(word: &str) -> Option<Self> {
                 match word {

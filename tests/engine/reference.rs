@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parley_kit::ExpectedFeed;
 use parley_kit::numbers::{Given, Nowhere};
+use parley_kit::{ExpectedFeed, ensure, same};
 use parley_protocol::act::Kind;
+use parley_protocol::claim::Evidence;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
 use parley_protocol::identity::Principal;
@@ -55,20 +56,17 @@ struct Ids {
 
 /// The text of its own that every command of a run carries, by which an act is known as its.
 pub fn text_of(act: &Act) -> &str {
-    let first = |evidence: &'_ [parley_protocol::claim::Evidence]| -> Option<usize> {
-        (!evidence.is_empty()).then_some(0)
-    };
     match &act.change {
         Change::Message(message) => &message.body,
         Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
         Change::Assert(claim) => &claim.statement,
-        Change::Attest(_, proof) => {
-            first(&proof.evidence).map_or("", |at| &proof.evidence[at].reference)
-        }
-        Change::Refute(_, proof) => {
-            first(&proof.evidence).map_or("", |at| &proof.evidence[at].reference)
-        }
+        Change::Attest(_, proof) => first_of(&proof.evidence),
+        Change::Refute(_, proof) => first_of(&proof.evidence),
     }
+}
+
+fn first_of(evidence: &[Evidence]) -> &str {
+    evidence.first().map_or("", |evidence| &evidence.reference)
 }
 
 impl Reference {
@@ -104,7 +102,7 @@ impl Reference {
         let before = match self.threads.get_mut(&act.thread) {
             None => {
                 let expected = Thread::opening(&mut ctx, act.thread, command);
-                same(&expected, act)?;
+                same("opening", act, &expected)?;
                 let thread = Thread::open(act).ok_or_else(|| format!("no opening: {act:?}"))?;
                 self.threads.insert(act.thread, thread);
                 None
@@ -117,7 +115,7 @@ impl Reference {
                 let expected = thread.admit(&mut ctx, command);
                 let expected = expected
                     .map_err(|it| format!("stored, but {}: {act:?}", it.reason.as_str()))?;
-                same(&expected.ok_or_else(|| format!("changes nothing: {act:?}"))?, act)?;
+                same("act", act, &expected.ok_or_else(|| format!("changes nothing: {act:?}"))?)?;
                 thread.apply(act);
                 before
             }
@@ -169,7 +167,7 @@ impl Ids {
             claim = it.id.0;
         }
         self.last.insert(act.thread, (message, event, claim));
-        if good { Ok(()) } else { Err(format!("an identifier is used twice or falls: {act:?}")) }
+        ensure(good, || format!("an identifier is used twice or falls: {act:?}"))
     }
 }
 
@@ -182,9 +180,5 @@ fn one_turn(thread: &Thread) -> Result<(), String> {
         (true, waits) => line || proposed && waits,
         (false, waits) => !line && !waits,
     };
-    if good { Ok(()) } else { Err(format!("not one turn: {head:?}")) }
-}
-
-fn same(expected: &Act, act: &Act) -> Result<(), String> {
-    if expected == act { Ok(()) } else { Err(format!("{act:?} should be {expected:?}")) }
+    ensure(good, || format!("not one turn: {head:?}"))
 }

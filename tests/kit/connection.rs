@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use crate::http::{self, Answer, End, PATIENCE};
+use crate::http::{self, Answer, PATIENCE};
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -68,12 +68,7 @@ impl Connection {
     /// Reads an answer. A body in chunks, which may be a stream, is left to [`Self::chunk`].
     pub async fn answer(&mut self) -> io::Result<Answer> {
         let mut answer = self.take(http::take_head).await?;
-        if let End::After(length) = answer.end() {
-            let take = |unread: &mut Vec<u8>| {
-                (unread.len() >= length).then(|| unread.drain(..length).collect())
-            };
-            answer.body = self.take(take).await?;
-        }
+        answer.body = self.take(|unread| answer.take_body(unread)).await?;
         Ok(answer)
     }
 

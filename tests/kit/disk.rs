@@ -38,17 +38,10 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// All is well.
-    pub const NONE: Self = Self {
-        write: 0,
-        torn: false,
-        sync: 0,
-        sync_reached: false,
-        lasting: false,
-        bytes_max: None,
-        free_bytes: None,
-        sync_lies: false,
-    };
+    /// From now on no write and no sync succeeds.
+    pub fn refusing() -> Self {
+        Self { write: 1, sync: 1, lasting: true, ..Self::default() }
+    }
 }
 
 /// Which of the writes that were not synced a cut leaves behind.

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::connection::Connection;
-use crate::http::{Answer, bearer, field, request};
+use crate::http::{Answer, bearer, field, request, take_event};
 
 /// A key that the standard uses as its example.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -88,6 +88,13 @@ impl Listener {
     /// Listens with a token.
     pub async fn connect(address: SocketAddr, token: &str, query: &str) -> Self {
         Self::with(address, query, &upgrade(&bearer(token)), None).await
+    }
+
+    /// The same; gives the `hello` too, which comes first.
+    pub async fn greeted(address: SocketAddr, token: &str, query: &str) -> (Self, Frame) {
+        let mut listener = Self::connect(address, token, query).await;
+        let hello = listener.expect("hello").await;
+        (listener, hello)
     }
 
     /// Listens with these headers over a socket whose receive buffer has `buffer` bytes.
@@ -194,11 +201,8 @@ impl Events {
     /// The next event as a frame, with whose type and cursor it must agree.
     pub async fn next(&mut self) -> Frame {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let (event, rest) = (event.to_owned(), rest.to_owned());
-                self.text = rest;
-                let Some(data) = field(&event, "data") else { continue };
-                let frame = Frame::read(data);
+            if let Some(event) = take_event(&mut self.text) {
+                let frame = Frame::read(field(&event, "data").expect("an event with data"));
                 let named = (field(&event, "event"), field(&event, "id"));
                 assert_eq!(named, (Some(frame.kind()), Some(frame.cursor())));
                 return frame;

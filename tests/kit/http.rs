@@ -11,6 +11,11 @@ use serde_json::Value;
 /// How long an answer is waited for; far more than any needs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Headers of requests to a [`BlockingServer`](crate::BlockingServer), which fills them in.
+pub const HOST: &str = "Host: {own}";
+pub const AGENT: &str = "Authorization: Bearer {agent}";
+pub const ADMIN: &str = "Authorization: Bearer {admin}";
+
 /// An answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
@@ -83,23 +88,18 @@ impl Answer {
         self.header("connection") == Some("close")
     }
 
-    /// Where the body ends.
-    pub(crate) fn end(&self) -> End {
-        let length = || self.header("content-length")?.parse().ok();
-        match self.header("transfer-encoding") {
-            Some("chunked") => End::Chunked,
-            _ if matches!(self.status, 204 | 304) => End::After(0),
-            _ => End::After(length().unwrap_or(0)),
-        }
+    /// Whether the body comes in chunks, which may be a stream.
+    pub(crate) fn is_chunked(&self) -> bool {
+        self.header("transfer-encoding") == Some("chunked")
     }
-}
 
-/// Where a body ends.
-pub(crate) enum End {
-    /// After so many bytes.
-    After(usize),
-    /// With an empty chunk.
-    Chunked,
+    /// Takes a body of a stated length from `unread`, once it is there as a whole.
+    pub(crate) fn take_body(&self, unread: &mut Vec<u8>) -> Option<Vec<u8>> {
+        let has_none = self.is_chunked() || matches!(self.status, 204 | 304);
+        let length = self.header("content-length").filter(|_| !has_none);
+        let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
+        (unread.len() >= length).then(|| unread.drain(..length).collect())
+    }
 }
 
 /// Takes the head of an answer from `unread`, once it is there as a whole.
@@ -121,6 +121,19 @@ pub(crate) fn take_chunk(unread: &mut Vec<u8>) -> Option<Vec<u8>> {
     let length = usize::from_str_radix(length, 16).expect("the length of a chunk");
     let whole = line + 2 + length + 2;
     (unread.len() >= whole).then(|| unread.drain(..whole).skip(line + 2).take(length).collect())
+}
+
+/// Takes the next event of an event stream from `text`, once it is there as a whole; comments are
+/// passed over.
+pub(crate) fn take_event(text: &mut String) -> Option<String> {
+    loop {
+        let (event, rest) = text.split_once("\n\n")?;
+        let (event, rest) = (event.to_owned(), rest.to_owned());
+        *text = rest;
+        if field(&event, "data").is_some() {
+            return Some(event);
+        }
+    }
 }
 
 /// The value of `name` in an event of an event stream.

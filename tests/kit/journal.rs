@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 
 use crate::acts::{post, principal};
 use crate::clock::TestClock;
+use crate::disk::{Cut, FaultyDisk};
 
 /// A call that waits for its answer.
 pub type Waiting = oneshot::Receiver<Result<WriteOutcome, Refusal>>;
@@ -47,6 +48,15 @@ pub fn came(waiting: &mut Waiting) -> Came {
         Ok(Ok(WriteOutcome::Committed(committed))) => Came::Stored(committed),
         Ok(Ok(WriteOutcome::Unchanged(_))) => Came::Unchanged,
         Ok(Err(refusal)) => Came::Refused(refusal.reason),
+    }
+}
+
+/// Whether a call is stored; if not, it must be refused because the store takes no writes.
+pub fn is_stored(waiting: &mut Waiting) -> bool {
+    match came(waiting) {
+        Came::Stored(_) => true,
+        Came::Refused(Reason::StorageUnavailable) => false,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -84,6 +94,18 @@ impl JournalHarness {
             clock,
             runtime,
         })
+    }
+
+    /// Opens what lies on `disk`, with the usual options.
+    pub fn start(disk: &(impl Disk + Clone)) -> Self {
+        Self::open(disk, JournalOptions::default()).unwrap()
+    }
+
+    /// Cuts `disk` under it and opens what is left, with the usual options.
+    pub fn restart(self, disk: &FaultyDisk, cut: Cut) -> Self {
+        disk.cut(cut);
+        drop(self);
+        Self::start(disk)
     }
 
     /// Steps until there is nothing more to do now; gives the last step.
@@ -144,13 +166,8 @@ impl JournalHarness {
         let (reply, waiting) = reply();
         let principal = principal(by);
         let mut numbers = self.journal.numbers();
-        let mut ctx = Context {
-            now: self.clock.now(),
-            principal: &principal,
-            limits: &Limits::default(),
-            numbers: &mut numbers,
-            key: None,
-        };
+        let (now, principal, limits) = (self.clock.now(), &principal, &Limits::default());
+        let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
         let Holder { thread, lease, .. } = holder;
         let command = post(kind, Some(thread.summary().id), body);
         let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
@@ -195,13 +212,8 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
     let (reply, waiting) = reply();
     let principal = principal(by);
     let mut numbers = journal.numbers();
-    let mut ctx = Context {
-        now,
-        principal: &principal,
-        limits: &Limits::default(),
-        numbers: &mut numbers,
-        key: None,
-    };
+    let (principal, limits) = (&principal, &Limits::default());
+    let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
     let opened = journal.open_thread(|number, thread| {
         let act = Thread::opening(&mut ctx, thread, &post(Kind::Ask, None, body));
         let head = ThreadSummary::open(&act).map(|mut head| {

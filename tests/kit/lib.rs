@@ -32,6 +32,7 @@ pub mod recorded;
 pub mod rng;
 pub mod server;
 
+use std::fmt::Debug;
 use std::ops::Range;
 
 pub use client::Client;
@@ -54,6 +55,16 @@ pub fn number(variable: &str, default: u64) -> u64 {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number")),
         Err(_) => default,
     }
+}
+
+/// An error of what `wrong` says unless `good`.
+pub fn ensure(good: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
+    if good { Ok(()) } else { Err(wrong()) }
+}
+
+/// An error that names `what` unless it is as it must be.
+pub fn same<T: PartialEq + Debug>(what: impl Debug, got: &T, want: &T) -> Result<(), String> {
+    ensure(got == want, || format!("{what:?}: got {got:?}, want {want:?}"))
 }
 
 /// The seeds of a run: `PARLEY_SEEDS` of them, else `usual`, from `PARLEY_SEED` on, else 1.

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use serde_json::Value;
 
-use crate::http::{self, Answer, End, PATIENCE};
+use crate::http::{self, Answer, PATIENCE};
 
 /// One end of a connection.
 #[derive(Debug)]
@@ -68,22 +68,17 @@ impl Peer {
     /// Reads an answer; to a `HEAD` there is no body.
     pub fn try_answer(&mut self, headless: bool) -> io::Result<Answer> {
         let mut answer = self.head()?;
-        match answer.end() {
-            _ if headless => {}
-            End::After(length) => {
-                let take = |unread: &mut Vec<u8>| {
-                    (unread.len() >= length).then(|| unread.drain(..length).collect())
-                };
-                answer.body = self.take(take)?;
-            }
-            End::Chunked => loop {
-                let chunk = self.chunk()?;
-                if chunk.is_empty() {
-                    break;
-                }
-                answer.body.extend(chunk);
-            },
+        if headless {
+            return Ok(answer);
         }
+        let mut body = self.take(|unread| answer.take_body(unread))?;
+        let mut more = answer.is_chunked();
+        while more {
+            let chunk = self.chunk()?;
+            more = !chunk.is_empty();
+            body.extend(chunk);
+        }
+        answer.body = body;
         Ok(answer)
     }
 
@@ -125,13 +120,8 @@ impl Events {
     /// The next event, comments passed over; an error once the stream has ended.
     pub fn event(&mut self) -> io::Result<String> {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let (event, rest) = (event.to_owned(), rest.to_owned());
-                self.text = rest;
-                if http::field(&event, "data").is_some() {
-                    return Ok(event);
-                }
-                continue;
+            if let Some(event) = http::take_event(&mut self.text) {
+                return Ok(event);
             }
             let chunk = self.peer.chunk()?;
             if chunk.is_empty() {
@@ -178,6 +168,20 @@ pub fn ask(
 /// Reads JSON.
 pub fn get(address: SocketAddr, token: &str, path: &str) -> Value {
     ask(address, token, &format!("GET {path}"), "", "").expect(200)
+}
+
+/// All items `name` of a list, and its last page; `get` reads each page.
+pub fn pages(path: &str, name: &str, mut get: impl FnMut(&str) -> Value) -> (Vec<Value>, Value) {
+    let word = if name == "messages" { "since" } else { "cursor" };
+    let (mut items, mut more) = (Vec::new(), String::new());
+    loop {
+        let page = get(&format!("{path}{more}"));
+        items.extend(page[name].as_array().expect("a list").iter().cloned());
+        if page["more"] != true {
+            return (items, page);
+        }
+        more = format!("&{word}={}", page["cursor"].as_str().expect("a cursor"));
+    }
 }
 
 /// Sends JSON; gives what is answered, whatever it is.

@@ -18,7 +18,7 @@ use crate::client::Client;
 use crate::clock::TestClock;
 use crate::folder::Folder;
 use crate::http::Answer;
-use crate::peer::Peer;
+use crate::peer::{self, Peer};
 
 /// A server that runs on the runtime of its test.
 pub struct Server {
@@ -205,9 +205,17 @@ impl BlockingServer {
             .replace("{admin}", &self.admin)
     }
 
+    /// Revokes the token that was made last.
+    pub fn revoke_last_token(&self) {
+        let tokens = peer::get(self.address, &self.admin, "/v1/tokens");
+        let last = tokens["items"].as_array().and_then(|items| items.last()).expect("a token");
+        let line = format!("DELETE /v1/tokens/{}", last["id"].as_str().expect("an id"));
+        peer::ask(self.address, &self.admin, &line, "", "").expect(204);
+    }
+
     /// The secret of a new token made of `fields`.
     pub fn make_token(&self, fields: &serde_json::Value) -> String {
-        let made = crate::peer::post(self.address, &self.admin, "/v1/tokens", fields);
+        let made = peer::post(self.address, &self.admin, "/v1/tokens", fields);
         made["secret"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
     }
 }

@@ -3,6 +3,7 @@
 use parley_protocol::artifact::{ViolationClass, canonicalize, identity, validate};
 
 use super::naive;
+use super::naive_semantics::is_identifier;
 
 /// How far an input comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,9 +66,4 @@ pub fn agree(input: &[u8]) -> Reached {
         }
         Err(_) => Reached::Named,
     }
-}
-
-fn is_identifier(text: &str) -> bool {
-    let digits = text.strip_prefix("sha256:").unwrap_or_default();
-    digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }

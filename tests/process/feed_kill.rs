@@ -18,8 +18,7 @@ async fn killed() {
     let mut acknowledged = 0;
     for round in 0..3 {
         let query = format!("?scope=all&since={cursor}");
-        let mut listener = Listener::connect(process.address, &token, &query).await;
-        listener.expect("hello").await;
+        let (mut listener, _) = Listener::greeted(process.address, &token, &query).await;
         for place in 0..40 {
             ada.open(&format!("question {round} {place}")).await;
             acknowledged += 1;
@@ -43,8 +42,7 @@ async fn killed() {
     }
     for (since, heard) in [(cursor, &mut heard), (begun, &mut Vec::new())] {
         let query = format!("?scope=all&since={since}");
-        let mut listener = Listener::connect(process.address, &token, &query).await;
-        listener.expect("hello").await;
+        let (mut listener, _) = Listener::greeted(process.address, &token, &query).await;
         let mut frames = listener.until("caught_up").await;
         frames.pop();
         heard.extend(frames.iter().map(|frame| frame.position));

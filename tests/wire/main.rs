@@ -12,3 +12,14 @@ mod artifacts_http;
 mod feed;
 mod gateway;
 mod mcp;
+
+/// Headers that a page of an allowed origin may send (bindings.md §1).
+const REQUEST_HEADERS: [&str; 7] = [
+    "Authorization",
+    "Content-Type",
+    "MCP-Protocol-Version",
+    "Mcp-Method",
+    "Mcp-Name",
+    "Idempotency-Key",
+    "Last-Event-ID",
+];

@@ -295,7 +295,7 @@ fn is_free(task: &McpTask<'_>) -> bool {
         | McpMethod::ListResources
         | McpMethod::ListTemplates
         | McpMethod::ListPrompts => true,
-        McpMethod::CallTool => names("name", Operation::GetManifest.name()),
+        McpMethod::CallTool => names("name", Operation::GetManifest.as_str()),
         McpMethod::ReadResource => names("uri", resources::MANIFEST),
         McpMethod::SetLevel | McpMethod::Listen => false,
     }

@@ -43,7 +43,7 @@ impl<'b> ToolCall<'b> {
 
 /// The active operation of this name.
 pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
-    profiles.operations().find(|operation| operation.name() == name)
+    profiles.operations().find(|operation| operation.as_str() == name)
 }
 
 /// The results of `get_manifest`, the largest and most frequent ones, one per language, found by

@@ -53,7 +53,7 @@ impl DigestParts {
 /// `publish_artifact` it is [`content_digest_of_artifact`].
 pub fn content_digest(thread: Option<ThreadId>, command: &Command) -> [u8; 16] {
     let mut parts = DigestParts::new("parley content 1");
-    parts.text(Operation::of_command(command).name());
+    parts.text(Operation::of_command(command).as_str());
     write(&mut parts, thread, command);
     parts.finish()
 }
@@ -61,7 +61,7 @@ pub fn content_digest(thread: Option<ThreadId>, command: &Command) -> [u8; 16] {
 /// The digest of the content of `publish_artifact`: its identifier.
 pub fn content_digest_of_artifact(id: &[u8; 32]) -> [u8; 16] {
     let mut parts = DigestParts::new("parley content 1");
-    parts.text(Operation::PublishArtifact.name());
+    parts.text(Operation::PublishArtifact.as_str());
     parts.0.update(id);
     parts.finish()
 }

@@ -247,9 +247,9 @@ fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
     });
     let names: Vec<&str> = names.map(|field| field.name).collect();
     let detail = if names.is_empty() {
-        format!("`{}` takes no fields.", operation.name())
+        format!("`{}` takes no fields.", operation.as_str())
     } else {
-        format!("`{}` has no such field. It takes: {}.", operation.name(), names.join(", "))
+        format!("`{}` has no such field. It takes: {}.", operation.as_str(), names.join(", "))
     };
     at_fault(place, Some(token(name)), detail.into())
 }

@@ -121,7 +121,7 @@ fn calls() {
         ),
     ] {
         assert_eq!(Operation::of(&want), operation);
-        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.name());
+        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.as_str());
     }
 }
 
@@ -151,7 +151,7 @@ fn calls_of_artifacts() {
         (ExportThread, "1", "cursor=c&limit=7", Call::Read(ReadCall::Export(ThreadId(1), page()))),
     ] {
         assert_eq!(Operation::of(&want), operation);
-        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.name());
+        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.as_str());
     }
 }
 

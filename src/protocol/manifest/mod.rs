@@ -299,7 +299,7 @@ fn profile_row(profile: Profile, texts: &'static Texts) -> ProfileRow {
     ProfileRow {
         name: profile.as_str(),
         version: profile.version(),
-        operations: profile.operations().map(Operation::name).collect(),
+        operations: profile.operations().map(Operation::as_str).collect(),
         rules,
     }
 }
@@ -317,11 +317,11 @@ fn operation(operation: Operation) -> OperationRow {
         required: field.required,
     });
     OperationRow {
-        name: spec.name,
-        method: spec.method.as_str(),
-        path: spec.path,
+        name: operation.as_str(),
+        method: spec.route.method.as_str(),
+        path: spec.route.path,
         rights: spec.rights.iter().map(|right| right.as_str()).collect(),
-        success: spec.success,
+        success: spec.route.success,
         fields: fields.collect(),
     }
 }

@@ -33,7 +33,7 @@ fn complete() {
     assert_eq!(words(&manifest, "rights", "right"), Right::ALL.map(Right::as_str));
     let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
     assert_eq!(words(&manifest, "reasons", "reason"), reasons);
-    let operations: Vec<_> = Operation::all().map(Operation::name).collect();
+    let operations = Operation::ALL.map(Operation::as_str);
     assert_eq!(words(&manifest, "operations", "name"), operations);
     let fields: Vec<_> = Operation::PostMessage.spec().fields.iter().map(|f| f.name).collect();
     let rows = manifest["envelope"]["fields"].as_array().expect("fields").iter();

@@ -1,8 +1,8 @@
 //! The rows of the profile `artifacts` (artifacts.md §4).
 
 use super::{
-    CURSOR, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
-    OutputType, Profile, THREAD, WordSet, data_not_instructions,
+    CURSOR, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType, Profile,
+    THREAD, WordSet, data_not_instructions,
 };
 use crate::identity::Right;
 use crate::limits::HEX_256;
@@ -15,8 +15,6 @@ const ARTIFACT: FieldSpec = FieldSpec::new(
 );
 
 pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
-    operation: Operation::PublishArtifact,
-    name: "publish_artifact",
     title: "Publish an artifact",
     description: "Store an immutable artifact of the deliberation (CLAIM, EVIDENCE, OBJECTION, \
         REVISION, DECISION, FAILURE, TERMINATION) under the hash of its canonical JSON. Its \
@@ -24,11 +22,9 @@ pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
         are not there yet are accepted and listed as `unresolved`. A final decision whose closure \
         hides a blocking objection is refused with the report. Next: publish what is unresolved, \
         then verify_closure.",
-    method: HttpMethod::Post,
-    path: "/v1/artifacts",
+    route: HttpRoute::post("/v1/artifacts", 201),
     profile: Profile::Artifacts,
     rights: &[Right::Write],
-    success: 201,
     output: OutputType::Published,
     fields: &[FieldSpec::body(
         "artifact",
@@ -40,26 +36,20 @@ pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
 };
 
 pub(super) static READ_ARTIFACT: OperationSpec = OperationSpec {
-    operation: Operation::ReadArtifact,
-    name: "read_artifact",
     title: "Read an artifact",
     description: concat!(
         "Read one artifact by its identifier, as it was published. It never changes. Next: read \
          what its `references` name, or verify_closure to have all of it checked at once.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Get,
-    path: "/v1/artifacts/{artifact_id}",
+    route: HttpRoute::get("/v1/artifacts/{artifact_id}"),
     profile: Profile::Artifacts,
     rights: &[Right::Read],
-    success: 200,
     output: OutputType::Artifact,
     fields: &[ARTIFACT],
 };
 
 pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
-    operation: Operation::ListArtifacts,
-    name: "list_artifacts",
     title: "List artifacts",
     description: concat!(
         "Look for published artifacts in order of publication: by type, by what they refer to \
@@ -67,11 +57,9 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
          verify_closure; while `more` is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Get,
-    path: "/v1/artifacts",
+    route: HttpRoute::get("/v1/artifacts"),
     profile: Profile::Artifacts,
     rights: &[Right::Read],
-    success: 200,
     output: OutputType::Artifacts,
     fields: &[
         FieldSpec::query(
@@ -95,8 +83,6 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
 };
 
 pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
-    operation: Operation::VerifyClosure,
-    name: "verify_closure",
     title: "Verify a closure",
     description: concat!(
         "Have everything that an artifact rests on checked: identifiers, semantics, cycles, \
@@ -105,11 +91,9 @@ pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
          a decision. Next: if `ok` is false, each of `failures` names the artifact to look at.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Get,
-    path: "/v1/artifacts/{artifact_id}/closure",
+    route: HttpRoute::get("/v1/artifacts/{artifact_id}/closure"),
     profile: Profile::Artifacts,
     rights: &[Right::Read],
-    success: 200,
     output: OutputType::Report,
     fields: &[
         ARTIFACT,
@@ -123,8 +107,6 @@ pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
 };
 
 pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
-    operation: Operation::ExportThread,
-    name: "export_thread",
     title: "Export a thread as artifacts",
     description: concat!(
         "Get a thread as a chain of artifacts, each referring to earlier ones only: something to \
@@ -133,11 +115,9 @@ pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
          for each in order, if the deliberation is to be kept here.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Get,
-    path: "/v1/threads/{thread}/artifacts",
+    route: HttpRoute::get("/v1/threads/{thread}/artifacts"),
     profile: Profile::Artifacts,
     rights: &[Right::Read],
-    success: 200,
     output: OutputType::Artifacts,
     fields: &[THREAD, CURSOR, LIMIT],
 };

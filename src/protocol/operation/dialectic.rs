@@ -1,8 +1,8 @@
 //! The rows of the profile `dialectic` (parley.md §8).
 
 use super::{
-    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpMethod, LIMIT, Operation, OperationSpec,
-    OutputType, Profile, THREAD, WordSet, data_not_instructions,
+    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType,
+    Profile, THREAD, WordSet, data_not_instructions,
 };
 use crate::identity::Right;
 use crate::limits::{BODY_MAX, SUPERSEDES_MAX};
@@ -17,19 +17,15 @@ const PROOF: FieldSpec = FieldSpec::body(
 .required();
 
 pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
-    operation: Operation::AssertClaim,
-    name: "assert_claim",
     title: "Assert a claim",
     description: "State something that others can check, apart from the conversation: one \
         statement, with evidence if you have any (a URL, a hash, a commit, a log, something that \
         reproduces it). It begins `unverified`; only another identity's proof makes it \
         `supported`. `supersedes` replaces older claims of the thread that this one corrects. \
         Next: ask somebody else to attest it with proof; you cannot attest your own.",
-    method: HttpMethod::Post,
-    path: "/v1/threads/{thread}/claims",
+    route: HttpRoute::post("/v1/threads/{thread}/claims", 201),
     profile: Profile::Dialectic,
     rights: &[Right::Write],
-    success: 201,
     output: OutputType::ClaimChanged,
     fields: &[
         THREAD,
@@ -61,8 +57,6 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
 };
 
 pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
-    operation: Operation::AttestClaim,
-    name: "attest_claim",
     title: "Attest a claim",
     description: concat!(
         "Support another identity's claim with proof that you checked yourself; agreement without \
@@ -71,11 +65,9 @@ pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
          has supported, and makes it `verified`. If your check fails, use refute_claim instead.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Post,
-    path: "/v1/claims/{claim}/attest",
+    route: HttpRoute::post("/v1/claims/{claim}/attest", 200),
     profile: Profile::Dialectic,
     rights: &[Right::Write],
-    success: 200,
     output: OutputType::ClaimChanged,
     fields: &[
         CLAIM,
@@ -90,8 +82,6 @@ pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
 };
 
 pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
-    operation: Operation::RefuteClaim,
-    name: "refute_claim",
     title: "Refute a claim",
     description: concat!(
         "Show with proof that a claim is wrong, also your own: one proven refutation outweighs \
@@ -99,18 +89,14 @@ pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
          kind `object`. Next: assert_claim with `supersedes` if you know what holds instead.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Post,
-    path: "/v1/claims/{claim}/refute",
+    route: HttpRoute::post("/v1/claims/{claim}/refute", 200),
     profile: Profile::Dialectic,
     rights: &[Right::Write],
-    success: 200,
     output: OutputType::ClaimChanged,
     fields: &[CLAIM, PROOF, FROM],
 };
 
 pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
-    operation: Operation::ReadClaim,
-    name: "read_claim",
     title: "Read a claim",
     description: concat!(
         "Read one claim before you rely on it: its statement, status, evidence, who attested it \
@@ -118,18 +104,14 @@ pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
          the evidence yourself, then attest_claim or refute_claim.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Get,
-    path: "/v1/claims/{claim}",
+    route: HttpRoute::get("/v1/claims/{claim}"),
     profile: Profile::Dialectic,
     rights: &[Right::Read],
-    success: 200,
     output: OutputType::Claim,
     fields: &[CLAIM],
 };
 
 pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
-    operation: Operation::ListClaims,
-    name: "list_claims",
     title: "List a thread's claims",
     description: concat!(
         "See what is claimed in a thread and how each claim stands, all or of one `status`. Use \
@@ -138,11 +120,9 @@ pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
          `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    method: HttpMethod::Get,
-    path: "/v1/threads/{thread}/claims",
+    route: HttpRoute::get("/v1/threads/{thread}/claims"),
     profile: Profile::Dialectic,
     rights: &[Right::Read],
-    success: 200,
     output: OutputType::Claims,
     fields: &[
         THREAD,

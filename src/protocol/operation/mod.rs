@@ -19,29 +19,31 @@ use crate::identity::Right;
 use crate::limits::Limits;
 use crate::state::State;
 
-/// One operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the table describes each")]
-pub enum Operation {
-    GetManifest,
-    PostMessage,
-    ListThreads,
-    ReadThread,
-    ReadEvents,
-    MarkThread,
-    ConfirmThread,
-    ReopenThread,
-    ReadInbox,
-    AssertClaim,
-    AttestClaim,
-    RefuteClaim,
-    ReadClaim,
-    ListClaims,
-    PublishArtifact,
-    ReadArtifact,
-    ListArtifacts,
-    VerifyClosure,
-    ExportThread,
+words! {
+    /// One operation, by its name, which is also its MCP tool's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "the table describes each")]
+    pub enum Operation {
+        GetManifest = "get_manifest",
+        PostMessage = "post_message",
+        ListThreads = "list_threads",
+        ReadThread = "read_thread",
+        ReadEvents = "read_events",
+        MarkThread = "mark_thread",
+        ConfirmThread = "confirm_thread",
+        ReopenThread = "reopen_thread",
+        ReadInbox = "read_inbox",
+        AssertClaim = "assert_claim",
+        AttestClaim = "attest_claim",
+        RefuteClaim = "refute_claim",
+        ReadClaim = "read_claim",
+        ListClaims = "list_claims",
+        PublishArtifact = "publish_artifact",
+        ReadArtifact = "read_artifact",
+        ListArtifacts = "list_artifacts",
+        VerifyClosure = "verify_closure",
+        ExportThread = "export_thread",
+    }
 }
 
 words! {
@@ -244,67 +246,73 @@ pub enum OutputType {
     Report,
 }
 
-/// One row of the table.
-#[derive(Debug)]
-pub struct OperationSpec {
-    /// The operation.
-    pub operation: Operation,
-    /// Its name, and its MCP tool's.
-    pub name: &'static str,
-    /// A few words for people.
-    pub title: &'static str,
-    /// For models: when to use it and how to go on; under 1 000 characters.
-    pub description: &'static str,
+/// The way in over HTTP.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpRoute {
     /// The method.
     pub method: HttpMethod,
     /// The path, `{name}` standing for the field in it.
     pub path: &'static str,
+    /// The status of success.
+    pub success: u16,
+}
+
+impl HttpRoute {
+    const fn get(path: &'static str) -> Self {
+        Self { method: HttpMethod::Get, path, success: 200 }
+    }
+
+    const fn post(path: &'static str, success: u16) -> Self {
+        Self { method: HttpMethod::Post, path, success }
+    }
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct OperationSpec {
+    /// A few words for people.
+    pub title: &'static str,
+    /// For models: when to use it and how to go on; under 1 000 characters.
+    pub description: &'static str,
+    /// The way in over HTTP.
+    pub route: HttpRoute,
     /// The profile that it belongs to.
     pub profile: Profile,
     /// The rights that it needs; the one more that a `seal` needs is seen only after reading.
     pub rights: &'static [Right],
-    /// The HTTP status of success.
-    pub success: u16,
     /// The answer.
     pub output: OutputType,
     /// The fields, in the order of the page.
     pub fields: &'static [FieldSpec],
 }
 
-static TABLE: [&OperationSpec; Operation::COUNT] = [
-    &core::GET_MANIFEST,
-    &core::POST_MESSAGE,
-    &core::LIST_THREADS,
-    &core::READ_THREAD,
-    &core::READ_EVENTS,
-    &core::MARK_THREAD,
-    &core::CONFIRM_THREAD,
-    &core::REOPEN_THREAD,
-    &core::READ_INBOX,
-    &dialectic::ASSERT_CLAIM,
-    &dialectic::ATTEST_CLAIM,
-    &dialectic::REFUTE_CLAIM,
-    &dialectic::READ_CLAIM,
-    &dialectic::LIST_CLAIMS,
-    &artifacts::PUBLISH_ARTIFACT,
-    &artifacts::READ_ARTIFACT,
-    &artifacts::LIST_ARTIFACTS,
-    &artifacts::VERIFY_CLOSURE,
-    &artifacts::EXPORT_THREAD,
-];
-
 impl Operation {
     /// How many there are.
-    pub const COUNT: usize = 19;
-
-    /// All of them, in the order of the pages.
-    pub fn all() -> impl Iterator<Item = Self> {
-        TABLE.iter().map(|row| row.operation)
-    }
+    pub const COUNT: usize = Self::ALL.len();
 
     /// The row.
     pub fn spec(self) -> &'static OperationSpec {
-        TABLE[self as usize]
+        match self {
+            Self::GetManifest => &core::GET_MANIFEST,
+            Self::PostMessage => &core::POST_MESSAGE,
+            Self::ListThreads => &core::LIST_THREADS,
+            Self::ReadThread => &core::READ_THREAD,
+            Self::ReadEvents => &core::READ_EVENTS,
+            Self::MarkThread => &core::MARK_THREAD,
+            Self::ConfirmThread => &core::CONFIRM_THREAD,
+            Self::ReopenThread => &core::REOPEN_THREAD,
+            Self::ReadInbox => &core::READ_INBOX,
+            Self::AssertClaim => &dialectic::ASSERT_CLAIM,
+            Self::AttestClaim => &dialectic::ATTEST_CLAIM,
+            Self::RefuteClaim => &dialectic::REFUTE_CLAIM,
+            Self::ReadClaim => &dialectic::READ_CLAIM,
+            Self::ListClaims => &dialectic::LIST_CLAIMS,
+            Self::PublishArtifact => &artifacts::PUBLISH_ARTIFACT,
+            Self::ReadArtifact => &artifacts::READ_ARTIFACT,
+            Self::ListArtifacts => &artifacts::LIST_ARTIFACTS,
+            Self::VerifyClosure => &artifacts::VERIFY_CLOSURE,
+            Self::ExportThread => &artifacts::EXPORT_THREAD,
+        }
     }
 
     /// The place in the table, below [`Self::COUNT`].
@@ -312,19 +320,9 @@ impl Operation {
         self as usize
     }
 
-    /// The name, and the MCP tool's.
-    pub fn name(self) -> &'static str {
-        self.spec().name
-    }
-
-    /// The operation of a name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::all().find(|operation| operation.name() == name)
-    }
-
     /// Whether it changes something, and so takes an idempotency key.
     pub fn writes(self) -> bool {
-        self.spec().method == HttpMethod::Post
+        self.spec().route.method == HttpMethod::Post
     }
 
     /// The rights that it needs, but the one that a `seal` needs.

@@ -22,12 +22,14 @@ pub fn find<'p>(method: &str, path: &'p str, profiles: Profiles) -> PathMatch<'p
     let mut allowed = Vec::new();
     for operation in profiles.operations() {
         let spec = operation.spec();
-        let Some(value) = matched(spec.path, path) else { continue };
-        if method == spec.method.as_str() || (method == "HEAD" && spec.method == HttpMethod::Get) {
+        let Some(value) = matched(spec.route.path, path) else { continue };
+        if method == spec.route.method.as_str()
+            || (method == "HEAD" && spec.route.method == HttpMethod::Get)
+        {
             return PathMatch::Operation(operation, value);
         }
-        allowed.push(spec.method.as_str());
-        if spec.method == HttpMethod::Get {
+        allowed.push(spec.route.method.as_str());
+        if spec.route.method == HttpMethod::Get {
             allowed.push("HEAD");
         }
     }

@@ -28,7 +28,7 @@ impl Profile {
 
     /// The operations that belong to it; the feed is a way in of its own and has none.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
-        Operation::all().filter(move |operation| operation.spec().profile == self)
+        Operation::ALL.into_iter().filter(move |operation| operation.spec().profile == self)
     }
 }
 
@@ -59,7 +59,7 @@ impl Profiles {
 
     /// The operations in force, in the order of the table.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
-        Operation::all().filter(move |operation| self.has(operation.spec().profile))
+        Operation::ALL.into_iter().filter(move |operation| self.has(operation.spec().profile))
     }
 }
 

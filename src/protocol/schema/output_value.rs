@@ -61,68 +61,34 @@ pub(super) fn maybe(of: OutputValue) -> OutputValue {
     OutputValue::Maybe(Box::new(of))
 }
 
-/// The objects that have a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OutputObject {
-    /// (identity, extension).
-    Participant,
-    /// The open turn.
-    Awaiting,
-    /// A message.
-    Message,
-    /// A message as a reading shows it: in a tree with its replies.
-    ShownMessage,
-    /// A thread.
-    Thread,
-    /// A change of state.
-    Event,
-    /// A piece of evidence.
-    Evidence,
-    /// A claim.
-    Claim,
-    /// An artifact.
-    Artifact,
-    /// The report on a closure.
-    Report,
-    /// A token, never its secret.
-    Token,
-    /// A refusal.
-    Problem,
-}
-
-impl OutputObject {
-    /// All of them.
-    pub(super) const ALL: [Self; 12] = [
-        Self::Participant,
-        Self::Awaiting,
-        Self::Message,
-        Self::ShownMessage,
-        Self::Thread,
-        Self::Event,
-        Self::Evidence,
-        Self::Claim,
-        Self::Artifact,
-        Self::Report,
-        Self::Token,
-        Self::Problem,
-    ];
-
-    /// The name in OpenAPI's components.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Participant => "Participant",
-            Self::Awaiting => "Awaiting",
-            Self::Message => "Message",
-            Self::ShownMessage => "ShownMessage",
-            Self::Thread => "Thread",
-            Self::Event => "Event",
-            Self::Evidence => "Evidence",
-            Self::Claim => "Claim",
-            Self::Artifact => "Artifact",
-            Self::Report => "Report",
-            Self::Token => "Token",
-            Self::Problem => "Problem",
-        }
+names! {
+    /// The objects that have a name, that of OpenAPI's components.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum OutputObject {
+        /// (identity, extension).
+        Participant = "Participant",
+        /// The open turn.
+        Awaiting = "Awaiting",
+        /// A message.
+        Message = "Message",
+        /// A message as a reading shows it: in a tree with its replies.
+        ShownMessage = "ShownMessage",
+        /// A thread.
+        Thread = "Thread",
+        /// A change of state.
+        Event = "Event",
+        /// A piece of evidence.
+        Evidence = "Evidence",
+        /// A claim.
+        Claim = "Claim",
+        /// An artifact.
+        Artifact = "Artifact",
+        /// The report on a closure.
+        Report = "Report",
+        /// A token, never its secret.
+        Token = "Token",
+        /// A refusal.
+        Problem = "Problem",
     }
 }
 

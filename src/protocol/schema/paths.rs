@@ -23,7 +23,7 @@ pub(super) fn paths(profiles: Profiles, limits: &Limits) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let operations = profiles.operations().map(|operation| {
         let spec = operation.spec();
-        (spec.path, spec.method.as_str(), of_table(operation, limits))
+        (spec.route.path, spec.route.method.as_str(), of_table(operation, limits))
     });
     let feed = profiles.has(Profile::Feed).then(feed).into_iter().flatten();
     let beside = tokens(limits).into_iter().chain([backup()]).chain(feed).chain(server());
@@ -44,7 +44,7 @@ fn of_table(operation: Operation, limits: &Limits) -> Value {
     if operation.writes() {
         parameters.push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     }
-    let mut item = PathItem::new(spec.name, spec.title, spec.description, spec.rights);
+    let mut item = PathItem::new(operation.as_str(), spec.title, spec.description, spec.rights);
     item.0.insert("parameters".to_owned(), Value::Array(parameters));
     if operation.has_body() {
         item.0.insert("requestBody".to_owned(), request_body(operation, limits));
@@ -72,8 +72,8 @@ fn of_table(operation: Operation, limits: &Limits) -> Value {
         | OutputType::Artifacts
         | OutputType::Report => {}
     }
-    let responses = [(spec.success, success)].into_iter().chain(more).collect();
-    let conflict = (spec.method == HttpMethod::Post).then_some(409);
+    let responses = [(spec.route.success, success)].into_iter().chain(more).collect();
+    let conflict = (spec.route.method == HttpMethod::Post).then_some(409);
     item.answers(responses, conflict)
 }
 

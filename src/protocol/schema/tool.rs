@@ -14,7 +14,7 @@ use crate::operation::{FieldSpec, FieldType, Operation};
 pub fn tool(operation: Operation, limits: &Limits) -> Value {
     let spec = operation.spec();
     json!({
-        "name": spec.name,
+        "name": operation.as_str(),
         "title": spec.title,
         "description": spec.description,
         "inputSchema": input_schema(operation, limits),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parley::forum::Answer;
 use parley::journal::view::View;
+use parley_kit::{ensure, same};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change};
 use parley_protocol::identity::Principal;
@@ -103,18 +104,14 @@ fn replay<'t>(
         let placed = placed.map_err(|error| error.to_string())?;
         let act = placed.act();
         let one = told.get(text_of(act)).ok_or_else(|| format!("nobody did {act:?}"))?;
-        if !seen.insert(one.text.as_str()) {
-            return Err(format!("twice: {act:?}"));
-        }
+        ensure(seen.insert(one.text.as_str()), || format!("twice: {act:?}"))?;
         match &one.outcome {
             Ok(answer) if shows(answer, act) => {}
             // Left open: there once or not at all.
             Err(it) if matches!(it.reason, Reason::Internal | Reason::StorageUnavailable) => {}
             other => return Err(format!("{other:?} was told of {act:?}")),
         }
-        if placed.entry <= last {
-            return Err(format!("{act:?} is out of order"));
-        }
+        ensure(placed.entry > last, || format!("{act:?} is out of order"))?;
         last = placed.entry;
         reference.take(last, act, &one.principal, &one.command, act.key)?;
         refused.retain(|it| {
@@ -127,14 +124,9 @@ fn replay<'t>(
     }
     let expected = reference.threads.remove(&thread);
     let head = view.summary(thread).map_err(|error| error.to_string())?;
-    if head.as_deref() != expected.as_ref().map(Thread::summary) {
-        return Err(format!("{head:?} is not what the acts of {thread} make of it: {expected:?}"));
-    }
+    same((thread, "head"), &head.as_deref(), &expected.as_ref().map(Thread::summary))?;
     let stored = view.thread(thread).map_err(|refusal| format!("{refusal:?}"))?;
-    if stored != expected {
-        return Err(format!("{stored:?} is not what its acts make of it: {expected:?}"));
-    }
-    Ok(())
+    same((thread, "thread"), &stored, &expected)
 }
 
 fn refusal_of(told: &Told) -> Option<Reason> {

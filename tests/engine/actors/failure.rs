@@ -11,9 +11,10 @@ use parley_kit::{Cut, Faults, FaultyDisk, Rng, number};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
+use tokio::task::JoinSet;
 
 use super::audit::{Told, audit};
-use super::harness::{bodies, open, say, start, writable, write};
+use super::harness::{bodies, is_whole, open, say, start, writable, write};
 
 /// Goal: a commit that fails before it reaches the store leaves no trace: 503, reads and later
 /// acts as if it had not been, and service resumes. Method: a disk that takes no writes for a
@@ -86,9 +87,7 @@ async fn fails_after() {
         let mut now = bodies(&engine, thread);
         now.sort();
         assert_eq!(now, ["a", "b", "c", "d"]);
-        let view = engine.journal.view();
-        let head = view.summary(thread).unwrap().unwrap();
-        assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
+        is_whole(&engine, thread);
         engine.stop().await;
         let engine = start(&disk, AWAKE, None).await;
         let mut now = bodies(&engine, thread);
@@ -110,7 +109,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
         let (engine, threads, done) =
             (Arc::clone(&engine), Arc::clone(&threads), Arc::clone(&done));
         let rng = Rng::new(seed << 8 | writer);
-        tokio::spawn(async move {
+        async move {
             let (principal, mut told, mut mine) = (model(&format!("w{writer}")), Vec::new(), None);
             loop {
                 let text = format!("{seed}.{writer}.{}", told.len());
@@ -129,22 +128,19 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
                     return told;
                 }
             }
-        })
+        }
     });
-    let writers: Vec<_> = writers.collect();
+    let writers: JoinSet<_> = writers.collect();
     let enough = 20 + rng.below(400);
     while done.load(Ordering::Relaxed) < enough {
         tokio::task::yield_now().await;
     }
     // From here on this disk takes nothing, so that nothing is acknowledged; what the power left of
     // it is another one, which the engine that ran on this one never reaches.
-    disk.set(Faults { write: 1, sync: 1, lasting: true, ..Faults::default() });
+    disk.set(Faults::refusing());
     let left = disk.copy();
     left.cut(if lies || rng.below(2) == 0 { Cut::ForgetAll } else { Cut::KeepSome(seed) });
-    let mut told = Vec::new();
-    for writer in writers {
-        told.extend(writer.await.unwrap());
-    }
+    let told: Vec<Told> = writers.join_all().await.into_iter().flatten().collect();
     Arc::into_inner(engine).unwrap().stop().await;
     let threads = threads.lock().unwrap().clone();
     let engine = start(&left, AWAKE, None).await;

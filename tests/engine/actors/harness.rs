@@ -76,6 +76,13 @@ pub fn bodies(engine: &Engine, thread: ThreadId) -> Vec<String> {
     acts.filter_map(|placed| Some(placed.act().message()?.body.to_string())).collect()
 }
 
+/// Holds that the head of a thread is that of the whole thread.
+pub fn is_whole(engine: &Engine, thread: ThreadId) {
+    let view = engine.journal.view();
+    let head = view.summary(thread).unwrap().unwrap();
+    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
+}
+
 /// Waits until the store takes writes again.
 pub async fn writable(engine: &Engine) {
     let resumes = async {

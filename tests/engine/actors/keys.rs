@@ -12,6 +12,7 @@ use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
+use tokio::task::JoinSet;
 
 use super::harness::{SLEEPY, bodies, json, open, say, start, write};
 
@@ -27,17 +28,13 @@ async fn same_key_at_once() {
         let opens = round % 3 == 0;
         let calls = (0..4).map(|_| {
             let (engine, ada, key) = (Arc::clone(&engine), ada.clone(), key.clone());
-            tokio::spawn(async move {
+            async move {
                 let (thread, kind) =
                     if opens { (None, Kind::Ask) } else { (Some(thread), Kind::Inform) };
                 write(&engine, &ada, thread, post(kind, thread, &key), Some(&key)).await.unwrap()
-            })
+            }
         });
-        let calls: Vec<_> = calls.collect();
-        let mut answers = Vec::new();
-        for call in calls {
-            answers.push(call.await.unwrap());
-        }
+        let answers = calls.collect::<JoinSet<_>>().join_all().await;
         assert_eq!(answers.iter().filter(|answer| !answer.replayed).count(), 1, "{key}");
         let message = |answer| json(answer)["message"].clone();
         assert!(answers.iter().all(|one| message(one) == message(&answers[0])), "{key}");

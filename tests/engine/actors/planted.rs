@@ -25,7 +25,7 @@ use ractor::Actor;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::audit::{Told, audit};
-use super::harness::{bodies, open, say, start, writable, write};
+use super::harness::{bodies, is_whole, open, say, start, writable, write};
 
 /// Goal: two actors for one thread never both get through: what the older one still admits is
 /// refused, and the thread stays whole. Method: a second actor, planted beside the router's.
@@ -58,9 +58,7 @@ async fn second_actor() {
     second.stop_and_wait(None, None).await.unwrap();
     let shown = bodies(&engine, thread);
     assert_eq!(shown, ["a", "by the first", "by the second", "by the second again"]);
-    let view = engine.journal.view();
-    let head = view.summary(thread).unwrap().unwrap();
-    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
+    is_whole(&engine, thread);
     engine.stop().await;
 }
 
@@ -124,8 +122,6 @@ async fn refusals_wait() {
     }
     disk.mend();
     writable(&engine).await;
-    let view = engine.journal.view();
-    let head = view.summary(thread).unwrap().unwrap();
-    assert_eq!(*head, *view.thread(thread).unwrap().unwrap().summary());
+    is_whole(&engine, thread);
     engine.stop().await;
 }

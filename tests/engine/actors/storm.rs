@@ -18,6 +18,7 @@ use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
+use tokio::task::JoinSet;
 
 use super::audit::{Told, audit};
 use super::harness::{SLEEPY, start, write};
@@ -83,7 +84,7 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
         let name = format!("writer-{writer}");
         let principal = if writer % 5 == 0 { human(&name) } else { model(&name) };
         let rng = Rng::new(seed << 32 | writer);
-        tokio::spawn(async move {
+        async move {
             let mut told = Vec::new();
             for count in 0..acts / WRITERS {
                 let text = format!("{seed}.{writer}.{count}");
@@ -97,13 +98,11 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
                 told.push(Told { text, principal: principal.clone(), thread, command, outcome });
             }
             told
-        })
+        }
     });
-    let writers: Vec<_> = writers.collect();
-    let mut told = Vec::new();
-    for writer in writers {
-        told.extend(writer.await.expect("every caller has its answer"));
-    }
+    // Every caller has its answer.
+    let writers = writers.collect::<JoinSet<_>>().join_all().await;
+    let told: Vec<Told> = writers.into_iter().flatten().collect();
     let threads: BTreeSet<ThreadId> = opened.lock().unwrap().iter().copied().collect();
     let limits = generous();
     let live = audit(&engine.journal.view(), &limits, &threads, &told);

@@ -7,7 +7,7 @@ use parley::journal::Committed;
 use parley::journal::archive::RememberedOutcome;
 use parley::journal::view::View;
 use parley::storage::error::StoreResult;
-use parley_kit::Rng;
+use parley_kit::{Rng, same};
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
 
@@ -48,9 +48,7 @@ impl ExpectedEntries {
     /// The first difference.
     pub fn audit(&self, view: &View, last: u64, seed: u64) -> Result<(), String> {
         let entries = &self.entries[..usize::try_from(last).unwrap()];
-        if view.position() != Position::after(last) {
-            return Err(format!("it is at {:?}, not at {last}", view.position()));
-        }
+        same("position", &view.position(), &Position::after(last))?;
         if seed.is_multiple_of(IN_FULL) && last > 0 {
             Model(entries).compare(view, &Rng::new(seed))?;
         }
@@ -106,7 +104,7 @@ impl ExpectedEntries {
         let found = found.map_err(|error| error.to_string())?;
         let found: Vec<(u64, &Act)> = found.iter().map(|one| (one.entry, one.act())).collect();
         let wanted: Vec<_> = indices.iter().map(|index| &self.entries[*index]).collect();
-        same(&format!("the number of acts of {id}"), &found.len(), &wanted.len())?;
+        same((id, "the number of acts"), &found.len(), &wanted.len())?;
         for (found, wanted) in found.iter().zip(&wanted) {
             same("act", &(found.0, Some(found.1)), &(wanted.number, wanted.entry.act()))?;
         }
@@ -114,11 +112,4 @@ impl ExpectedEntries {
         let wanted = wanted.last().and_then(|last| last.summary.clone());
         same("head", &head, &wanted)
     }
-}
-
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, wanted: &T) -> Result<(), String> {
-    if found == wanted {
-        return Ok(());
-    }
-    Err(format!("{what}: found {found:?}, wanted {wanted:?}"))
 }

@@ -7,10 +7,9 @@ use std::time::Instant;
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley::storage::disk::Disk;
-use parley_kit::journal::{Came, JournalHarness, came};
+use parley_kit::journal::{Came, JournalHarness, came, is_stored};
 use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk, Op};
-use parley_protocol::refusal::Reason;
 
 use super::load::{Mark, Recording, options, record, submit};
 use super::{Extent, WORKERS};
@@ -109,7 +108,7 @@ impl Before<'_> {
         let batch = self.recording.expected.entries[batch].iter();
         let mut waiting: Vec<_> = batch.map(|committed| submit(&harness, committed)).collect();
         let step = harness.work();
-        let stored = waiting.iter_mut().map(|one| usize::from(self.is_stored(one))).sum::<usize>();
+        let stored = waiting.iter_mut().map(is_stored).filter(|stored| *stored).count();
         let whole = stored == waiting.len();
         assert!(stored == 0 || whole, "{}: half a batch is acknowledged", what());
         assert_eq!(step, if whole { WriterStep::Idle } else { WriterStep::Down }, "{}", what());
@@ -141,14 +140,6 @@ impl Before<'_> {
         let found = self.recording.expected.audit_acts(&harness.journal.view(), last, Some(thread));
         found.unwrap_or_else(|found| panic!("{}: {found}", what()));
         struck
-    }
-
-    fn is_stored(&self, waiting: &mut parley_kit::journal::Waiting) -> bool {
-        match came(waiting) {
-            Came::Stored(_) => true,
-            Came::Refused(Reason::StorageUnavailable) => false,
-            other => panic!("commit {}: {other:?}", self.commit),
-        }
     }
 
     fn audit(&self, harness: &JournalHarness, last: u64, what: &str) {
@@ -213,7 +204,7 @@ fn each_sync_stalls() {
         })));
         assert_eq!(harness.work(), WriterStep::Idle);
         disk.watch(None);
-        assert!(waiting.iter_mut().all(|one| before.is_stored(one)));
+        assert!(waiting.iter_mut().all(is_stored));
         assert!(harness.journal.is_writable());
         before.audit(&harness, asked, "after a stall");
         let stalls = *stalls.lock().unwrap();

@@ -141,7 +141,8 @@ fn recovery_that_is_cut() {
         let mut at = 1;
         loop {
             let cut = [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(at)][(at % 3) as usize];
-            let (write, sync) = (Faults { write: at, ..LASTING }, Faults { sync: at, ..LASTING });
+            let lasting = Faults { torn: true, lasting: true, ..Faults::default() };
+            let (write, sync) = (Faults { write: at, ..lasting }, Faults { sync: at, ..lasting });
             let struck = [write, sync].map(|faults| {
                 let left = player.disk().copy();
                 left.cut(Cut::Kill);
@@ -168,8 +169,6 @@ fn recovery_that_is_cut() {
     }
     println!("seed {}: {starts} starts that were cut off", extent.seed);
 }
-
-const LASTING: Faults = Faults { torn: true, lasting: true, ..Faults::NONE };
 
 /// Goal: the tests above would notice an answer that leaves before the sync. Method: the record
 /// without the syncs of a stretch, which is what a disk that lies makes of it: a start misses

@@ -20,7 +20,7 @@ fn stored(came: Came) -> u64 {
 #[test]
 fn group_commit() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     harness.work();
     let mut waiting: Vec<_> =
         (0..100).map(|n| harness.ask("local:ada", &format!("ask {n}"))).collect();
@@ -36,8 +36,7 @@ fn group_commit() {
 /// Method: look at both after the append, after the commit, and after the publishing.
 #[test]
 fn view_moves_before_replies() {
-    let mut harness =
-        JournalHarness::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&MemoryDisk::default());
     let mut waiting = harness.ask("local:ada", "when?");
     assert!(harness.subjects().is_empty());
     assert_eq!(harness.writer.step(), WriterStep::Worked);
@@ -51,8 +50,7 @@ fn view_moves_before_replies() {
 /// act that is not committed yet.
 #[test]
 fn barrier() {
-    let mut harness =
-        JournalHarness::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&MemoryDisk::default());
     let thread = harness.opened("local:ada", "what?");
     let mut holder = harness.load(thread);
     let mut said = harness.say(&mut holder, "local:bob", Kind::Answer, "that");
@@ -67,8 +65,7 @@ fn barrier() {
 /// refused, what it says after that too, and what depends on it.
 #[test]
 fn second_actor() {
-    let mut harness =
-        JournalHarness::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&MemoryDisk::default());
     let thread = harness.opened("local:ada", "who?");
     let mut first = harness.load(thread);
     let mut second = harness.load(thread);
@@ -100,8 +97,7 @@ fn overloaded() {
 /// and compare with what was committed.
 #[test]
 fn listening() {
-    let mut harness =
-        JournalHarness::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&MemoryDisk::default());
     harness.opened("local:ada", "before");
     let mut listening = harness.journal.listen(8);
     assert_eq!(listening.after, 1);
@@ -121,8 +117,7 @@ fn listening() {
 /// between an append and its commit.
 #[test]
 fn closing() {
-    let mut harness =
-        JournalHarness::open(&MemoryDisk::default(), JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&MemoryDisk::default());
     let mut before = harness.ask("local:ada", "before");
     harness.journal.close();
     let mut after = harness.ask("local:ada", "after");

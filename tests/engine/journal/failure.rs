@@ -3,23 +3,11 @@
 
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
-use parley_kit::journal::{Came, JournalHarness, Waiting, came};
+use parley_kit::journal::{Came, JournalHarness, Waiting, came, is_stored};
 use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
-
-fn open(disk: &FaultyDisk) -> JournalHarness {
-    JournalHarness::open(disk, JournalOptions::default()).unwrap()
-}
-
-fn is_stored(waiting: &mut Waiting) -> bool {
-    match came(waiting) {
-        Came::Stored(_) => true,
-        Came::Refused(Reason::StorageUnavailable) => false,
-        other => panic!("{other:?}"),
-    }
-}
 
 /// Lets the writer try again.
 fn retry(harness: &mut JournalHarness) {
@@ -87,10 +75,8 @@ fn failed_commit() {
         harness.opened("local:ada", "new");
         let shown = harness.subjects();
         let count = harness.journal.view().summary(thread).unwrap().unwrap().message_count;
-        disk.cut(Cut::ForgetAll);
-        drop(harness);
 
-        let harness = open(&disk);
+        let harness = harness.restart(&disk, Cut::ForgetAll);
         assert_eq!(harness.journal.view().summary(thread).unwrap().unwrap().message_count, count);
         assert_eq!(harness.subjects(), shown, "{way}");
     }
@@ -101,7 +87,7 @@ fn failed_commit() {
 #[test]
 fn numbers() {
     let disk = FaultyDisk::default();
-    let mut harness = open(&disk);
+    let mut harness = JournalHarness::start(&disk);
     let mut seen = std::collections::BTreeSet::new();
     let mut note = |harness: &mut JournalHarness, waiting: &mut Waiting| {
         harness.work();
@@ -122,8 +108,7 @@ fn numbers() {
         let mut waiting = harness.ask("local:ada", "two");
         note(&mut harness, &mut waiting);
         if round % 3 == 2 {
-            disk.cut(Cut::ForgetAll);
-            harness = open(&disk);
+            harness = harness.restart(&disk, Cut::ForgetAll);
         }
     }
     assert_eq!(seen.len(), 4 * 9);
@@ -138,20 +123,16 @@ fn failed_and_killed() {
         [(true, Cut::ForgetAll), (true, Cut::Kill), (false, Cut::Kill), (false, Cut::ForgetAll)]
     {
         let disk = FaultyDisk::default();
-        let mut harness = open(&disk);
+        let mut harness = JournalHarness::start(&disk);
         harness.opened("local:ada", "before");
         let _failing: Vec<_> = (0..5).map(|_| harness.ask("local:ada", "failing")).collect();
         disk.set(Faults { sync: 1, sync_reached, lasting: true, ..Faults::default() });
         harness.work();
-        disk.cut(cut);
-        drop(harness);
-        let harness = open(&disk);
+        let harness = harness.restart(&disk, cut);
         let count = harness.subjects().len();
         assert!(count == 1 || count == 6, "{count}");
         // What a start shows is not taken back either, whatever the failed sync said of it.
-        disk.cut(Cut::ForgetAll);
-        drop(harness);
-        assert_eq!(open(&disk).subjects().len(), count);
+        assert_eq!(harness.restart(&disk, Cut::ForgetAll).subjects().len(), count);
     }
 }
 
@@ -160,7 +141,7 @@ fn failed_and_killed() {
 #[test]
 fn full() {
     let disk = FaultyDisk::default();
-    let mut harness = open(&disk);
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "before");
     let little = JournalOptions::default().free_bytes_min - 1;
     disk.set(Faults { free_bytes: Some(little), ..Faults::default() });
@@ -190,16 +171,13 @@ fn full_unsaid() {
         harness.work();
         stored += waiting.iter_mut().filter_map(|one| is_stored(one).then_some(())).count();
     }
-    assert_eq!(
-        harness.journal.log().entries(0, 10_000, 1 << 30).unwrap().unwrap().entries.len(),
-        stored
-    );
+    let logged = harness.journal.log().entries(0, 10_000, 1 << 30).unwrap().unwrap();
+    assert_eq!(logged.entries.len(), stored);
     disk.mend();
     retry(&mut harness);
     harness.opened("local:ada", "after");
-    disk.cut(Cut::ForgetAll);
-    drop(harness);
-    let stretch = open(&disk).journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
+    let harness = harness.restart(&disk, Cut::ForgetAll);
+    let stretch = harness.journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
     assert_eq!(stretch.entries.len(), stored + 1);
 }
 
@@ -234,7 +212,7 @@ fn fold_behind() {
 #[test]
 fn stall() {
     let disk = FaultyDisk::default();
-    let mut harness = open(&disk);
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "before");
     let mut hanging = harness.ask("local:ada", "hanging");
     disk.stall(true);
@@ -263,15 +241,13 @@ fn stall() {
 #[test]
 fn planted() {
     let disk = FaultyDisk::default();
-    let mut harness = open(&disk);
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "before");
     disk.set(Faults { sync_lies: true, ..Faults::default() });
     let mut told = harness.ask("local:ada", "told too early");
     harness.work();
     assert!(is_stored(&mut told));
-    disk.cut(Cut::ForgetAll);
-    drop(harness);
-    assert_eq!(open(&disk).subjects(), ["before"]);
+    assert_eq!(harness.restart(&disk, Cut::ForgetAll).subjects(), ["before"]);
 }
 
 /// Goal: what a failed sync of the archive lost is not built on, and reading goes on meanwhile.

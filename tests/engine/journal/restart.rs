@@ -8,9 +8,11 @@ use parley::storage::disk::{Disk, MemoryDisk};
 use parley::storage::error::StoreError;
 use parley::storage::latch::BoxedFile;
 use parley_kit::journal::{Came, JournalHarness, came};
-use parley_kit::{Cut, Faults, FaultyDisk};
+use parley_kit::{Cut, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
+
+use super::interrupted;
 
 fn segments(disk: &impl Disk) -> Vec<u64> {
     let mut firsts: Vec<_> =
@@ -25,7 +27,7 @@ fn segments(disk: &impl Disk) -> Vec<u64> {
 #[test]
 fn replay() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     let threads: Vec<_> =
         (0..4).map(|n| harness.opened("local:ada", &format!("ask {n}"))).collect();
     let mut holders: Vec<_> = threads.iter().map(|thread| harness.load(*thread)).collect();
@@ -47,9 +49,7 @@ fn replay() {
         threads.iter().map(|id| (Arc::unwrap_or_clone(head(id)), thread(id))).collect()
     };
     let (before, position) = (state(&harness), harness.journal.position());
-    disk.cut(Cut::Kill);
-    drop(harness);
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = harness.restart(&disk, Cut::Kill);
     assert!(state(&harness) == before);
     assert_eq!(harness.journal.position(), position);
     let mut holder = harness.load(threads[0]);
@@ -107,16 +107,14 @@ fn numbers(from: u64, to: u64) -> Vec<u64> {
 #[test]
 fn good_order() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "one");
     harness.finish();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     harness.opened("local:ada", "two");
     assert_eq!(segments(&disk), [1]);
     harness.archiver.finish().unwrap();
-    disk.cut(Cut::Kill);
-    drop(harness);
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = harness.restart(&disk, Cut::Kill);
     assert_eq!(segments(&disk), [1, 3]);
     harness.opened("local:ada", "three");
     assert_eq!(harness.subjects(), ["one", "two", "three"]);
@@ -187,7 +185,7 @@ fn newer() {
 #[test]
 fn flipped() {
     let disk = FaultyDisk::default();
-    let mut harness = JournalHarness::open(&disk, JournalOptions::default()).unwrap();
+    let mut harness = JournalHarness::start(&disk);
     for n in 0..40 {
         harness.opened("local:ada", &format!("ask {n}"));
     }
@@ -215,18 +213,8 @@ fn flipped() {
 /// Method: the n-th write or sync of the first start fails and the power goes, or the process.
 #[test]
 fn first_start() {
-    for n in 1..=60 {
-        for (write, sync) in [(n, 0), (0, n)] {
-            for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)] {
-                let disk = FaultyDisk::default();
-                disk.set(Faults { write, sync, lasting: true, torn: true, ..Faults::default() });
-                drop(JournalHarness::open(&disk, JournalOptions::default()));
-                disk.cut(cut);
-                let opened = JournalHarness::open(&disk, JournalOptions::default());
-                let mut harness = opened
-                    .unwrap_or_else(|error| panic!("write {write}, sync {sync}, {cut:?}: {error}"));
-                assert_eq!(harness.opened("local:ada", "first").0, 1);
-            }
-        }
-    }
+    let begin = |disk: &FaultyDisk| JournalHarness::open(disk, JournalOptions::default());
+    interrupted(60, begin, |mut harness| {
+        assert_eq!(harness.opened("local:ada", "first").0, 1);
+    });
 }

@@ -3,18 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parley::clock::{Clock, SystemClock};
+use parley::clock::SystemClock;
+use parley::storage::error::StoreError;
 use parley::tokens::{NewToken, Tokens};
 use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;
 
+use super::interrupted;
+
 const NOW: Millis = Millis(1_000_000);
 
+fn try_open(disk: &FaultyDisk) -> Result<Tokens, StoreError> {
+    Tokens::open(Arc::new(disk.clone()), "local", Arc::new(SystemClock))
+}
+
 fn open(disk: &FaultyDisk) -> Tokens {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    Tokens::open(Arc::new(disk.clone()), "local", clock).unwrap()
+    try_open(disk).unwrap()
 }
 
 fn new(body: &str) -> NewToken {
@@ -138,19 +144,7 @@ fn check(tokens: &Tokens, held: &BTreeMap<TokenId, (String, bool)>, faults: Faul
 /// n-th write or sync of the first opening fails and the power goes, or the process.
 #[test]
 fn first_opening() {
-    for n in 1..=30 {
-        for (write, sync) in [(n, 0), (0, n)] {
-            for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n)] {
-                let disk = FaultyDisk::default();
-                disk.set(Faults { write, sync, lasting: true, torn: true, ..Faults::default() });
-                let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-                drop(Tokens::open(Arc::new(disk.clone()), "local", clock));
-                disk.cut(cut);
-                let tokens = open(&disk);
-                assert!(tokens.list(TokenId(0), 10).is_empty());
-            }
-        }
-    }
+    interrupted(30, try_open, |tokens| assert!(tokens.list(TokenId(0), 10).is_empty()));
 }
 
 /// Goal: names keep their spelling, also those whose tokens are gone; the last administrator

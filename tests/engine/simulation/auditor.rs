@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parley::forum::Answer;
+use parley_kit::ensure;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Change, KeyUse};
@@ -209,9 +210,7 @@ impl Auditor {
         if let Some((before, _)) = &intent.done {
             return Err(format!("done twice, at {before} and {number}: {act:?}"));
         }
-        if !intent.open {
-            return Err(format!("stored, though refused or lost before: {act:?}"));
-        }
+        ensure(intent.open, || format!("stored, though refused or lost before: {act:?}"))?;
         Ok(place)
     }
 
@@ -267,15 +266,13 @@ impl Auditor {
         let text = &intent.text;
         if essence == UNCHANGED {
             let may = intent.verdicts.contains(&Verdict::Unchanged);
-            return if may { Ok(()) } else { Err(format!("{text}: it should have changed it")) };
+            return ensure(may, || format!("{text}: it should have changed it"));
         }
         let Some((entry, shown)) = &intent.done else {
             return Err(format!("acknowledged and not there: {text}: {body}"));
         };
         let member = ["message", "event", "claim"].into_iter().find(|name| body[*name] == *shown);
-        if member.is_none() {
-            return Err(format!("{text}: told {body}, entry {entry} holds {shown}"));
-        }
+        ensure(member.is_some(), || format!("{text}: told {body}, entry {entry} holds {shown}"))?;
         Ok(())
     }
 
@@ -289,25 +286,21 @@ impl Auditor {
         let intent = &self.intents[place];
         let word = reason.as_str();
         if reason.status() >= 429 {
-            let good = excused;
-            return if good { Ok(()) } else { Err(format!("{}: {word} for nothing", intent.text)) };
+            return ensure(excused, || format!("{}: {word} for nothing", intent.text));
         }
         let known = intent.used.and_then(|used| self.keys.get(&used.key));
         if reason == Reason::IdempotencyConflict {
             let others = known.is_some_and(|known| known.intents.len() > 1);
-            return if others { Ok(()) } else { Err(format!("{}: {word}", intent.text)) };
+            return ensure(others, || format!("{}: {word}", intent.text));
         }
         if intent.done.is_some() {
             return Err(format!("{}: refused as {word}, and yet done", intent.text));
         }
         let again = known.and_then(|known| known.first.as_ref()).is_some_and(|it| it.1 == essence);
-        if !again && !intent.verdicts.contains(&Verdict::Refused(reason)) {
-            return Err(format!(
-                "no state that was stored refuses so: {}: {word}, but {:?}",
-                intent.text, intent.verdicts
-            ));
-        }
-        Ok(())
+        let (text, verdicts) = (&intent.text, &intent.verdicts);
+        ensure(again || verdicts.contains(&Verdict::Refused(reason)), || {
+            format!("no state that was stored refuses so: {text}: {word}, but {verdicts:?}")
+        })
     }
 
     /// The same key, the same answer, and that on disk.
@@ -320,9 +313,7 @@ impl Auditor {
             Told::Refused { .. } => return Ok(()),
         };
         let (text, known) = (&intent.text, self.keys.entry(used.key).or_default());
-        if known.stored.is_none() {
-            return Err(format!("{text}: the outcome of its key is not stored"));
-        }
+        ensure(known.stored.is_some(), || format!("{text}: the outcome of its key is not stored"))?;
         match &known.first {
             None => known.first = Some((place, essence.clone())),
             Some((other, first)) if *other != place || first != essence => {

@@ -54,7 +54,7 @@ impl World {
     /// # Errors
     /// What contradicts the history.
     pub async fn befall(&mut self, server: &mut ServerRun) -> Result<Option<Death>, String> {
-        let options = &self.options;
+        let options = &self.setup.options;
         let event = self.rng.weighed(&[
             (70, Event::Act),
             (12, Event::Again),
@@ -111,7 +111,7 @@ impl World {
 
     /// A participant sends a new call.
     fn act(&mut self, server: &mut ServerRun) -> Result<(), String> {
-        if self.calls.len() >= self.options.calls {
+        if self.calls.len() >= self.setup.options.calls {
             self.commit(server);
             return Ok(());
         }
@@ -120,13 +120,13 @@ impl World {
         let text = format!("act {}", self.texts);
         let identity = self.participants[member].identity.clone();
         let seals = identity.ends_with("vic") || identity.ends_with("hal");
-        let key = self.rng.percent(self.options.keys).then(|| {
+        let key = self.rng.percent(self.setup.options.keys).then(|| {
             // At times one that was used for something else.
             let back = if self.rng.percent(10) { self.rng.below(20) } else { 0 };
             Arc::from(format!("key {}", self.texts.saturating_sub(back)))
         });
         let mut history = self.history.lock().unwrap();
-        let wish = wish(&self.rng, &history.reference, self.options.threads, &text, seals);
+        let wish = wish(&self.rng, &history.reference, self.setup.options.threads, &text, seals);
         let call = Call::Write(wish.thread, wish.command.clone());
         let principal = server.access.principal(&token.secret, &call);
         let principal = principal.map_err(|refusal| format!("{identity}: {refusal}"))?;
@@ -140,7 +140,7 @@ impl World {
 
     /// A call under a key is sent again, whether or not the first is answered.
     fn again(&mut self, server: &mut ServerRun) -> Result<(), String> {
-        if self.calls.len() >= self.options.calls {
+        if self.calls.len() >= self.setup.options.calls {
             return Ok(());
         }
         let chosen = {
@@ -169,7 +169,7 @@ impl World {
         let mut known = self.history();
         let (step, panics) = (known.step, injector.panicked());
         let attempt = known.begin(intent, step, panics);
-        if known.auditor.busy() > self.options.bounds.writes_max {
+        if known.auditor.busy() > self.setup.options.bounds.writes_max {
             known.crowded = step;
         }
         known.trace.note("call", &[attempt as u64, intent as u64]);
@@ -200,7 +200,7 @@ impl World {
 
     /// The writer takes a step.
     fn commit(&mut self, server: &mut ServerRun) {
-        let entries_max = 1 + self.rng.below(self.options.batch) as usize;
+        let entries_max = 1 + self.rng.below(self.setup.options.batch) as usize;
         let step = self.write(server, entries_max);
         self.history().trace.note("commit", &[entries_max as u64, step as u64]);
     }

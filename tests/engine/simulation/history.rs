@@ -7,7 +7,7 @@ use parley::feed::subscriber::CloseReason;
 use parley::forum::Answer;
 use parley::journal::Journal;
 use parley::journal::view::View;
-use parley_kit::{ExpectedFeed, position};
+use parley_kit::{ExpectedFeed, ensure, position, same};
 use parley_protocol::entry::{Act, Entry, KeyUse};
 use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::refusal::{Reason, Refusal};
@@ -122,10 +122,10 @@ impl History {
     /// Each number left out must be of a call that was told so, or of one that is not answered.
     pub fn account(&mut self) {
         let excused = self.rejected + self.auditor.busy() as u64;
-        if self.left_out > excused {
-            let left_out = self.left_out;
-            self.check(Err(format!("{left_out} numbers left out, {excused} calls turned away")));
-        }
+        let left_out = self.left_out;
+        self.check(ensure(left_out <= excused, || {
+            format!("{left_out} numbers left out, {excused} calls turned away")
+        }));
         (self.left_out, self.rejected) = (0, 0);
     }
 
@@ -138,9 +138,7 @@ impl History {
             for (number, entry) in &stretch.entries {
                 if let Some(known) = self.entries.get(place) {
                     let found = (*number, digest(&entry.encode(Vec::new())));
-                    if *known != found {
-                        return Err(format!("shown before the restart and changed: {known:?}"));
-                    }
+                    same("shown before the restart", &found, known)?;
                 } else {
                     self.observe(*number, entry)?;
                 }
@@ -155,9 +153,7 @@ impl History {
 
     fn observe(&mut self, number: u64, entry: &Entry) -> Result<(), String> {
         let last = self.entries.last().map_or(0, |(number, _)| *number);
-        if number <= last {
-            return Err(format!("entry {number} comes after {last}"));
-        }
+        ensure(number > last, || format!("entry {number} comes after {last}"))?;
         if !self.gap {
             self.left_out += number - last - 1;
         }
@@ -180,9 +176,7 @@ impl History {
         let intent = &self.auditor.intents[place];
         let used = intent.used;
         self.reference.take(number, act, &intent.principal, &intent.command, used)?;
-        if key != used {
-            return Err(format!("stored under another key: {act:?}"));
-        }
+        ensure(key == used, || format!("stored under another key: {act:?}"))?;
         let shown = shown(act, &self.reference);
         self.auditor.intents[place].done = Some((number, shown));
         self.auditor.changed(act.thread, &self.reference);
@@ -224,14 +218,10 @@ impl History {
     fn compare_thread(&self, view: &View, id: ThreadId, whole: bool) -> Result<(), String> {
         let thread = self.reference.threads.get(&id);
         let head = view.summary(id).map_err(|error| format!("{id} cannot be read: {error}"))?;
-        if head.as_deref() != thread.map(Thread::summary) {
-            return Err(format!("{id} is shown as {head:?}, its acts make {thread:?}"));
-        }
+        same((id, "head"), &head.as_deref(), &thread.map(Thread::summary))?;
         if whole {
             let shown = view.thread(id).map_err(|error| format!("{id}: {error}"))?;
-            if shown.as_ref() != thread {
-                return Err(format!("{id} is read as {shown:?}, its acts make {thread:?}"));
-            }
+            same((id, "thread"), &shown.as_ref(), &thread)?;
         }
         Ok(())
     }
@@ -274,9 +264,8 @@ impl History {
 
     /// A cursor was given: it must not be ahead of what can be read.
     pub fn give_cursor(&mut self, cursor: &str, journal: &Journal) {
-        if position(cursor) > journal.position().0 {
-            self.check(Err(format!("the cursor {cursor} is ahead of what can be read")));
-        }
+        let is_there = position(cursor) <= journal.position().0;
+        self.check(ensure(is_there, || format!("{cursor} is ahead of what can be read")));
         if self.cursors.last().is_none_or(|last| **last != *cursor) {
             self.cursors.push(cursor.into());
         }
@@ -299,8 +288,7 @@ impl History {
                     Reason::Overloaded => self.crowded > 0,
                     _ => false,
                 };
-                let found = if good { Ok(()) } else { Err(format!("no inbox: {refusal}")) };
-                return self.check(found);
+                return self.check(ensure(good, || format!("no inbox: {refusal}")));
             }
         };
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
@@ -316,14 +304,10 @@ impl History {
             .collect();
         let want = self.reference.inbox(&held.feed, held.since);
         self.trace.note("inbox", &[found.len() as u64, held.since]);
-        if found != want {
-            let feed = &held.feed;
-            self.check(Err(format!("{feed:?} is shown {found:?}, and {want:?} waits")));
-        }
+        self.check(same(&held.feed, &found, &want));
         if let Some(cursor) = body["cursor"].as_str() {
-            if position(cursor) != journal.position().0.max(held.since) {
-                self.check(Err(format!("an inbox read whole ends at {cursor}")));
-            }
+            let end = journal.position().0.max(held.since);
+            self.check(same("the end of an inbox read whole", &position(cursor), &end));
             self.give_cursor(cursor, journal);
         }
     }
@@ -350,9 +334,7 @@ impl History {
         let want: Vec<MessageId> =
             later.filter_map(|seen| seen.act.message()).map(|message| message.id).collect();
         self.trace.note("read", &[thread.0, since, found.len() as u64]);
-        if found != want {
-            self.check(Err(format!("{thread} is read as {found:?}, and holds {want:?}")));
-        }
+        self.check(same((thread, "messages"), &found, &want));
         if let Some(cursor) = body["cursor"].as_str() {
             self.give_cursor(cursor, journal);
         }

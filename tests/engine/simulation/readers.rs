@@ -11,7 +11,7 @@ use parley_kit::{ExpectedFeed, elapse, position};
 use parley_protocol::command::{Call, InboxQuery, PageQuery, ReadCall};
 use parley_protocol::entry::Position;
 use parley_protocol::feed::Scope;
-use parley_protocol::identity::Participant;
+use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::ids::ThreadId;
 
 use super::acts::extension;
@@ -54,23 +54,24 @@ impl World {
         chosen.then(|| given[self.rng.index(given.len())].clone())
     }
 
-    fn query(feed: &ExpectedFeed, since: Option<Box<str>>, wait_seconds: u64) -> Call {
-        Call::ReadInbox(InboxQuery {
-            extension: feed.extension.as_deref().map(Arc::from),
+    /// A reading of an inbox, which may be held back.
+    fn inbox_call(&self, waits: bool) -> Option<(Held, Call, Token)> {
+        let (feed, token) = self.feed(Scope::Inbox)?;
+        let since = self.cursor(if waits { 80 } else { 30 });
+        let held = Held { feed, since: since.as_deref().map_or(0, position) };
+        let call = Call::ReadInbox(InboxQuery {
+            extension: held.feed.extension.as_deref().map(Arc::from),
             page: PageQuery { cursor: since, limit: None },
-            wait_seconds,
-            anyone: feed.anyone,
-        })
+            wait_seconds: if waits { 1 + self.rng.below(25) } else { 0 },
+            anyone: held.feed.anyone,
+        });
+        Some((held, call, token))
     }
 
     /// An inbox is read: it shows what waits at this moment and nothing else.
     pub async fn inbox(&mut self, server: &ServerRun) -> Result<(), String> {
-        let Some((feed, token)) = self.feed(Scope::Inbox) else { return Ok(()) };
-        let since = self.cursor(30);
-        let held = Held { feed, since: since.as_deref().map_or(0, position) };
-        let call = Self::query(&held.feed, since, 0);
-        let principal =
-            server.access.principal(&token.secret, &call).map_err(|it| it.to_string())?;
+        let Some((held, call, token)) = self.inbox_call(false) else { return Ok(()) };
+        let principal = principal(server, &token, &call)?;
         let outcome = server.access.perform(&principal, call, None).await;
         self.history().inbox_read(&held, &outcome, &server.access.engine.journal);
         Ok(())
@@ -78,12 +79,8 @@ impl World {
 
     /// An inbox is read that may be held back until something waits.
     pub fn hold(&mut self, server: &ServerRun) -> Result<(), String> {
-        let Some((feed, token)) = self.feed(Scope::Inbox) else { return Ok(()) };
-        let since = self.cursor(80);
-        let held = Held { feed, since: since.as_deref().map_or(0, position) };
-        let call = Self::query(&held.feed, since, 1 + self.rng.below(25));
-        let principal =
-            server.access.principal(&token.secret, &call).map_err(|it| it.to_string())?;
+        let Some((held, call, token)) = self.inbox_call(true) else { return Ok(()) };
+        let principal = principal(server, &token, &call)?;
         let (access, history) = (server.access.clone(), Arc::clone(&self.history));
         let reading = held.clone();
         let task = tokio::spawn(async move {
@@ -105,8 +102,7 @@ impl World {
         let after = since.as_deref().map_or(0, position);
         let call =
             Call::Read(ReadCall::Flat(thread, PageQuery { cursor: since, limit: Some(PAGE) }));
-        let principal =
-            server.access.principal(&token.secret, &call).map_err(|it| it.to_string())?;
+        let principal = principal(server, &token, &call)?;
         let outcome = server.access.perform(&principal, call, None).await;
         self.history().thread_read(thread, after, &outcome, &server.access.engine.journal);
         Ok(())
@@ -114,7 +110,7 @@ impl World {
 
     /// A listener comes, from now on or from some cursor.
     pub fn listen(&mut self, server: &ServerRun) -> Result<(), String> {
-        if self.listeners.len() >= self.options.listeners {
+        if self.listeners.len() >= self.setup.options.listeners {
             return Ok(());
         }
         let scope = self.rng.pick(&[Scope::Inbox, Scope::All, Scope::Threads]);
@@ -213,6 +209,11 @@ impl World {
             self.listeners[place].stalled.fetch_xor(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Who calls with this token, which is good.
+fn principal(server: &ServerRun, token: &Token, call: &Call) -> Result<Arc<Principal>, String> {
+    server.access.principal(&token.secret, call).map_err(|refusal| refusal.to_string())
 }
 
 /// The frames as the listener gets them, some of them injected away or twice.

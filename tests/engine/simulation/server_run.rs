@@ -7,34 +7,28 @@ use parley::clock::Clock;
 use parley::engine::{Engine, EngineOptions, JournalTasks};
 use parley::feed::hub::FeedCaps;
 use parley::feed::replay_cache::ReadMode;
-use parley::forum::{Answer, PassivationOptions};
+use parley::forum::Answer;
 use parley::journal::archiver::Archiver;
-use parley::journal::options::JournalOptions;
 use parley::journal::{Writer, WriterStep};
-use parley::threads::admission::AdmissionBounds;
 use parley::tokens::Tokens;
 use parley::yield_points::Hook;
 use parley_kit::engine::manifests;
-use parley_kit::{FaultyDisk, TestClock, elapse};
+use parley_kit::{FaultyDisk, TestClock, elapse, ensure};
 use parley_protocol::command::Call;
 use parley_protocol::identity::{Principal, Right};
-use parley_protocol::limits::Limits;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
 use super::injector::FaultInjector;
+use super::options::WorldOptions;
 
 /// What every server of one world has in common.
 pub struct RunSetup {
     pub disk: FaultyDisk,
     pub clock: Arc<TestClock>,
     pub injector: Arc<FaultInjector>,
-    pub limits: Limits,
-    pub journal: JournalOptions,
-    pub bounds: AdmissionBounds,
-    pub residence: PassivationOptions,
-    pub buffer: usize,
+    pub options: WorldOptions,
 }
 
 /// Where callers come in. Cheap to clone.
@@ -64,12 +58,13 @@ impl ServerRun {
         disk.watch(Some(Arc::new(move |name, op| !injector.skips(name, &op))));
         let tokens = Tokens::open(Arc::clone(&disk) as _, "local", Arc::clone(&clock));
         let tokens = tokens.map_err(|error| format!("the tokens cannot be opened: {error}"))?;
+        let world = &setup.options;
         let options = EngineOptions {
-            journal: setup.journal.clone(),
-            limits: Arc::new(setup.limits.clone()),
-            bounds: setup.bounds,
-            residence: setup.residence,
-            caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: setup.buffer },
+            journal: world.journal.clone(),
+            limits: Arc::new(world.limits.clone()),
+            bounds: world.bounds,
+            residence: world.residence,
+            caps: FeedCaps { connections_max: 64, per_identity_max: 64, buffer: world.buffer },
             hook: Hook::of(Arc::clone(&setup.injector) as _),
         };
         let assembled = Engine::assemble(options, disk, clock, manifests, ReadMode::Here).await;
@@ -109,9 +104,7 @@ impl ServerRun {
             elapse(1).await;
             setup.clock.pass(1);
         }
-        if !done {
-            return Err("the writer does not end".to_owned());
-        }
+        ensure(done, || "the writer does not end".to_owned())?;
         self.writer.finish();
         let stopped = tokio::time::timeout(std::time::Duration::from_secs(60), &mut stopping).await;
         stopped.map_err(|_| "the engine does not stop")?.map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use parley::feed::replay::OutgoingFrame;
 use parley::feed::subscriber::CloseReason;
-use parley_kit::{ExpectedFeed, ExpectedFrame, position};
+use parley_kit::{ExpectedFeed, ExpectedFrame, ensure, position, same};
 use parley_protocol::feed::Scope;
 use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;
@@ -89,9 +89,7 @@ impl Session {
             self.caught_up = true;
         } else {
             let got = ExpectedFrame::read(sent.kind, sent.cursor.0, &body);
-            if next != Some(&got) {
-                return Err(format!("{:?}: told {got:?} instead of {next:?}", self.feed));
-            }
+            same(&self.feed, &Some(&got), &next)?;
             self.pending.pop_front();
         }
         self.last = sent.cursor.0;
@@ -123,7 +121,7 @@ impl Session {
             CloseReason::Failed => self.feed.scope == Scope::Inbox && excuse.panics > self.panics,
             CloseReason::SlowConsumer => false,
         };
-        if good { Ok(()) } else { Err(format!("{:?} was closed: {why:?}", self.feed)) }
+        ensure(good, || format!("{:?} was closed: {why:?}", self.feed))
     }
 }
 

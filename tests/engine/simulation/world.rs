@@ -69,7 +69,6 @@ pub struct Listener {
 pub struct World {
     pub plan: Plan,
     pub rng: Rng,
-    pub options: WorldOptions,
     pub setup: RunSetup,
     pub history: Arc<Mutex<History>>,
     pub participants: Vec<Member>,
@@ -147,16 +146,11 @@ impl World {
             disk: FaultyDisk::default(),
             clock: Arc::default(),
             injector: Arc::new(injector),
-            limits: options.limits.clone(),
-            journal: options.journal.clone(),
-            bounds: options.bounds,
-            residence: options.residence,
-            buffer: options.buffer,
+            options,
         };
         Self {
             plan,
             rng,
-            options,
             setup,
             history: Arc::new(Mutex::new(history)),
             participants: participants(),
@@ -261,7 +255,7 @@ impl World {
 
     /// Lets a little time pass, and looks whether all is as it must be.
     async fn go_on(&mut self, server: &ServerRun) -> Result<(), String> {
-        match self.rng.below(self.options.pace_ms + 1) {
+        match self.rng.below(self.setup.options.pace_ms + 1) {
             0 => {
                 for _ in 0..self.rng.below(12) {
                     tokio::task::yield_now().await;
@@ -281,7 +275,7 @@ impl World {
         if self.troubled || !server.access.engine.journal.is_writable() {
             history.trouble = history.step;
         }
-        if self.full || history.auditor.busy() > self.options.bounds.writes_max {
+        if self.full || history.auditor.busy() > self.setup.options.bounds.writes_max {
             history.crowded = history.step;
         }
     }
@@ -326,7 +320,7 @@ impl World {
             let told = self.history().all_told();
             let idle = step == WriterStep::Idle && self.history().auditor.under_way.is_empty();
             quiet = if idle && told { quiet + 1 } else { 0 };
-            if quiet > 4 + 4 * self.options.delay_ms {
+            if quiet > 4 + 4 * self.setup.options.delay_ms {
                 break;
             }
         }
@@ -349,8 +343,11 @@ impl World {
         }
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
         let free = forum.admission().free(PermitClass::Write);
-        if free != self.options.bounds.writes_max {
-            return Err(format!("{free} of {} permits are left", self.options.bounds.writes_max));
+        if free != self.setup.options.bounds.writes_max {
+            return Err(format!(
+                "{free} of {} permits are left",
+                self.setup.options.bounds.writes_max
+            ));
         }
         let revoked = self.revoked_ids.lock().unwrap();
         if let Some(on) = history.sessions.iter().find(|it| it.alive && revoked.contains(&it.token))
@@ -400,15 +397,10 @@ impl World {
     async fn retire(&mut self, server: ServerRun) -> Result<(), String> {
         self.mend();
         self.history().stopping = true;
-        for (_, task) in &self.calls {
-            task.abort();
-        }
-        for (_, task) in &self.held {
-            task.abort();
-        }
-        for listener in &self.listeners {
-            listener.task.abort();
-        }
+        let calls = self.calls.iter().map(|(_, task)| task);
+        let held = self.held.iter().map(|(_, task)| task);
+        let listeners = self.listeners.iter().map(|listener| &listener.task);
+        calls.chain(held).chain(listeners).for_each(JoinHandle::abort);
         self.part();
         elapse(1).await;
         server.end(&self.setup).await

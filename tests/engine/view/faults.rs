@@ -20,9 +20,6 @@ use super::model::Model;
 use super::world::World;
 use super::{FILE, ViewHarness, open_archive};
 
-/// No write and no sync succeeds any more.
-const REFUSES: Faults = Faults { write: 1, sync: 1, lasting: true, ..Faults::NONE };
-
 /// Goal: a archive that loses one row is caught by the comparison with the model. Method: archive
 /// all entries but one, for many choices of the one.
 #[test]
@@ -83,7 +80,7 @@ fn a_disk_that_refuses() {
         if round % 3 != 0 {
             harness.archiver.step().unwrap();
         }
-        harness.disk.set(REFUSES);
+        harness.disk.set(Faults::refusing());
         let error = harness.archiver.finish().expect_err("the disk refuses");
         assert!(matches!(error, StoreError::Database(_)), "{error}");
         harness.disk.mend();
@@ -225,7 +222,7 @@ fn closing_folds_all() {
 fn closing_ends_on_a_dead_disk() {
     let mut world = World::new(41);
     let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
-    harness.disk.set(REFUSES);
+    harness.disk.set(Faults::refusing());
     let archiver = std::thread::spawn({
         let archiver = harness.archiver;
         move || archiver.run()

@@ -8,7 +8,7 @@ use parley::journal::Committed;
 use parley::journal::archive::{FirstOutcome, Retraction};
 use parley::journal::view::{PlacedAct, Scan, ScanLimits, View};
 use parley::storage::error::StoreResult;
-use parley_kit::Rng;
+use parley_kit::{Rng, ensure, same};
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Claim, ClaimStatus};
 use parley_protocol::command::{ArtifactQuery, ThreadOrder, ThreadQuery};
@@ -26,10 +26,6 @@ pub type Found = Result<(), String>;
 
 /// The entries that a view must show.
 pub struct Model<'a>(pub &'a [Arc<Committed>]);
-
-fn same<T: PartialEq + Debug>(what: impl Debug, got: &T, want: &T) -> Found {
-    if got == want { Ok(()) } else { Err(format!("{what:?}: got {got:?}, want {want:?}")) }
-}
 
 fn read<T>(
     what: impl Debug,
@@ -53,19 +49,11 @@ impl Model<'_> {
     }
 
     fn artifacts(&self) -> Vec<(u64, &Published)> {
-        let artifact = |committed: &'_ Arc<Committed>| match &committed.entry {
-            Entry::Artifact(_) => Some(committed.number),
+        let published = self.0.iter().filter_map(|committed| match &committed.entry {
+            Entry::Artifact(published) => Some((committed.number, &**published)),
             _ => None,
-        };
-        let of = |number: u64| self.0.iter().find(|committed| committed.number == number);
-        self.0
-            .iter()
-            .filter_map(artifact)
-            .filter_map(|number| match &of(number)?.entry {
-                Entry::Artifact(published) => Some((number, &**published)),
-                _ => None,
-            })
-            .collect()
+        });
+        published.collect()
     }
 
     fn retractions(&self, thread: ThreadId) -> BTreeMap<MessageId, Retraction> {
@@ -199,9 +187,10 @@ impl Model<'_> {
                     loop {
                         let page = random_page(rng);
                         let found = read(&who, view.inbox(&who, anyone, place, page))?;
-                        if found.items.len() > page.limit || (found.more && found.next <= place) {
-                            return Err(format!("{who}: no proper page at {place:?}"));
-                        }
+                        let proper = !found.more || found.next > place;
+                        ensure(proper && found.items.len() <= page.limit, || {
+                            format!("{who}: no proper page at {place:?}")
+                        })?;
                         got.extend(found.items);
                         place = found.next;
                         if !found.more {
@@ -318,9 +307,7 @@ fn paged<T>(
     loop {
         let page = random_page(rng);
         let scan = read("a list", list(after, page))?;
-        if scan.items.len() > page.limit {
-            return Err("a page is too long".into());
-        }
+        ensure(scan.items.len() <= page.limit, || "a page is too long".into())?;
         if scan.more && after == Some(scan.next) {
             return Err(format!("the list stands still at {after:?}"));
         }

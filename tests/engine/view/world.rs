@@ -15,7 +15,7 @@ use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
 use parley_protocol::limits::Limits;
-use parley_protocol::refusal::{Refusal, StoredRefusal};
+use parley_protocol::refusal::StoredRefusal;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
@@ -129,13 +129,8 @@ impl World {
         let id = ThreadId(self.threads.len() as u64 + 1);
         let command = message(Kind::Ask, None, None, extension, &format!("question of {id}"));
         let key = self.key();
-        let mut context = Context {
-            now: self.now,
-            principal,
-            limits: &self.limits,
-            numbers: &mut self.counters,
-            key,
-        };
+        let (now, limits, numbers) = (self.now, &self.limits, &mut self.counters);
+        let mut context = Context { now, principal, limits, numbers, key };
         let act = Thread::opening(&mut context, id, &command);
         let thread = Thread::open(&act).expect("an opening opens");
         self.threads.insert(id, thread);
@@ -150,13 +145,8 @@ impl World {
         command: &Command,
     ) -> Option<Arc<Committed>> {
         let key = self.key();
-        let mut context = Context {
-            now: self.now,
-            principal,
-            limits: &self.limits,
-            numbers: &mut self.counters,
-            key,
-        };
+        let (now, limits, numbers) = (self.now, &self.limits, &mut self.counters);
+        let mut context = Context { now, principal, limits, numbers, key };
         let thread = self.threads.get_mut(&id).expect("the thread is there");
         match (thread.admit(&mut context, command), key) {
             (Ok(Some(act)), _) => {
@@ -164,13 +154,12 @@ impl World {
                 Some(self.commit(act))
             }
             (Ok(None), Some(key)) => Some(self.remember(key, StoredOutcome::Unchanged(id))),
-            (Err(refusal), Some(key)) => Some(self.refused(key, &refusal)),
+            (Err(refusal), Some(key)) => {
+                let refused = StoredOutcome::Refused(StoredRefusal::from(&refusal));
+                Some(self.remember(key, refused))
+            }
             (_, None) => None,
         }
-    }
-
-    fn refused(&mut self, key: KeyUse, refusal: &Refusal) -> Arc<Committed> {
-        self.remember(key, StoredOutcome::Refused(StoredRefusal::from(refusal)))
     }
 
     fn remember(&mut self, key: KeyUse, outcome: StoredOutcome) -> Arc<Committed> {

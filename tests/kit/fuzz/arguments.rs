@@ -24,8 +24,7 @@ fn with_member(body: &str, name: &str, value: &str) -> String {
 pub fn run(bytes: &[u8]) {
     let limits = Limits::default();
     let Some((choice, rest)) = bytes.split_first() else { return };
-    let count = Operation::all().count();
-    let operation = Operation::all().nth(usize::from(*choice) % count).expect("one of them");
+    let operation = Operation::ALL[usize::from(*choice) % Operation::COUNT];
     let mut parts = rest.splitn(3, |byte| *byte == BREAK);
     let mut text = || std::str::from_utf8(parts.next().unwrap_or_default());
     let (Ok(value), Ok(query)) = (text(), text()) else { return };

@@ -38,7 +38,10 @@ fn openapi_is_current() {
 #[test]
 fn tools_are_current() {
     let limits = Limits::default();
-    check("tools.json", &Operation::all().map(|operation| tool(operation, &limits)).collect());
+    check(
+        "tools.json",
+        &Operation::ALL.into_iter().map(|operation| tool(operation, &limits)).collect(),
+    );
 }
 
 /// Goal: so is the manifest, in each language.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parley_kit::{Answer, Connection};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use super::Force;
 use super::pace::Pace;
@@ -38,30 +39,27 @@ async fn flood_on(
 ) {
     let force = Force::read();
     let (make, judge) = (Arc::new(make), Arc::new(judge));
-    let struck = Arc::new(AtomicU64::new(0));
     let attack = async {
         let senders = (0..CONNECTIONS).map(|sender| {
             let (target, make, judge) = (Arc::clone(target), Arc::clone(&make), Arc::clone(&judge));
-            let struck = Arc::clone(&struck);
-            tokio::spawn(async move {
+            async move {
                 let mut wire = Connection::open(target.address).await.unwrap();
+                let mut struck = 0;
                 let mut pace = Pace::new((force.of(rate) / CONNECTIONS).max(1), force.lasts);
                 while let Some(turn) = pace.next().await {
                     let number = turn * CONNECTIONS + sender;
                     let answer = wire.ask(&make(&target, number)).await.expect("an answer");
                     judge(number, &answer);
-                    struck.fetch_add(1, Ordering::Relaxed);
+                    struck += 1;
                     // A body that was announced and never sent leaves the connection of no use.
                     if answer.closes() || answer.status == 413 {
                         wire = Connection::open(target.address).await.unwrap();
                     }
                 }
-            })
+                struck
+            }
         });
-        for sender in senders.collect::<Vec<_>>() {
-            sender.await.unwrap();
-        }
-        struck.load(Ordering::Relaxed)
+        senders.collect::<JoinSet<_>>().join_all().await.into_iter().sum()
     };
     target.under(name, attack).await;
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parley_kit::Connection;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
+use tokio::task::JoinSet;
 
 use super::Force;
 use super::pace::Pace;
@@ -77,10 +78,9 @@ async fn flood(
     let attack = async {
         let feeds = (0..FEEDS).map(|_| {
             let (target, make) = (Arc::clone(&target), Arc::clone(&make));
-            tokio::spawn(async move {
+            async move {
                 let mut pace = Pace::new((force.of(rate) / FEEDS).max(1), force.lasts);
                 let (mut struck, mut closings) = (0, Vec::new());
-                let mut turn = 0;
                 'feeds: loop {
                     let (from, mut to) = feed(&target).await.socket.into_split();
                     closings.push(tokio::spawn(closed_with(from)));
@@ -93,23 +93,18 @@ async fn flood(
                             break;
                         }
                         struck += 1;
-                        turn += 1;
                     }
                 }
-                assert!(turn > 0);
+                assert!(struck > 0);
                 // The last one ends with its sender.
                 closings.pop();
                 for closing in closings {
                     assert_eq!(closing.await.unwrap(), code, "the feed is closed");
                 }
                 struck
-            })
+            }
         });
-        let mut sum = 0;
-        for feed in feeds.collect::<Vec<_>>() {
-            sum += feed.await.unwrap();
-        }
-        sum
+        feeds.collect::<JoinSet<_>>().join_all().await.into_iter().sum()
     };
     target.under(name, attack).await;
 }

@@ -30,10 +30,7 @@ fn changes_nothing() {
     assert_eq!((&counts["threads"], &counts["artifacts"]), (&json!(12), &json!(12)), "{told}");
     assert_eq!(counts["tokens"], 5, "{told}");
     let server = start(&data);
-    for number in 0..40 {
-        let body = json!({ "kind": "ask", "body": format!("Killed {number}?") });
-        assert!(post(server.address, &server.admin, "/v1/messages", &body)["message"].is_object());
-    }
+    ask(&server, 40);
     server.kill();
     let killed = checked();
     let last = |told: &serde_json::Value| told["counts"]["last_entry"].as_u64().unwrap();
@@ -54,7 +51,7 @@ fn files_that_do_not_belong() {
     server.stop();
     copy_folder(&folder.join("data"), &folder.join("older"));
     let server = start(&data);
-    fill_more(&server);
+    ask(&server, 20);
     server.stop();
     let names = folder_files(&folder);
     for name in &names {
@@ -104,8 +101,9 @@ fn files_cut_short() {
     }
 }
 
-fn fill_more(server: &Process) {
-    for number in 0..20 {
+/// Asks so many questions more.
+fn ask(server: &Process, count: u64) {
+    for number in 0..count {
         let body = json!({ "kind": "ask", "body": format!("More {number}?") });
         assert!(post(server.address, &server.admin, "/v1/messages", &body)["message"].is_object());
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use parley_kit::artifact::claim;
-use parley_kit::peer::{ask, get, post};
+use parley_kit::peer::{ask, get, pages, post};
 use parley_kit::{Process, position};
 use serde_json::{Value, json};
 
@@ -46,18 +46,11 @@ fn without_cursors(value: &mut Value) {
 
 /// All items of a list, and its last page.
 fn all(address: SocketAddr, token: &str, path: &str, name: &str) -> (Vec<Value>, Value) {
-    let word = if name == "messages" { "since" } else { "cursor" };
     let separator = if path.contains('?') { '&' } else { '?' };
-    let (mut items, mut more) = (Vec::new(), String::new());
-    loop {
-        let page = get(address, token, &format!("{path}{separator}limit=1000{more}"));
-        items.extend(page[name].as_array().unwrap().iter().cloned());
-        if page["more"] != true {
-            items.iter_mut().for_each(without_cursors);
-            return (items, page);
-        }
-        more = format!("&{word}={}", page["cursor"].as_str().unwrap());
-    }
+    let path = format!("{path}{separator}limit=1000");
+    let (mut items, last) = pages(&path, name, |path| get(address, token, path));
+    items.iter_mut().for_each(without_cursors);
+    (items, last)
 }
 
 /// Reads everything, as `token`, which must be an administrator's.

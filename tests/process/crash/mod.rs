@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use parley_kit::peer::pages;
 use parley_kit::{Folder, GENEROUS, Process, Rng, number};
 use serde_json::{Value, json};
 
@@ -317,16 +318,9 @@ fn rising(acts: &[Value], time: &str) {
 
 /// All pages of a list, and the last of them.
 fn all(client: &mut Client, path: &str, name: &str) -> (Vec<Value>, Value) {
-    let mut items = Vec::new();
-    let mut since = String::new();
-    let word = if name == "messages" { "since" } else { "cursor" };
-    loop {
-        let page = client.get(&format!("{path}{since}")).expect("an answer");
-        assert_eq!(page.status, 200, "{path}{since}: {page:?}");
-        items.extend(page.body[name].as_array().expect("a list").iter().cloned());
-        if page.body["more"] != true {
-            return (items, page.body);
-        }
-        since = format!("&{word}={}", page.body["cursor"].as_str().expect("a cursor"));
-    }
+    pages(path, name, |path| {
+        let page = client.get(path).expect("an answer");
+        assert_eq!(page.status, 200, "{path}: {page:?}");
+        page.body
+    })
 }

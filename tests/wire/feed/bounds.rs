@@ -17,8 +17,7 @@ async fn caps() {
     let (_, bob) = forum.token("bob", &["read"]).await;
     let mut listeners = Vec::new();
     for token in [&ada, &ada, &bob] {
-        let mut listener = Listener::connect(forum.address, token, "").await;
-        listener.expect("hello").await;
+        let (listener, _) = Listener::greeted(forum.address, token, "").await;
         listeners.push(listener);
     }
     let (answer, _) = ask(forum.address, "", &upgrade(&bearer(&ada)), None).await;
@@ -46,7 +45,6 @@ async fn caps() {
 async fn replay_max() {
     let forum = Server::start(|config| config.feed.replay_max = 10).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
     let thread = ada.open("one").await;
     let cursor = ada.get("/v1/inbox").await.expect(200)["cursor"].as_str().unwrap().to_owned();
     let mut bob = forum.writer("bob").await;
@@ -55,10 +53,10 @@ async fn replay_max() {
         bob.inform(&thread, &format!("b {place}")).await;
     }
     let query = format!("?scope=all&since={cursor}");
-    let mut listener = Listener::connect(forum.address, &token, &query).await;
+    let mut listener = Listener::connect(forum.address, &ada.token, &query).await;
     assert_eq!(listener.until("caught_up").await.len(), 12);
     ada.inform(&thread, "one more").await;
-    let (answer, _) = ask(forum.address, &query, &upgrade(&bearer(&token)), None).await;
+    let (answer, _) = ask(forum.address, &query, &upgrade(&bearer(&ada.token)), None).await;
     assert_eq!(answer.refused(), (400, "invalid_cursor".to_owned()));
     assert!(String::from_utf8(answer.body).unwrap().contains("inbox"));
 }

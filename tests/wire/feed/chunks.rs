@@ -10,6 +10,7 @@ use parley_kit::journal::JournalHarness;
 use parley_protocol::feed::Scope;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::TokenId;
+use tokio::task::JoinSet;
 
 fn listener(identity: &str, scope: Scope) -> Subscription {
     let participant = Participant { identity: identity.into(), extension: None };
@@ -37,7 +38,7 @@ fn read_once() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
     let readers = (0..100).map(|reader| {
         let chunks = Arc::clone(&chunks);
-        runtime.spawn(async move {
+        async move {
             let begun = reader * 10;
             let mut after = begun;
             let mut numbers = Vec::new();
@@ -51,10 +52,8 @@ fn read_once() {
                 after = chunk.upto;
             }
             assert!(numbers.into_iter().eq(begun + 1..=last));
-        })
+        }
     });
-    for reader in readers.collect::<Vec<_>>() {
-        runtime.block_on(reader).unwrap();
-    }
+    runtime.block_on(async { readers.collect::<JoinSet<_>>().join_all().await });
     assert_eq!(chunks.reads(), CHUNKS);
 }

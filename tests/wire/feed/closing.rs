@@ -16,10 +16,8 @@ async fn revoked() {
     let forum = Server::start(|_| {}).await;
     let (id, gone) = forum.token("ada", &["read"]).await;
     let (_, stays) = forum.token("ada", &["read"]).await;
-    let mut cut = Listener::connect(forum.address, &gone, "?scope=all").await;
-    let mut kept = Listener::connect(forum.address, &stays, "?scope=all").await;
-    let hello = cut.expect("hello").await;
-    kept.expect("hello").await;
+    let (mut cut, hello) = Listener::greeted(forum.address, &gone, "?scope=all").await;
+    let (mut kept, _) = Listener::greeted(forum.address, &stays, "?scope=all").await;
     let mut held = forum.client(&gone);
     let mut admin = forum.client(&forum.admin);
     let path = format!("DELETE /v1/tokens/{id}");
@@ -50,8 +48,7 @@ async fn expired() {
     let asked = json!({ "handle": "ada", "rights": ["read"], "expires_at": hour.to_string() });
     let made = forum.client(&forum.admin).post("/v1/tokens", &asked).await.expect(201);
     let secret = made["secret"].as_str().unwrap();
-    let mut listener = Listener::connect(forum.address, secret, "").await;
-    listener.expect("hello").await;
+    let (mut listener, _) = Listener::greeted(forum.address, secret, "").await;
     forum.clock.pass(3_600_000);
     assert_eq!(listener.closed().await.0, 4001);
 }
@@ -62,10 +59,8 @@ async fn expired() {
 async fn shutting_down() {
     let mut forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
-    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
-    listener.expect("hello").await;
-    let mut events = Events::open(forum.address, &token, "", "").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &ada.token, "?scope=all").await;
+    let mut events = Events::open(forum.address, &ada.token, "", "").await;
     let thread = ada.open("one").await;
     listener.expect("message").await;
     let event = listener.expect("event").await;
@@ -74,11 +69,10 @@ async fn shutting_down() {
     while events.read().await {}
     assert!(events.text.contains("event: hello"), "{:?}", events.text);
     forum.restart().await;
-    let mut ada = forum.client(&token);
+    let mut ada = forum.client(&ada.token);
     ada.inform(&thread, "two").await;
     let query = format!("?scope=all&since={}", event.cursor());
-    let mut listener = Listener::connect(forum.address, &token, &query).await;
-    listener.expect("hello").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &ada.token, &query).await;
     let frames = listener.until("caught_up").await;
     assert_eq!(frames.len(), 2);
     assert_eq!(frames[0].json["message"]["body"], "two");
@@ -104,21 +98,18 @@ async fn broken() {
         // The header of a frame of 4 GiB.
         (1009, vec![0x81, 0xFF, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
     ] {
-        let mut listener = Listener::connect(forum.address, &token, "").await;
-        let hello = listener.expect("hello").await;
+        let (mut listener, hello) = Listener::greeted(forum.address, &token, "").await;
         listener.socket.get_mut().write_all(&bytes).await.unwrap();
         let (got, reason) = listener.closed().await;
         assert_eq!(got, code, "{bytes:?}");
         assert!(reason.ends_with(hello.cursor()), "{reason}");
     }
-    let mut listener = Listener::connect(forum.address, &token, "").await;
-    listener.expect("hello").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &token, "").await;
     listener.say("x".repeat(1_000)).await;
     listener.expect("notice").await;
     listener.say("x".repeat(1_001)).await;
     assert_eq!(listener.closed().await.0, 1009);
-    let mut listener = Listener::connect(forum.address, &token, "").await;
-    listener.expect("hello").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &token, "").await;
     listener.say(Message::Close(None)).await;
     assert_eq!(listener.closed().await.0, 0);
     while observed.metric("parley_feed_connections") > 0.0 {
@@ -133,12 +124,10 @@ async fn broken() {
 async fn silent() {
     let forum = Server::start(|config| config.feed.heartbeat_seconds = 1).await;
     let (_, token) = forum.token("ada", &["read"]).await;
-    let mut alive = Listener::connect(forum.address, &token, "").await;
-    let hello = alive.expect("hello").await;
+    let (mut alive, hello) = Listener::greeted(forum.address, &token, "").await;
     assert_eq!(hello.json["heartbeat_seconds"], 1);
     let mut events = Events::open(forum.address, &token, "", "").await;
-    let mut silent = Listener::connect(forum.address, &token, "").await;
-    silent.expect("hello").await;
+    let (mut silent, _) = Listener::greeted(forum.address, &token, "").await;
     let mut pings = Vec::new();
     let reading = silent.socket.get_mut().read_to_end(&mut pings);
     let ((), ended) = tokio::join!(

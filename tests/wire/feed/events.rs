@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 async fn resumed() {
     let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
-    let mut events = Events::open(forum.address, &token, "?scope=all", "").await;
+    let mut events = Events::open(forum.address, &ada.token, "?scope=all", "").await;
     assert_eq!(events.answer.header("content-type").unwrap(), "text/event-stream");
     let hello = events.next().await;
     assert_eq!(hello.json["resumed"], false);
@@ -35,7 +34,7 @@ async fn resumed() {
         ("?scope=all", second.as_str(), 1),
         ("?scope=all&since=nonsense", second.as_str(), 1),
     ] {
-        let mut events = Events::open(forum.address, &token, query, more).await;
+        let mut events = Events::open(forum.address, &ada.token, query, more).await;
         assert_eq!(events.next().await.json["resumed"], true);
         let mut frames = Vec::new();
         loop {

@@ -16,9 +16,7 @@ async fn order() {
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
     let mut listeners = Vec::new();
     for http in [&ada, &bob] {
-        let token = http.token.clone();
-        let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
-        listener.expect("hello").await;
+        let (listener, _) = Listener::greeted(forum.address, &http.token, "?scope=all").await;
         listeners.push(listener);
     }
     let thread = ada.open("why?").await;
@@ -54,9 +52,7 @@ async fn order() {
 async fn replay() {
     let forum = Server::start(|_| {}).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
-    let token = bob.token.clone();
-    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
-    let hello = listener.expect("hello").await;
+    let (mut listener, hello) = Listener::greeted(forum.address, &bob.token, "?scope=all").await;
     let asked = ada.say(json!({ "kind": "ask", "body": "why?" })).await;
     let thread = asked["thread"]["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/threads/{thread}/claims");
@@ -73,8 +69,7 @@ async fn replay() {
         live.push(listener.frame().await);
     }
     let query = format!("?scope=all&since={}", hello.cursor());
-    let mut again = Listener::connect(forum.address, &token, &query).await;
-    let hello = again.expect("hello").await;
+    let (mut again, hello) = Listener::greeted(forum.address, &bob.token, &query).await;
     assert_eq!(hello.json["resumed"], true);
     let mut replayed = again.until("caught_up").await;
     let caught_up = replayed.pop().unwrap();
@@ -100,14 +95,12 @@ async fn replay() {
 async fn inboxes() {
     let forum = Server::start(|_| {}).await;
     let (mut ada, mut bob) = (forum.writer("ada").await, forum.writer("bob").await);
-    let token = bob.token.clone();
     let from = json!({ "extension": "one" });
     let asked = bob.say(json!({ "kind": "ask", "body": "who?", "from": from })).await;
     let mut inboxes = Vec::new();
     for query in ["", "?extension=one&anyone=false", "?extension=two&anyone=false", "?anyone=false"]
     {
-        let mut listener = Listener::connect(forum.address, &token, query).await;
-        listener.expect("hello").await;
+        let (listener, _) = Listener::greeted(forum.address, &bob.token, query).await;
         inboxes.push(listener);
     }
     let (thread, parent) = (&asked["thread"]["id"], &asked["message"]["id"]);

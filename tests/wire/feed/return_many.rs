@@ -31,8 +31,7 @@ async fn inboxes() {
         let (forum, token, begun) = (Arc::clone(&forum), token.clone(), begun.clone());
         listening.spawn(async move {
             let query = format!("?extension=e{place}&since={begun}");
-            let mut listener = Listener::connect(forum.address, &token, &query).await;
-            listener.expect("hello").await;
+            let (mut listener, _) = Listener::greeted(forum.address, &token, &query).await;
             listener.until("caught_up").await.len()
         });
     }

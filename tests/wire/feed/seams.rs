@@ -13,18 +13,12 @@ use tokio::task::JoinSet;
 
 use super::expected::read;
 
-/// How much is done with one seed.
-#[derive(Clone, Copy)]
-struct Size {
-    writers: u64,
-    listeners: u64,
-    acts_each: u64,
-    threads: u64,
-    returns: u64,
-}
-
-/// The acceptance of the feed: 200 listeners, 32 writers, 500 returns.
-const SIZE: Size = Size { writers: 32, listeners: 200, acts_each: 24, threads: 24, returns: 500 };
+// The acceptance of the feed: 200 listeners, 32 writers, 500 returns.
+const WRITERS: u64 = 32;
+const LISTENERS: u64 = 200;
+const ACTS_EACH: u64 = 24;
+const THREADS: u64 = 24;
+const RETURNS: u64 = 500;
 const EXTENSIONS: [Option<&str>; 3] = [None, Some("one"), Some("two")];
 
 /// One connection: where it began, what it brought, whether it came back from somewhere.
@@ -41,38 +35,37 @@ struct Session {
 async fn seams() {
     for seed in seeds(5) {
         println!("seed {seed}");
-        one(seed, SIZE).await;
+        one(seed).await;
     }
 }
 
-async fn one(seed: u64, size: Size) {
+async fn one(seed: u64) {
     let mut forum = Server::start(|config| {
         config.feed.buffer = 8 + seed % 64;
         config.store.segment_bytes = 1 << 20;
     })
     .await;
     let mut writers = Vec::new();
-    for place in 0..size.writers {
+    for place in 0..WRITERS {
         let client = forum.writer(&format!("w{place}")).await;
         writers.push((format!("local:w{place}"), client));
     }
     let mut threads = Vec::new();
-    for place in 0..size.threads {
-        let writer = (place % size.writers) as usize;
+    for place in 0..THREADS {
+        let writer = (place % WRITERS) as usize;
         threads.push(writers[writer].1.open(&format!("question {place}")).await);
     }
     let threads: Arc<[String]> = threads.into();
     let forum_at = Arc::new(forum);
     let (done, progress) = watch::channel(0_u64);
-    let acts = size.writers * size.acts_each;
+    let acts = WRITERS * ACTS_EACH;
     let mut listening = JoinSet::new();
-    for place in 0..size.listeners {
+    for place in 0..LISTENERS {
         let rng = Rng::new(seed << 32 | place);
-        let (identity, client) = &writers[rng.below(size.writers) as usize];
+        let (identity, client) = &writers[rng.below(WRITERS) as usize];
         let feed = feed(&rng, identity, &threads);
         let token = client.token.clone();
-        let returns =
-            size.returns / size.listeners + u64::from(place < size.returns % size.listeners);
+        let returns = RETURNS / LISTENERS + u64::from(place < RETURNS % LISTENERS);
         let mut moments: Vec<u64> = (0..returns).map(|_| rng.below(acts)).collect();
         moments.sort_unstable();
         let (forum, progress) = (Arc::clone(&forum_at), progress.clone());
@@ -85,7 +78,7 @@ async fn one(seed: u64, size: Size) {
     for (place, (_, client)) in (0..).zip(writers) {
         let rng = Rng::new(seed << 32 | 1 << 31 | place);
         let (threads, done) = (Arc::clone(&threads), done.clone());
-        writing.spawn(write(client, rng, threads, size.acts_each, done));
+        writing.spawn(write(client, rng, threads, ACTS_EACH, done));
     }
     writing.join_all().await;
     // A listener that hears the last question has heard all before it.
@@ -190,8 +183,8 @@ async fn listen(
             (!cursors.is_empty()).then(|| &cursors[rng.below(cursors.len() as u64) as usize]);
         let resumed = since.is_some();
         let since = since.map_or(String::new(), |since| format!("&since={since}"));
-        let mut listener = Listener::connect(forum.address, token, &(feed.query() + &since)).await;
-        let hello = listener.expect("hello").await;
+        let (mut listener, hello) =
+            Listener::greeted(forum.address, token, &(feed.query() + &since)).await;
         assert_eq!(hello.json["resumed"], resumed);
         cursors.push(hello.cursor().to_owned());
         let mut session = Session { begun: hello.position, resumed, frames: Vec::new() };
@@ -241,25 +234,16 @@ fn check(
     head: Option<u64>,
     asked: &str,
 ) -> usize {
-    let caught_up: Vec<usize> = session
-        .frames
-        .iter()
-        .enumerate()
-        .filter(|(_, frame)| frame.kind() == "caught_up")
-        .map(|(place, _)| place)
-        .collect();
-    assert!(caught_up.len() <= usize::from(session.resumed), "caught up too often");
+    let is_caught_up = |frame: &Frame| frame.kind() == "caught_up";
+    let count = session.frames.iter().filter(|frame| is_caught_up(frame)).count();
+    assert!(count <= usize::from(session.resumed), "caught up too often");
     let mut last = session.begun;
     for frame in &session.frames {
-        let later = if frame.kind() == "caught_up" {
-            frame.position >= last
-        } else {
-            frame.position > last
-        };
+        let later = frame.position > last || frame.position == last && is_caught_up(frame);
         assert!(later, "{} does not come after {last}", frame.json);
         last = frame.position;
     }
-    let heard = session.frames.iter().filter(|frame| frame.kind() != "caught_up");
+    let heard = session.frames.iter().filter(|frame| !is_caught_up(frame));
     let heard: Vec<ExpectedFrame> = heard.map(read).collect();
     let begun = expected.partition_point(|one| one.position <= session.begun);
     let want = &expected[begun..];
@@ -271,7 +255,7 @@ fn check(
     if head.is_some() && (feed.scope == Scope::All || (feed.anyone && feed.scope == Scope::Inbox)) {
         assert_eq!(heard.len(), want.len(), "{feed:?} lacks something before {asked}");
     }
-    match (session.resumed, caught_up.first()) {
+    match (session.resumed, session.frames.iter().position(is_caught_up)) {
         (false, _) => heard.len(),
         (true, Some(place)) => session.frames.len() - place - 1,
         (true, None) => 0,

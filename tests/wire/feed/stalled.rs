@@ -20,10 +20,9 @@ async fn stall(observed: &Observed) {
     let forum = Server::start(|config| config.feed.buffer = 16).await;
     let mut ada = forum.writer("ada").await;
     let mut bob = forum.writer("bob").await;
-    let token = ada.token.clone();
-    let headers = upgrade(&bearer(&token));
+    let headers = upgrade(&bearer(&ada.token));
     let mut stalled = Listener::with(forum.address, "?scope=all", &headers, Some(4_096)).await;
-    let mut other = Listener::connect(forum.address, &token, "?scope=all").await;
+    let mut other = Listener::connect(forum.address, &ada.token, "?scope=all").await;
     let reading = tokio::spawn(async move {
         let mut positions = Vec::new();
         while let Heard::Frame(frame) = other.hear().await {
@@ -61,8 +60,7 @@ async fn stall(observed: &Observed) {
     assert_eq!((code, reason), (4008, format!("slow_consumer {last}")));
     ada.inform(&thread, "the last").await;
     let query = format!("?scope=all&since={last}");
-    let mut again = Listener::connect(forum.address, &token, &query).await;
-    again.expect("hello").await;
+    let (mut again, _) = Listener::greeted(forum.address, &ada.token, &query).await;
     let mut rest = again.until("caught_up").await;
     rest.pop();
     heard.extend(rest.iter().map(|frame| (frame.kind().to_owned(), frame.position)));

@@ -10,10 +10,9 @@ use tokio_tungstenite::tungstenite::Message;
 async fn following() {
     let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
     let (one, two) = (ada.open("one").await, ada.open("two").await);
-    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
-    let hello = listener.expect("hello").await;
+    let (mut listener, hello) =
+        Listener::greeted(forum.address, &ada.token, "?scope=threads").await;
     ada.inform(&one, "unheard").await;
 
     listener.say(json!({ "type": "subscribe", "threads": [one, two] }).to_string()).await;
@@ -48,11 +47,10 @@ async fn following() {
 async fn notices() {
     let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
     let thread = ada.open("one").await;
     let good = json!({ "type": "subscribe", "threads": [thread] }).to_string();
-    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
-    let hello = listener.expect("hello").await;
+    let (mut listener, hello) =
+        Listener::greeted(forum.address, &ada.token, "?scope=threads").await;
     for text in ["", "{", "[]", r#"{"type":"ask"}"#, r#"{"type":"subscribe","threads":[0]}"#] {
         listener.say(text).await;
         let notice = listener.expect("notice").await;
@@ -65,8 +63,7 @@ async fn notices() {
     listener.say(good.as_str()).await;
     listener.expect("subscribed").await;
 
-    let mut listener = Listener::connect(forum.address, &token, "?scope=all").await;
-    listener.expect("hello").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &ada.token, "?scope=all").await;
     listener.say(good.as_str()).await;
     listener.expect("notice").await;
 }
@@ -76,13 +73,11 @@ async fn notices() {
 async fn at_most() {
     let forum = Server::start(|_| {}).await;
     let mut ada = forum.writer("ada").await;
-    let token = ada.token.clone();
     let mut threads = Vec::new();
     for place in 0..=1_000 {
         threads.push(ada.open(&format!("question {place}")).await);
     }
-    let mut listener = Listener::connect(forum.address, &token, "?scope=threads").await;
-    listener.expect("hello").await;
+    let (mut listener, _) = Listener::greeted(forum.address, &ada.token, "?scope=threads").await;
     listener.say(json!({ "type": "subscribe", "threads": threads[..1_000] }).to_string()).await;
     let answer = listener.expect("subscribed").await;
     assert_eq!(answer.json["threads"].as_array().unwrap().len(), 1_000);

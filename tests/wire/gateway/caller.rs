@@ -1,9 +1,8 @@
 //! Tokens, right and wrong ones.
 
 use parley_kit::BlockingServer;
+use parley_kit::http::{ADMIN, AGENT, HOST};
 
-const HOST: &str = "Host: {own}";
-const AGENT: &str = "Authorization: Bearer {agent}";
 const WRONG: &str = "Authorization: Bearer ply_nobody";
 
 /// Goal: a wrong token is refused also where none is needed, but on the paths that look at none.
@@ -84,26 +83,25 @@ fn a_trusted_proxy_names_addresses() {
 #[test]
 fn life_of_a_token() {
     let server = BlockingServer::start(&[]);
-    let admin = "Authorization: Bearer {admin}";
     let body = r#"{"handle":"ada","rights":["write","read"]}"#;
-    let made = server.ask(&["POST /v1/tokens HTTP/1.1", HOST, admin], body);
+    let made = server.ask(&["POST /v1/tokens HTTP/1.1", HOST, ADMIN], body);
     assert_eq!(made.status, 201, "{}", made.text());
     let (token, secret) = (&made.json()["token"], made.json()["secret"].clone());
     assert_eq!(token["identity"], "local:ada");
     assert_eq!(token["rights"], serde_json::json!(["read", "write"]));
     let ada = format!("Authorization: Bearer {}", secret.as_str().expect("a secret"));
     assert_eq!(server.ask(&["GET /v1/threads HTTP/1.1", HOST, &ada], "").status, 200);
-    let page = server.ask(&["GET /v1/tokens?limit=2 HTTP/1.1", HOST, admin], "").json();
+    let page = server.ask(&["GET /v1/tokens?limit=2 HTTP/1.1", HOST, ADMIN], "").json();
     assert_eq!((page["items"].as_array().map(Vec::len), &page["more"]), (Some(2), &true.into()));
     let cursor = page["cursor"].as_str().expect("a cursor");
     let next = format!("GET /v1/tokens?cursor={cursor} HTTP/1.1");
-    let next = server.ask(&[&next, HOST, admin], "").json();
+    let next = server.ask(&[&next, HOST, ADMIN], "").json();
     assert_eq!((&next["items"][0], &next["more"]), (token, &false.into()));
     let delete = format!("DELETE /v1/tokens/{} HTTP/1.1", token["id"].as_str().expect("an id"));
-    let revoked = server.ask(&[&delete, HOST, admin], "");
+    let revoked = server.ask(&[&delete, HOST, ADMIN], "");
     assert_eq!((revoked.status, revoked.text()), (204, ""));
     server.ask(&["GET /v1/threads HTTP/1.1", HOST, &ada], "").problem("token_unknown", "revoked");
-    server.ask(&[&delete, HOST, admin], "").problem("not_found", "again");
+    server.ask(&[&delete, HOST, ADMIN], "").problem("not_found", "again");
 }
 
 /// Goal: a token revoked while its inbox read is held ends it with 401. Method: a held read, then
@@ -113,7 +111,7 @@ fn revocation_ends_a_held_read() {
     let server = BlockingServer::start(&[]);
     let mut held = server.connect();
     held.send(server.request(&["GET /v1/inbox?wait_seconds=25 HTTP/1.1", HOST, AGENT], ""));
-    let delete = ["DELETE /v1/tokens/tok_2 HTTP/1.1", HOST, "Authorization: Bearer {admin}"];
+    let delete = ["DELETE /v1/tokens/tok_2 HTTP/1.1", HOST, ADMIN];
     assert_eq!(server.ask(&delete, "").status, 204);
     held.answer(false).problem("token_unknown", "revoked meanwhile");
 }

@@ -15,6 +15,18 @@ fn environment(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
     pairs.iter().map(|(key, value)| (key.into(), value.into())).collect()
 }
 
+fn of_file(path: &Path) -> ConfigSources {
+    ConfigSources { file: Some(path.to_owned()), ..ConfigSources::default() }
+}
+
+fn of_flag(key: &str, value: &str) -> ConfigSources {
+    ConfigSources { flags: pairs(&[(key, value)]), ..ConfigSources::default() }
+}
+
+fn of_variable(name: &str, value: &str) -> ConfigSources {
+    ConfigSources { environment: environment(&[(name, value)]), ..ConfigSources::default() }
+}
+
 /// Goal: `config/parley.toml` names every key with its default and its range. Method: it is what
 /// the table of keys makes (`UPDATE=1` writes it), and read as a file it gives the defaults.
 #[test]
@@ -26,8 +38,7 @@ fn example() {
     }
     let found = std::fs::read_to_string(&path).expect("the example is there");
     assert_eq!(found, wanted, "run the tests with UPDATE=1 to write it anew");
-    let sources = ConfigSources { file: Some(path), ..ConfigSources::default() };
-    assert_eq!(Config::load(&sources), Ok(Config::default()));
+    assert_eq!(Config::load(&of_file(&path)), Ok(Config::default()));
     for key in KEYS {
         let (section, name) = key.name.split_once('.').unwrap_or(("", key.name));
         let part = match section {
@@ -69,7 +80,7 @@ fn layers() {
     let folder = Folder::new("config");
     let file = folder.path().join("parley.toml");
     std::fs::write(&file, "realm = \"file\"\n[limits]\npage_max = 7\n").expect("a file");
-    let mut sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
+    let mut sources = of_file(&file);
     let load = |sources: &ConfigSources| Config::load(sources).expect("good settings");
     assert_eq!(load(&ConfigSources::default()).realm, "local");
     let config = load(&sources);
@@ -99,10 +110,7 @@ fn layers() {
     let of_process =
         ConfigSources::of_process(None, &["realm=pair".into()], &named).expect("pairs");
     assert_eq!(of_process.flags, pairs(&[("realm", "pair"), ("realm", "named")]));
-    let by_variable = ConfigSources {
-        environment: environment(&[("PARLEY_CONFIG", file.to_str().expect("a path of text"))]),
-        ..ConfigSources::default()
-    };
+    let by_variable = of_variable("PARLEY_CONFIG", file.to_str().expect("a path of text"));
     assert_eq!(load(&by_variable).realm, "file");
 }
 
@@ -140,15 +148,12 @@ fn what_stops_a_start() {
         ("log.level", "loud"),
         ("log.format", "xml"),
     ] {
-        let flags = ConfigSources { flags: pairs(&[(key, value)]), ..ConfigSources::default() };
-        refuses(&flags, key);
-        let variable = keys::key(key).expect("a key").variable();
-        let variables = environment(&[(&variable, value)]);
-        refuses(&ConfigSources { environment: variables, ..ConfigSources::default() }, key);
+        refuses(&of_flag(key, value), key);
+        refuses(&of_variable(&keys::key(key).expect("a key").variable(), value), key);
     }
     for (key, value) in [("limits", "1"), ("limits.body_max", "1"), ("Realm", "a"), ("a.b.c", "1")]
     {
-        refuses(&ConfigSources { flags: pairs(&[(key, value)]), ..ConfigSources::default() }, key);
+        refuses(&of_flag(key, value), key);
     }
     for (variable, key) in [
         ("PARLEY_REALMS", "realms"),
@@ -158,10 +163,10 @@ fn what_stops_a_start() {
         ("PARLEY_limits__page_max", "limits.page_max"),
         ("PARLEY_", ""),
     ] {
-        let environment = environment(&[(variable, "1")]);
-        refuses(&ConfigSources { environment, ..ConfigSources::default() }, key);
+        refuses(&of_variable(variable, "1"), key);
     }
-    refuses_pair("realm");
+    let error = ConfigSources::of_process(None, &["realm".into()], &[]).expect_err("no pair");
+    assert!(error.to_string().contains("realm"), "{error}");
 }
 
 /// Goal: the same of files, and of a file that cannot be read or is no TOML. Method: a row a
@@ -185,21 +190,14 @@ fn what_stops_a_start_in_a_file() {
         ("realm = ", "line 1"),
     ] {
         std::fs::write(&file, text).expect("a file");
-        let sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
-        refuses(&sources, named);
+        refuses(&of_file(&file), named);
     }
     std::fs::remove_file(&file).expect("it was there");
-    let sources = ConfigSources { file: Some(file.clone()), ..ConfigSources::default() };
-    refuses(&sources, file.to_str().expect("a path of text"));
+    refuses(&of_file(&file), file.to_str().expect("a path of text"));
 }
 
 fn refuses(sources: &ConfigSources, named: &str) {
     let error = Config::load(sources).expect_err(named).to_string();
     assert!(error.contains(named), "{named}: {error}");
     assert!(!error.contains('\n'), "{error}");
-}
-
-fn refuses_pair(pair: &str) {
-    let error = ConfigSources::of_process(None, &[pair.into()], &[]).expect_err(pair).to_string();
-    assert!(error.contains(pair), "{error}");
 }

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use parley_kit::http::{AGENT, HOST};
 use parley_kit::{BlockingServer, Peer};
 
-const HOST: &str = "Host: {own}";
-const AGENT: &str = "Authorization: Bearer {agent}";
 const ASK: &str = r#"{"kind":"ask","body":"why?"}"#;
 
 /// Waits for the end of a connection that was given `seconds`; gives what came before.

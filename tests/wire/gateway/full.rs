@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parley::storage::disk::FolderDisk;
+use parley_kit::http::{AGENT, HOST};
+use parley_kit::peer::pages;
 use parley_kit::{Answer, BlockingServer, Folder, Peer};
 
 /// The size of the file system.
@@ -67,7 +69,7 @@ fn start(path: &Path, settings: &[(&str, &str)]) -> BlockingServer {
 /// Posts over several connections until each is refused; gives the messages acknowledged.
 fn post_until_refused(server: &BlockingServer) -> BTreeSet<u64> {
     let body = format!(r#"{{"kind":"ask","body":"{}"}}"#, "x".repeat(490));
-    let lines = ["POST /v1/messages HTTP/1.1", "Host: {own}", "Authorization: Bearer {agent}"];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT];
     let request = server.request(&lines, &body);
     std::thread::scope(|scope| {
         let writers = (0..WRITERS).map(|_| {
@@ -98,25 +100,18 @@ fn thread_of(answer: &Answer) -> u64 {
 }
 
 fn post(server: &BlockingServer) -> Answer {
-    let lines = ["POST /v1/messages HTTP/1.1", "Host: {own}", "Authorization: Bearer {agent}"];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT];
     server.ask(&lines, r#"{"kind":"ask","body":"is there room?"}"#)
 }
 
 /// The numbers of all threads that the server shows.
 fn shown(server: &BlockingServer) -> BTreeSet<u64> {
-    let (mut shown, mut cursor) = (BTreeSet::new(), String::new());
-    loop {
-        let line = format!("GET /v1/threads?limit=200{cursor} HTTP/1.1");
-        let page = server.ask(&[&line, "Host: {own}", "Authorization: Bearer {agent}"], "");
+    let (threads, _) = pages("/v1/threads?limit=200", "items", |path| {
+        let page = server.ask(&[&format!("GET {path} HTTP/1.1"), HOST, AGENT], "");
         assert_eq!(page.status, 200, "reads go on: {}", page.text());
-        let page = page.json();
-        let items = page["items"].as_array().expect("items");
-        shown.extend(items.iter().filter_map(|thread| thread["number"].as_u64()));
-        if page["more"] != true {
-            return shown;
-        }
-        cursor = format!("&cursor={}", page["cursor"].as_str().expect("a cursor"));
-    }
+        page.json()
+    });
+    threads.iter().filter_map(|thread| thread["number"].as_u64()).collect()
 }
 
 /// Goal: a data folder on a small full file system refuses writes clearly, serves reads, writes
@@ -140,7 +135,7 @@ fn a_small_file_system() {
         stored.insert(1);
         assert!(small.free() + (1 << 20) >= free_bytes_min.parse().expect("a number"));
         post(&server).problem("storage_unavailable", "it goes on refusing");
-        let ready = server.ask(&["GET /readyz HTTP/1.1", "Host: {own}"], "");
+        let ready = server.ask(&["GET /readyz HTTP/1.1", HOST], "");
         assert_eq!(ready.status, 503);
         assert_eq!(shown(&server), stored, "{free_bytes_min}: full");
         std::fs::remove_file(ballast).expect("the ballast");

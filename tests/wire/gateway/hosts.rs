@@ -1,8 +1,9 @@
 //! `Host`, `Origin` and what browsers are told (bindings.md §1, §6).
 
 use parley_kit::BlockingServer;
+use parley_kit::http::{AGENT, HOST};
 
-const AGENT: &str = "Authorization: Bearer {agent}";
+use crate::REQUEST_HEADERS;
 
 /// Goal: hosts and origins are judged on every way in but those that ask for none. Method: a row
 /// a request; the table of all rules stands beside their code.
@@ -48,12 +49,12 @@ fn asked_everywhere_but_for_health() {
 #[test]
 fn allowed_origins_may_read() {
     let server = BlockingServer::start(&[("allowed_origins", "https://app.example")]);
-    let (host, origin) = ("Host: {own}", "Origin: https://app.example");
+    let origin = "Origin: https://app.example";
     for (lines, status) in [
-        (&["GET /v1/threads HTTP/1.1", host, origin, AGENT][..], 200),
-        (&["GET /v1/threads HTTP/1.1", host, origin], 401),
-        (&["GET /none HTTP/1.1", host, origin], 404),
-        (&["OPTIONS /v1/messages HTTP/1.1", host, origin], 204),
+        (&["GET /v1/threads HTTP/1.1", HOST, origin, AGENT][..], 200),
+        (&["GET /v1/threads HTTP/1.1", HOST, origin], 401),
+        (&["GET /none HTTP/1.1", HOST, origin], 404),
+        (&["OPTIONS /v1/messages HTTP/1.1", HOST, origin], 204),
     ] {
         let answer = server.ask(lines, "");
         assert_eq!(answer.status, status, "{lines:?}");
@@ -64,23 +65,15 @@ fn allowed_origins_may_read() {
             assert!(exposed.contains(name), "{name}");
         }
     }
-    let preflight = server.ask(&["OPTIONS /v1/tokens HTTP/1.1", host, origin], "");
+    let preflight = server.ask(&["OPTIONS /v1/tokens HTTP/1.1", HOST, origin], "");
     assert_eq!(preflight.header("access-control-allow-methods"), Some("GET, HEAD, POST"));
     let headers = preflight.header("access-control-allow-headers").expect("allowed headers");
-    for name in [
-        "Authorization",
-        "Content-Type",
-        "MCP-Protocol-Version",
-        "Mcp-Method",
-        "Mcp-Name",
-        "Idempotency-Key",
-        "Last-Event-ID",
-    ] {
+    for name in REQUEST_HEADERS {
         assert!(headers.contains(name), "{name}");
     }
-    assert_eq!(server.ask(&["OPTIONS /none HTTP/1.1", host, origin], "").status, 404);
-    let other = ["OPTIONS /v1/tokens HTTP/1.1", host, "Origin: https://other.example"];
+    assert_eq!(server.ask(&["OPTIONS /none HTTP/1.1", HOST, origin], "").status, 404);
+    let other = ["OPTIONS /v1/tokens HTTP/1.1", HOST, "Origin: https://other.example"];
     assert_eq!(server.ask(&other, "").status, 403);
-    let plain = server.ask(&["GET /v1/threads HTTP/1.1", host, AGENT], "");
+    let plain = server.ask(&["GET /v1/threads HTTP/1.1", HOST, AGENT], "");
     assert_eq!(plain.header("access-control-allow-origin"), None);
 }

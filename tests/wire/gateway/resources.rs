@@ -1,9 +1,7 @@
 //! What is no operation: manifest tags, health, metrics, the page, request ids.
 
+use parley_kit::http::{ADMIN, AGENT, HOST};
 use parley_kit::{BlockingServer, Peer};
-
-const HOST: &str = "Host: {own}";
-const AGENT: &str = "Authorization: Bearer {agent}";
 
 /// Goal: the manifest has a tag, and a client that has it already is told so. Method: the tag sent
 /// back in several forms.
@@ -38,10 +36,10 @@ fn openapi() {
     let answer = server.ask(&["GET /openapi.json HTTP/1.1", HOST], "");
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     let document = answer.json();
-    for operation in parley_protocol::operation::Operation::all() {
+    for operation in parley_protocol::operation::Operation::ALL {
         let row = operation.spec();
-        let method = row.method.as_str().to_lowercase();
-        assert!(document["paths"][row.path][&method].is_object(), "{}", row.path);
+        let method = row.route.method.as_str().to_lowercase();
+        assert!(document["paths"][row.route.path][&method].is_object(), "{}", row.route.path);
     }
     let tag = format!("If-None-Match: {}", answer.header("etag").expect("a tag"));
     assert_eq!(server.ask(&["GET /openapi.json HTTP/1.1", HOST, &tag], "").status, 304);
@@ -96,8 +94,7 @@ fn metrics() {
     server.ask(&["GET /v1/threads HTTP/1.1", HOST, AGENT], "");
     server.ask(&["GET /v1/threads HTTP/1.1", HOST], "");
     server.ask(&["GET /none HTTP/1.1", HOST], "");
-    let admin = "Authorization: Bearer {admin}";
-    let inside = server.ask(&["GET /metrics HTTP/1.1", HOST, admin], "");
+    let inside = server.ask(&["GET /metrics HTTP/1.1", HOST, ADMIN], "");
     let mut outside = Peer::connect(server.running().metrics_address().expect("an address"));
     outside.send("GET /metrics HTTP/1.1\r\nHost: anything\r\n\r\n");
     for answer in [inside, outside.answer(false)] {

@@ -2,24 +2,19 @@
 
 use std::sync::Arc;
 
-use parley_kit::http::PATIENCE;
+use parley_kit::http::{ADMIN, AGENT, HOST, PATIENCE};
 use parley_kit::{Answer, BlockingServer, Faults, FaultyDisk};
 
 const ASK: &str = r#"{"kind":"ask","body":"Who is there?"}"#;
 
 fn post(server: &BlockingServer) -> Answer {
-    let lines = [
-        "POST /v1/messages HTTP/1.1",
-        "Host: {own}",
-        "Authorization: Bearer {agent}",
-        "Content-Type: application/json",
-    ];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT, "Content-Type: application/json"];
     server.ask(&lines, ASK)
 }
 
 fn read(server: &BlockingServer, path: &str) -> Answer {
     let line = format!("GET {path} HTTP/1.1");
-    server.ask(&[&line, "Host: {own}", "Authorization: Bearer {agent}"], "")
+    server.ask(&[&line, HOST, AGENT], "")
 }
 
 /// Goal: while the disk takes no writes, writing is 503 `storage_unavailable`, reading goes on and
@@ -39,7 +34,7 @@ fn storage_unavailable() {
         let refused = std::iter::repeat_with(|| post(&server)).find(|one| one.status != 201);
         refused.expect("it fails").problem("storage_unavailable", "a disk that refuses");
         post(&server).problem("storage_unavailable", "it goes on refusing");
-        let ready = server.ask(&["GET /readyz HTTP/1.1", "Host: {own}"], "");
+        let ready = server.ask(&["GET /readyz HTTP/1.1", HOST], "");
         assert_eq!(ready.status, 503);
         let shown = read(&server, "/v1/threads").json()["items"].as_array().map(Vec::len);
         assert!(shown.is_some_and(|shown| shown > 0), "reads go on");
@@ -57,7 +52,7 @@ fn storage_unavailable() {
 fn handle_conflict() {
     let server = BlockingServer::start(&[]);
     let create = |handle: &str| {
-        let lines = ["POST /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
+        let lines = ["POST /v1/tokens HTTP/1.1", HOST, ADMIN];
         server.ask(&lines, &format!(r#"{{"handle":"{handle}","rights":["read"]}}"#))
     };
     assert_eq!(create("Ada").status, 201);

@@ -48,7 +48,7 @@ fn text_of(value: &Value) -> String {
 fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
     let operation = Operation::parse(step.operation).expect("an operation");
     let row = operation.spec();
-    let (mut path, mut query, mut body) = (row.path.to_owned(), Vec::new(), Map::new());
+    let (mut path, mut query, mut body) = (row.route.path.to_owned(), Vec::new(), Map::new());
     let mut key = None;
     for (name, value) in step.arguments.as_object().expect("an object") {
         match operation.field(name).map(|field| field.place) {
@@ -68,7 +68,8 @@ fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
     if !query.is_empty() {
         path = format!("{path}?{}", query.join("&"));
     }
-    let mut lines = vec![format!("{} {path} HTTP/1.1", row.method.as_str()), "Host: {own}".into()];
+    let mut lines =
+        vec![format!("{} {path} HTTP/1.1", row.route.method.as_str()), "Host: {own}".into()];
     if !token.is_empty() {
         lines.push(format!("Authorization: Bearer {token}"));
     }
@@ -181,8 +182,8 @@ fn ways_in_are_equal() {
             assert_eq!(other, said, "{what}, {revision:?}");
         }
     }
-    for operation in Operation::all() {
-        assert!(operations.contains(operation.name()), "{} never succeeds", operation.name());
+    for operation in Operation::ALL {
+        assert!(operations.contains(operation.as_str()), "{} never succeeds", operation.as_str());
     }
     for reason in Reason::ALL {
         let aside = ASIDE.iter().any(|(known, why)| known == reason && !why.is_empty());

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Client, bearer, bytes, post, request, with_meta};
 use super::schema::{Revision, Schemas};
+use crate::REQUEST_HEADERS;
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
 const NOTE: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
@@ -222,15 +223,7 @@ fn cross_origin() {
         (204, Some("POST"))
     );
     let allowed = preflight.header("access-control-allow-headers").expect("headers");
-    for name in [
-        "Authorization",
-        "Content-Type",
-        "MCP-Protocol-Version",
-        "Mcp-Method",
-        "Mcp-Name",
-        "Idempotency-Key",
-        "Last-Event-ID",
-    ] {
+    for name in REQUEST_HEADERS {
         assert!(allowed.contains(name), "{name}");
     }
     let answer = post(&server, &[origin], PING);
@@ -247,11 +240,6 @@ fn revoked_meanwhile() {
     let waits = json!({ "name": "read_inbox", "arguments": { "wait_seconds": 25 } });
     let mut peer = server.connect();
     peer.send(bytes(&server, &[&bearer(&secret)], &request("tools/call", &waits)));
-    let list = ["GET /v1/tokens HTTP/1.1", "Host: {own}", "Authorization: Bearer {admin}"];
-    let tokens = server.ask(&list, "").json();
-    let id = tokens["items"].as_array().expect("tokens").last().expect("one")["id"].clone();
-    let line = format!("DELETE /v1/tokens/{} HTTP/1.1", id.as_str().expect("an id"));
-    let gone = server.ask(&[&line, "Host: {own}", "Authorization: Bearer {admin}"], "");
-    assert_eq!(gone.status, 204);
+    server.revoke_last_token();
     problem(&peer.answer(false), 401, "token_unknown", "revoked");
 }
