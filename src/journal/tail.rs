@@ -15,7 +15,7 @@ use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
-use super::archive::{self, Retraction};
+use super::archive::{self, Retraction, standing};
 
 /// A thread that has acts in the tail.
 #[derive(Clone, Debug)]
@@ -146,11 +146,6 @@ impl TailThread {
             self.retracted.insert(message, retraction);
         }
     }
-}
-
-/// The entry that set the open question, if there is one.
-pub(super) fn standing(summary: &ThreadSummary) -> Option<u64> {
-    summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
 }
 
 fn change<K: Ord + Clone>(

@@ -34,7 +34,7 @@ pub use tables::Retraction;
 pub use tables::{FILE_FORMAT, FILE_NAME};
 pub(crate) use tables::{Waiting, damaged};
 pub(crate) use walk::Lengths;
-pub(crate) use write::{objections, retraction};
+pub(crate) use write::{objections, retraction, standing};
 
 /// What does not change while the forum runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,6 @@ use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
-use super::super::tail::standing;
 use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
@@ -112,6 +111,11 @@ impl<'a> ArchiveSlice<'a> {
         }
         Ok(())
     }
+}
+
+/// The entry that set the open question, if there is one.
+pub(crate) fn standing(summary: &ThreadSummary) -> Option<u64> {
+    summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
 }
 
 /// The message that a `retract` retracts, and its retraction.
