@@ -185,22 +185,22 @@ pub fn write_log_row(row: &LogRow) -> (u64, Vec<u8>) {
 
 /// The position and era of a cursor; `None` if it is invalid under this key.
 pub fn read_cursor(key: [u8; 16], text: &str) -> Option<[u64; 2]> {
-    CursorTags::new(key).read(text)
+    CursorTags::new(key).read(None, text)
 }
 
 /// The text of a cursor with these numbers.
 pub fn write_cursor(key: [u8; 16], numbers: [u64; 2]) -> String {
-    CursorTags::new(key).write(numbers)
+    CursorTags::new(key).write(None, &numbers)
 }
 
 /// The place, position and era of a list's cursor; `None` if it is invalid under this key.
 pub fn read_list_cursor(key: [u8; 16], kind: &str, text: &str) -> Option<[u64; 3]> {
-    CursorTags::new(key).read_list(kind, text)
+    CursorTags::new(key).read(Some(kind), text)
 }
 
 /// The text of the cursor of a list with these numbers.
 pub fn write_list_cursor(key: [u8; 16], kind: &str, numbers: [u64; 3]) -> String {
-    CursorTags::new(key).write_list(kind, numbers)
+    CursorTags::new(key).write(Some(kind), &numbers)
 }
 
 /// A row of a copy: its section, its key and its value.

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
-use parley_protocol::identity::Participant;
-use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
@@ -157,39 +155,14 @@ impl Encoder {
         }
     }
 
-    /// The `hello` frame of a feed that begins at `watermark`.
-    pub fn hello(
+    /// The frame that `put` writes, with the cursor of `watermark`.
+    pub fn control(
         &self,
         watermark: Position,
-        participant: &Participant,
-        scope: &str,
-        heartbeat_seconds: u64,
-        resumed: bool,
+        put: impl FnOnce(&mut JsonBuffer, &str),
     ) -> Utf8Bytes {
         let mut out = JsonBuffer::new();
-        let cursor = self.cursor(watermark);
-        frame::hello(&mut out, &cursor, participant, scope, heartbeat_seconds, resumed);
-        text(out)
-    }
-
-    /// The `caught_up` frame.
-    pub fn caught_up(&self, watermark: Position) -> Utf8Bytes {
-        let mut out = JsonBuffer::new();
-        frame::caught_up(&mut out, &self.cursor(watermark));
-        text(out)
-    }
-
-    /// The `subscribed` frame, with the threads followed.
-    pub fn subscribed(&self, watermark: Position, threads: &[ThreadId]) -> Utf8Bytes {
-        let mut out = JsonBuffer::new();
-        frame::subscribed(&mut out, &self.cursor(watermark), threads.iter().copied());
-        text(out)
-    }
-
-    /// The `notice` frame of a client's frame that is refused.
-    pub fn notice(&self, watermark: Position, refusal: &Refusal) -> Utf8Bytes {
-        let mut out = JsonBuffer::new();
-        frame::notice(&mut out, &self.cursor(watermark), refusal.reason, &refusal.detail);
+        put(&mut out, &self.cursor(watermark));
         text(out)
     }
 }

@@ -8,7 +8,8 @@ use parley_protocol::entry::Position;
 use parley_protocol::feed::{Frame, Scope};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal, Result};
-use parley_protocol::wire::frame::FrameType;
+use parley_protocol::wire::JsonBuffer;
+use parley_protocol::wire::frame::{self, FrameType};
 
 use super::client::{self, ClientFrame};
 use super::publication::Publication;
@@ -121,12 +122,17 @@ impl Feed {
     /// The first frame.
     pub fn hello(&self, heartbeat_seconds: u64) -> OutgoingFrame {
         let Subscription { participant, scope, .. } = &self.subscriber.subscription;
-        let encoder = &self.deps.encoder;
-        let scope = scope.as_str();
-        let text =
-            encoder.hello(self.watermark, participant, scope, heartbeat_seconds, self.replaying);
+        let (scope, replaying) = (scope.as_str(), self.replaying);
         count(FrameType::Hello);
-        OutgoingFrame { kind: FrameType::Hello, cursor: self.watermark, text }
+        self.control(FrameType::Hello, |out, cursor| {
+            frame::hello(out, cursor, participant, scope, heartbeat_seconds, replaying);
+        })
+    }
+
+    /// A frame of no act.
+    fn control(&self, kind: FrameType, put: impl FnOnce(&mut JsonBuffer, &str)) -> OutgoingFrame {
+        let text = self.deps.encoder.control(self.watermark, put);
+        OutgoingFrame { kind, cursor: self.watermark, text }
     }
 
     /// The next frames, at least one. Loses no frame if it is dropped.
@@ -224,21 +230,19 @@ impl Feed {
 
     fn caught_up(&mut self, number: u64) -> OutgoingFrame {
         self.watermark = Position::after(number).max(self.watermark);
-        let text = self.deps.encoder.caught_up(self.watermark);
-        OutgoingFrame { kind: FrameType::CaughtUp, cursor: self.watermark, text }
+        self.control(FrameType::CaughtUp, frame::caught_up)
     }
 
     fn subscribed(&self) -> OutgoingFrame {
-        let text = self.deps.encoder.subscribed(self.watermark, &self.threads);
-        OutgoingFrame { kind: FrameType::Subscribed, cursor: self.watermark, text }
+        self.control(FrameType::Subscribed, |out, cursor| {
+            frame::subscribed(out, cursor, self.threads.iter().copied());
+        })
     }
 
     /// Handles a client's frame; gives the frame that answers it, unless that is queued.
     pub fn receive(&mut self, text: &str) -> Option<OutgoingFrame> {
-        let read = client::read(text).and_then(|frame| self.apply(frame));
-        let answer = match read {
-            Ok(None) => return None,
-            Ok(Some(answer)) => answer,
+        let answer = match client::read(text).and_then(|frame| self.apply(frame)) {
+            Ok(answer) => answer?,
             Err(refusal) => return Some(self.notice(&refusal)),
         };
         self.last = answer.cursor;
@@ -248,10 +252,11 @@ impl Feed {
 
     /// The frame that tells the client why its frame is refused.
     pub fn notice(&mut self, refusal: &Refusal) -> OutgoingFrame {
-        let text = self.deps.encoder.notice(self.watermark, refusal);
         self.last = self.watermark;
         count(FrameType::Notice);
-        OutgoingFrame { kind: FrameType::Notice, cursor: self.watermark, text }
+        self.control(FrameType::Notice, |out, cursor| {
+            frame::notice(out, cursor, refusal.reason, &refusal.detail);
+        })
     }
 
     fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {

@@ -13,7 +13,6 @@ use parley_protocol::command::ArtifactQuery;
 use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
-use parley_protocol::json::JsonValue;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{self, JsonBuffer};
 use serde_json::json;
@@ -203,16 +202,9 @@ fn is_gated(valid: &Valid) -> bool {
 
 /// `extensions["parley/1"].thread`, if it is a well-formed identifier.
 fn thread_of(valid: &Valid) -> Option<ThreadId> {
-    let JsonValue::Object(extensions) = valid.canonical.body().get("extensions")? else {
-        return None;
-    };
-    let JsonValue::Object(parley) = extensions.get("parley/1")? else {
-        return None;
-    };
-    match parley.get("thread")? {
-        JsonValue::String(text) => ThreadId::parse(text),
-        _ => None,
-    }
+    let extensions = valid.canonical.body().get("extensions")?.as_object()?;
+    let parley = extensions.get("parley/1")?.as_object()?;
+    ThreadId::parse(parley.get("thread")?.as_str()?)
 }
 
 fn published_answer(id: Identifier, unresolved: &[[u8; 32]]) -> Vec<u8> {

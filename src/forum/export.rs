@@ -8,7 +8,6 @@ use bytes::Bytes;
 use futures_util::Stream;
 use parley_protocol::artifact::export::{Export, Exported, Survey};
 use parley_protocol::command::PageQuery;
-use parley_protocol::entry::Act;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 
@@ -18,8 +17,6 @@ use super::{Forum, blocking};
 use crate::journal::view::{PlacedAct, View};
 use crate::storage::error::StoreError;
 
-/// Acts read at a time.
-const ACTS_AT_ONCE: usize = 64;
 /// Bytes from which on a piece of a stream is given.
 const PIECE_BYTES: usize = 32 << 10;
 
@@ -90,13 +87,15 @@ impl ExportStream {
         };
         let Some(export) = &mut self.export else { return Ok(None) };
         let view = self.forum.view();
-        let mut acts = ActScan::after(&view, self.thread, self.after, self.last);
         let mut full = false;
-        while !full
-            && acts.next(|act| export.act(act).into_iter().for_each(|it| full |= put(it)))?
-        {
+        for placed in acts(&view, self.thread, self.after, self.last)? {
+            let placed = placed?;
+            self.after = placed.entry;
+            export.act(placed.act()).into_iter().for_each(|item| full |= put(item));
+            if full {
+                break;
+            }
         }
-        self.after = acts.after;
         if !full && let Some(last) = self.export.take().and_then(Export::end) {
             put(last);
         }
@@ -104,43 +103,23 @@ impl ExportStream {
     }
 }
 
-/// The acts of a thread up to the entry `last`, read some at a time.
-struct ActScan<'v> {
-    view: &'v View,
+/// The acts of `thread` after the entry `after` and up to `last`.
+fn acts(
+    view: &View,
     thread: ThreadId,
-    read: std::vec::IntoIter<PlacedAct>,
-    /// The entry of the act given last.
     after: u64,
     last: u64,
-}
-
-impl<'v> ActScan<'v> {
-    fn after(view: &'v View, thread: ThreadId, after: u64, last: u64) -> Self {
-        Self { view, thread, read: Vec::new().into_iter(), after, last }
-    }
-
-    /// Shows the next act; `false` if there is none.
-    fn next(&mut self, show: impl FnOnce(&Act)) -> Result<bool, StoreError> {
-        if self.after >= self.last {
-            return Ok(false);
-        }
-        if self.read.len() == 0 {
-            self.read = self.view.acts(self.thread, self.after, ACTS_AT_ONCE)?.into_iter();
-        }
-        let Some(placed) = self.read.next().filter(|placed| placed.entry <= self.last) else {
-            return Ok(false);
-        };
-        self.after = placed.entry;
-        show(placed.act());
-        Ok(true)
-    }
+) -> Result<impl Iterator<Item = Result<PlacedAct, StoreError>>, StoreError> {
+    let acts = view.acts(thread, after)?;
+    Ok(acts.take_while(move |act| act.as_ref().map_or(true, |placed| placed.entry <= last)))
 }
 
 /// The first pass over the acts.
 fn survey(view: &View, thread: ThreadId, last: u64) -> Result<Export, StoreError> {
     let mut survey = Survey::default();
-    let mut acts = ActScan::after(view, thread, 0, last);
-    while acts.next(|act| survey.see(act))? {}
+    for placed in acts(view, thread, 0, last)? {
+        survey.see(placed?.act());
+    }
     Ok(Export::new(survey))
 }
 
@@ -165,10 +144,12 @@ fn take(
         place
     };
     let mut made = 0;
-    let mut acts = ActScan::after(view, thread, 0, last);
-    while made < end
-        && acts.next(|act| export.act(act).into_iter().for_each(|item| made = put(item)))?
-    {}
+    for placed in acts(view, thread, 0, last)? {
+        export.act(placed?.act()).into_iter().for_each(|item| made = put(item));
+        if made >= end {
+            break;
+        }
+    }
     if made < end {
         export.end().map(put);
     }

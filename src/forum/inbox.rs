@@ -46,14 +46,6 @@ impl Drop for HeldRead<'_> {
     }
 }
 
-/// A page of an inbox.
-struct InboxPage {
-    answer: Answer,
-    is_empty: bool,
-    /// Whether the bound on rows was reached.
-    more: bool,
-}
-
 impl Forum {
     pub(super) async fn read_inbox(
         &self,
@@ -68,14 +60,14 @@ impl Forum {
         let held = (query.wait_seconds > 0)
             .then(|| HeldRead::new(&self.inner.inboxes, &participant, query.anyone));
         loop {
-            let page = {
+            let (answer, is_final) = {
                 let (view, _permit) = self.admit_read().await?;
                 self.inbox_page(&view, &participant, query.anyone, since, limit)?
             };
-            let Some(held) = &held else { return Ok(page.answer) };
+            let Some(held) = &held else { return Ok(answer) };
             let over = Instant::now() >= end || self.inner.stopping.is_cancelled();
-            if !page.is_empty || page.more || over {
-                return Ok(page.answer);
+            if is_final || over {
+                return Ok(answer);
             }
             tokio::select! {
                 biased;
@@ -86,6 +78,7 @@ impl Forum {
         }
     }
 
+    /// The answer with a page, and whether it is final: it has threads, or more may follow.
     fn inbox_page(
         &self,
         view: &View,
@@ -93,7 +86,7 @@ impl Forum {
         anyone: bool,
         since: Position,
         limit: usize,
-    ) -> Result<InboxPage> {
+    ) -> Result<(Answer, bool)> {
         let page = ScanLimits { limit, scan_max: SCAN_ROWS_MAX };
         let found = view.inbox(participant, anyone, since, page)?;
         let mut turns = Vec::with_capacity(found.items.len());
@@ -105,6 +98,6 @@ impl Forum {
         let answer = list_answer(&turns, &end, found.more, |out, (summary, placed)| {
             wire::inbox_item(out, summary, &self.cursor(summary.position), placed.act());
         });
-        Ok(InboxPage { answer, is_empty: found.items.is_empty(), more: found.more })
+        Ok((answer, !found.items.is_empty() || found.more))
     }
 }

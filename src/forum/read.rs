@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
 use parley_protocol::command::{Language, PageQuery, ReadCall, ThreadQuery};
-use parley_protocol::entry::{Position, Retraction, slot};
+use parley_protocol::entry::{Act, Position, Retraction, slot};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread_summary::ThreadSummary;
@@ -16,7 +16,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Forum;
 use super::answer::Answer;
-use crate::journal::view::{PlacedAct, ScanLimits, View};
+use crate::journal::view::{PlacedAct, Scan, ScanLimits, View};
+use crate::storage::error::StoreResult;
 use crate::threads::admission::PermitClass;
 
 /// Rows that one request reads, at most; then its page ends early with `more`.
@@ -119,7 +120,7 @@ impl Forum {
         if summary.message_count > self.inner.deps.limits.tree_max {
             return Err(Refusal::tree_too_large());
         }
-        let acts = view.acts(thread, 0, usize::MAX)?;
+        let acts = view.acts(thread, 0)?.collect::<StoreResult<Vec<_>>>()?;
         let retractions = view.retractions(thread)?;
         let messages: Vec<ShownMessage<'_>> = shown_messages(&acts, &retractions).collect();
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (messages.len() + 1));
@@ -130,27 +131,33 @@ impl Forum {
     fn read_flat(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
         let summary = known(view, thread)?;
-        let limit = self.limit(page.limit);
-        let found = acts_page(view, thread, since, slot::MESSAGE, limit, |placed| {
-            placed.act().message().is_some()
-        })?;
+        let after = before_slot(since, slot::MESSAGE);
+        let is_message = |act: &Act| act.message().is_some();
+        let found = view.acts_page(thread, after, self.page(page), is_message)?;
         let retractions = view.retractions(thread)?;
-        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.acts.len() + 1));
-        let messages = shown_messages(&found.acts, &retractions);
-        wire::reading_flat(&mut body, &summary, &self.cursor(found.end), messages, found.more);
+        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.items.len() + 1));
+        let messages = shown_messages(&found.items, &retractions);
+        let end = self.acts_end(view, &found, since);
+        wire::reading_flat(&mut body, &summary, &end, messages, found.more);
         Ok(Answer::ok(body))
     }
 
     fn read_events(&self, view: &View, thread: ThreadId, page: &PageQuery) -> Result<Answer> {
         let since = self.position(page.cursor.as_deref())?;
         known(view, thread)?;
-        let limit = self.limit(page.limit);
-        let found = acts_page(view, thread, since, slot::EVENT, limit, |placed| {
-            placed.act().event.is_some()
-        })?;
-        Ok(list_answer(&found.acts, &self.cursor(found.end), found.more, |out, placed| {
+        let after = before_slot(since, slot::EVENT);
+        let is_event = |act: &Act| act.event.is_some();
+        let found = view.acts_page(thread, after, self.page(page), is_event)?;
+        let end = self.acts_end(view, &found, since);
+        Ok(list_answer(&found.items, &end, found.more, |out, placed| {
             wire::event(out, placed.act());
         }))
+    }
+
+    /// The cursor of the end of a page of acts after `since`: its place if there is more, else now.
+    fn acts_end(&self, view: &View, found: &Scan<PlacedAct>, since: Position) -> String {
+        let end = if found.more { Position::after(found.next) } else { view.position() };
+        self.cursor(end.max(since))
     }
 
     fn read_claim(&self, view: &View, claim: ClaimId) -> Result<Answer> {
@@ -197,58 +204,11 @@ pub(super) fn list_answer<T>(
     Answer::ok(body)
 }
 
-/// A page of the `wanted` acts of a thread whose `slot` lies after `since`.
-fn acts_page(
-    view: &View,
-    thread: ThreadId,
-    since: Position,
-    slot: u64,
-    limit: usize,
-    wanted: impl Fn(&PlacedAct) -> bool,
-) -> Result<ActsPage> {
-    // The entry of `since` belongs to the page unless its slot has passed.
-    let mut after = if since >= Position::of(since.entry(), slot) {
-        since.entry()
-    } else {
-        since.entry().saturating_sub(1)
-    };
-    let mut found = ActsPage { acts: Vec::new(), end: view.position().max(since), more: false };
-    let mut scanned = 0;
-    loop {
-        let chunk = (limit + 1).clamp(16, 256);
-        let acts = view.acts(thread, after, chunk)?;
-        let last = acts.len() < chunk;
-        for placed in acts {
-            after = placed.entry;
-            scanned += 1;
-            if !wanted(&placed) {
-                continue;
-            }
-            if found.acts.len() == limit {
-                found.more = true;
-                let last = found.acts.last();
-                found.end = last.map_or(since, |placed| Position::after(placed.entry));
-                return Ok(found);
-            }
-            found.acts.push(placed);
-        }
-        if last {
-            return Ok(found);
-        }
-        if scanned >= SCAN_ROWS_MAX {
-            found.more = true;
-            found.end = Position::after(after);
-            return Ok(found);
-        }
-    }
-}
-
-/// A page of a thread's acts.
-struct ActsPage {
-    acts: Vec<PlacedAct>,
-    /// Its end: after its last act if there is more, else now.
-    end: Position,
-    more: bool,
+/// The entry after which lie the acts whose `slot` is after `since`: the entry of `since` is among
+/// them unless its slot has passed.
+fn before_slot(since: Position, slot: u64) -> u64 {
+    let has_passed = since >= Position::of(since.entry(), slot);
+    if has_passed { since.entry() } else { since.entry().saturating_sub(1) }
 }
 
 /// The messages of `acts`, with their retractions.

@@ -95,14 +95,6 @@ impl Archiver {
         self.step_with(false)
     }
 
-    /// Reopens the archive: entries that were not durable may return to the tail.
-    ///
-    /// # Errors
-    /// Those of the disk; then the archive cannot be read until a step has opened it.
-    pub fn reopen_now(&mut self) -> StoreResult<()> {
-        self.reopen()
-    }
-
     /// Archives all entries and makes them durable.
     ///
     /// # Errors
@@ -238,8 +230,12 @@ impl Archiver {
         }
     }
 
-    /// Reopens the archive and shows it: after a failure the database refuses reads too.
-    fn reopen(&mut self) -> StoreResult<()> {
+    /// Reopens the archive and shows it: after a failure the database refuses reads too. Entries
+    /// that were not durable may return to the tail.
+    ///
+    /// # Errors
+    /// Those of the disk; then the archive cannot be read until a step has opened it.
+    pub fn reopen(&mut self) -> StoreResult<()> {
         if self.archive.is_some() {
             // Shown before the failed one is closed, so that reading goes on.
             match self.rescue() {

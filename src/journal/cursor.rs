@@ -32,27 +32,14 @@ impl CursorTags {
         Self { key }
     }
 
-    /// The text of a position and its era.
-    pub(crate) fn write(&self, numbers: [u64; 2]) -> String {
-        joined(&numbers, self.tag(CURSOR, &[], &numbers))
+    /// The text of a position and its era, or, in the list `list`, of a place, a position and its
+    /// era.
+    pub(crate) fn write(&self, list: Option<&str>, numbers: &[u64]) -> String {
+        joined(numbers, self.tag(list, numbers))
     }
 
     /// The numbers of such a text, if its form is canonical and its tag right.
-    pub(crate) fn read(&self, text: &str) -> Option<[u64; 2]> {
-        self.verified(CURSOR, &[], text)
-    }
-
-    /// The text of a place in the list `kind`, a position and its era.
-    pub(crate) fn write_list(&self, kind: &str, numbers: [u64; 3]) -> String {
-        joined(&numbers, self.tag(LIST, kind.as_bytes(), &numbers))
-    }
-
-    /// The numbers of such a text, likewise.
-    pub(crate) fn read_list(&self, kind: &str, text: &str) -> Option<[u64; 3]> {
-        self.verified(LIST, kind.as_bytes(), text)
-    }
-
-    fn verified<const N: usize>(&self, what: u8, kind: &[u8], text: &str) -> Option<[u64; N]> {
+    pub(crate) fn read<const N: usize>(&self, list: Option<&str>, text: &str) -> Option<[u64; N]> {
         if text.len() > TEXT_MAX {
             return None;
         }
@@ -61,17 +48,17 @@ impl CursorTags {
         for number in &mut numbers {
             *number = decimal(parts.next()?)?;
         }
-        let tag = format!("{:016x}", self.tag(what, kind, &numbers));
+        let tag = format!("{:016x}", self.tag(list, &numbers));
         (parts.next() == Some(&tag) && parts.next().is_none()).then_some(numbers)
     }
 
-    fn tag(&self, what: u8, kind: &[u8], numbers: &[u64]) -> u64 {
+    fn tag(&self, list: Option<&str>, numbers: &[u64]) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write(&[what]);
+        hasher.write(&[if list.is_some() { LIST } else { CURSOR }]);
         for number in numbers {
             hasher.write(&number.to_le_bytes());
         }
-        hasher.write(kind);
+        hasher.write(list.unwrap_or_default().as_bytes());
         hasher.finish()
     }
 }
@@ -115,7 +102,7 @@ impl Cursors {
 
     /// The cursor of `position`, valid in an inbox, a thread, events and a feed.
     pub fn text(&self, position: Position) -> String {
-        self.tags.write([position.0, self.era])
+        self.tags.write(None, &[position.0, self.era])
     }
 
     /// The position of a cursor's text; `now` is the last one that can be read.
@@ -124,19 +111,14 @@ impl Cursors {
     /// 400 `invalid_cursor` for a text that is no cursor of this instance, that lies beyond `now`,
     /// or that was issued after the copy which this instance was restored from.
     pub fn read(&self, text: &str, now: Position) -> Result<Position> {
-        match self.tags.read(text) {
-            Some([position, era]) if self.is_good(era, Position(position), now) => {
-                Ok(Position(position))
-            }
-            Some([_, era]) if era < self.era => Err(Refusal::cursor_before_restore()),
-            _ => Err(Refusal::invalid_cursor()),
-        }
+        let numbers = self.tags.read::<2>(None, text);
+        self.place(numbers, now, Refusal::invalid_cursor).map(Position)
     }
 
     /// The cursor of `place` in the list that `kind` names with its filters and its order.
     pub fn list_text(&self, kind: &str, place: u64) -> String {
         let now = self.views.view().position().0;
-        self.tags.write_list(kind, [place, now, self.era])
+        self.tags.write(Some(kind), &[place, now, self.era])
     }
 
     /// The place of a list's cursor.
@@ -146,13 +128,24 @@ impl Cursors {
     /// as [`Cursors::read`].
     pub fn read_list(&self, kind: &str, text: &str) -> Result<u64> {
         let now = self.views.view().position();
-        match self.tags.read_list(kind, text) {
-            Some([place, issued_at, era]) if self.is_good(era, Position(issued_at), now) => {
-                Ok(place)
-            }
-            Some([.., era]) if era < self.era => Err(Refusal::cursor_before_restore()),
-            _ => Err(Refusal::invalid_list_cursor()),
+        let numbers = self.tags.read::<3>(Some(kind), text);
+        self.place(numbers, now, Refusal::invalid_list_cursor)
+    }
+
+    /// The first of the numbers of a cursor, the last two of which are the position at which it was
+    /// issued and its era.
+    fn place<const N: usize>(
+        &self,
+        numbers: Option<[u64; N]>,
+        now: Position,
+        invalid: fn() -> Refusal,
+    ) -> Result<u64> {
+        let numbers = numbers.ok_or_else(invalid)?;
+        let (issued_at, era) = (Position(numbers[N - 2]), numbers[N - 1]);
+        if self.is_good(era, issued_at, now) {
+            return Ok(numbers[0]);
         }
+        Err(if era < self.era { Refusal::cursor_before_restore() } else { invalid() })
     }
 
     fn is_good(&self, era: u64, issued_at: Position, now: Position) -> bool {

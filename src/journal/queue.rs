@@ -31,7 +31,6 @@ pub struct FirstNumbers {
 struct QueueState {
     items: VecDeque<QueueItem>,
     last: FirstNumbers,
-    writable: bool,
     /// Appends are refused: the server shuts down.
     closing: bool,
     /// The writer has ended.
@@ -49,6 +48,7 @@ pub struct JournalQueue {
     max: usize,
     /// The generation: rises with every failure; written under the lock only.
     generation: AtomicU64,
+    /// Written under the lock only.
     writable: AtomicBool,
     /// The tail is full: the archiver is behind as far as it may be.
     full: AtomicBool,
@@ -63,7 +63,6 @@ impl JournalQueue {
         let state = QueueState {
             items: VecDeque::new(),
             last: start,
-            writable: true,
             closing: false,
             ended: false,
             wait_count: 0,
@@ -133,7 +132,7 @@ impl JournalQueue {
         if state.closing || state.ended {
             return Some(Refusal::store_stopping());
         }
-        if !state.writable || self.is_stalled() {
+        if !self.is_writable() {
             return Some(Refusal::store_unavailable());
         }
         let full = state.items.len() >= self.max || self.full.load(Ordering::Acquire);
@@ -211,15 +210,13 @@ impl JournalQueue {
     pub fn fail(&self, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         into.extend(state.items.drain(..));
-        state.writable = false;
         self.writable.store(false, Ordering::Release);
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Accepts appends again.
     pub fn resume(&self) {
-        let mut state = self.state();
-        state.writable = true;
+        let _state = self.state();
         self.writable.store(true, Ordering::Release);
     }
 
@@ -240,7 +237,6 @@ impl JournalQueue {
         let items = {
             let mut state = self.state();
             state.ended = true;
-            state.writable = false;
             self.writable.store(false, Ordering::Release);
             std::mem::take(&mut state.items)
         };

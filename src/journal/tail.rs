@@ -15,7 +15,7 @@ use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
-use super::archive::{self, Retraction};
+use super::archive::{self, Retraction, standing};
 
 /// A thread that has acts in the tail.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ pub(super) struct TailThread {
     pub summary: Arc<ThreadSummary>,
     /// Its acts, in order.
     pub acts: Vector<Arc<Committed>>,
-    /// Its claims that were made or changed, with the entry of the last change.
-    pub claims: OrdMap<ClaimId, (u64, Arc<Claim>)>,
+    /// Its claims that were made or changed.
+    pub claims: OrdMap<ClaimId, Arc<Claim>>,
     /// Its retracted messages.
     pub retracted: OrdMap<MessageId, Retraction>,
 }
@@ -140,17 +140,12 @@ impl TailThread {
     fn take(&mut self, committed: &Arc<Committed>, act: &Act) {
         self.acts.push_back(Arc::clone(committed));
         for claim in &committed.claims {
-            self.claims.insert(claim.id, (committed.number, Arc::clone(claim)));
+            self.claims.insert(claim.id, Arc::clone(claim));
         }
         if let Some((message, retraction)) = archive::retraction(act) {
             self.retracted.insert(message, retraction);
         }
     }
-}
-
-/// The entry that set the open question, if there is one.
-fn standing(summary: &ThreadSummary) -> Option<u64> {
-    summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
 }
 
 fn change<K: Ord + Clone>(

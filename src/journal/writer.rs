@@ -15,7 +15,7 @@ use super::options::{JournalOptions, RETRY_MS, STALL_MS};
 use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
 use super::queue::JournalQueue;
 use super::view::Views;
-use super::{Append, Committed, QueueItem, WriteOutcome};
+use super::{Append, Committed, QueueItem, ReplyPort, WriteOutcome};
 use crate::clock::{Clock, Stopwatch};
 use crate::metric;
 use crate::storage::error::StoreResult;
@@ -86,6 +86,11 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.queue.end();
     }
+}
+
+/// The refusal of an item that depends on what is not stored.
+fn refused(reply: ReplyPort) -> ReadyReply {
+    ReadyReply::Reply(reply, Err(Refusal::store_unavailable()))
 }
 
 /// A batch before its commit.
@@ -241,14 +246,11 @@ impl Writer {
                     let Append { entry, summary, claims, reply, .. } = append;
                     let committed = Arc::new(Committed { number, entry, summary, claims });
                     batch.committed.push(Arc::clone(&committed));
-                    batch
-                        .answers
-                        .push(ReadyReply::Reply(reply, Ok(WriteOutcome::Committed(committed))));
+                    let outcome = Ok(WriteOutcome::Committed(committed));
+                    batch.answers.push(ReadyReply::Reply(reply, outcome));
                 } else {
                     tracing::info!(number, "an append under a stale lease was refused");
-                    batch
-                        .answers
-                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
+                    batch.answers.push(refused(append.reply));
                 }
             }
             QueueItem::Barrier { generation, lease, outcome, reply } => {
@@ -313,32 +315,24 @@ impl Writer {
         self.queue.fail(&mut items);
         self.state.leases.void();
         self.state.down_since = Some(self.clock.now());
-        let mut answers: Vec<_> = failed
-            .into_iter()
-            .map(|answer| match answer {
-                ReadyReply::Reply(reply, _) => {
-                    ReadyReply::Reply(reply, Err(Refusal::store_uncertain()))
-                }
-                ReadyReply::Lease(sender, lease) => {
-                    ReadyReply::Lease(sender, self.state.leases.acquire(lease.thread))
-                }
-            })
-            .collect();
-        for item in items.drain(..) {
-            match item {
-                QueueItem::Append(_, append) => {
-                    answers
-                        .push(ReadyReply::Reply(append.reply, Err(Refusal::store_unavailable())));
-                }
-                QueueItem::Barrier { reply, .. } => {
-                    answers.push(ReadyReply::Reply(reply, Err(Refusal::store_unavailable())));
-                }
-                QueueItem::Acquire { thread, reply } => {
-                    answers.push(ReadyReply::Lease(reply, self.state.leases.acquire(thread)));
-                }
-                QueueItem::Release(_) => {}
+        let leases = &mut self.state.leases;
+        let failed = failed.into_iter().map(|answer| match answer {
+            ReadyReply::Reply(reply, _) => {
+                ReadyReply::Reply(reply, Err(Refusal::store_uncertain()))
             }
-        }
+            ReadyReply::Lease(sender, lease) => {
+                ReadyReply::Lease(sender, leases.acquire(lease.thread))
+            }
+        });
+        let mut answers: Vec<_> = failed.collect();
+        answers.extend(items.drain(..).filter_map(|item| match item {
+            QueueItem::Append(_, append) => Some(refused(append.reply)),
+            QueueItem::Barrier { reply, .. } => Some(refused(reply)),
+            QueueItem::Acquire { thread, reply } => {
+                Some(ReadyReply::Lease(reply, leases.acquire(thread)))
+            }
+            QueueItem::Release(_) => None,
+        }));
         self.state.items = items;
         self.hand_over(OutgoingBatch { batch: None, answers });
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
-use redb::backends::FileBackend;
+use redb::backends::{FileBackend, InMemoryBackend};
 
 use super::error::{StoreError, StoreResult};
 
@@ -46,36 +46,6 @@ pub trait Disk: Debug + Send + Sync + 'static {
 
     /// Bytes that all files occupy.
     fn bytes(&self) -> io::Result<u64>;
-}
-
-/// A file of a [`Disk`] in the form that the database accepts.
-#[derive(Debug)]
-pub struct BoxedFile(pub Box<dyn StorageBackend>);
-
-impl StorageBackend for BoxedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write(offset, data)
-    }
-
-    fn close(&self) -> io::Result<()> {
-        self.0.close()
-    }
 }
 
 /// The names of all files on `disk`, sorted.
@@ -269,7 +239,7 @@ pub struct MemoryDisk {
 
 /// One file in memory.
 #[derive(Clone, Debug, Default)]
-struct MemoryFile(Arc<Mutex<Vec<u8>>>);
+struct MemoryFile(Arc<InMemoryBackend>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -313,35 +283,21 @@ impl Disk for MemoryDisk {
     }
 
     fn bytes(&self) -> io::Result<u64> {
-        Ok(lock(&self.files).values().map(|file| lock(&file.0).len() as u64).sum())
-    }
-}
-
-/// The range of `len` bytes from `offset`; an error if it ends beyond `of`.
-fn range_within(offset: u64, len: usize, of: usize) -> io::Result<std::ops::Range<usize>> {
-    let start = usize::try_from(offset).ok();
-    let end = start.and_then(|start| start.checked_add(len));
-    match (start, end) {
-        (Some(start), Some(end)) if end <= of => Ok(start..end),
-        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        lock(&self.files).values().map(StorageBackend::len).sum()
     }
 }
 
 impl StorageBackend for MemoryFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(lock(&self.0).len() as u64)
+        self.0.len()
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let bytes = lock(&self.0);
-        out.copy_from_slice(&bytes[range_within(offset, out.len(), bytes.len())?]);
-        Ok(())
+        self.0.read(offset, out)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let len = usize::try_from(len).map_err(io::Error::other)?;
-        lock(&self.0).resize(len, 0);
-        Ok(())
+        self.0.set_len(len)
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -349,9 +305,6 @@ impl StorageBackend for MemoryFile {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut bytes = lock(&self.0);
-        let range = range_within(offset, data.len(), bytes.len())?;
-        bytes[range].copy_from_slice(data);
-        Ok(())
+        self.0.write(offset, data)
     }
 }

@@ -1,4 +1,5 @@
-//! A file that is not written any more once a write to it has failed.
+//! A file of the database, which may have a latch: then it is not written any more once a write to
+//! it has failed.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ impl ErrorLatch {
         self.0.load(Ordering::Acquire)
     }
 
-    fn guard<T>(&self, write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    fn guard(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         if self.is_tripped() {
             return Err(io::Error::other("the file failed before and is not written any more"));
         }
@@ -30,22 +31,35 @@ impl ErrorLatch {
     }
 }
 
-/// A file behind an [`ErrorLatch`]: after an error it is unknown which bytes reached the disk, so
+/// A file of a [`Disk`](super::disk::Disk) in the form that the database accepts, behind an
+/// [`ErrorLatch`] if it has one: after an error it is unknown which bytes reached the disk, so
 /// neither a later write nor an orderly close of the database may build on them.
 #[derive(Debug)]
-pub struct LatchedFile {
+pub struct BoxedFile {
     inner: Box<dyn StorageBackend>,
-    latch: ErrorLatch,
+    latch: Option<ErrorLatch>,
 }
 
-impl LatchedFile {
+impl BoxedFile {
+    /// `inner` without a latch.
+    pub fn new(inner: Box<dyn StorageBackend>) -> Self {
+        Self { inner, latch: None }
+    }
+
     /// `inner` behind `latch`.
-    pub fn new(inner: Box<dyn StorageBackend>, latch: ErrorLatch) -> Self {
-        Self { inner, latch }
+    pub fn latched(inner: Box<dyn StorageBackend>, latch: ErrorLatch) -> Self {
+        Self { inner, latch: Some(latch) }
+    }
+
+    fn guard(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        match &self.latch {
+            Some(latch) => latch.guard(write),
+            None => write(),
+        }
     }
 }
 
-impl StorageBackend for LatchedFile {
+impl StorageBackend for BoxedFile {
     fn len(&self) -> io::Result<u64> {
         self.inner.len()
     }
@@ -55,15 +69,15 @@ impl StorageBackend for LatchedFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.latch.guard(|| self.inner.set_len(len))
+        self.guard(|| self.inner.set_len(len))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.latch.guard(|| self.inner.sync_data())
+        self.guard(|| self.inner.sync_data())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.latch.guard(|| self.inner.write(offset, data))
+        self.guard(|| self.inner.write(offset, data))
     }
 
     fn close(&self) -> io::Result<()> {

@@ -6,10 +6,11 @@
 //! a file is of the old format or of the current one, and a log that was not closed in good order
 //! is not written on.
 
-use redb::{Builder, Database, WriteTransaction};
+use redb::{Database, WriteTransaction};
 
-use super::disk::{BoxedFile, Disk, names};
+use super::disk::{Disk, names};
 use super::error::{StoreError, StoreResult};
+use super::latch::BoxedFile;
 use super::overlay::Overlay;
 use super::panic_guard::{open_database, panic_guard};
 
@@ -97,14 +98,8 @@ pub fn migrate(disk: &dyn Disk, formats: &[FileFormat]) -> StoreResult<Vec<Strin
 fn format_of(disk: &dyn Disk, name: &str, target: &FileFormat) -> StoreResult<u32> {
     let error = |error| StoreError::io(name, error);
     let file = Overlay::new(disk.open(name).map_err(error)?).map_err(error)?;
-    let format = (target.stated)(&open_database(name, &builder(), file)?)?;
+    let format = (target.stated)(&open_database(name, CACHE_BYTES, file)?)?;
     format.ok_or_else(|| StoreError::damaged(name, "it does not state its format"))
-}
-
-fn builder() -> Builder {
-    let mut builder = Builder::new();
-    builder.set_cache_size(CACHE_BYTES);
-    builder
 }
 
 /// Copies the file `name` and syncs the copy; returns its name.
@@ -137,7 +132,8 @@ fn run(disk: &dyn Disk, file: &OutdatedFile<'_>) -> StoreResult<()> {
     let OutdatedFile { name, format, target } = file;
     let draft = copy(disk, name)?;
     let error = |error| StoreError::io(&draft, error);
-    let database = open_database(&draft, &builder(), BoxedFile(disk.open(&draft).map_err(error)?))?;
+    let database =
+        open_database(&draft, CACHE_BYTES, BoxedFile::new(disk.open(&draft).map_err(error)?))?;
     let mut writing = database.begin_write()?;
     writing.set_two_phase_commit(true);
     for step in &target.steps[(format - target.oldest) as usize..] {

@@ -5,7 +5,7 @@
 pub mod disk;
 pub mod error;
 pub(crate) mod free_space;
-pub(crate) mod latch;
+pub mod latch;
 pub mod migration;
 pub(crate) mod overlay;
 pub(crate) mod panic_guard;

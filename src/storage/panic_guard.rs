@@ -44,11 +44,44 @@ fn first_line(panic: &(dyn Any + Send)) -> &str {
     text.and_then(|text| text.lines().next()).unwrap_or("it did not say why")
 }
 
-/// Opens the database in `backend`, the contents of `file`; initializes an empty one.
+/// Opens the database in `backend`, the contents of `file`, with a page cache of `cache_bytes`;
+/// initializes an empty one.
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if it is no valid database, [`StoreError::Database`].
 pub fn open_database(
+    file: &str,
+    cache_bytes: usize,
+    backend: impl StorageBackend,
+) -> StoreResult<Database> {
+    open_with(file, Builder::new().set_cache_size(cache_bytes), backend)
+}
+
+/// As [`open_database`], of a database that was closed in good order; `None` if it was not.
+///
+/// # Errors
+/// As [`open_database`].
+pub fn open_closed(
+    file: &str,
+    cache_bytes: usize,
+    backend: impl StorageBackend,
+) -> StoreResult<Option<Database>> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes).set_repair_callback(redb::RepairSession::abort);
+    match open_with(file, &builder, backend) {
+        Ok(database) => Ok(Some(database)),
+        Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// As [`open_database`], with the options of `builder`.
+///
+/// # Errors
+/// As [`open_database`].
+pub fn open_with(
     file: &str,
     builder: &Builder,
     backend: impl StorageBackend,

@@ -47,13 +47,8 @@ pub struct ThreadActor {
     deps: Arc<Deps>,
 }
 
-/// The state of a thread's actor, loaded by the first request.
-#[derive(Default)]
-pub struct ThreadState {
-    loaded: Option<LoadedThread>,
-}
-
-struct LoadedThread {
+/// The state of a thread, which the first request to its actor loads.
+pub struct LoadedThread {
     thread: Thread,
     lease: Lease,
     /// The journal's generation that the state belongs to.
@@ -72,14 +67,14 @@ impl ThreadActor {
 
     /// Takes the lease and reads the state, unless the state belongs to the journal's present
     /// generation.
-    async fn load(&self, state: &mut ThreadState) -> Result<(), Refusal> {
+    async fn load(&self, state: &mut Option<LoadedThread>) -> Result<(), Refusal> {
         let journal = &self.deps.journal;
         loop {
             let generation = journal.generation();
-            if state.loaded.as_ref().is_some_and(|loaded| loaded.generation == generation) {
+            if state.as_ref().is_some_and(|loaded| loaded.generation == generation) {
                 return Ok(());
             }
-            state.loaded = None;
+            *state = None;
             let lease = journal.acquire(self.thread).await.map_err(|_| Refusal::internal())??;
             let thread = journal.view().thread(self.thread)?;
             if journal.generation() != generation {
@@ -90,15 +85,14 @@ impl ThreadActor {
                 return Err(Refusal::no_thread(self.thread));
             };
             let seq_at_load = thread.summary().seq;
-            state.loaded =
-                Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_load });
+            *state = Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_load });
         }
     }
 
     /// Judges, applies, appends. It has no await: an actor is killed at one, and its state must not
     /// be left between admitted and appended.
-    fn act(&self, state: &mut ThreadState, request: ThreadRequest) {
-        let Some(loaded) = &mut state.loaded else { return };
+    fn act(&self, state: &mut Option<LoadedThread>, request: ThreadRequest) {
+        let Some(loaded) = state else { return };
         let ThreadRequest { principal, command, key, reply } = request;
         let mut numbers = self.deps.journal.numbers();
         let mut ctx = Context {
@@ -113,7 +107,7 @@ impl ThreadActor {
             Ok(Ok(Some(act))) => {
                 if self.append(loaded, act, reply).is_err() {
                     // Applied, but in no queue: the state is ahead of the journal.
-                    state.loaded = None;
+                    *state = None;
                 }
             }
             Ok(Ok(None)) => {
@@ -172,22 +166,22 @@ impl ThreadActor {
 
 impl Actor for ThreadActor {
     type Msg = ThreadRequest;
-    type State = ThreadState;
+    type State = Option<LoadedThread>;
     type Arguments = ();
 
     async fn pre_start(
         &self,
         _myself: ActorRef<ThreadRequest>,
         (): (),
-    ) -> Result<ThreadState, ActorProcessingErr> {
-        Ok(ThreadState::default())
+    ) -> Result<Option<LoadedThread>, ActorProcessingErr> {
+        Ok(None)
     }
 
     async fn handle(
         &self,
         _myself: ActorRef<ThreadRequest>,
         request: ThreadRequest,
-        state: &mut ThreadState,
+        state: &mut Option<LoadedThread>,
     ) -> Result<(), ActorProcessingErr> {
         let hook = &self.deps.hook;
         hook.reach(Point::Received(self.thread)).await;
@@ -208,10 +202,10 @@ impl Actor for ThreadActor {
     async fn post_stop(
         &self,
         _myself: ActorRef<ThreadRequest>,
-        state: &mut ThreadState,
+        state: &mut Option<LoadedThread>,
     ) -> Result<(), ActorProcessingErr> {
         self.deps.hook.reach(Point::OnStop(self.thread)).await;
-        let Some(loaded) = state.loaded.take() else {
+        let Some(loaded) = state.take() else {
             return Ok(());
         };
         let journal = &self.deps.journal;

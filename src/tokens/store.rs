@@ -9,7 +9,7 @@ use redb::{
 use super::record::TokenRecord;
 use crate::storage::disk::{self, Disk};
 use crate::storage::error::{StoreError, StoreResult};
-use crate::storage::latch::{ErrorLatch, LatchedFile};
+use crate::storage::latch::{BoxedFile, ErrorLatch};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::open_database;
 use crate::storage::rows::NextRow;
@@ -84,10 +84,8 @@ fn open(disk: &dyn Disk) -> StoreResult<Database> {
 }
 
 fn open_file(file: Box<dyn StorageBackend>) -> StoreResult<Database> {
-    let mut builder = Database::builder();
-    builder.set_cache_size(CACHE_BYTES);
-    let database =
-        open_database(FILE_NAME, &builder, LatchedFile::new(file, ErrorLatch::default()))?;
+    let file = BoxedFile::latched(file, ErrorLatch::default());
+    let database = open_database(FILE_NAME, CACHE_BYTES, file)?;
     let transaction = begin(&database)?;
     {
         let mut meta = transaction.open_table(META)?;

@@ -23,18 +23,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Committed;
 use crate::clock::entropy;
-use crate::storage::disk::BoxedFile;
 use crate::storage::error::StoreResult;
+use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::open_database;
 
 pub use read::ArchiveRead;
-pub(crate) use read::{LazySummary, Referrer, Rows};
+pub(crate) use read::{Referrer, Rows};
 pub(crate) use rows::Refill;
 pub use tables::Retraction;
 pub use tables::{FILE_FORMAT, FILE_NAME};
 pub(crate) use tables::{Waiting, damaged};
 pub(crate) use walk::Lengths;
-pub(crate) use write::{objections, retraction};
+pub(crate) use write::{objections, retraction, standing};
 
 /// What does not change while the forum runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -201,9 +201,7 @@ impl Archive {
     /// `StoreError::NewerFormat` if a newer version wrote it, `StoreError::Damaged`, and those
     /// of the disk.
     pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> StoreResult<Self> {
-        let mut builder = Database::builder();
-        builder.set_cache_size(cache_bytes);
-        let database = open_database(tables::FILE_NAME, &builder, BoxedFile(backend))?;
+        let database = open_database(tables::FILE_NAME, cache_bytes, BoxedFile::new(backend))?;
         if let Some(meta) = read::stored_meta(&database)? {
             return Ok(Self { database, meta });
         }

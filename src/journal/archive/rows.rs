@@ -7,8 +7,8 @@ use redb::{
 
 use super::ArchiveRead;
 use super::tables::{self as t, damaged};
-use crate::storage::disk::BoxedFile;
 use crate::storage::error::StoreResult;
+use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::open_database;
 use crate::storage::rows::{NextRow, RawRows};
 
@@ -114,9 +114,7 @@ pub(crate) struct Refill(Database);
 impl Refill {
     /// Begins one in a new file.
     pub(crate) fn begin(file: Box<dyn StorageBackend>) -> StoreResult<Self> {
-        let mut builder = Database::builder();
-        builder.set_cache_size(4 * TRANSACTION_BYTES);
-        open_database(t::FILE_NAME, &builder, BoxedFile(file)).map(Self)
+        open_database(t::FILE_NAME, 4 * TRANSACTION_BYTES, BoxedFile::new(file)).map(Self)
     }
 
     /// Inserts all rows that `next` gives into the table `name`.

@@ -113,6 +113,11 @@ impl<'a> ArchiveSlice<'a> {
     }
 }
 
+/// The entry that set the open question, if there is one.
+pub(crate) fn standing(summary: &ThreadSummary) -> Option<u64> {
+    summary.awaiting.as_ref().map(|_| summary.awaiting_entry)
+}
+
 /// The message that a `retract` retracts, and its retraction.
 pub(crate) fn retraction(act: &Act) -> Option<(MessageId, Retraction)> {
     let message = act.message().filter(|message| message.kind == Kind::Retract)?;
@@ -176,17 +181,12 @@ fn write_heads(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Stor
                 updated.insert(old.position.entry(), None);
             }
             updated.insert(summary.position.entry(), Some(*thread));
-            let stands =
-                |summary: &ThreadSummary| summary.awaiting.as_ref().map(|_| summary.awaiting_entry);
-            if old.as_ref().and_then(stands) == stands(summary) {
+            if old.as_ref().and_then(standing) == standing(summary) {
                 continue;
             }
             for (summary, stands) in [(old.as_ref(), false), (Some(&***summary), true)] {
-                let Some((summary, awaiting)) = summary.and_then(|summary| {
-                    summary.awaiting.as_ref().map(|awaiting| (summary, awaiting))
-                }) else {
-                    continue;
-                };
+                let Some(summary) = summary else { continue };
+                let Some(awaiting) = &summary.awaiting else { continue };
                 let (key, thread) = (summary.awaiting_entry, summary.id);
                 let row = |participant: &_| {
                     stands

@@ -3,16 +3,16 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use redb::{Builder, Database, ReadableDatabase, TableDefinition};
+use redb::{Database, ReadableDatabase, TableDefinition};
 
 use super::chunk::{ChunkReader, RawEntry};
 use crate::journal::options::{ACTIVE_CACHE_BYTES, SEALED_CACHE_BYTES};
 use crate::storage::disk::{Disk, open_made};
 use crate::storage::error::{StoreError, StoreResult};
-use crate::storage::latch::{ErrorLatch, LatchedFile};
+use crate::storage::latch::{BoxedFile, ErrorLatch};
 use crate::storage::migration::FileFormat;
 use crate::storage::overlay::Overlay;
-use crate::storage::panic_guard::{open_database, panic_guard};
+use crate::storage::panic_guard::{open_closed, open_database, panic_guard};
 
 /// The name of a segment until it is complete.
 pub const NEW_NAME: &str = "log-new.redb";
@@ -121,10 +121,8 @@ impl Segment {
             disk.remove(NEW_NAME).map_err(error)?;
         }
         let latch = ErrorLatch::default();
-        let backend = LatchedFile::new(disk.create(NEW_NAME).map_err(error)?, latch.clone());
-        let mut builder = Builder::new();
-        builder.set_cache_size(ACTIVE_CACHE_BYTES);
-        let database = open_database(NEW_NAME, &builder, backend)?;
+        let backend = BoxedFile::latched(disk.create(NEW_NAME).map_err(error)?, latch.clone());
+        let database = open_database(NEW_NAME, ACTIVE_CACHE_BYTES, backend)?;
         let written = (|| {
             let writing = database.begin_write()?;
             {
@@ -150,20 +148,12 @@ impl Segment {
     pub fn open_for_writing(&self, disk: &dyn Disk) -> StoreResult<Option<ErrorLatch>> {
         let file = self.name();
         let latch = ErrorLatch::default();
-        let inner = open_made(disk, &file)?;
-        let mut builder = Builder::new();
-        builder.set_cache_size(ACTIVE_CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
-        match open_database(&file, &builder, LatchedFile::new(inner, latch.clone())) {
-            Ok(database) => {
-                check_meta(&database, self.first)?;
-                *self.slot_mut() = SegmentHandle::Writing(database);
-                Ok(Some(latch))
-            }
-            Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        let backend = BoxedFile::latched(open_made(disk, &file)?, latch.clone());
+        let database = open_closed(&file, ACTIVE_CACHE_BYTES, backend)?;
+        let Some(database) = database else { return Ok(None) };
+        check_meta(&database, self.first)?;
+        *self.slot_mut() = SegmentHandle::Writing(database);
+        Ok(Some(latch))
     }
 
     /// Calls `with` with the database, opening the file for reading if it is closed. A panic of the
@@ -191,9 +181,7 @@ impl Segment {
         let file = self.name();
         let overlay = Overlay::new(open_made(disk, &file)?);
         let overlay = overlay.map_err(|error| StoreError::io(&file, error))?;
-        let mut builder = Builder::new();
-        builder.set_cache_size(SEALED_CACHE_BYTES);
-        let database = open_database(&file, &builder, overlay)?;
+        let database = open_database(&file, SEALED_CACHE_BYTES, overlay)?;
         check_meta(&database, self.first)?;
         Ok(database)
     }

@@ -9,6 +9,7 @@ use parley_protocol::thread::Thread;
 use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
 use super::View;
 use super::placed::Placed;
+use super::scan::{Scan, ScanLimits, scan};
 use crate::storage::error::StoreResult;
 
 /// An act and its place in the one order.
@@ -25,27 +26,41 @@ impl PlacedAct {
 }
 
 impl View {
-    /// The acts of `thread` after the entry `after`, in order, at most `max`; none if there is no
+    /// The acts of `thread` after the entry `after`, in order, read on demand; none if there is no
     /// such thread.
     ///
     /// # Errors
-    /// Those of the disk, and `StoreError::Damaged`.
-    pub fn acts(&self, thread: ThreadId, after: u64, max: usize) -> StoreResult<Vec<PlacedAct>> {
-        let mut acts = Vec::new();
+    /// Those of the disk, and `StoreError::Damaged`; of each act too.
+    pub fn acts(
+        &self,
+        thread: ThreadId,
+        after: u64,
+    ) -> StoreResult<impl Iterator<Item = StoreResult<PlacedAct>>> {
         let upto = self.0.archive.upto();
-        if after < upto {
-            for row in self.0.archive.acts(thread, after)?.take(max) {
-                let (entry, act) = row?;
-                acts.push(Placed::of_archive(entry, act));
-            }
-        }
-        if let Some(found) = self.0.tail.threads.get(&thread) {
-            let after = after.max(upto);
-            let first = found.acts.binary_search_by_key(&after.saturating_add(1), |one| one.number);
-            let rest = found.acts.iter().skip(first.unwrap_or_else(|place| place));
-            acts.extend(rest.take(max - acts.len()).map(Placed::of_tail));
-        }
-        Ok(acts)
+        let stored = (after < upto).then(|| self.0.archive.acts(thread, after)).transpose()?;
+        let stored = stored.into_iter().flatten();
+        let stored = stored.map(|row| row.map(|(entry, act)| Placed::of_archive(entry, act)));
+        let in_tail = self.0.tail.threads.get(&thread).into_iter().flat_map(move |found| {
+            let after = after.max(upto).saturating_add(1);
+            let first = found.acts.binary_search_by_key(&after, |one| one.number);
+            found.acts.iter().skip(first.unwrap_or_else(|place| place))
+        });
+        Ok(stored.chain(in_tail.map(|one| Ok(Placed::of_tail(one)))))
+    }
+
+    /// A page of the `wanted` acts of `thread` after the entry `after`, in order.
+    ///
+    /// # Errors
+    /// Those of the disk, and `StoreError::Damaged`.
+    pub fn acts_page(
+        &self,
+        thread: ThreadId,
+        after: u64,
+        page: ScanLimits,
+        wanted: impl Fn(&Act) -> bool,
+    ) -> StoreResult<Scan<PlacedAct>> {
+        let rows = self.acts(thread, after)?.map(|row| row.map(|placed| (placed.entry, placed)));
+        scan(rows, after, page, |_, placed| Ok(wanted(placed.act()).then_some(placed)))
     }
 
     /// The act of `thread` in the entry `entry`, if there is one.
@@ -109,18 +124,12 @@ impl View {
         };
         let is_long = summary.seq >= SNAPSHOT_ACTS_MIN;
         let mut thread = if is_long { self.0.archive.snapshot(id)? } else { None };
-        let mut after = thread.as_ref().map_or(0, |thread| thread.summary().position.entry());
-        loop {
-            let acts = self.acts(id, after, ACTS_AT_ONCE)?;
-            for placed in &acts {
-                thread = next(thread, placed.entry, placed.act());
-                if thread.is_none() {
-                    return Err(damaged(format!("{id} lacks an act before {}", placed.entry)));
-                }
-                after = placed.entry;
-            }
-            if acts.len() < ACTS_AT_ONCE {
-                break;
+        let after = thread.as_ref().map_or(0, |thread| thread.summary().position.entry());
+        for placed in self.acts(id, after)? {
+            let placed = placed?;
+            thread = next(thread, placed.entry, placed.act());
+            if thread.is_none() {
+                return Err(damaged(format!("{id} lacks an act before {}", placed.entry)));
             }
         }
         match thread {
@@ -144,6 +153,3 @@ pub(crate) fn next(thread: Option<Thread>, entry: u64, act: &Act) -> Option<Thre
     thread.stamp(act, entry);
     Some(thread)
 }
-
-/// Acts read at once while a thread is rebuilt.
-const ACTS_AT_ONCE: usize = 1_024;

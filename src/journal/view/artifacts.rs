@@ -68,32 +68,35 @@ impl View {
         page: ScanLimits,
     ) -> StoreResult<Scan<PlacedArtifact>> {
         let start = after.unwrap_or(0);
-        let rows: Rows<'_, Option<PlacedArtifact>> = match (&query.references, query.thread) {
-            (Some(id), _) => Box::new(unread(self.referrers(id, start)?)),
+        let rows: Rows<'_, PlacedArtifact> = match (&query.references, query.thread) {
+            (Some(id), _) => Box::new(self.referrers(id, start)?.map(|row| self.loaded(row))),
             (None, Some(thread)) => {
                 let from = start.max(self.0.archive.upto());
                 let range = (thread, from.saturating_add(1))..=(thread, u64::MAX);
                 let in_tail = self.0.tail.artifact_threads.range(range);
                 let in_tail = in_tail.map(|((_, entry), ())| Ok((*entry, ())));
                 let stored = self.0.archive.artifacts_of(thread, start)?;
-                Box::new(unread(Merged::new(vec![stored, Box::new(in_tail)], false)))
+                let rows = Merged::new(vec![stored, Box::new(in_tail)], false);
+                Box::new(rows.map(|row| self.loaded(row)))
             }
             (None, None) => Box::new(self.all_artifacts(start)?),
         };
-        scan(rows, start, page, |entry, found| {
-            let found = found.map_or_else(|| self.artifact_at(entry), Ok)?;
-            Ok(selects(query, found.published()).then_some(found))
-        })
+        scan(rows, start, page, |_, found| Ok(selects(query, found.published()).then_some(found)))
     }
 
-    fn all_artifacts(&self, start: u64) -> StoreResult<Merged<'_, Option<PlacedArtifact>>> {
+    /// The artifact that the row of an index names.
+    fn loaded<T>(&self, row: StoreResult<(u64, T)>) -> StoreResult<(u64, PlacedArtifact)> {
+        let (entry, _) = row?;
+        Ok((entry, self.artifact_at(entry)?))
+    }
+
+    fn all_artifacts(&self, start: u64) -> StoreResult<Merged<'_, PlacedArtifact>> {
         let from = start.max(self.0.archive.upto());
         let in_tail = self.0.tail.artifacts.range(from.saturating_add(1)..);
-        let in_tail =
-            in_tail.map(|(entry, committed)| Ok((*entry, Some(Placed::of_tail(committed)))));
+        let in_tail = in_tail.map(|(entry, committed)| Ok((*entry, Placed::of_tail(committed))));
         let stored = self.0.archive.artifacts(start)?.map(|row| {
             let (entry, published) = row?;
-            Ok((entry, Some(Placed::of_archive(entry, Box::new(published)))))
+            Ok((entry, Placed::of_archive(entry, Box::new(published))))
         });
         Ok(Merged::new(vec![Box::new(stored), Box::new(in_tail)], false))
     }
@@ -144,13 +147,6 @@ impl View {
         }
         Ok((found, true))
     }
-}
-
-/// Rows without the artifact, which is loaded later.
-fn unread<T>(
-    rows: impl Iterator<Item = StoreResult<(u64, T)>>,
-) -> impl Iterator<Item = StoreResult<(u64, Option<PlacedArtifact>)>> {
-    rows.map(|row| row.map(|(entry, _)| (entry, None)))
 }
 
 fn selects(query: &ArtifactQuery, published: &Published) -> bool {

@@ -17,10 +17,8 @@ impl View {
     /// Those of the disk, and `StoreError::Damaged`.
     pub fn claim(&self, id: ClaimId) -> StoreResult<Option<Arc<Claim>>> {
         if let Some(thread) = self.0.tail.claim_threads.get(&id) {
-            let found = self.0.tail.threads.get(thread);
-            return Ok(found
-                .and_then(|found| found.claims.get(&id))
-                .map(|(_, claim)| claim.clone()));
+            let found = self.0.tail.threads.get(thread).and_then(|found| found.claims.get(&id));
+            return Ok(found.cloned());
         }
         let Some(thread) = self.0.archive.claim_thread(id)? else {
             return Ok(None);
@@ -45,7 +43,7 @@ impl View {
         let in_tail = self.0.tail.threads.get(&thread);
         if let Some(found) = in_tail {
             let rows = found.claims.range(ClaimId(start.saturating_add(1))..);
-            sources.push(Box::new(rows.map(|(id, (_, claim))| Ok((id.0, Some(claim.clone()))))));
+            sources.push(Box::new(rows.map(|(id, claim)| Ok((id.0, Some(Arc::clone(claim)))))));
         }
         let rows = self.0.archive.claims(thread, start)?;
         sources.push(Box::new(rows.map(move |row| {

@@ -12,16 +12,6 @@ use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
 use crate::storage::error::StoreResult;
 
-/// An open question. A row of the archive is out of date if the tail has the thread.
-enum OpenQuestion {
-    /// In a thread of the tail.
-    Tail(Arc<ThreadSummary>),
-    /// On the archive's board; the row names the asker.
-    Board(Waiting),
-    /// In the archive, due to a participant, whom the row names.
-    Directed(Waiting),
-}
-
 /// A page of an inbox.
 #[derive(Clone, Debug)]
 pub struct InboxScan {
@@ -56,61 +46,52 @@ impl View {
         let start = first.saturating_sub(1);
         let View(state) = self;
         let identity = &participant.identity;
-        let of_tail = |entry: &u64, thread: &ThreadId| {
-            let found = state.tail.threads.get(thread)?;
-            Some(Ok((*entry, OpenQuestion::Tail(Arc::clone(&found.summary)))))
+        let of_tail = move |entry: &u64, thread: &ThreadId| {
+            let summary = Arc::clone(&state.tail.threads.get(thread)?.summary);
+            Some(Ok((*entry, concerning(summary, participant, anyone))))
+        };
+        let stored = move |row: StoreResult<(u64, Waiting)>, may_concern: fn(&_, &_) -> bool| {
+            let (entry, row) = row?;
+            if !may_concern(&row.participant, participant) {
+                return Ok((entry, None));
+            }
+            let found = self.stored_question(entry, row.thread)?;
+            Ok((entry, found.and_then(|found| concerning(found, participant, anyone))))
         };
         let key = |entry| (Arc::clone(identity), entry);
         let directed = state.tail.directed.range(key(first)..=key(u64::MAX));
-        let stored = state.archive.directed(identity, start)?;
-        let mut sources: Vec<Rows<'_, OpenQuestion>> = vec![
-            Box::new(directed.filter_map(|((_, entry), thread)| of_tail(entry, thread))),
-            Box::new(
-                stored.map(|row| row.map(|(entry, row)| (entry, OpenQuestion::Directed(row)))),
-            ),
+        let mut sources: Vec<Rows<'_, Option<Arc<ThreadSummary>>>> = vec![
+            Box::new(directed.filter_map(move |((_, entry), thread)| of_tail(entry, thread))),
+            Box::new(state.archive.directed(identity, start)?.map(move |row| {
+                stored(row, |due: &Participant, it| it.extension.is_none() || due == it)
+            })),
         ];
         if anyone {
             let board = state.tail.board.range(first..);
-            sources.push(Box::new(board.filter_map(|(entry, thread)| of_tail(entry, thread))));
-            let stored = state.archive.board(start)?;
-            let stored =
-                stored.map(|row| row.map(|(entry, row)| (entry, OpenQuestion::Board(row))));
-            sources.push(Box::new(stored));
+            sources.push(Box::new(board.filter_map(move |(entry, id)| of_tail(entry, id))));
+            let board = state.archive.board(start)?;
+            sources.push(Box::new(board.map(move |row| stored(row, |asker, it| asker != it))));
         }
-        let rows = Merged::new(sources, false);
-        let found = scan(rows, start, page, |entry, question| {
-            self.concerned(participant, anyone, entry, question)
-        })?;
+        let found = scan(Merged::new(sources, false), start, page, |_, found| Ok(found))?;
         let Scan { items, next, more } = found;
         let next = if more { Position::after(next).max(since) } else { self.position().max(since) };
         Ok(InboxScan { items, next, more })
     }
 
-    /// The summary of the thread whose question the entry `entry` set, if it concerns
-    /// `participant`.
-    fn concerned(
+    /// The summary of `thread`, whose question the archive lists at `entry`; `None` if the tail has
+    /// the thread, so that the row is out of date.
+    fn stored_question(
         &self,
-        participant: &Participant,
-        anyone: bool,
         entry: u64,
-        question: OpenQuestion,
+        thread: ThreadId,
     ) -> StoreResult<Option<Arc<ThreadSummary>>> {
-        // A summary is loaded only if the archive's row may concern the participant.
-        let (may_concern, waiting) = match question {
-            OpenQuestion::Tail(summary) => return Ok(concerning(summary, participant, anyone)),
-            OpenQuestion::Board(waiting) => (&waiting.participant != participant, waiting),
-            OpenQuestion::Directed(waiting) => {
-                let is_any = participant.extension.is_none();
-                (is_any || waiting.participant == *participant, waiting)
-            }
-        };
-        if !may_concern || self.0.tail.holds(waiting.thread) {
+        if self.0.tail.holds(thread) {
             return Ok(None);
         }
-        let summary = self.0.archive.summary(waiting.thread)?;
+        let summary = self.0.archive.summary(thread)?;
         let summary = summary.filter(|summary| summary.awaiting_entry == entry);
-        let odd = || damaged(format!("{} does not wait as listed", waiting.thread));
-        Ok(concerning(Arc::new(summary.ok_or_else(odd)?), participant, anyone))
+        let odd = || damaged(format!("{thread} does not wait as listed"));
+        Ok(Some(Arc::new(summary.ok_or_else(odd)?)))
     }
 }
 

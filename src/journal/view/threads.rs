@@ -7,21 +7,11 @@ use parley_protocol::command::{ThreadOrder, ThreadQuery};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::thread_summary::ThreadSummary;
 
-use super::super::archive::{LazySummary, Rows, damaged};
+use super::super::archive::{Rows, damaged};
 use super::super::tail::TailThread;
 use super::View;
 use super::scan::{Merged, Scan, ScanLimits, scan};
 use crate::storage::error::StoreResult;
-
-/// The source of the summary of a listed thread.
-enum SummarySource {
-    /// In the tail.
-    Tail(Arc<ThreadSummary>),
-    /// In the archive, under the number of the thread; out of date if the tail has the thread.
-    Row(LazySummary),
-    /// In the archive, to be looked up; out of date if the tail has the thread.
-    Thread(ThreadId),
-}
 
 impl View {
     /// Threads that `query` selects, in its order, those beyond the place `after`: a thread's
@@ -43,36 +33,36 @@ impl View {
         };
         let start = after.unwrap_or(if descending { u64::MAX } else { 0 });
         let View(state) = self;
-        let in_tail = |place, found: &Arc<TailThread>| {
-            Ok((place, SummarySource::Tail(Arc::clone(&found.summary))))
-        };
-        let sources: Vec<Rows<'_, SummarySource>> = if by_update {
+        let in_tail =
+            |place, found: &Arc<TailThread>| Ok((place, Some(Arc::clone(&found.summary))));
+        let sources: Vec<Rows<'_, Option<Arc<ThreadSummary>>>> = if by_update {
             let updated = beyond(&state.tail.updated, start, descending, |entry| entry);
-            let found = updated.filter_map(|(entry, thread)| {
+            let found = updated.filter_map(move |(entry, thread)| {
                 state.tail.threads.get(thread).map(|found| in_tail(*entry, found))
             });
-            let rows = state.archive.updated(start, descending)?;
-            let rows = rows.map(|row| row.map(|(entry, id)| (entry, SummarySource::Thread(id))));
+            let rows = state.archive.updated(start, descending)?.map(|row| {
+                let (entry, thread) = row?;
+                if state.tail.holds(thread) {
+                    return Ok((entry, None));
+                }
+                let summary = state.archive.summary(thread)?;
+                let summary = summary.ok_or_else(|| damaged(format!("{thread} has no head")))?;
+                Ok((entry, Some(Arc::new(summary))))
+            });
             vec![Box::new(found), Box::new(rows)]
         } else {
             let found = beyond(&state.tail.threads, start, descending, ThreadId);
-            let found = found.map(|(thread, found)| in_tail(thread.0, found));
-            let rows = state.archive.summaries(start, descending)?;
-            let rows = rows.map(|row| row.map(|(thread, row)| (thread, SummarySource::Row(row))));
+            let found = found.map(move |(thread, found)| in_tail(thread.0, found));
+            let rows = state.archive.summaries(start, descending)?.map(|row| {
+                let (thread, row) = row?;
+                let is_current = !state.tail.holds(ThreadId(thread));
+                Ok((thread, is_current.then(|| row.read().map(Arc::new)).transpose()?))
+            });
             vec![Box::new(found), Box::new(rows)]
         };
-        scan(Merged::new(sources, descending), start, page, |place, source| {
-            let summary = match source {
-                SummarySource::Tail(summary) => summary,
-                SummarySource::Row(_) if state.tail.holds(ThreadId(place)) => return Ok(None),
-                SummarySource::Row(row) => Arc::new(row.read()?),
-                SummarySource::Thread(thread) if state.tail.holds(thread) => return Ok(None),
-                SummarySource::Thread(thread) => {
-                    let summary = state.archive.summary(thread)?;
-                    Arc::new(summary.ok_or_else(|| damaged(format!("{thread} has no head")))?)
-                }
-            };
-            Ok(selects(query, &summary).then_some(summary))
+        // An out-of-date row of the archive is none, and counts as read.
+        scan(Merged::new(sources, descending), start, page, |_, summary| {
+            Ok(summary.filter(|summary| selects(query, summary)))
         })
     }
 }

@@ -1,7 +1,10 @@
 //! Takes a copy: a consistent state of the store, in pieces, while the store goes on.
 
+use std::collections::VecDeque;
+use std::iter::{once, once_with};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::vec;
 
 use parley_protocol::entry::Position;
 use parley_protocol::time::Millis;
@@ -14,7 +17,7 @@ use crate::journal::log::{self, RetentionGuard};
 use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::panic_guard;
-use crate::storage::rows::RawRows;
+use crate::storage::rows::{RawRow, RawRows};
 use crate::tokens::{self, Tokens};
 
 /// Bytes of entries that are read from the log at once.
@@ -24,28 +27,17 @@ const ENTRIES_BYTES: usize = 256 << 10;
 ///
 /// It has one state of the archive, the log up to the last entry of the view of that state, and the
 /// tokens of a moment later, so that it knows the participant of every act in it. It pins that
-/// state of the archive until its tables are read, and keeps the log from being dropped.
+/// state of the archive until its tables are read, and keeps the log from being dropped until its
+/// entries are.
 pub struct BackupCopy {
-    writer: FrameWriter,
+    /// `None` once it has ended or failed.
+    writer: Option<FrameWriter>,
+    /// The bytes before the first section, until they are given.
+    start: Option<Vec<u8>>,
     cursor: String,
     last: u64,
-    taken_at: Millis,
-    stage: CopyStage,
-    archive: Option<Arc<ArchiveRead>>,
-    retention: RetentionGuard,
-    tokens: RawRows,
-}
-
-/// The next part of the copy.
-enum CopyStage {
-    Head,
-    /// The remaining tables, in reverse order, and the rest of the current one.
-    Archive(Vec<&'static str>, Option<(String, RawRows)>),
-    /// The entries after this one.
-    Log(u64),
-    Tokens,
-    End,
-    Ended,
+    /// The sections that are not copied yet, the current one first.
+    sections: VecDeque<(String, RawRows)>,
 }
 
 impl BackupCopy {
@@ -57,19 +49,37 @@ impl BackupCopy {
             let view = journal.view();
             (view.archive(), view.position())
         };
-        Self {
-            writer: FrameWriter::default(),
-            cursor: journal.cursors().text(position),
-            last: position.entry(),
-            taken_at: now,
-            stage: CopyStage::Head,
-            archive: Some(archive),
-            retention,
-            tokens: Box::new(tokens.rows().map(|row| {
-                let (id, record) = row?;
-                Ok((id.to_le_bytes().to_vec(), record))
-            })),
+        let (cursor, last) = (journal.cursors().text(position), position.entry());
+        let current = |format: &FileFormat| format.current().to_le_bytes().to_vec();
+        let facts = [
+            (head::ARCHIVE_FORMAT, current(&archive::FILE_FORMAT)),
+            (head::LOG_FORMAT, current(&log::FILE_FORMAT)),
+            (head::TOKENS_FORMAT, current(&tokens::FILE_FORMAT)),
+            (head::CURSOR, cursor.clone().into_bytes()),
+            (head::LAST, last.to_le_bytes().to_vec()),
+            (head::TAKEN_AT, now.0.to_le_bytes().to_vec()),
+        ];
+        let facts = facts.into_iter().map(|(name, fact)| Ok((name.to_vec(), fact)));
+        let mut sections = VecDeque::<(String, RawRows)>::new();
+        sections.push_back((section::HEAD.to_owned(), Box::new(facts)));
+        for name in ArchiveRead::tables() {
+            let archive = Arc::clone(&archive);
+            let rows = once_with(move || archive.rows(name));
+            let rows =
+                rows.flat_map(|rows| rows.unwrap_or_else(|error| Box::new(once(Err(error)))));
+            sections.push_back((format!("{}{name}", section::ARCHIVE), Box::new(rows)));
         }
+        let after = retention.first().saturating_sub(1).min(last);
+        let entries = LogRows { retention, after, last, read: Vec::new().into_iter() };
+        sections.push_back((section::LOG.to_owned(), Box::new(entries)));
+        let tokens = tokens.rows().map(|row| {
+            let (id, record) = row?;
+            Ok((id.to_le_bytes().to_vec(), record))
+        });
+        sections.push_back((section::TOKENS.to_owned(), Box::new(tokens)));
+        let mut writer = FrameWriter::default();
+        let start = Some(writer.begin());
+        Self { writer: Some(writer), start, cursor, last, sections }
     }
 
     /// The cursor of its last entry.
@@ -88,99 +98,59 @@ impl BackupCopy {
     /// # Errors
     /// Those of the disk, and [`StoreError::Damaged`]; the copy is invalid then.
     pub fn piece(&mut self) -> StoreResult<Option<Vec<u8>>> {
+        if self.start.is_some() {
+            return Ok(self.start.take());
+        }
         panic_guard("the store", || {
-            loop {
-                let (piece, next) = match std::mem::replace(&mut self.stage, CopyStage::Ended) {
-                    CopyStage::Head => self.head()?,
-                    CopyStage::Archive(tables, table) => self.table(tables, table)?,
-                    CopyStage::Log(after) => self.log(after)?,
-                    CopyStage::Tokens => self.tokens()?,
-                    CopyStage::End => {
-                        (Some(std::mem::take(&mut self.writer).end()), CopyStage::Ended)
-                    }
-                    CopyStage::Ended => return Ok(None),
-                };
-                self.stage = next;
+            let Some(mut writer) = self.writer.take() else { return Ok(None) };
+            while let Some((name, rows)) = self.sections.front_mut() {
+                let piece = writer.rows(name, &mut || rows.next().transpose())?;
                 if piece.is_some() {
+                    self.writer = Some(writer);
                     return Ok(piece);
                 }
+                self.sections.pop_front();
             }
+            Ok(Some(writer.end()))
         })
     }
+}
 
-    fn head(&mut self) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
-        let current = |format: &FileFormat| format.current().to_le_bytes().to_vec();
-        let mut rows = [
-            (head::ARCHIVE_FORMAT, current(&archive::FILE_FORMAT)),
-            (head::LOG_FORMAT, current(&log::FILE_FORMAT)),
-            (head::TOKENS_FORMAT, current(&tokens::FILE_FORMAT)),
-            (head::CURSOR, self.cursor.clone().into_bytes()),
-            (head::LAST, self.last.to_le_bytes().to_vec()),
-            (head::TAKEN_AT, self.taken_at.0.to_le_bytes().to_vec()),
-        ]
-        .into_iter();
-        let mut bytes = self.writer.begin();
-        let rows = self.writer.rows(section::HEAD, &mut || Ok(rows.next()))?;
-        bytes.extend(rows.unwrap_or_default());
-        Ok((Some(bytes), CopyStage::Archive(ArchiveRead::tables().rev().collect(), None)))
-    }
+/// The entries of the log after one number and up to another, read some at a time.
+struct LogRows {
+    retention: RetentionGuard,
+    after: u64,
+    last: u64,
+    read: vec::IntoIter<RawRow>,
+}
 
-    fn table(
-        &mut self,
-        mut tables: Vec<&'static str>,
-        table: Option<(String, RawRows)>,
-    ) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
-        let Some(archive) = &self.archive else { return Ok((None, CopyStage::Log(0))) };
-        let (name, mut rows) = match table {
-            Some(table) => table,
-            None => match tables.pop() {
-                Some(name) => {
-                    let rows = archive.rows(name)?;
-                    (format!("{}{name}", section::ARCHIVE), rows)
-                }
-                None => {
-                    // Its pages are no longer pinned.
-                    self.archive = None;
-                    let after = self.retention.first().saturating_sub(1).min(self.last);
-                    return Ok((None, CopyStage::Log(after)));
-                }
-            },
-        };
-        let piece = self.writer.rows(&name, &mut || rows.next().transpose())?;
-        let table = piece.is_some().then_some((name, rows));
-        Ok((piece, CopyStage::Archive(tables, table)))
-    }
-
-    fn log(&mut self, after: u64) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
+impl LogRows {
+    fn read_on(&mut self) -> StoreResult<()> {
         let (mut entries, mut bytes) = (Vec::new(), 0);
-        let is_complete = self.retention.log().scan(after, self.last, |raw| {
-            entries.push((raw.number, raw.bytes.to_vec()));
+        let is_complete = self.retention.log().scan(self.after, self.last, |raw| {
+            entries.push((raw.number.to_le_bytes().to_vec(), raw.bytes.to_vec()));
+            self.after = raw.number;
             bytes += raw.bytes.len();
             let enough = bytes >= ENTRIES_BYTES;
             Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
-        if entries.is_empty() {
-            if is_complete || after >= self.last {
-                return Ok((None, CopyStage::Tokens));
-            }
+        if entries.is_empty() && !is_complete && self.after < self.last {
             return Err(StoreError::damaged("the log", "it does not hold what it should"));
         }
-        let mut entries = entries.into_iter().map(|(number, entry)| (number.to_le_bytes(), entry));
-        // A frame may end before the last of the entries that were read.
-        let mut copied_upto = after;
-        let piece = self.writer.rows(section::LOG, &mut || {
-            let next = entries.next();
-            copied_upto =
-                next.as_ref().map_or(copied_upto, |(number, _)| u64::from_le_bytes(*number));
-            Ok(next)
-        })?;
-        Ok((piece, CopyStage::Log(copied_upto)))
+        self.read = entries.into_iter();
+        Ok(())
     }
+}
 
-    fn tokens(&mut self) -> StoreResult<(Option<Vec<u8>>, CopyStage)> {
-        let tokens = &mut self.tokens;
-        let piece = self.writer.rows(section::TOKENS, &mut || tokens.next().transpose())?;
-        let next = if piece.is_some() { CopyStage::Tokens } else { CopyStage::End };
-        Ok((piece, next))
+impl Iterator for LogRows {
+    type Item = StoreResult<RawRow>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.read.len() == 0
+            && let Err(error) = self.read_on()
+        {
+            return Some(Err(error));
+        }
+        self.read.next().map(Ok)
     }
 }

@@ -4,9 +4,10 @@ use redb::{Builder, Database, StorageBackend};
 
 use super::CheckReport;
 use super::FileKind;
-use crate::storage::disk::{BoxedFile, Disk};
+use crate::storage::disk::Disk;
 use crate::storage::error::{StoreError, StoreResult};
-use crate::storage::panic_guard::open_database;
+use crate::storage::latch::BoxedFile;
+use crate::storage::panic_guard::{open_closed, open_with};
 use crate::storage::read_only::ReadOnlyDisk;
 
 /// Bytes of page cache.
@@ -116,19 +117,11 @@ impl DatabaseHeader {
 fn verified(name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> {
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
-    open_database(name, &builder, BoxedFile(file))
+    open_with(name, &builder, BoxedFile::new(file))
 }
 
 /// Whether the file was closed in good order.
 fn is_closed(disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
     let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
-    let mut builder = Builder::new();
-    builder.set_cache_size(CACHE_BYTES).set_repair_callback(redb::RepairSession::abort);
-    match open_database(name, &builder, BoxedFile(file)) {
-        Ok(_) => Ok(true),
-        Err(StoreError::Database(error)) if matches!(*error, redb::Error::RepairAborted) => {
-            Ok(false)
-        }
-        Err(error) => Err(error),
-    }
+    Ok(open_closed(name, CACHE_BYTES, BoxedFile::new(file))?.is_some())
 }

@@ -100,7 +100,8 @@ fn replay<'t>(
     let mut refused: Vec<&Told> =
         refused.copied().filter(|it| refusal_of(it).is_some_and(tells_of_state)).collect();
     let mut last = 0;
-    for placed in view.acts(thread, 0, usize::MAX).map_err(|error| error.to_string())? {
+    for placed in view.acts(thread, 0).map_err(|error| error.to_string())? {
+        let placed = placed.map_err(|error| error.to_string())?;
         let act = placed.act();
         let one = told.get(text_of(act)).ok_or_else(|| format!("nobody did {act:?}"))?;
         ensure(seen.insert(one.text.as_str()), || format!("twice: {act:?}"))?;

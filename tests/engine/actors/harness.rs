@@ -71,9 +71,9 @@ pub fn json(answer: &Answer) -> Value {
 
 /// The bodies of the messages that a thread shows, in order.
 pub fn bodies(engine: &Engine, thread: ThreadId) -> Vec<String> {
-    let acts = engine.journal.view().acts(thread, 0, usize::MAX).unwrap();
-    let messages = acts.iter().filter_map(|placed| placed.act().message());
-    messages.map(|message| message.body.to_string()).collect()
+    let view = engine.journal.view();
+    let acts = view.acts(thread, 0).unwrap().map(Result::unwrap);
+    acts.filter_map(|placed| Some(placed.act().message()?.body.to_string())).collect()
 }
 
 /// Holds that the head of a thread is that of the whole thread.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley::journal::archive::RememberedOutcome;
 use parley::journal::view::View;
+use parley::storage::error::StoreResult;
 use parley_kit::{Rng, same};
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
@@ -99,7 +100,8 @@ impl ExpectedEntries {
     }
 
     fn audit_thread(&self, view: &View, id: ThreadId, indices: &[usize]) -> Result<(), String> {
-        let found = view.acts(id, 0, usize::MAX).map_err(|error| error.to_string())?;
+        let found = view.acts(id, 0).and_then(Iterator::collect::<StoreResult<Vec<_>>>);
+        let found = found.map_err(|error| error.to_string())?;
         let found: Vec<(u64, &Act)> = found.iter().map(|one| (one.entry, one.act())).collect();
         let wanted: Vec<_> = indices.iter().map(|index| &self.entries[*index]).collect();
         same((id, "the number of acts"), &found.len(), &wanted.len())?;

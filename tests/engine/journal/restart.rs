@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use parley::journal::log;
 use parley::journal::options::JournalOptions;
-use parley::storage::disk::{BoxedFile, Disk, MemoryDisk};
+use parley::storage::disk::{Disk, MemoryDisk};
 use parley::storage::error::StoreError;
+use parley::storage::latch::BoxedFile;
 use parley_kit::journal::{Came, JournalHarness, came};
 use parley_kit::{Cut, FaultyDisk};
 use parley_protocol::act::Kind;
@@ -165,7 +166,7 @@ fn newer() {
     let disk = MemoryDisk::default();
     log::begin(&disk, 1).unwrap();
     {
-        let backend = BoxedFile(disk.open(&log::name(1)).unwrap());
+        let backend = BoxedFile::new(disk.open(&log::name(1)).unwrap());
         let database = redb::Builder::new().create_with_backend(backend).unwrap();
         let writing = database.begin_write().unwrap();
         let meta = redb::TableDefinition::<&str, u64>::new("meta");

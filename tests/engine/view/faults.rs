@@ -6,8 +6,9 @@ use std::time::Duration;
 use parley::journal::Committed;
 use parley::journal::archive::SyncMode;
 use parley::journal::view::{TailMax, Views};
-use parley::storage::disk::{BoxedFile, Disk};
+use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
+use parley::storage::latch::BoxedFile;
 use parley_kit::acts::{post, principal};
 use parley_kit::{Faults, FaultyDisk};
 use parley_protocol::act::Kind;
@@ -238,8 +239,9 @@ fn closing_ends_on_a_dead_disk() {
 fn a_newer_format() {
     let disk = FaultyDisk::default();
     drop(open_archive(&disk).unwrap());
-    let database =
-        redb::Database::builder().create_with_backend(BoxedFile(disk.open(FILE).unwrap())).unwrap();
+    let database = redb::Database::builder()
+        .create_with_backend(BoxedFile::new(disk.open(FILE).unwrap()))
+        .unwrap();
     let transaction = database.begin_write().unwrap();
     let meta: redb::TableDefinition<'_, u8, &[u8]> = redb::TableDefinition::new("meta");
     transaction.open_table(meta).unwrap().insert(0, 2_u32.to_le_bytes().as_slice()).unwrap();

@@ -126,7 +126,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
             9 => old.push((harness.view(), world.entries.len())),
             10 => {
-                harness.archiver.reopen_now().map_err(|error| error.to_string())?;
+                harness.archiver.reopen().map_err(|error| error.to_string())?;
                 // Views from before cannot read a database that was closed.
                 old.clear();
             }

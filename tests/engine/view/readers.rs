@@ -17,7 +17,8 @@ fn read_acts(views: &[View]) {
     // Each page from another view, as requests one after the other have.
     let (mut after, mut seq) = (0, 0);
     for view in views {
-        for placed in view.acts(ThreadId(1), after, 7).unwrap() {
+        for placed in view.acts(ThreadId(1), after).unwrap().take(7) {
+            let placed = placed.unwrap();
             assert_eq!(placed.act().seq, seq, "after {after}");
             assert!(Position::after(placed.entry) <= view.position(), "ahead of the view");
             (after, seq) = (placed.entry, seq + 1);

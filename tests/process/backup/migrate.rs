@@ -7,8 +7,9 @@ use parley::clock::{Clock, SystemClock};
 use parley::journal::options::JournalOptions;
 use parley::journal::{Journal, archive, log};
 use parley::maintenance::backup::BackupCopy;
-use parley::storage::disk::{BoxedFile, Disk};
+use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
+use parley::storage::latch::BoxedFile;
 use parley::storage::migration::{FileFormat, kept_name, migrate};
 use parley::tokens::{self, NewToken, TokenName, Tokens};
 use parley_kit::folder::names;
@@ -52,7 +53,7 @@ const FORMATS: [FileFormat; 3] = [
 ];
 
 fn database(disk: &FaultyDisk, name: &str) -> Database {
-    Builder::new().create_with_backend(BoxedFile(disk.open(name).unwrap())).unwrap()
+    Builder::new().create_with_backend(BoxedFile::new(disk.open(name).unwrap())).unwrap()
 }
 
 /// Makes what the older version would have written.
