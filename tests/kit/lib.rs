@@ -29,7 +29,6 @@ pub mod panics;
 pub mod peer;
 pub mod process;
 pub mod recorded;
-pub mod rng;
 pub mod server;
 
 use std::ops::Range;
@@ -43,9 +42,9 @@ pub use feed::{Frame, Heard, Listener};
 pub use folder::Folder;
 pub use http::Answer;
 pub use observed::Observed;
+pub use parley_naive::rng::Rng;
 pub use peer::Peer;
 pub use process::{Ended, GENEROUS, Process};
-pub use rng::Rng;
 pub use server::{BlockingServer, Server};
 
 /// The number in the environment variable `variable`, else `default`.
@@ -54,6 +53,13 @@ pub fn number(variable: &str, default: u64) -> u64 {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number")),
         Err(_) => default,
     }
+}
+
+/// The random numbers of `PARLEY_SEED`, or of this process's number; the seed is printed.
+pub fn printed_rng() -> Rng {
+    let seed = number("PARLEY_SEED", u64::from(std::process::id()));
+    println!("seed {seed}");
+    Rng::new(seed)
 }
 
 /// The seeds of a run: `PARLEY_SEEDS` of them, else `usual`, from `PARLEY_SEED` on, else 1.
