@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use parley::storage::disk::Disk;
 use redb::StorageBackend;
 
-use crate::rng::Rng;
+use crate::Rng;
 
 /// What a page of the machine's cache holds: synced and forgotten as a whole.
 const PAGE: usize = 4_096;

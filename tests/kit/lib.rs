@@ -29,7 +29,6 @@ pub mod panics;
 pub mod peer;
 pub mod process;
 pub mod recorded;
-pub mod rng;
 pub mod server;
 
 use std::fmt::Debug;
@@ -44,9 +43,9 @@ pub use feed::{Frame, Heard, Listener};
 pub use folder::Folder;
 pub use http::Answer;
 pub use observed::Observed;
+pub use parley_naive::rng::Rng;
 pub use peer::Peer;
 pub use process::{Ended, GENEROUS, Process};
-pub use rng::Rng;
 pub use server::{BlockingServer, Server};
 
 /// The number in the environment variable `variable`, else `default`.
@@ -65,6 +64,13 @@ pub fn ensure(good: bool, wrong: impl FnOnce() -> String) -> Result<(), String> 
 /// An error that names `what` unless it is as it must be.
 pub fn same<T: PartialEq + Debug>(what: impl Debug, got: &T, want: &T) -> Result<(), String> {
     ensure(got == want, || format!("{what:?}: got {got:?}, want {want:?}"))
+}
+
+/// The random numbers of `PARLEY_SEED`, or of this process's number; the seed is printed.
+pub fn printed_rng() -> Rng {
+    let seed = number("PARLEY_SEED", u64::from(std::process::id()));
+    println!("seed {seed}");
+    Rng::new(seed)
 }
 
 /// The seeds of a run: `PARLEY_SEEDS` of them, else `usual`, from `PARLEY_SEED` on, else 1.

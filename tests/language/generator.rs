@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use parley_naive::rng::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
@@ -14,7 +15,6 @@ use parley_protocol::state::State;
 use parley_protocol::time::Millis;
 
 use crate::harness::{THREAD, ThreadHarness, token};
-use crate::rng::SeededRng;
 
 const BODIES: &[&str] = &[
     "Does it hold?",
@@ -29,7 +29,7 @@ const BODIES: &[&str] = &[
 /// What happens next in a thread, by rng.
 pub struct Generator {
     /// The source of random numbers.
-    pub rng: SeededRng,
+    pub rng: Rng,
     /// The identities that take part.
     cast: Vec<Principal>,
     /// How willing this play is to claim, in percent; the rest are messages and marks.
@@ -44,21 +44,21 @@ impl Generator {
     /// The play of `seed`: its cast (two lines of models at least, a verifier, a lock holder, a
     /// human) and its temper.
     pub fn new(seed: u64) -> Self {
-        let mut rng = SeededRng::new(seed);
+        let rng = Rng::new(seed);
         let names = ["ada", "bob", "cyd", "vic", "kim", "hal", "lea", "wim", "ian"];
         let count = 6 + rng.below(4) as usize;
         let cast = names[..count].iter().map(|name| token(name)).collect();
-        let claims = *rng.pick(&[0, 10, 30, 60]);
-        let marks = *rng.pick(&[4, 12, 30]);
-        let pairs = *rng.pick(&[0, 0, 50, 92]);
+        let claims = rng.pick(&[0, 10, 30, 60]);
+        let marks = rng.pick(&[4, 12, 30]);
+        let pairs = rng.pick(&[0, 0, 50, 92]);
         Self { rng, cast, claims, marks, pairs }
     }
 
     /// Limits low enough to be reached, some of them.
     pub fn limits(&mut self) -> Limits {
         let mut limits = Limits::default();
-        let rng = &mut self.rng;
-        let mut lower = |limit: &mut u64, from: u64, to: u64| {
+        let rng = &self.rng;
+        let lower = |limit: &mut u64, from: u64, to: u64| {
             if rng.percent(60) {
                 *limit = from + rng.below(to - from + 1);
             }
@@ -87,7 +87,7 @@ impl Generator {
     pub fn next(&mut self, harness: &ThreadHarness) -> (Principal, Command) {
         let extension = self.extension();
         if harness.thread.is_none() {
-            let principal = self.rng.pick(&self.cast).clone();
+            let principal = self.rng.pick(&self.cast);
             let envelope = self.envelope(Kind::Ask, None, None, extension);
             return (principal, Command::Post(envelope));
         }
@@ -144,7 +144,7 @@ impl Generator {
         let moderators: Vec<_> = self.cast.iter().filter(|one| one.moderates()).cloned().collect();
         let mut principal = principal.clone();
         if kind == Kind::Retract && !moderators.is_empty() && self.rng.percent(60) {
-            principal = self.rng.pick(&moderators).clone();
+            principal = self.rng.pick(&moderators);
         }
         let envelope = self.envelope(kind, Some(THREAD), Some(parent), extension);
         Some((principal, Command::Post(envelope)))
@@ -152,7 +152,7 @@ impl Generator {
 
     fn principal(&mut self) -> Principal {
         let few = if self.rng.percent(self.pairs) { 2 } else { self.cast.len() };
-        self.rng.pick(&self.cast[..few]).clone()
+        self.rng.pick(&self.cast[..few])
     }
 
     fn extension(&mut self) -> Option<Arc<str>> {
@@ -167,8 +167,8 @@ impl Generator {
         match (self.rng.below(20), awaiting) {
             (0, _) => MessageId(1 + self.rng.below(2) * 8_000_000),
             (1..=8, Some(awaiting)) => awaiting.message,
-            (9..=15, _) => *self.rng.pick(&messages[messages.len().saturating_sub(5)..]),
-            _ => *self.rng.pick(&messages),
+            (9..=15, _) => self.rng.pick(&messages[messages.len().saturating_sub(5)..]),
+            _ => self.rng.pick(&messages),
         }
     }
 
@@ -179,7 +179,7 @@ impl Generator {
         parent: Option<MessageId>,
         extension: Option<Arc<str>>,
     ) -> Envelope {
-        let body = (*self.rng.pick(BODIES)).into();
+        let body = self.rng.pick(BODIES).into();
         let provenance = self.rng.percent(10).then(|| Provenance {
             model: Some("some-model".into()),
             client: self.rng.percent(50).then(|| "some-client".into()),
@@ -189,8 +189,8 @@ impl Generator {
 
     fn mark(&mut self, harness: &ThreadHarness, extension: Option<Arc<str>>) -> Command {
         let there = harness.opened().summary().state;
-        let state = if self.rng.percent(30) { there } else { *self.rng.pick(&State::ALL) };
-        let reason = self.rng.percent(40).then(|| (*self.rng.pick(BODIES)).into());
+        let state = if self.rng.percent(30) { there } else { self.rng.pick(&State::ALL) };
+        let reason = self.rng.percent(40).then(|| self.rng.pick(BODIES).into());
         match self.rng.below(10) {
             0..=4 => Command::Mark(Mark { state, reason, extension }),
             5..=6 => {
@@ -206,12 +206,12 @@ impl Generator {
         let count = u64::from(proof) + self.rng.below(3);
         let mut pieces = Vec::new();
         for _ in 0..count {
-            let kind = *self.rng.pick(&EvidenceKind::ALL);
+            let kind = self.rng.pick(&EvidenceKind::ALL);
             let reference = match kind {
                 EvidenceKind::Url => "https://example.org/a?b#c".to_owned(),
                 EvidenceKind::Hash | EvidenceKind::Artifact => format!("sha256:{hex}"),
                 EvidenceKind::Commit => hex[..7 + self.rng.below(34) as usize].to_owned(),
-                _ => (*self.rng.pick(BODIES)).to_owned(),
+                _ => self.rng.pick(BODIES).to_owned(),
             };
             let note = self.rng.weighed(&[(3, None), (1, Some("")), (2, Some("Look here."))]);
             let (reference, note) = (reference.into(), note.map(Into::into));
@@ -228,7 +228,7 @@ impl Generator {
         if claims.is_empty() || self.rng.percent(3) {
             return ClaimId(9_000_000);
         }
-        *self.rng.pick(&claims)
+        self.rng.pick(&claims)
     }
 
     /// An assertion, an attestation, a seal or a refutation; a seal only by who may give one,
@@ -257,7 +257,7 @@ impl Generator {
         if seal && !verifies(&principal) {
             let verifiers: Vec<_> = self.cast.iter().filter(|one| verifies(one)).cloned().collect();
             seal = !verifiers.is_empty();
-            principal = if seal { self.rng.pick(&verifiers).clone() } else { principal };
+            principal = if seal { self.rng.pick(&verifiers) } else { principal };
         }
         (principal, Command::Attest(ClaimProof { claim, evidence, seal, extension }))
     }
@@ -274,7 +274,7 @@ impl Generator {
         }
         let until = 1 + self.rng.below(60_000);
         let valid_until = self.rng.percent(30).then(|| harness.now.plus(until));
-        let statement = (*self.rng.pick(BODIES)).into();
+        let statement = self.rng.pick(BODIES).into();
         let evidence = self.evidence(false);
         Assertion { statement, evidence, supersedes, valid_until, extension }
     }

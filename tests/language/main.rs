@@ -19,5 +19,4 @@ mod generator;
 mod harness;
 mod language;
 mod notation;
-mod rng;
 mod scenario;

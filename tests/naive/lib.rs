@@ -1,5 +1,5 @@
 //! A second, plainer implementation of artifacts (artifacts.md), and what the tables, random input
-//! and fuzzing hold the two to: they say the same.
+//! and fuzzing hold the two to: they say the same. The seeded random numbers of all tests too.
 
 #![allow(
     missing_docs,
@@ -13,3 +13,4 @@ pub mod naive;
 pub mod naive_closure;
 pub mod naive_semantics;
 pub mod publish;
+pub mod rng;

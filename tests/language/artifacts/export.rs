@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use parley_naive::rng::Rng;
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::closure::{VerifyOptions, verify};
 use parley_protocol::artifact::collection::Collection;
@@ -18,7 +19,6 @@ use serde_json::{Value, json};
 use super::{export_rules, naive};
 use crate::generator;
 use crate::harness::{THREAD, ThreadHarness, token};
-use crate::rng::SeededRng;
 
 /// The artifacts of all acts.
 pub fn artifacts(acts: &[(u64, Act)]) -> Vec<Exported> {
@@ -221,7 +221,7 @@ fn by_chance() {
     println!("first seed {first}");
     let mut seen = [0; 4];
     for seed in first..first + 160 {
-        let harness = generator::thread(seed, 40 + SeededRng::new(seed).below(80) as usize);
+        let harness = generator::thread(seed, 40 + Rng::new(seed).below(80) as usize);
         let acts = &harness.acts;
         for upto in (1..acts.len()).step_by(acts.len().div_ceil(10)).chain([acts.len()]) {
             let place = format!("seed {seed}, {upto} acts");

@@ -1,9 +1,10 @@
 //! Random changes of a small corpus, against the second implementation.
 
+use parley_naive::rng::Rng;
+
 use super::fuzzed::canonical::{Reached, agree};
 use super::fuzzed::publish::{self, renamed};
 use crate::notation;
-use crate::rng::SeededRng;
 
 const CORPUS: &str = include_str!("corpus.txt");
 const THREAD: &str = include_str!("../../../docs/generated/example-thread.jsonl");
@@ -65,8 +66,8 @@ fn corpus() -> Vec<Vec<u8>> {
 }
 
 /// One change of an input.
-fn change(input: &mut Vec<u8>, other: &[u8], rng: &mut SeededRng) {
-    let place = |rng: &mut SeededRng, end: usize| rng.below(end as u64 + 1) as usize;
+fn change(input: &mut Vec<u8>, other: &[u8], rng: &Rng) {
+    let place = |rng: &Rng, end: usize| rng.below(end as u64 + 1) as usize;
     let (one, two) = (place(rng, input.len()), place(rng, input.len()));
     let (from, to) = (one.min(two), one.max(two).min(one.min(two) + 40));
     match rng.below(8) {
@@ -106,12 +107,12 @@ fn chance_and_corpus() {
     for input in &corpus {
         judge(input);
     }
-    let mut rng = SeededRng::new(seed);
+    let rng = Rng::new(seed);
     for _ in 0..number("FUZZ_CASES", 8_000) {
-        let mut input = rng.pick(&corpus).clone();
+        let mut input = rng.pick(&corpus);
         for _ in 0..=rng.below(3) {
-            let other = rng.pick(&corpus).clone();
-            change(&mut input, &other, &mut rng);
+            let other = rng.pick(&corpus);
+            change(&mut input, &other, &rng);
         }
         if rng.percent(50) {
             input = renamed(&input).unwrap_or(input);

@@ -7,7 +7,7 @@ use parley::clock::{Clock, SystemClock};
 use parley::maintenance::backup::{restore, verify};
 use parley_kit::folder::names;
 use parley_kit::process::run;
-use parley_kit::{Folder, Rng, number};
+use parley_kit::{Folder, Rng, number, printed_rng};
 
 use super::forum::{Shown, fill, read};
 use super::site::{backup, copy_folder, is_database, start, try_start};
@@ -72,7 +72,7 @@ fn flips_in_the_data() {
     server.kill();
     copy_folder(&folder.join("killed"), &folder.join("stopped"));
     start(&folder.text("stopped")).stop();
-    let (rng, flips) = (Rng::printed(), number("PARLEY_FLIPS", FLIPS));
+    let (rng, flips) = (printed_rng(), number("PARLEY_FLIPS", FLIPS));
     let (mut found, mut refused) = (0, 0);
     for n in 0..flips {
         let from = if n % 2 == 0 { "stopped" } else { "killed" };
@@ -129,7 +129,7 @@ fn flips_in_a_backup() {
     let whole = std::fs::read(folder.join("copy")).unwrap();
     let (file, target) = (folder.join("damaged"), folder.join("restored"));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (rng, flips) = (Rng::printed(), number("PARLEY_FLIPS", FLIPS).max(200));
+    let (rng, flips) = (printed_rng(), number("PARLEY_FLIPS", FLIPS).max(200));
     let length = whole.len() as u64;
     let refuse = |bytes: &[u8], which: &str, by_command: bool| {
         std::fs::write(&file, bytes).unwrap();

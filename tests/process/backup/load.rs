@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parley_kit::http::field;
 use parley_kit::peer::{Events, ask, get, post};
 use parley_kit::process::run;
-use parley_kit::{Folder, Process, Rng, position};
+use parley_kit::{Folder, Process, Rng, position, printed_rng};
 use serde_json::{Value, json};
 
 use super::forum::{Shown, read};
@@ -24,7 +24,7 @@ const BEFORE: u64 = 200;
 fn under_load() {
     let folder = Folder::new("load");
     let source = start(&folder.text("data"));
-    let rng = Rng::printed();
+    let rng = printed_rng();
     let told = Told::default();
     let (mut heard, mut cursor, mut before) = (0, String::new(), Vec::new());
     let tokens: Vec<_> = (0..WRITERS)

@@ -28,13 +28,6 @@ impl Rng {
         rng
     }
 
-    /// The sequence of `PARLEY_SEED`, or of this process's number; the seed is printed.
-    pub fn printed() -> Self {
-        let seed = crate::number("PARLEY_SEED", u64::from(std::process::id()));
-        println!("seed {seed}");
-        Self::new(seed)
-    }
-
     /// The next number.
     pub fn number(&self) -> u64 {
         let mut mixed = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
@@ -64,8 +57,8 @@ impl Rng {
     }
 
     /// One of `items`, which are not empty.
-    pub fn pick<T: Copy>(&self, items: &[T]) -> T {
-        items[self.index(items.len())]
+    pub fn pick<T: Clone>(&self, items: &[T]) -> T {
+        items[self.index(items.len())].clone()
     }
 
     /// One of `items`, by weight.
