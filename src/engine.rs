@@ -23,7 +23,13 @@ use crate::storage::disk::Disk;
 use crate::storage::error::StoreError;
 use crate::threads::admission::AdmissionBounds;
 use crate::threads::deps::Deps;
+use crate::work_pool::{PoolOptions, WorkPool};
 use crate::yield_points::Hook;
+
+/// Threads that verify closures and export threads.
+const LONG_READERS: usize = 1;
+/// Closures and exports that wait for such a thread.
+const LONG_READS_MAX: usize = 64;
 
 /// The options of an engine.
 pub struct EngineOptions {
@@ -109,7 +115,7 @@ impl Engine {
     }
 
     /// The same, without the parts that drive the journal: the caller decides when entries are
-    /// committed, answered and archived. `reading` says where feeds read the log.
+    /// committed, answered and archived. `reading` says where the store is read.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -138,8 +144,12 @@ impl Engine {
         });
         let publishing = publish_batches(stream, hub, Arc::clone(&clock), hook.clone());
         let publishing = tokio::spawn(publishing);
-        let deps = Arc::new(Deps { journal: Arc::clone(&journal), limits, clock, hook });
-        let forum = Forum::start(deps, bounds, residence, manifest(&meta), inboxes.clone());
+        let reads = pool("read", reading, cores(), bounds.reads_max)?;
+        let long_reads = pool("long-read", reading, LONG_READERS, LONG_READS_MAX)?;
+        let reads = Arc::new(reads);
+        let deps = Arc::new(Deps { journal: Arc::clone(&journal), limits, clock, reads, hook });
+        let manifest = manifest(&meta);
+        let forum = Forum::start(deps, long_reads, bounds, residence, manifest, inboxes.clone());
         let forum = forum.await.map_err(EngineError::Actor)?;
         let engine =
             Self { forum, journal, feed_deps, meta, inboxes, publishing, journal_tasks: None };
@@ -165,6 +175,22 @@ impl Engine {
             join(archiver).await;
         }
     }
+}
+
+/// The pool for reads in the mode `reading`.
+fn pool(
+    name: &str,
+    reading: ReadMode,
+    threads: usize,
+    waiting_max: usize,
+) -> Result<WorkPool, EngineError> {
+    let threads = if reading == ReadMode::Here { 0 } else { threads };
+    WorkPool::start(name, PoolOptions { threads, waiting_max }).map_err(EngineError::Thread)
+}
+
+/// Threads that read: as many as the machine has cores, two at least, since some wait for the disk.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).max(2)
 }
 
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, EngineError> {

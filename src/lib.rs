@@ -10,9 +10,11 @@
 //!
 //! Below them: [`storage`] holds files on a disk, [`clock`] is the source of time and randomness,
 //! [`config`] and [`telemetry`] set up the process, [`metric`] names what it counts,
-//! [`yield_points`] let tests hold tasks up. Beside them: [`maintenance`] backs up, restores and
+//! [`work_pool`] and [`budget`] bound work and memory, [`yield_points`] let tests hold tasks
+//! up. Beside them: [`maintenance`] backs up, restores and
 //! checks a data directory, and [`cli`] is the command line.
 
+pub mod budget;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -32,4 +34,5 @@ pub mod storage;
 pub mod telemetry;
 pub mod threads;
 pub mod tokens;
+pub mod work_pool;
 pub mod yield_points;

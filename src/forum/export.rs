@@ -4,25 +4,29 @@
 //! act that was the last when it began gives the same bytes whatever is added meanwhile, and holds
 //! no view while its reader is slow.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use futures_util::Stream;
 use parley_protocol::artifact::export::{Export, Exported, Survey};
 use parley_protocol::command::PageQuery;
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::wire::{JsonBuffer, ListWriter};
 
+use super::Forum;
 use super::answer::Answer;
-use super::read::{known, list_answer};
-use super::{Forum, blocking};
+use super::read::{LIST_BYTES, known};
+use crate::budget::Holder;
 use crate::journal::view::{PlacedAct, View};
-use crate::storage::error::StoreError;
 
 /// Bytes from which on a piece of a stream is given.
 const PIECE_BYTES: usize = 32 << 10;
 
 impl Forum {
     /// A page of the artifacts of `thread`. Its cursor is valid until the thread changes.
-    pub(super) async fn export_page(
+    pub(super) fn export_page(
         &self,
         view: &View,
         thread: ThreadId,
@@ -34,11 +38,16 @@ impl Forum {
         let kind = format!("export {thread} {moved}");
         let start = self.list_start(&kind, page)?.unwrap_or(0);
         let last = summary.ok_or_else(|| Refusal::no_thread(thread))?.position.entry();
-        let (view, limit) = (view.clone(), self.limit(page.limit));
-        let (items, count) = blocking(move || take(&view, thread, last, start, limit)).await?;
-        let next = start + items.len() as u64;
-        let end = self.list_cursor(&kind, next);
-        Ok(list_answer(&items, &end, next < count, |out, item| out.extend_from_slice(&item.bytes)))
+        let acts = self.acts_until_stop(view, thread, 0, last);
+        let survey = survey(self.acts_until_stop(view, thread, 0, last)?)?;
+        let mut body = JsonBuffer::with_capacity(LIST_BYTES);
+        let mut list = ListWriter::begin(&mut body);
+        let (limit, bytes_max) = (self.limit(page.limit), self.answer_bytes_max());
+        let put =
+            |item: &Exported| list.put_within(bytes_max, |out| out.extend_from_slice(&item.bytes));
+        let (count, next) = take(survey, acts?, start, limit, put)?;
+        list.end(&self.list_cursor(&kind, next), next < count);
+        Ok(Answer::ok(body))
     }
 
     /// The whole of `thread` as artifacts, one a line.
@@ -47,22 +56,52 @@ impl Forum {
     /// 404 `thread_not_found`, 503 `overloaded`, or an error of the disk.
     pub async fn export_lines(
         &self,
+        principal: &Principal,
         thread: ThreadId,
-    ) -> Result<impl Stream<Item = Result<Bytes, StoreError>> + Send + use<>> {
-        let (view, _permit) = self.admit_read().await?;
-        let last = known(&view, thread)?.position.entry();
-        let first_pass = view.clone();
-        let export = blocking(move || survey(&first_pass, thread, last)).await?;
+    ) -> Result<impl Stream<Item = Result<Bytes>> + Send + use<>> {
+        let holder = Holder::Identity(Arc::clone(&principal.identity));
+        let streaming = self.inner.streaming.hold(&holder, 1)?;
+        let forum = self.clone();
+        let surveyed = move || {
+            let view = forum.view();
+            let last = known(&view, thread)?.position.entry();
+            Ok((survey(forum.acts_until_stop(&view, thread, 0, last)?)?, last))
+        };
+        let (export, last) = self.inner.long_reads.run(&principal.identity, surveyed).await?;
         let lines =
             ExportStream { forum: self.clone(), thread, last, after: 0, export: Some(export) };
-        Ok(futures_util::stream::unfold(lines, |mut lines| async move {
-            let piece = lines.piece().transpose()?;
-            if piece.is_err() {
+        let identity = Arc::clone(&principal.identity);
+        let state = Some((lines, identity, streaming));
+        Ok(futures_util::stream::unfold(state, |state| async move {
+            let (mut lines, identity, streaming) = state?;
+            let reads = Arc::clone(&lines.forum.inner.deps.reads);
+            let read = move || Ok((lines.piece()?, lines));
+            match reads.run(&identity, read).await {
+                Ok((piece, lines)) => {
+                    piece.map(|piece| (Ok(piece), Some((lines, identity, streaming))))
+                }
                 // The stream breaks off, so that no reader takes it for the whole.
-                lines.export = None;
+                Err(refusal) => Some((Err(refusal), None)),
             }
-            Some((piece, lines))
         }))
+    }
+
+    /// The acts of `thread` after the entry `after` and up to `last`, until the server stops.
+    fn acts_until_stop<'v>(
+        &self,
+        view: &'v View,
+        thread: ThreadId,
+        after: u64,
+        last: u64,
+    ) -> Result<impl Iterator<Item = Result<PlacedAct>> + use<'v>> {
+        let stop = self.inner.long_reads.stop_flag();
+        let acts = view.acts(thread, after)?;
+        let acts = acts.take_while(move |act| act.as_ref().map_or(true, |it| it.entry <= last));
+        Ok(acts.map(
+            move |act| {
+                if stop.is_set() { Err(Refusal::shutting_down()) } else { Ok(act?) }
+            },
+        ))
     }
 }
 
@@ -78,7 +117,7 @@ struct ExportStream {
 
 impl ExportStream {
     /// The next piece; `None` at the end.
-    fn piece(&mut self) -> Result<Option<Bytes>, StoreError> {
+    fn piece(&mut self) -> Result<Option<Bytes>> {
         let mut piece = Vec::new();
         let mut put = |item: Exported| {
             piece.extend_from_slice(&item.bytes);
@@ -88,7 +127,7 @@ impl ExportStream {
         let Some(export) = &mut self.export else { return Ok(None) };
         let view = self.forum.view();
         let mut full = false;
-        for placed in acts(&view, self.thread, self.after, self.last)? {
+        for placed in self.forum.acts_until_stop(&view, self.thread, self.after, self.last)? {
             let placed = placed?;
             self.after = placed.entry;
             export.act(placed.act()).into_iter().for_each(|item| full |= put(item));
@@ -103,55 +142,42 @@ impl ExportStream {
     }
 }
 
-/// The acts of `thread` after the entry `after` and up to `last`.
-fn acts(
-    view: &View,
-    thread: ThreadId,
-    after: u64,
-    last: u64,
-) -> Result<impl Iterator<Item = Result<PlacedAct, StoreError>>, StoreError> {
-    let acts = view.acts(thread, after)?;
-    Ok(acts.take_while(move |act| act.as_ref().map_or(true, |placed| placed.entry <= last)))
-}
-
 /// The first pass over the acts.
-fn survey(view: &View, thread: ThreadId, last: u64) -> Result<Export, StoreError> {
+fn survey(acts: impl Iterator<Item = Result<PlacedAct>>) -> Result<Export> {
     let mut survey = Survey::default();
-    for placed in acts(view, thread, 0, last)? {
+    for placed in acts {
         survey.see(placed?.act());
     }
     Ok(Export::new(survey))
 }
 
-/// At most `limit` artifacts from the place `start` on, and the number of all.
+/// Puts at most `limit` artifacts from the place `start` on, while `put` takes them; gives the
+/// number of all artifacts, and the place after the last that was put.
 fn take(
-    view: &View,
-    thread: ThreadId,
-    last: u64,
+    mut export: Export,
+    acts: impl Iterator<Item = Result<PlacedAct>>,
     start: u64,
     limit: usize,
-) -> Result<(Vec<Exported>, u64), StoreError> {
-    let mut export = survey(view, thread, last)?;
+    mut put: impl FnMut(&Exported) -> bool,
+) -> Result<(u64, u64)> {
     let count = export.count();
     let end = count.min(start.saturating_add(limit as u64));
-    let mut items = Vec::new();
-    let mut place = 0;
-    let mut put = |item: Exported| {
-        if (start..end).contains(&place) {
-            items.push(item);
+    let (mut place, mut next, mut is_full) = (0, start, false);
+    let mut each = |item: &Exported| {
+        if (start..end).contains(&place) && !is_full {
+            is_full = !put(item);
+            next += u64::from(!is_full);
         }
         place += 1;
-        place
+        place < end && !is_full
     };
-    let mut made = 0;
-    for placed in acts(view, thread, 0, last)? {
-        export.act(placed?.act()).into_iter().for_each(|item| made = put(item));
-        if made >= end {
-            break;
+    for placed in acts {
+        let mut goes_on = true;
+        export.act(placed?.act()).into_iter().for_each(|item| goes_on = each(&item));
+        if !goes_on {
+            return Ok((count, next));
         }
     }
-    if made < end {
-        export.end().map(put);
-    }
-    Ok((items, count))
+    export.end().map(|item| each(&item));
+    Ok((count, next))
 }

@@ -8,15 +8,15 @@ use parley_protocol::command::InboxQuery;
 use parley_protocol::entry::Position;
 use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::refusal::Result;
-use parley_protocol::wire;
+use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Forum;
 use super::answer::Answer;
-use super::read::{SCAN_ROWS_MAX, list_answer};
+use super::read::{LIST_BYTES, SCAN_ROWS_MAX};
 use crate::feed::inbox::{InboxListener, Inboxes};
-use crate::journal::view::{ScanLimits, View};
+use crate::journal::view::ScanLimits;
 
 /// A held read, among the listeners of an inbox until it is dropped.
 struct HeldRead<'a> {
@@ -60,10 +60,9 @@ impl Forum {
         let held = (query.wait_seconds > 0)
             .then(|| HeldRead::new(&self.inner.inboxes, &participant, query.anyone));
         loop {
-            let (answer, is_final) = {
-                let (view, _permit) = self.admit_read().await?;
-                self.inbox_page(&view, &participant, query.anyone, since, limit)?
-            };
+            let (reader, anyone) = (participant.clone(), query.anyone);
+            let page = move |forum: &Self| forum.inbox_page(&reader, anyone, since, limit);
+            let (answer, is_final) = self.aside(principal, page).await?;
             let Some(held) = &held else { return Ok(answer) };
             let over = Instant::now() >= end || self.inner.stopping.is_cancelled();
             if is_final || over {
@@ -81,23 +80,24 @@ impl Forum {
     /// The answer with a page, and whether it is final: it has threads, or more may follow.
     fn inbox_page(
         &self,
-        view: &View,
         participant: &Participant,
         anyone: bool,
         since: Position,
         limit: usize,
     ) -> Result<(Answer, bool)> {
         let page = ScanLimits { limit, scan_max: SCAN_ROWS_MAX };
-        let found = view.inbox(participant, anyone, since, page)?;
-        let mut turns = Vec::with_capacity(found.items.len());
-        for summary in &found.items {
-            let awaited = view.act_at(summary.id, summary.awaited_entry)?;
-            turns.extend(awaited.map(|placed| (summary, placed)));
-        }
-        let end = self.cursor(found.next.max(since));
-        let answer = list_answer(&turns, &end, found.more, |out, (summary, placed)| {
-            wire::inbox_item(out, summary, &self.cursor(summary.position), placed.act());
-        });
-        Ok((answer, !found.items.is_empty() || found.more))
+        let (view, bytes_max) = (self.view(), self.answer_bytes_max());
+        let mut body = JsonBuffer::with_capacity(LIST_BYTES);
+        let mut list = ListWriter::begin(&mut body);
+        let found = view.inbox(participant, anyone, since, page, &mut |summary| {
+            let Some(placed) = view.act_at(summary.id, summary.awaited_entry)? else {
+                return Ok(true);
+            };
+            let cursor = self.cursor(summary.position);
+            let put = |out: &mut _| wire::inbox_item(out, summary, &cursor, placed.act());
+            Ok(list.put_within(bytes_max, put))
+        })?;
+        list.end(&self.cursor(found.next.max(since)), found.more);
+        Ok((Answer::ok(body), !found.items.is_empty() || found.more))
     }
 }

@@ -1,4 +1,5 @@
-//! The service: performs calls, reads on a view, writes by the actor of their thread.
+//! The service: performs calls, reads on a view by a pool of threads, writes by the actor of their
+//! thread.
 //!
 //! A call is well-formed, and its token holds the rights of its operation. The rest of the order of
 //! checks (parley.md §6) is done here, up to those of the thread's actor: the right to seal, the
@@ -24,17 +25,23 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::Budget;
 use crate::feed::inbox::Inboxes;
 use crate::metric;
-use crate::storage::error::StoreError;
 use crate::threads::active_threads::{ActiveThreads, SHARDS, shard_of};
 use crate::threads::admission::{Admission, AdmissionBounds};
 use crate::threads::deps::Deps;
 use crate::threads::in_flight_keys::InFlightKeys;
 use crate::threads::router::{Route, Router};
+use crate::work_pool::WorkPool;
 
 pub use answer::Answer;
 pub use backup::BackupStream;
+
+/// Artifacts whose closures are verified or wait to be, at most.
+const DECIDING_MAX: u64 = 256;
+/// Exports that are streamed at a time, at most.
+const STREAMING_MAX: u64 = 64;
 
 /// When threads leave memory (operations.md §2, `runtime.*`).
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +73,12 @@ struct ForumInner {
     in_flight_artifacts: Arc<InFlightKeys>,
     /// Held exclusively while a closure is verified and its artifact stored.
     closure_gate: Arc<tokio::sync::RwLock<()>>,
+    /// Verifies closures and exports threads.
+    long_reads: WorkPool,
+    /// The artifacts that wait for their closure to be verified.
+    deciding: Budget,
+    /// The exports that are streamed.
+    streaming: Budget,
     /// The backups that may begin now.
     backups: Arc<Semaphore>,
     inboxes: Inboxes,
@@ -91,6 +104,7 @@ impl Forum {
     /// If an actor does not start.
     pub async fn start(
         deps: Arc<Deps>,
+        long_reads: WorkPool,
         bounds: AdmissionBounds,
         residence: PassivationOptions,
         manifest: Manifests,
@@ -112,6 +126,9 @@ impl Forum {
                 in_flight_keys: Arc::default(),
                 in_flight_artifacts: Arc::default(),
                 closure_gate: Arc::default(),
+                long_reads,
+                deciding: Budget::new(DECIDING_MAX),
+                streaming: Budget::new(STREAMING_MAX),
                 backups: Arc::new(Semaphore::new(backup::BACKUPS_MAX)),
                 inboxes,
                 manifest,
@@ -140,11 +157,11 @@ impl Forum {
             Call::PublishArtifact(bytes) => Box::pin(self.publish(principal, bytes, key)).await,
             Call::ReadInbox(query) => Box::pin(self.read_inbox(principal, query)).await,
             Call::GetManifest(language) => Ok(Answer::ok(self.manifest(language))),
-            Call::Read(read) => self.read(read).await,
+            Call::Read(read) => self.read(principal, read).await,
         }
     }
 
-    /// The permits, for reads without an operation of their own: those of feeds.
+    /// The permits of writes.
     pub fn admission(&self) -> &Admission {
         &self.inner.admission
     }
@@ -178,14 +195,16 @@ impl Forum {
         self.inner.deps.journal.cursors().read_list(kind, text)
     }
 
-    /// Answers held inbox reads at once and is not ready from then on: the first step of a stop.
+    /// Answers held inbox reads at once, ends reads that take long, and is not ready from then on:
+    /// the first step of a stop.
     pub fn release_held(&self) {
         self.inner.stopping.cancel();
+        self.inner.long_reads.stop();
     }
 
     /// Answers held inbox reads, waits for calls in flight, and stops the actors.
     pub async fn stop(&self) {
-        self.inner.stopping.cancel();
+        self.release_held();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         for router in &self.inner.routers {
@@ -216,11 +235,4 @@ impl Forum {
     fn router(&self, thread: ThreadId) -> &ActorRef<Route> {
         &self.inner.routers[shard_of(thread)]
     }
-}
-
-/// Runs work that blocks off the runtime's threads.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T> {
-    Ok(tokio::task::spawn_blocking(work).await.map_err(|_| Refusal::internal())??)
 }

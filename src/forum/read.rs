@@ -7,28 +7,48 @@ use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
 use parley_protocol::command::{Language, PageQuery, ReadCall, ThreadQuery};
 use parley_protocol::entry::{Act, Position, Retraction, slot};
+use parley_protocol::identity::Principal;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter, ShownMessage};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::Forum;
 use super::answer::Answer;
-use crate::journal::view::{PlacedAct, Scan, ScanLimits, View};
+use crate::journal::view::{PlacedAct, Scan, ScanLimits, Takes, View};
 use crate::storage::error::StoreResult;
-use crate::threads::admission::PermitClass;
 
 /// Rows that one request reads, at most; then its page ends early with `more`.
 pub const SCAN_ROWS_MAX: usize = 2_000;
 
 /// Bytes that suffice for most items of a list.
 const ITEM_BYTES: usize = 1_024;
+/// Bytes that suffice for most lists.
+pub(super) const LIST_BYTES: usize = 8 << 10;
+/// Bytes of a Thread, at most.
+const THREAD_BYTES_MAX: usize = 8 << 10;
 
 impl Forum {
-    pub(super) async fn read(&self, call: ReadCall) -> Result<Answer> {
-        let (view, _permit) = self.admit_read().await?;
+    /// Answers a read on a thread of a pool: it reads the disk, and encoding takes long too.
+    pub(super) async fn read(&self, principal: &Principal, call: ReadCall) -> Result<Answer> {
+        let pool = match &call {
+            ReadCall::VerifyClosure(..) | ReadCall::Export(..) => &self.inner.long_reads,
+            ReadCall::ListThreads(_)
+            | ReadCall::Tree(_)
+            | ReadCall::Flat(..)
+            | ReadCall::Events(..)
+            | ReadCall::Claim(_)
+            | ReadCall::ListClaims(..)
+            | ReadCall::Artifact(_)
+            | ReadCall::ListArtifacts(_) => &self.inner.deps.reads,
+        };
+        let forum = self.clone();
+        pool.run(&principal.identity, move || forum.answer_read(call)).await
+    }
+
+    fn answer_read(&self, call: ReadCall) -> Result<Answer> {
+        let view = self.view();
         match call {
             ReadCall::ListThreads(query) => self.list_threads(&view, &query),
             ReadCall::Tree(thread) => self.read_tree(&view, thread),
@@ -40,15 +60,19 @@ impl Forum {
             }
             ReadCall::Artifact(id) => Self::read_artifact(&view, &id),
             ReadCall::ListArtifacts(query) => self.list_artifacts(&view, &query),
-            ReadCall::VerifyClosure(id, strict) => Self::verify_closure(&view, id, strict).await,
-            ReadCall::Export(thread, page) => self.export_page(&view, thread, &page).await,
+            ReadCall::VerifyClosure(id, strict) => self.verify_closure(&view, id, strict),
+            ReadCall::Export(thread, page) => self.export_page(&view, thread, &page),
         }
     }
 
-    /// Takes a permit, then the present view.
-    pub(super) async fn admit_read(&self) -> Result<(View, OwnedSemaphorePermit)> {
-        let permit = self.inner.admission.permit(PermitClass::Read).await?;
-        Ok((self.view(), permit))
+    /// Runs a read of the store for `principal` on a thread of the pool.
+    pub(super) async fn aside<T: Send + 'static>(
+        &self,
+        principal: &Principal,
+        read: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let forum = self.clone();
+        self.inner.deps.reads.run(&principal.identity, move || read(&forum)).await
     }
 
     /// The manifest in `language`.
@@ -104,15 +128,38 @@ impl Forum {
         page.cursor.as_deref().map(|text| self.read_list_cursor(kind, text)).transpose()
     }
 
+    /// Bytes of an answer, at most (bindings.md §1).
+    pub(super) fn answer_bytes_max(&self) -> usize {
+        usize::try_from(self.inner.deps.limits.answer_bytes_max).unwrap_or(usize::MAX)
+    }
+
     fn list_threads(&self, view: &View, query: &ThreadQuery) -> Result<Answer> {
         let ThreadQuery { state, creator, awaiting, locked, order, page } = query;
         let order = order.as_str();
         let kind = format!("threads {state:?} {creator:?} {awaiting:?} {locked:?} {order}");
-        let scan = view.threads(query, self.list_start(&kind, page)?, self.page(page))?;
-        let end = self.list_cursor(&kind, scan.next);
-        Ok(list_answer(&scan.items, &end, scan.more, |out, summary| {
-            wire::thread(out, summary, &self.cursor(summary.position));
-        }))
+        let start = self.list_start(&kind, page)?;
+        self.list(
+            |takes| view.threads(query, start, self.page(page), takes),
+            |out, summary| wire::thread(out, summary, &self.cursor(summary.position)),
+            |scan| self.list_cursor(&kind, scan.next),
+        )
+    }
+
+    /// The answer that lists the page which `read` gives: `put` writes an item, `end` gives the
+    /// cursor of the page's end. Items are written while they are read, and the page ends before
+    /// the first that is beyond the bound on bytes.
+    pub(super) fn list<T>(
+        &self,
+        read: impl FnOnce(&mut Takes<'_, T>) -> StoreResult<Scan<T>>,
+        put: impl Fn(&mut JsonBuffer, &T),
+        end: impl FnOnce(&Scan<T>) -> String,
+    ) -> Result<Answer> {
+        let mut body = JsonBuffer::with_capacity(LIST_BYTES);
+        let mut list = ListWriter::begin(&mut body);
+        let bytes_max = self.answer_bytes_max();
+        let scan = read(&mut |item| Ok(list.put_within(bytes_max, |out| put(out, item))))?;
+        list.end(&end(&scan), scan.more);
+        Ok(Answer::ok(body))
     }
 
     fn read_tree(&self, view: &View, thread: ThreadId) -> Result<Answer> {
@@ -125,6 +172,9 @@ impl Forum {
         let messages: Vec<ShownMessage<'_>> = shown_messages(&acts, &retractions).collect();
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (messages.len() + 1));
         wire::reading_tree(&mut body, &summary, &self.cursor(summary.position), &messages);
+        if body.len() > self.answer_bytes_max() {
+            return Err(Refusal::tree_too_long(self.inner.deps.limits.answer_bytes_max));
+        }
         Ok(Answer::ok(body))
     }
 
@@ -133,12 +183,27 @@ impl Forum {
         let summary = known(view, thread)?;
         let after = before_slot(since, slot::MESSAGE);
         let is_message = |act: &Act| act.message().is_some();
-        let found = view.acts_page(thread, after, self.page(page), is_message)?;
-        let retractions = view.retractions(thread)?;
-        let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (found.items.len() + 1));
-        let messages = shown_messages(&found.items, &retractions);
+        let mut messages = JsonBuffer::with_capacity(LIST_BYTES);
+        // The thread, which the answer holds beside the messages, has no more than these.
+        let bytes_max = self.answer_bytes_max().saturating_sub(THREAD_BYTES_MAX);
+        let takes = &mut |placed: &PlacedAct| {
+            let Some(message) = placed.act().message() else { return Ok(true) };
+            let before = messages.len();
+            if before > 0 {
+                messages.push(b',');
+            }
+            let retraction = view.retraction(thread, message.id)?;
+            wire::message(&mut messages, placed.act(), retraction.as_ref());
+            let fits = before == 0 || messages.len() <= bytes_max;
+            if !fits {
+                messages.truncate(before);
+            }
+            Ok(fits)
+        };
+        let found = view.acts_page(thread, after, self.page(page), takes, is_message)?;
+        let mut body = JsonBuffer::with_capacity(messages.len() + ITEM_BYTES);
         let end = self.acts_end(view, &found, since);
-        wire::reading_flat(&mut body, &summary, &end, messages, found.more);
+        wire::reading_flat(&mut body, &summary, &end, &messages, found.more);
         Ok(Answer::ok(body))
     }
 
@@ -147,11 +212,11 @@ impl Forum {
         known(view, thread)?;
         let after = before_slot(since, slot::EVENT);
         let is_event = |act: &Act| act.event.is_some();
-        let found = view.acts_page(thread, after, self.page(page), is_event)?;
-        let end = self.acts_end(view, &found, since);
-        Ok(list_answer(&found.items, &end, found.more, |out, placed| {
-            wire::event(out, placed.act());
-        }))
+        self.list(
+            |takes| view.acts_page(thread, after, self.page(page), takes, is_event),
+            |out, placed| wire::event(out, placed.act()),
+            |found| self.acts_end(view, found, since),
+        )
     }
 
     /// The cursor of the end of a page of acts after `since`: its place if there is more, else now.
@@ -177,31 +242,18 @@ impl Forum {
         let kind = format!("claims {thread} {status:?}");
         let after = self.list_start(&kind, page)?;
         known(view, thread)?;
-        let scan = view.claims(thread, status, after, self.page(page))?;
-        let (end, now) = (self.list_cursor(&kind, scan.next), self.now());
-        Ok(list_answer(&scan.items, &end, scan.more, |out, claim| wire::claim(out, claim, now)))
+        let now = self.now();
+        self.list(
+            |takes| view.claims(thread, status, after, self.page(page), takes),
+            |out, claim| wire::claim(out, claim, now),
+            |scan| self.list_cursor(&kind, scan.next),
+        )
     }
 }
 
 /// The summary of a thread, or 404 `thread_not_found`.
 pub(super) fn known(view: &View, thread: ThreadId) -> Result<Arc<ThreadSummary>> {
     view.summary(thread)?.ok_or_else(|| Refusal::no_thread(thread))
-}
-
-/// The answer that lists `items`, each written by `put`; `end` is the cursor of its end.
-pub(super) fn list_answer<T>(
-    items: &[T],
-    end: &str,
-    more: bool,
-    mut put: impl FnMut(&mut JsonBuffer, &T),
-) -> Answer {
-    let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (items.len() + 1));
-    let mut list = ListWriter::begin(&mut body);
-    for item in items {
-        put(list.item(), item);
-    }
-    list.end(end, more);
-    Answer::ok(body)
 }
 
 /// The entry after which lie the acts whose `slot` is after `since`: the entry of `since` is among

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use parley_protocol::arguments::{content_digest, key_digest};
-use parley_protocol::claim;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
 use parley_protocol::identity::{Principal, Right};
@@ -16,9 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::Forum;
 use super::answer::{Answer, AnswerKind};
+use super::read::known;
 use crate::journal::{Append, ReplyPort, WriteOutcome};
 use crate::threads::actor::ThreadRequest;
-use crate::threads::admission::PermitClass;
 use crate::threads::router::Route;
 use crate::yield_points::Point;
 
@@ -58,23 +57,33 @@ impl Forum {
             key: key_digest(&principal.identity, key),
             content: content_digest(thread, &command),
         };
-        let (forum, principal, kind) = (self.clone(), principal.clone(), AnswerKind::of(&command));
+        let (forum, caller, kind) = (self.clone(), principal.clone(), AnswerKind::of(&command));
         let first = async move {
-            let outcome = forum.act(&principal, thread, command, Some(used), permit).await?;
+            let outcome = forum.act(&caller, thread, command, Some(used), permit).await?;
             let unchanged = match &outcome {
                 WriteOutcome::Unchanged(summary) => Some(StoredOutcome::Unchanged(summary.id)),
                 WriteOutcome::Committed(_) => None,
             };
             Ok((forum.write_answer(kind, &outcome)?, unchanged))
         };
-        self.once(used, Some(kind), first).await
+        self.once(principal, used, Some(kind), first).await
     }
 
     /// Counts a write against the rate of its identity and takes a permit for it.
-    pub(super) async fn admit_write(&self, principal: &Principal) -> Result<OwnedSemaphorePermit> {
+    async fn admit_write(&self, principal: &Principal) -> Result<OwnedSemaphorePermit> {
+        self.count_write(principal)?;
+        self.write_permit().await
+    }
+
+    /// Counts a write against the rate of its identity.
+    pub(super) fn count_write(&self, principal: &Principal) -> Result<()> {
         let now = self.inner.deps.clock.now();
-        self.inner.admission.count_write(&principal.identity, now)?;
-        self.inner.admission.permit(PermitClass::Write).await
+        self.inner.admission.count_write(&principal.identity, now)
+    }
+
+    /// A permit for a write.
+    pub(super) async fn write_permit(&self) -> Result<OwnedSemaphorePermit> {
+        self.inner.admission.permit().await
     }
 
     /// Runs a call as a task of its own: it goes on, and holds its key, if its client disconnects.
@@ -90,14 +99,16 @@ impl Forum {
     /// is stored, and so is a refusal that keys remember.
     pub(super) async fn once(
         &self,
+        principal: &Principal,
         used: KeyUse,
         kind: Option<AnswerKind>,
         first: impl Future<Output = Result<(Answer, Option<StoredOutcome>)>> + Send + 'static,
     ) -> Result<Answer> {
-        let forum = self.clone();
+        let (forum, caller) = (self.clone(), principal.clone());
         let answered = async move {
             let _in_flight = forum.inner.in_flight_keys.acquire(used.key).await;
-            if let Some(again) = forum.remembered(&used, kind)? {
+            let remembered = move |forum: &Self| forum.remembered(&used, kind);
+            if let Some(again) = forum.aside(&caller, remembered).await? {
                 return Ok(again);
             }
             let (result, outcome) = match first.await {
@@ -164,7 +175,7 @@ impl Forum {
         let thread = match (thread, &command) {
             (Some(thread), _) => thread,
             (None, Command::Attest(proof) | Command::Refute(proof)) => {
-                self.thread_of_claim(proof.claim)?
+                self.thread_of_claim(principal, proof.claim).await?
             }
             (
                 None,
@@ -180,21 +191,17 @@ impl Forum {
         };
         let request = ThreadRequest { principal: principal.clone(), command, key, reply };
         self.inner.deps.hook.reach(Point::BeforeSend(thread)).await;
-        self.send(thread, request)?;
+        self.send(thread, request).await?;
         self.answered(receiver).await
     }
 
     /// The thread of a claim.
-    fn thread_of_claim(&self, claim: ClaimId) -> Result<ThreadId> {
-        let claim = self
-            .inner
-            .deps
-            .journal
-            .view()
-            .claim(claim)?
-            .ok_or_else(|| Refusal::claim_not_found(claim))?;
-        let claim: &claim::Claim = &claim;
-        Ok(claim.thread)
+    async fn thread_of_claim(&self, principal: &Principal, claim: ClaimId) -> Result<ThreadId> {
+        if let Some(thread) = self.view().recent_claim_thread(claim) {
+            return Ok(thread);
+        }
+        let found = self.aside(principal, move |forum| Ok(forum.view().claim(claim)?)).await?;
+        found.map(|claim| claim.thread).ok_or_else(|| Refusal::claim_not_found(claim))
     }
 
     /// Opens a thread, without an actor: no caller has its identifier before its opening is on
@@ -233,7 +240,7 @@ impl Forum {
     }
 
     /// Sends a request to its thread's actor; the router starts one if need be.
-    fn send(&self, thread: ThreadId, request: ThreadRequest) -> Result<()> {
+    async fn send(&self, thread: ThreadId, request: ThreadRequest) -> Result<()> {
         let mut unsent = Some(request);
         let awake = self.inner.active_threads.with(thread, |actor| {
             // An actor that is stopping gives the request back; any other error drops it, and with
@@ -245,8 +252,9 @@ impl Forum {
             }
         });
         let Some(request) = unsent else { return Ok(()) };
-        if awake.is_none() && self.inner.deps.journal.view().summary(thread)?.is_none() {
-            return Err(Refusal::no_thread(thread));
+        if awake.is_none() && !self.view().is_recent(thread) {
+            let found = move |forum: &Self| known(&forum.view(), thread).map(drop);
+            self.aside(&request.principal, found).await?;
         }
         self.router(thread)
             .send_message(Route(thread, request))

@@ -59,6 +59,8 @@ pub struct Limits {
     pub attestations_per_claim_max: u64,
     /// Items of a page; above: 400.
     pub page_max: u64,
+    /// Bytes of an answer's JSON: a list ends its page before them, a tree beyond them is read flat.
+    pub answer_bytes_max: u64,
     /// Bytes of a request's body; above: `request_too_large`.
     pub request_bytes_max: u64,
     /// Writes per minute and identity; 0 switches the rate off.
@@ -82,6 +84,7 @@ impl Default for Limits {
             evidence_max: 8,
             attestations_per_claim_max: 32,
             page_max: 200,
+            answer_bytes_max: 1_048_576,
             request_bytes_max: 65_536,
             writes_per_minute: 600,
             writes_burst: 120,

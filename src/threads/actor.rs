@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Entry, KeyUse};
-use parley_protocol::identity::Principal;
+use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::thread::{Context, Thread};
@@ -67,7 +67,11 @@ impl ThreadActor {
 
     /// Takes the lease and reads the state, unless the state belongs to the journal's present
     /// generation.
-    async fn load(&self, state: &mut Option<LoadedThread>) -> Result<(), Refusal> {
+    async fn load(
+        &self,
+        caller: &Identity,
+        state: &mut Option<LoadedThread>,
+    ) -> Result<(), Refusal> {
         let journal = &self.deps.journal;
         loop {
             let generation = journal.generation();
@@ -76,7 +80,19 @@ impl ThreadActor {
             }
             *state = None;
             let lease = journal.acquire(self.thread).await.map_err(|_| Refusal::internal())??;
-            let thread = journal.view().thread(self.thread)?;
+            let (view, id) = (journal.view(), self.thread);
+            let read = if view.is_in_memory(id) {
+                view.thread(id).map_err(Refusal::from)
+            } else {
+                self.deps.reads.run(caller, move || Ok(view.thread(id)?)).await
+            };
+            let thread = match read {
+                Ok(thread) => thread,
+                Err(refusal) => {
+                    journal.release(lease);
+                    return Err(refusal);
+                }
+            };
             if journal.generation() != generation {
                 continue;
             }
@@ -185,7 +201,7 @@ impl Actor for ThreadActor {
     ) -> Result<(), ActorProcessingErr> {
         let hook = &self.deps.hook;
         hook.reach(Point::Received(self.thread)).await;
-        if let Err(refusal) = self.load(state).await {
+        if let Err(refusal) = self.load(&request.principal.identity, state).await {
             request.reply.send(Err(refusal));
             return Ok(());
         }

@@ -19,19 +19,10 @@ const SHARDS: usize = 16;
 pub struct AdmissionBounds {
     /// Writes under way or waiting for their commit.
     pub writes_max: usize,
-    /// Reads under way.
+    /// Reads that wait for a thread of their pool.
     pub reads_max: usize,
     /// Milliseconds for which a call waits for a permit before 503 `overloaded`.
     pub wait_ms: u64,
-}
-
-/// The class of a call, each with permits of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PermitClass {
-    /// A call answered from a view.
-    Read,
-    /// A call that appends to the journal.
-    Write,
 }
 
 /// The permits, and the rate of each identity.
@@ -40,7 +31,6 @@ pub enum PermitClass {
 /// again when it is dropped, and there are never more than the bounds say.
 pub struct Admission {
     writes: Arc<Semaphore>,
-    reads: Arc<Semaphore>,
     wait: Duration,
     limits: Arc<Limits>,
     /// A bucket for each identity that has written: at most as many as there are tokens.
@@ -52,7 +42,6 @@ impl Admission {
     pub fn new(bounds: AdmissionBounds, limits: Arc<Limits>) -> Self {
         Self {
             writes: Arc::new(Semaphore::new(bounds.writes_max)),
-            reads: Arc::new(Semaphore::new(bounds.reads_max)),
             wait: Duration::from_millis(bounds.wait_ms),
             limits,
             buckets: Default::default(),
@@ -72,21 +61,14 @@ impl Admission {
         bucket.take(limits, now.0).map_err(Refusal::write_rate)
     }
 
-    fn semaphore(&self, class: PermitClass) -> &Arc<Semaphore> {
-        match class {
-            PermitClass::Read => &self.reads,
-            PermitClass::Write => &self.writes,
-        }
-    }
-
     /// How many permits are free.
-    pub fn free(&self, class: PermitClass) -> usize {
-        self.semaphore(class).available_permits()
+    pub fn free(&self) -> usize {
+        self.writes.available_permits()
     }
 
     /// A permit, or 503 `overloaded` if none becomes free in time.
-    pub async fn permit(&self, class: PermitClass) -> Result<OwnedSemaphorePermit> {
-        let semaphore = self.semaphore(class);
+    pub async fn permit(&self) -> Result<OwnedSemaphorePermit> {
+        let semaphore = &self.writes;
         if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
             return Ok(permit);
         }

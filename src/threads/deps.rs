@@ -6,6 +6,7 @@ use parley_protocol::limits::Limits;
 
 use crate::clock::Clock;
 use crate::journal::Journal;
+use crate::work_pool::WorkPool;
 use crate::yield_points::Hook;
 
 /// Shared by all of one engine.
@@ -16,6 +17,8 @@ pub struct Deps {
     pub limits: Arc<Limits>,
     /// Tells the time of acts.
     pub clock: Arc<dyn Clock>,
+    /// Runs reads of the store.
+    pub reads: Arc<WorkPool>,
     /// A test's yield points; the default in the server.
     pub hook: Hook,
 }

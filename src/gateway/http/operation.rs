@@ -82,7 +82,7 @@ impl Gateway {
                     .map(NextStep::Reply);
             }
             Call::Read(ReadCall::Export(thread, _)) if kind == JSON_LINES => {
-                let lines = self.parts.forum.export_lines(*thread).await?;
+                let lines = self.parts.forum.export_lines(principal, *thread).await?;
                 let kind = HeaderValue::from_static(JSON_LINES);
                 return Ok(NextStep::Reply(answer::stream(kind, lines)));
             }

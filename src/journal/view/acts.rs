@@ -9,7 +9,7 @@ use parley_protocol::thread::Thread;
 use super::super::archive::{Retraction, SNAPSHOT_ACTS_MIN, damaged};
 use super::View;
 use super::placed::Placed;
-use super::scan::{Scan, ScanLimits, scan};
+use super::scan::{Scan, ScanLimits, Takes, scan};
 use crate::storage::error::StoreResult;
 
 /// An act and its place in the one order.
@@ -57,10 +57,11 @@ impl View {
         thread: ThreadId,
         after: u64,
         page: ScanLimits,
+        takes: &mut Takes<'_, PlacedAct>,
         wanted: impl Fn(&Act) -> bool,
     ) -> StoreResult<Scan<PlacedAct>> {
         let rows = self.acts(thread, after)?.map(|row| row.map(|placed| (placed.entry, placed)));
-        scan(rows, after, page, |_, placed| Ok(wanted(placed.act()).then_some(placed)))
+        scan(rows, after, page, takes, |_, placed| Ok(wanted(placed.act()).then_some(placed)))
     }
 
     /// The act of `thread` in the entry `entry`, if there is one.

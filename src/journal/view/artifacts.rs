@@ -8,7 +8,7 @@ use parley_protocol::entry::{Entry, Published};
 use super::super::archive::{Referrer, Rows, damaged};
 use super::View;
 use super::placed::Placed;
-use super::scan::{Merged, Scan, ScanLimits, scan};
+use super::scan::{Merged, Scan, ScanLimits, Takes, scan};
 use crate::storage::error::StoreResult;
 
 /// An artifact and its place in the one order.
@@ -66,6 +66,7 @@ impl View {
         query: &ArtifactQuery,
         after: Option<u64>,
         page: ScanLimits,
+        takes: &mut Takes<'_, PlacedArtifact>,
     ) -> StoreResult<Scan<PlacedArtifact>> {
         let start = after.unwrap_or(0);
         let rows: Rows<'_, PlacedArtifact> = match (&query.references, query.thread) {
@@ -81,7 +82,9 @@ impl View {
             }
             (None, None) => Box::new(self.all_artifacts(start)?),
         };
-        scan(rows, start, page, |_, found| Ok(selects(query, found.published()).then_some(found)))
+        scan(rows, start, page, takes, |_, found| {
+            Ok(selects(query, found.published()).then_some(found))
+        })
     }
 
     /// The artifact that the row of an index names.

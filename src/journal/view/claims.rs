@@ -7,7 +7,7 @@ use parley_protocol::ids::{ClaimId, ThreadId};
 
 use super::super::archive::Rows;
 use super::View;
-use super::scan::{Merged, Scan, ScanLimits, scan};
+use super::scan::{Merged, Scan, ScanLimits, Takes, scan};
 use crate::storage::error::StoreResult;
 
 impl View {
@@ -37,6 +37,7 @@ impl View {
         status: Option<ClaimStatus>,
         after: Option<u64>,
         page: ScanLimits,
+        takes: &mut Takes<'_, Arc<Claim>>,
     ) -> StoreResult<Scan<Arc<Claim>>> {
         let start = after.unwrap_or(0);
         let mut sources: Vec<Rows<'_, Option<Arc<Claim>>>> = Vec::new();
@@ -51,7 +52,7 @@ impl View {
             let superseded = in_tail.is_some_and(|found| found.claims.contains_key(&ClaimId(id)));
             Ok((id, (!superseded).then_some(claim)))
         })));
-        scan(Merged::new(sources, false), start, page, |_, claim| {
+        scan(Merged::new(sources, false), start, page, takes, |_, claim| {
             Ok(claim.filter(|claim| status.is_none_or(|status| status == claim.status)))
         })
     }

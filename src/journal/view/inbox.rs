@@ -9,7 +9,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 
 use super::super::archive::{Rows, Waiting, damaged};
 use super::View;
-use super::scan::{Merged, Scan, ScanLimits, scan};
+use super::scan::{Merged, Scan, ScanLimits, Takes, scan};
 use crate::storage::error::StoreResult;
 
 /// A page of an inbox.
@@ -36,6 +36,7 @@ impl View {
         anyone: bool,
         since: Position,
         page: ScanLimits,
+        takes: &mut Takes<'_, Arc<ThreadSummary>>,
     ) -> StoreResult<InboxScan> {
         // The first entry whose setting of `awaiting` lies after the cursor.
         let first = if since < Position::of(since.entry(), slot::AWAITING) {
@@ -72,7 +73,7 @@ impl View {
             let board = state.archive.board(start)?;
             sources.push(Box::new(board.map(move |row| stored(row, |asker, it| asker != it))));
         }
-        let found = scan(Merged::new(sources, false), start, page, |_, found| Ok(found))?;
+        let found = scan(Merged::new(sources, false), start, page, takes, |_, found| Ok(found))?;
         let Scan { items, next, more } = found;
         let next = if more { Position::after(next).max(since) } else { self.position().max(since) };
         Ok(InboxScan { items, next, more })

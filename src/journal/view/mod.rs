@@ -18,12 +18,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parley_protocol::entry::Position;
-use parley_protocol::ids::ThreadId;
+use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 
 use super::Committed;
-use super::archive::{ArchiveRead, RememberedOutcome};
+use super::archive::{ArchiveRead, RememberedOutcome, SNAPSHOT_ACTS_MIN};
 use super::options::{JournalOptions, TAIL_BYTES_MAX};
 use super::tail::{Tail, weight};
 use crate::storage::error::StoreResult;
@@ -33,7 +33,7 @@ pub(crate) use acts::next;
 pub use artifacts::PlacedArtifact;
 pub use inbox::InboxScan;
 pub use placed::Placed;
-pub use scan::{Scan, ScanLimits};
+pub use scan::{Scan, ScanLimits, Takes};
 
 /// Entries added at once while a new tail is filled: bounds the time for which the writer waits.
 const REFILLED_AT_ONCE: usize = 256;
@@ -340,6 +340,11 @@ impl View {
         Position::after(self.0.last)
     }
 
+    /// The number of the last entry of the view.
+    pub fn last(&self) -> u64 {
+        self.0.last
+    }
+
     /// The state of the archive in it.
     pub(crate) fn archive(&self) -> Arc<ArchiveRead> {
         Arc::clone(&self.0.archive)
@@ -354,6 +359,25 @@ impl View {
             Some(found) => Ok(Some(Arc::clone(&found.summary))),
             None => Ok(self.0.archive.summary(thread)?.map(Arc::new)),
         }
+    }
+
+    /// Whether `thread` has acts in memory, so that its summary is read without the disk.
+    pub fn is_recent(&self, thread: ThreadId) -> bool {
+        self.0.tail.holds(thread)
+    }
+
+    /// Whether [`View::thread`] reads `thread` without the disk: all its acts are in memory, and
+    /// they are few.
+    pub fn is_in_memory(&self, thread: ThreadId) -> bool {
+        self.0.tail.threads.get(&thread).is_some_and(|found| {
+            let first = found.acts.front().and_then(|committed| committed.entry.act());
+            found.summary.seq < SNAPSHOT_ACTS_MIN && first.is_some_and(|act| act.seq == 0)
+        })
+    }
+
+    /// The thread of the claim `id`, if the claim is in memory.
+    pub fn recent_claim_thread(&self, id: ClaimId) -> Option<ThreadId> {
+        self.0.tail.claim_threads.get(&id).copied()
     }
 
     /// The first outcome of the write whose key has this digest, if it is remembered.

@@ -14,6 +14,10 @@ pub struct ScanLimits {
     pub scan_max: usize,
 }
 
+/// Whether an item finds room in the bytes of a page; the page ends before the first that does not.
+/// It takes the first item of a page whatever its size.
+pub type Takes<'a, T> = dyn FnMut(&T) -> StoreResult<bool> + 'a;
+
 /// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan<T> {
@@ -59,7 +63,8 @@ impl<T> Iterator for Merged<'_, T> {
     }
 }
 
-/// A page of `rows`, from `start` on: `wanted` makes an item of a row, or skips it.
+/// A page of `rows`, from `start` on: `wanted` makes an item of a row, or skips it; `takes` says
+/// whether an item finds room in the page.
 ///
 /// A full page reads on until it finds one more item, or reaches the bound; `next` stays at its
 /// last item.
@@ -67,6 +72,7 @@ pub(super) fn scan<T, R>(
     rows: impl Iterator<Item = StoreResult<(u64, R)>>,
     start: u64,
     page: ScanLimits,
+    takes: &mut Takes<'_, T>,
     mut wanted: impl FnMut(u64, R) -> StoreResult<Option<T>>,
 ) -> StoreResult<Scan<T>> {
     let mut found = Scan { items: Vec::new(), next: start, more: false };
@@ -78,11 +84,13 @@ pub(super) fn scan<T, R>(
         let (place, row) = row?;
         let full = found.items.len() >= page.limit;
         match wanted(place, row)? {
-            Some(_) if full => {
-                found.more = true;
-                break;
+            Some(item) => {
+                if full || !takes(&item)? {
+                    found.more = true;
+                    break;
+                }
+                found.items.push(item);
             }
-            Some(item) => found.items.push(item),
             None => {}
         }
         if !full {

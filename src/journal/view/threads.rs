@@ -10,7 +10,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 use super::super::archive::{Rows, damaged};
 use super::super::tail::TailThread;
 use super::View;
-use super::scan::{Merged, Scan, ScanLimits, scan};
+use super::scan::{Merged, Scan, ScanLimits, Takes, scan};
 use crate::storage::error::StoreResult;
 
 impl View {
@@ -24,6 +24,7 @@ impl View {
         query: &ThreadQuery,
         after: Option<u64>,
         page: ScanLimits,
+        takes: &mut Takes<'_, Arc<ThreadSummary>>,
     ) -> StoreResult<Scan<Arc<ThreadSummary>>> {
         let (by_update, descending) = match query.order {
             ThreadOrder::Created => (false, false),
@@ -61,7 +62,7 @@ impl View {
             vec![Box::new(found), Box::new(rows)]
         };
         // An out-of-date row of the archive is none, and counts as read.
-        scan(Merged::new(sources, descending), start, page, |_, summary| {
+        scan(Merged::new(sources, descending), start, page, takes, |_, summary| {
             Ok(summary.filter(|summary| selects(query, summary)))
         })
     }

@@ -51,6 +51,13 @@ impl Refusal {
         Self::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
     }
 
+    /// 503 `overloaded` of one caller, who has as much under way as one caller may have.
+    pub fn share_used() -> Self {
+        let detail = "This caller has as much under way as one caller may have; others are \
+                      served. Wait for its answers, read them, and send it again.";
+        Self::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
+    }
+
     /// 503 `overloaded` of the queue of appends.
     pub fn queue_full() -> Self {
         let detail = "More is waiting to be stored than the server takes. Try again in a while.";

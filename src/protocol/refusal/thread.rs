@@ -32,6 +32,15 @@ impl Refusal {
         Self::parameter("format", detail)
     }
 
+    /// 400 `invalid_parameter` of a thread whose tree has more bytes than an answer may have.
+    pub fn tree_too_long(bytes_max: u64) -> Self {
+        let detail = format!(
+            "The thread has more than {bytes_max} bytes as a tree. Read it with `format=flat`, \
+             page by page."
+        );
+        Self::parameter("format", detail)
+    }
+
     /// 403 `thread_authority_missing` to do `what`, a verb with its object (§6).
     pub fn thread_authority_missing(what: &str) -> Self {
         let detail = format!(

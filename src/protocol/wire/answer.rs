@@ -50,6 +50,9 @@ pub fn feed_ticket(out: &mut JsonBuffer, ticket: &str, expires_at: Millis) {
     object!(out; "ticket": text(ticket), "expires_at": time(expires_at));
 }
 
+/// Bytes of the end of a list, at most: a cursor and two names.
+const END_BYTES_MAX: usize = 512;
+
 /// A list being written: `{"items", "cursor", "more"}`.
 #[derive(Debug)]
 pub struct ListWriter<'o> {
@@ -62,6 +65,18 @@ impl<'o> ListWriter<'o> {
     pub fn begin(out: &'o mut JsonBuffer) -> Self {
         raw(out, "{\"items\":[");
         Self { out, empty: true }
+    }
+
+    /// Puts the next item, unless the list would then be longer than `bytes_max` with its end; the
+    /// first is put whatever its size. Returns whether it was put.
+    pub fn put_within(&mut self, bytes_max: usize, put: impl FnOnce(&mut JsonBuffer)) -> bool {
+        let (before, is_first) = (self.out.len(), self.empty);
+        put(self.item());
+        let fits = is_first || self.out.len() + END_BYTES_MAX <= bytes_max;
+        if !fits {
+            self.out.truncate(before);
+        }
+        fits
     }
 
     /// Where the next item is to be put, whole.

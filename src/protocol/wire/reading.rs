@@ -1,6 +1,6 @@
 //! A Thread with its messages: as a tree, or flat.
 
-use super::{JsonBuffer, array, message, raw, thread, truth};
+use super::{JsonBuffer, message, raw, thread, truth};
 use crate::entry::{Act, Retraction};
 use crate::thread_summary::ThreadSummary;
 
@@ -26,18 +26,19 @@ pub fn reading_tree(
     out.push(b'}');
 }
 
-/// The answer of `read_thread` read flat: one page, `cursor` being its end.
-pub fn reading_flat<'a>(
+/// The answer of `read_thread` read flat: one page, `cursor` being its end; `messages` are Messages
+/// with commas between.
+pub fn reading_flat(
     out: &mut JsonBuffer,
     summary: &ThreadSummary,
     cursor: &str,
-    messages: impl IntoIterator<Item = ShownMessage<'a>>,
+    messages: &[u8],
     more: bool,
 ) {
     thread::open(out, summary, cursor);
-    raw(out, ",\"messages\":");
-    array(out, messages, |out, shown| message::message(out, shown.act, shown.retraction));
-    raw(out, ",\"more\":");
+    raw(out, ",\"messages\":[");
+    out.extend_from_slice(messages);
+    raw(out, "],\"more\":");
     truth(out, more);
     out.push(b'}');
 }
