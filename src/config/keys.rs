@@ -111,6 +111,7 @@ keys! {
     "limits.evidence_max" Integer(1, 10_000), "pieces of evidence";
     "limits.attestations_per_claim_max" Integer(1, 1_000_000), "attestations of a claim";
     "limits.page_max" Integer(1, 10_000), "items of a page";
+    "limits.answer_bytes_max" Integer(64 << 10, 4 << 20), "bytes of a page or a tree";
     "limits.request_bytes_max" Integer(1, 64 << 20), "bytes of a request's body";
     "limits.writes_per_minute" Integer(0, COUNT_MAX), "writes per identity; 0 is no limit";
     "limits.writes_burst" Integer(1, COUNT_MAX), "writes that may come at once";
@@ -138,8 +139,10 @@ keys! {
     "feed.buffer" Integer(1, 1_000_000), "live frames that may wait for one listener";
     "feed.replay_max" Integer(1, 1 << 40), "entries that a replay reaches back";
     "overload.writes_max" Integer(1, 1_000_000), "writes under way at a time";
-    "overload.reads_max" Integer(1, 1_000_000), "reads under way at a time";
-    "overload.wait_ms" Integer(0, 250), "how long a call waits before 503";
+    "overload.reads_max" Integer(1, 1_000_000), "reads that wait, a quarter of one identity";
+    "overload.wait_ms" Integer(0, 250), "how long a write waits before 503";
+    "overload.request_bytes" Integer(64 << 20, BYTES_MAX), "bodies being read, all together";
+    "overload.answer_bytes" Integer(64 << 20, BYTES_MAX), "answers being written, all together";
     "log.format" Text("text or json", is_format), "unset: text on a terminal, else json";
     "log.level" Text("off, error, warn, info, debug or trace", is_level),
         "the least severe that is written";

@@ -107,10 +107,14 @@ pub struct FeedConfig {
 pub struct OverloadConfig {
     /// Writes in progress at a time.
     pub writes_max: u64,
-    /// Reads in progress at a time.
+    /// Reads that wait for a thread of their pool.
     pub reads_max: u64,
-    /// Milliseconds that a call waits for a permit before 503 `overloaded`.
+    /// Milliseconds that a write waits for a permit before 503 `overloaded`.
     pub wait_ms: u64,
+    /// Bytes of request bodies that are being read.
+    pub request_bytes: u64,
+    /// Bytes of answers that are being written.
+    pub answer_bytes: u64,
 }
 
 /// `log.*`.
@@ -188,7 +192,13 @@ impl Default for FeedConfig {
 
 impl Default for OverloadConfig {
     fn default() -> Self {
-        Self { writes_max: 2_048, reads_max: 1_024, wait_ms: 250 }
+        Self {
+            writes_max: 2_048,
+            reads_max: 4_096,
+            wait_ms: 250,
+            request_bytes: 128 << 20,
+            answer_bytes: 128 << 20,
+        }
     }
 }
 

@@ -66,7 +66,10 @@ impl Forum {
     }
 
     /// Runs a read of the store for `principal` on a thread of the pool.
-    pub(super) async fn aside<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// 503 `overloaded`; else those of `read`.
+    pub async fn aside<T: Send + 'static>(
         &self,
         principal: &Principal,
         read: impl FnOnce(&Self) -> Result<T> + Send + 'static,

@@ -12,21 +12,30 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use parley_protocol::refusal::{Refusal, Result};
 
+use crate::budget::Hold;
+
 /// Bytes of a refused request's body that are read and dropped, at most: unread input would make
 /// the system reset the connection and lose the answer.
 const DRAIN_BYTES_MAX: u64 = 8 << 20;
 /// Time for that.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Reads a body of at most `bytes_max` bytes `within` the time.
+/// Reads a body of at most `bytes_max` bytes `within` the time. A body that comes in pieces counts
+/// in the budget that `begin` gives a hold of, while it is being read.
 ///
 /// # Errors
-/// 413 `request_too_large`; 400 `invalid_body` if it breaks off or comes too slowly.
-pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Result<Bytes> {
+/// 413 `request_too_large`; 400 `invalid_body` if it breaks off or comes too slowly; 503
+/// `overloaded` if the budget is used up.
+pub async fn read(
+    body: &mut Incoming,
+    bytes_max: u64,
+    within: Duration,
+    begin: impl Fn() -> Result<Hold>,
+) -> Result<Bytes> {
     if body.size_hint().lower() > bytes_max {
         return Err(Refusal::body_too_large(bytes_max));
     }
-    let mut collected = pin!(collect(body, bytes_max));
+    let mut collected = pin!(collect(body, bytes_max, begin));
     // Most bodies come with their header and are complete at the second poll; only the others need
     // a timer.
     let mut is_second = false;
@@ -51,7 +60,12 @@ pub async fn read(body: &mut Incoming, bytes_max: u64, within: Duration) -> Resu
     }
 }
 
-async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
+async fn collect(
+    body: &mut Incoming,
+    bytes_max: u64,
+    begin: impl Fn() -> Result<Hold>,
+) -> Result<Bytes> {
+    let mut hold = None;
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     // With a known length the end is known without another poll.
@@ -64,6 +78,13 @@ async fn collect(body: &mut Incoming, bytes_max: u64) -> Result<Bytes> {
         let Ok(data) = frame.into_data() else { continue };
         if (first.len() + all.len() + data.len()) as u64 > bytes_max {
             return Err(Refusal::body_too_large(bytes_max));
+        }
+        if !body.is_end_stream() {
+            let hold = match &mut hold {
+                Some(hold) => hold,
+                None => hold.insert(begin()?),
+            };
+            hold.grow(data.len())?;
         }
         // Most bodies are one frame, which is not copied.
         if first.is_empty() && all.is_empty() {

@@ -327,7 +327,8 @@ impl Gateway {
     /// `POST /v1/feed/tickets`.
     pub(super) async fn ticket(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let principal = self.principal_with(context, &[Right::Read])?;
-        let body = self.body(context).await?;
+        let holder = self.holder(context, Some(&principal));
+        let body = self.body(context, &holder).await?;
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         accept::negotiate(&context.head.headers, &["application/json"])?;
         no_idempotency_key(context)?;

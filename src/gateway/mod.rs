@@ -20,7 +20,7 @@ mod poll_budget;
 pub(crate) mod request_id;
 
 use std::borrow::Cow;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -47,14 +47,18 @@ use authentication::{Bearer, WrongTokens};
 use host::HostRules;
 use request_id::RequestIds;
 
+use crate::budget::{Budget, Holder};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::feed::replay::FeedDeps;
 use crate::feed::tickets::Tickets;
-use crate::forum::Forum;
+use crate::forum::{Answer, Forum};
 use crate::telemetry::{RequestLabel, RequestMetrics};
 use crate::tokens::Tokens;
 
+/// Bytes from which on an answer is counted in the budget of answers: the number of connections
+/// bounds the others.
+const ANSWER_BYTES_HELD: usize = 4 << 10;
 /// Requests that take longer are logged, held ones excepted.
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -83,6 +87,10 @@ pub struct Gateway {
     tickets: Tickets,
     requests: RequestMetrics,
     ids: RequestIds,
+    /// The bytes of bodies that are being read.
+    request_bytes: Budget,
+    /// The bytes of answers that are being written.
+    answer_bytes: Budget,
     /// The principal of requests without a token.
     anonymous: Arc<Principal>,
     /// The tags of the manifest in its languages.
@@ -135,6 +143,8 @@ impl Gateway {
             tickets: Tickets::default(),
             requests: RequestMetrics::default(),
             ids: RequestIds::default(),
+            request_bytes: Budget::new(parts.config.overload.request_bytes),
+            answer_bytes: Budget::new(parts.config.overload.answer_bytes),
             anonymous: Arc::new(http::anonymous()),
             manifest_tags: Default::default(),
             openapi: OnceLock::new(),
@@ -255,9 +265,7 @@ impl Gateway {
 
     /// 401, or 429 after too many wrong tokens from the same address.
     fn wrong_token(&self, context: &RequestContext<'_>) -> Refusal {
-        let trusted = &self.parts.config.trusted_proxies;
-        let headers = &context.head.headers;
-        self.wrong_tokens.refuse(authentication::address(context.connection.peer, headers, trusted))
+        self.wrong_tokens.refuse(self.address(context))
     }
 
     /// The principal, which must hold all of `rights`.
@@ -273,15 +281,44 @@ impl Gateway {
         }
     }
 
+    /// The peer as the budgets count it: the identity of a good token, else the address.
+    fn holder(&self, context: &RequestContext<'_>, principal: Option<&Principal>) -> Holder {
+        match principal {
+            Some(principal) => Holder::Identity(Arc::clone(&principal.identity)),
+            None => Holder::Address(self.address(context)),
+        }
+    }
+
+    /// The address of the client, perhaps behind a trusted proxy.
+    fn address(&self, context: &RequestContext<'_>) -> IpAddr {
+        let trusted = &self.parts.config.trusted_proxies;
+        authentication::address(context.connection.peer, &context.head.headers, trusted)
+    }
+
     /// The body, of at most `limits.request_bytes_max` bytes.
-    async fn body(&self, context: &mut RequestContext<'_>) -> Result<Bytes> {
-        self.body_up_to(context, self.parts.config.limits.request_bytes_max).await
+    async fn body(&self, context: &mut RequestContext<'_>, holder: &Holder) -> Result<Bytes> {
+        self.body_up_to(context, holder, self.parts.config.limits.request_bytes_max).await
     }
 
     /// The body, of at most `bytes_max` bytes.
-    async fn body_up_to(&self, context: &mut RequestContext<'_>, bytes_max: u64) -> Result<Bytes> {
+    async fn body_up_to(
+        &self,
+        context: &mut RequestContext<'_>,
+        holder: &Holder,
+        bytes_max: u64,
+    ) -> Result<Bytes> {
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
-        body::read(context.body, bytes_max, within).await
+        body::read(context.body, bytes_max, within, || self.request_bytes.hold(holder, 0)).await
+    }
+
+    /// The answer of the forum to `principal`; its bytes count as under way until they are written.
+    fn answered(&self, principal: &Principal, answer: Answer) -> Result<HttpResponse> {
+        let holder = || Holder::Identity(Arc::clone(&principal.identity));
+        let body = match answer.body.len() {
+            0..ANSWER_BYTES_HELD => answer.body,
+            _ => self.answer_bytes.hold_answer(&holder(), answer.body)?,
+        };
+        Ok(answer::from_forum(Answer { body, ..answer }))
     }
 }
 

@@ -45,7 +45,9 @@ impl Gateway {
             Some(self.principal_with(context, rights)?)
         };
         let principal = known.as_deref().unwrap_or(&self.anonymous);
-        let body = if operation.has_body() { Some(self.body(context).await?) } else { None };
+        let holder = self.holder(context, known.as_deref());
+        let body =
+            if operation.has_body() { Some(self.body(context, &holder).await?) } else { None };
         if body.is_some() {
             let artifact = operation == Operation::PublishArtifact;
             let types = if artifact { ARTIFACTS } else { BODIES };
@@ -91,7 +93,7 @@ impl Gateway {
         }
         // Boxed, like other slow or rare answers, to keep the future of each request small.
         let answered = Box::pin(self.perform_held(context, principal, call, key)).await;
-        answered.map(answer::from_forum).map(NextStep::Reply)
+        self.answered(principal, answered?).map(NextStep::Reply)
     }
 
     /// Performs a call; the end of the token ends a held one.

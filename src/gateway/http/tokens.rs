@@ -23,8 +23,9 @@ impl Gateway {
         &self,
         context: &mut RequestContext<'_>,
     ) -> Result<HttpResponse> {
-        self.principal_with(context, &[Right::Admin])?;
-        let body = self.body(context).await?;
+        let principal = self.principal_with(context, &[Right::Admin])?;
+        let holder = self.holder(context, Some(&principal));
+        let body = self.body(context, &holder).await?;
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         accept::negotiate(&context.head.headers, &["application/json"])?;
         no_idempotency_key(context)?;

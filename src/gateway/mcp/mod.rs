@@ -46,11 +46,16 @@ use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON};
 use super::{Gateway, RequestContext, accept};
-use crate::forum::Answer;
+use crate::budget::Holder;
+use crate::forum::{Answer, Forum};
 use crate::telemetry::RequestLabel;
 
 /// Bytes of a message beyond the limit of an HTTP body, at most (mcp.md §2).
 const MESSAGE_BYTES_EXTRA: u64 = 16_384;
+
+/// Bytes of an answer from which on its result is made off the runtime, and counted in the budget
+/// of answers.
+const RESULT_BYTES_ASIDE: usize = 16 << 10;
 
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
@@ -98,9 +103,10 @@ impl Gateway {
     /// Answers one POST: checks size, token and type, then performs the messages.
     pub(super) async fn mcp(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
-        let body = self.body_up_to(context, bytes_max).await?;
         let principal = self.principal(context)?;
         let principal = principal.as_ref();
+        let holder = self.holder(context, principal.map(|principal| &**principal));
+        let body = self.body_up_to(context, &holder, bytes_max).await?;
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         let streamed = result::wants_event(&context.head.headers);
         let headers = McpHeaders::of(&context.head.headers);
@@ -112,7 +118,8 @@ impl Gateway {
                     Ok(TaskOutcome::Done(done)) if streamed => {
                         let mut out = JsonBuffer::new();
                         done.put(&mut out, &task.id, task.family, self.documents.server());
-                        reasoned(events(result::event(&out).into()), done.reason)
+                        let event = self.answer_bytes.hold_answer(&holder, result::event(&out))?;
+                        reasoned(events(event.into()), done.reason)
                     }
                     Ok(TaskOutcome::Done(done)) => {
                         let reason = done.reason;
@@ -124,24 +131,37 @@ impl Gateway {
                     Err(failure) => failed(&failure, Some(&task.id)),
                 })
             }
-            Dispatch::Batch(steps) => Ok(self.batch(context, principal, &steps, streamed).await),
+            Dispatch::Batch(steps) => {
+                self.batch(context, principal, &holder, &steps, streamed).await
+            }
         }
     }
 
-    /// Performs the entries one by one; the answers have their order.
+    /// Performs the entries one by one; the answers have their order. Entries that begin once the
+    /// bytes of an answer are used up are refused.
     async fn batch(
         &self,
         context: &mut RequestContext<'_>,
         principal: Option<&Arc<Principal>>,
+        holder: &Holder,
         steps: &[MessageStep<'_>],
         streamed: bool,
-    ) -> HttpResponse {
+    ) -> Result<HttpResponse> {
+        let bytes_max = self.parts.config.limits.answer_bytes_max;
+        let mut hold = self.answer_bytes.hold(holder, 0)?;
         let mut out = JsonBuffer::new();
         for step in steps {
+            // One entry may take long; other tasks are served between two.
+            tokio::task::yield_now().await;
             let mut one = JsonBuffer::new();
+            context.label = RequestLabel::Other;
             match step {
                 MessageStep::NoReply => continue,
                 MessageStep::Fail(id, failure) => failure.put(&mut one, id.as_ref()),
+                MessageStep::Perform(task) if out.len() as u64 >= bytes_max => {
+                    RpcError::from(Refusal::batch_too_long(bytes_max))
+                        .put(&mut one, Some(&task.id));
+                }
                 MessageStep::Perform(task) => {
                     match self.perform_task(context, principal, task).await {
                         Ok(TaskOutcome::Done(done)) => {
@@ -153,15 +173,35 @@ impl Gateway {
                     }
                 }
             }
+            if let Err(refusal) = hold.grow(one.len())
+                && let MessageStep::Perform(task) = step
+                && !matches!(context.label, RequestLabel::Operation(it) if it.writes())
+            {
+                one.clear();
+                self.refuse_entry(&mut one, task, &refusal);
+            }
             out.push(if out.is_empty() { b'[' } else { b',' });
             out.append(&mut one);
         }
         context.label = RequestLabel::Other;
         if out.is_empty() {
-            return answer::empty(StatusCode::ACCEPTED);
+            return Ok(answer::empty(StatusCode::ACCEPTED));
         }
         raw(&mut out, "]");
-        if streamed { events(result::event(&out).into()) } else { answer::json(out) }
+        Ok(if streamed {
+            events(hold.around(result::event(&out)).into())
+        } else {
+            answer::json(hold.around(out.into()))
+        })
+    }
+
+    /// Puts the answer to an entry of a batch that is refused for its answer's bytes.
+    fn refuse_entry(&self, out: &mut JsonBuffer, task: &McpTask<'_>, refusal: &Refusal) {
+        if task.method == McpMethod::CallTool {
+            tools::refused(refusal).put(out, &task.id, task.family, self.documents.server());
+        } else {
+            RpcError::from(refusal.clone()).put(out, Some(&task.id));
+        }
     }
 
     /// Performs one request; refuses it without a token, if its method needs one.
@@ -212,10 +252,40 @@ impl Gateway {
             Ok(answer) if call.operation == Operation::GetManifest => {
                 Ok(self.documents.manifests.answered(answer.body))
             }
-            Ok(answer) => Ok(tools::answered(answer.body)),
+            Ok(answer) => {
+                let done = self.tool_result(principal, answer, call.operation.writes()).await;
+                done.or_else(|refusal| Ok(tools::refused(&refusal)))
+            }
             // A token that ended meanwhile is a failure of the request, not of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
             Err(refusal) => Ok(tools::refused(&refusal)),
+        }
+    }
+
+    /// The result for a successful answer. That of a read counts as under way until it is written,
+    /// and may be refused; that of a write is given in any case.
+    async fn tool_result(
+        &self,
+        principal: &Principal,
+        answer: Answer,
+        writes: bool,
+    ) -> Result<ResultMembers> {
+        let body = answer.body;
+        if body.len() < RESULT_BYTES_ASIDE {
+            return Ok(tools::answered(body));
+        }
+        // Quoting a long answer takes long.
+        let copy = body.clone();
+        let quoted = self.parts.forum.aside(principal, move |_: &Forum| Ok(tools::answered(copy)));
+        match quoted.await {
+            Err(_) if writes => Ok(tools::answered(body)),
+            done if writes => done,
+            done => {
+                let done = done?;
+                let holder = Holder::Identity(Arc::clone(&principal.identity));
+                let hold = self.answer_bytes.hold(&holder, done.len())?;
+                Ok(done.held(hold))
+            }
         }
     }
 

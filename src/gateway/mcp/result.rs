@@ -8,6 +8,7 @@ use parley_protocol::wire::{JsonBuffer, raw};
 use super::super::answer::SegmentedBody;
 use super::revision::ProtocolFamily;
 use super::rpc_id::RpcId;
+use crate::budget::Hold;
 
 /// Milliseconds for which clients may cache constant results.
 const STEADY_MS: u64 = 60_000;
@@ -53,6 +54,18 @@ impl ResultMembers {
     /// A result with a cache hint.
     pub fn cached(members: impl Into<Bytes>, cache: CacheHint) -> Self {
         Self { cache, ..Self::new(members) }
+    }
+
+    /// The bytes of the members.
+    pub fn len(&self) -> usize {
+        self.members.iter().map(Bytes::len).sum()
+    }
+
+    /// The same, with `hold` kept until the first segment, which is a copy of the second as text,
+    /// is written.
+    pub fn held(self, hold: Hold) -> Self {
+        let [first, second, third] = self.members;
+        Self { members: [hold.around(first), second, third], ..self }
     }
 
     /// Appends the response to the request `id`.
@@ -132,12 +145,12 @@ fn is_refused(range: &[u8]) -> bool {
 }
 
 /// The message as one server-sent event. The JSON written here has no line breaks.
-pub fn event(message: &[u8]) -> Vec<u8> {
+pub fn event(message: &[u8]) -> Bytes {
     let mut event = Vec::with_capacity(message.len() + 32);
     event.extend_from_slice(b"event: message\ndata: ");
     event.extend_from_slice(message);
     event.extend_from_slice(b"\n\n");
-    event
+    event.into()
 }
 
 #[cfg(test)]

@@ -58,6 +58,15 @@ impl Refusal {
         Self::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
     }
 
+    /// 503 `overloaded` of an entry of a batch whose answers have `bytes_max` bytes already.
+    pub fn batch_too_long(bytes_max: u64) -> Self {
+        let detail = format!(
+            "The answers of this batch have {bytes_max} bytes already, so this entry was not \
+             carried out. Send it again in another request."
+        );
+        Self::new(Reason::Overloaded, detail).retry_after(RETRY_AFTER_MS)
+    }
+
     /// 503 `overloaded` of the queue of appends.
     pub fn queue_full() -> Self {
         let detail = "More is waiting to be stored than the server takes. Try again in a while.";

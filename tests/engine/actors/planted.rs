@@ -13,6 +13,7 @@ use parley::journal::ReplyPort;
 use parley::storage::disk::MemoryDisk;
 use parley::threads::actor::{ThreadActor, ThreadRequest};
 use parley::threads::deps::Deps;
+use parley::work_pool::{PoolOptions, WorkPool};
 use parley::yield_points::{Hook, Point, YieldPoints};
 use parley_kit::acts::{human, mark, model, post};
 use parley_kit::engine::{AWAKE, generous};
@@ -35,10 +36,12 @@ async fn second_actor() {
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &ada, thread, "by the first").await.unwrap();
+    let pool = PoolOptions { threads: 1, waiting_max: 16 };
     let deps = Arc::new(Deps {
         journal: Arc::clone(&engine.journal),
         limits: Arc::new(generous()),
         clock: Arc::new(SystemClock),
+        reads: Arc::new(WorkPool::start("read", pool).unwrap()),
         hook: Hook::default(),
     });
     let (second, _) = Actor::spawn(None, ThreadActor::new(thread, deps), ()).await.unwrap();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use parley::threads::admission::PermitClass;
 use parley_kit::{Cut, Faults, elapse};
 use parley_protocol::command::{Call, Command};
 use parley_protocol::identity::Right;
@@ -185,7 +184,7 @@ impl World {
         let task = tokio::spawn(async move {
             injector.dawdle().await;
             if injector.injects(Fault::LosePermit) {
-                let lost = access.engine.forum.admission().permit(PermitClass::Write).await;
+                let lost = access.engine.forum.admission().permit().await;
                 lost.into_iter().for_each(OwnedSemaphorePermit::forget);
             }
             let outcome = access.perform(&principal, call, key.as_deref()).await;

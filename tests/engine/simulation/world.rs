@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
-use parley::threads::admission::PermitClass;
 use parley_kit::{Cut, FaultyDisk, Rng, elapse};
 use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
@@ -342,7 +341,7 @@ impl World {
             return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
         }
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
-        let free = forum.admission().free(PermitClass::Write);
+        let free = forum.admission().free();
         if free != self.setup.options.bounds.writes_max {
             return Err(format!(
                 "{free} of {} permits are left",

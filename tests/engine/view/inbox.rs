@@ -45,7 +45,7 @@ fn scene() -> World {
 fn shown(harness: &ViewHarness, who: &str, anyone: bool, since: Position) -> Vec<u64> {
     let (identity, extension) = split(who);
     let who = participant(identity, extension);
-    let inbox = harness.view().inbox(&who, anyone, since, ALL).unwrap();
+    let inbox = harness.view().inbox(&who, anyone, since, ALL, &mut |_| Ok(true)).unwrap();
     inbox.items.iter().map(|head| head.id.0).collect()
 }
 
@@ -112,13 +112,17 @@ fn since_and_cursor() {
     }
     let bob = participant("local:bob", None);
     let page = ScanLimits { limit: 1, scan_max: 100 };
-    let first = harness.view().inbox(&bob, true, Position::default(), page).unwrap();
+    let first =
+        harness.view().inbox(&bob, true, Position::default(), page, &mut |_| Ok(true)).unwrap();
     assert!(first.more);
     assert_eq!(first.next, Position::after(world.entries[0].number));
-    let rest = harness.view().inbox(&bob, true, first.next, ALL).unwrap();
+    let rest = harness.view().inbox(&bob, true, first.next, ALL, &mut |_| Ok(true)).unwrap();
     assert_eq!((rest.items.len(), rest.next, rest.more), (2, now, false));
     let bound = ScanLimits { limit: 10, scan_max: 1 };
-    let bounded = harness.view().inbox(&participant("local:ada", None), true, now, bound).unwrap();
+    let bounded = harness
+        .view()
+        .inbox(&participant("local:ada", None), true, now, bound, &mut |_| Ok(true))
+        .unwrap();
     assert_eq!((bounded.items.len(), bounded.next, bounded.more), (0, now, false));
     // Answered, it waits no more, whatever the cursor.
     let before = world.entries.len();
