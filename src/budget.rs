@@ -1,5 +1,5 @@
-//! Budgets of what peers have under way: the bytes that wait to be read from them or written to them
-//! (operations.md §2, `overload.*_bytes`), and calls that wait for each other.
+//! Budgets of what peers have under way: the bytes that wait to be read from them or written to
+//! them (operations.md §2, `overload.*_bytes`), and calls that wait for each other.
 //!
 //! A budget has a share of its own for peers without a good token, so that they cannot use up that
 //! of the others; and no holder has more than a quarter of the share that it draws from.
@@ -87,7 +87,8 @@ impl Share {
 }
 
 impl Budget {
-    /// A budget of so many units, in most cases bytes, a quarter of which peers without a good token share.
+    /// A budget of so many units, in most cases bytes, of which peers without a good token share a
+    /// quarter.
     pub fn new(units: u64) -> Self {
         let units = usize::try_from(units).unwrap_or(usize::MAX);
         let share = |max| Share { max, ..Share::default() };

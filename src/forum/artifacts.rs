@@ -103,8 +103,8 @@ impl Forum {
     }
 
     /// Verifies the strict closure of an artifact that is not stored yet, outside of the gate, and
-    /// gives the gate, held, once no artifact that came meanwhile changes the report: each objection
-    /// that is stored before the artifact must be in it.
+    /// gives the gate, held, once no artifact that came meanwhile changes the report: each
+    /// objection that is stored before the artifact must be in it.
     ///
     /// # Errors
     /// 409 `closure_refused`; 503 `overloaded` if too many are being verified, or if others keep

@@ -59,7 +59,8 @@ pub struct Limits {
     pub attestations_per_claim_max: u64,
     /// Items of a page; above: 400.
     pub page_max: u64,
-    /// Bytes of an answer's JSON: a list ends its page before them, a tree beyond them is read flat.
+    /// Bytes of an answer's JSON: a list ends its page before them; a tree beyond them is read
+    /// flat.
     pub answer_bytes_max: u64,
     /// Bytes of a request's body; above: `request_too_large`.
     pub request_bytes_max: u64,

@@ -21,6 +21,7 @@ pub(crate) mod tools;
 
 use std::sync::Arc;
 
+use axum::body::HttpBody as _;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use parley_protocol::arguments;
@@ -103,10 +104,17 @@ impl Gateway {
     /// Answers one POST: checks size, token and type, then performs the messages.
     pub(super) async fn mcp(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let bytes_max = self.parts.config.limits.request_bytes_max + MESSAGE_BYTES_EXTRA;
-        let principal = self.principal(context)?;
-        let principal = principal.as_ref();
-        let holder = self.holder(context, principal.map(|principal| &**principal));
+        let principal = self.principal(context);
+        let declared = context.body.size_hint();
+        // The size goes before the token; a body whose size is declared need not be read for it.
+        if principal.is_err() && declared.exact().is_some_and(|bytes| bytes <= bytes_max) {
+            return Err(principal.err().unwrap_or_else(Refusal::internal));
+        }
+        let known = principal.as_ref().ok().and_then(Option::as_deref);
+        let holder = self.holder(context, known);
         let body = self.body_up_to(context, &holder, bytes_max).await?;
+        let principal = principal?;
+        let principal = principal.as_ref();
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         let streamed = result::wants_event(&context.head.headers);
         let headers = McpHeaders::of(&context.head.headers);

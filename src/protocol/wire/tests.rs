@@ -241,8 +241,8 @@ fn answers_and_frames() {
     let summary = ThreadSummary::open(&opening()).expect("opens");
     let act = said(2, None, Kind::Inform, "x");
     let flat = |more| {
-        let shown = [ShownMessage { act: &act, retraction: None }; 2];
-        written(|out| reading_flat(out, &summary, "c", shown, more))
+        let shown = written(|out| message(out, &act, None)).to_string();
+        written(|out| reading_flat(out, &summary, "c", shown.as_bytes(), more))
     };
     assert!(flat(true).contains("\"cursor\":\"c\",\"messages\":[{\"id\":\"msg_2\""));
     assert!(flat(true).ends_with("}],\"more\":true}"));
