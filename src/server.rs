@@ -16,7 +16,7 @@ use crate::engine::{Engine, EngineError, EngineOptions};
 use crate::feed::hub::FeedCaps;
 use crate::feed::replay::FeedDeps;
 use crate::forum::{Manifests, PassivationOptions};
-use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime};
+use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime, PlaceBounds};
 use crate::journal::archive::ArchiveMeta;
 use crate::journal::options::JournalOptions;
 use crate::metric;
@@ -33,6 +33,9 @@ pub const GRACE: Duration = Duration::from_secs(10);
 const ABORT_MAX: Duration = Duration::from_secs(1);
 /// File handles that are kept free for other uses than connections.
 const FILES_RESERVED: u64 = 256;
+/// The part of all places that feeds take at most: seven eighths.
+const FEED_PARTS: u64 = 7;
+const PLACE_PARTS: u64 = 8;
 /// Connections to `metrics_listen` at a time, at most.
 const METRICS_CONNECTIONS_MAX: usize = 64;
 
@@ -135,7 +138,10 @@ pub async fn start_on(
     let bounds = bounds(&config);
     if let Some(listener) = metrics {
         let serve = |_, request| async move { gateway::metrics_only(&request) };
-        let bounds = ConnectionBounds { connections_max: METRICS_CONNECTIONS_MAX, ..bounds };
+        let bounds = {
+            let places = PlaceBounds::new(METRICS_CONNECTIONS_MAX, 0, METRICS_CONNECTIONS_MAX);
+            ConnectionBounds { places, ..bounds }
+        };
         lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     }
     let serve = move |connection, request| {
@@ -149,9 +155,12 @@ pub async fn start_on(
     Ok(Running { address, metrics_address, lifetime, engine, first_start })
 }
 
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 fn options(config: &Config) -> EngineOptions {
-    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let Config { store, overload, runtime, feed, .. } = config;
+    let Config { store, overload, runtime, feed, gateway, .. } = config;
     EngineOptions {
         journal: JournalOptions { replay_max: feed.replay_max, ..store.clone() },
         limits: Arc::new(config.limits.clone()),
@@ -166,7 +175,10 @@ fn options(config: &Config) -> EngineOptions {
             sweep_ms: 1_000,
         },
         caps: FeedCaps {
-            connections_max: size(feed.connections_max),
+            // Feeds do not rest: some places stay for requests.
+            connections_max: size(
+                feed.connections_max.min(gateway.connections_max * FEED_PARTS / PLACE_PARTS).max(1),
+            ),
             per_identity_max: size(feed.per_identity_max),
             buffer: size(feed.buffer),
         },
@@ -223,7 +235,11 @@ fn bounds(config: &Config) -> ConnectionBounds {
         tracing::warn!(wanted, connections_max, "the limit of open files bounds connections");
     }
     ConnectionBounds {
-        connections_max: usize::try_from(connections_max).unwrap_or(usize::MAX),
+        places: PlaceBounds::new(
+            size(connections_max),
+            size(config.gateway.authenticated_reserve),
+            size(config.gateway.per_address_max),
+        ),
         header: Duration::from_secs(config.gateway.header_seconds),
         idle: Duration::from_secs(config.gateway.idle_seconds),
     }

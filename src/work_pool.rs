@@ -280,7 +280,7 @@ mod tests {
     /// dropped.
     #[tokio::test]
     async fn abandoned() {
-        let pool = pool(1, 4);
+        let pool = pool(1, 16);
         let (release, held) = mpsc::channel::<()>();
         let (begun, first_runs) = oneshot::channel();
         let first = Arc::clone(&pool);

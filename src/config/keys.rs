@@ -128,6 +128,10 @@ keys! {
     "runtime.idle_seconds" Integer(0, 86_400), "after which a resting actor leaves memory";
     "runtime.resident_threads_max" Integer(1, 10_000_000), "threads in memory at a time";
     "gateway.connections_max" Integer(1, 1_000_000), "connections at a time";
+    "gateway.authenticated_reserve" Integer(0, 1_000_000),
+        "places kept for connections with a good token, a quarter of all at most";
+    "gateway.per_address_max" Integer(1, 1_000_000),
+        "connections of one address without a good token, a quarter of all at most";
     "gateway.header_seconds" Integer(1, SECONDS_MAX), "within which a header must have come";
     "gateway.body_seconds" Integer(1, SECONDS_MAX), "within which a body must have come";
     "gateway.idle_seconds" Integer(1, SECONDS_MAX), "that a connection may rest";

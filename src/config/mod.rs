@@ -75,6 +75,10 @@ pub struct RuntimeConfig {
 pub struct GatewayConfig {
     /// Connections at a time; above: 503 `overloaded`.
     pub connections_max: u64,
+    /// Of these, places that connections without a good token do not take.
+    pub authenticated_reserve: u64,
+    /// Connections of one address without a good token.
+    pub per_address_max: u64,
     /// Seconds within which a request's header must have come.
     pub header_seconds: u64,
     /// Seconds within which a request's body must have come.
@@ -170,6 +174,8 @@ impl Default for GatewayConfig {
     fn default() -> Self {
         Self {
             connections_max: 16_384,
+            authenticated_reserve: 2_048,
+            per_address_max: 1_024,
             header_seconds: 10,
             body_seconds: 30,
             idle_seconds: 75,

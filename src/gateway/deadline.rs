@@ -4,12 +4,12 @@
 //! Each connection has one timer, reset only to an earlier time or after it has fired; a request
 //! that is answered at once touches no timer.
 //!
-//! A connection whose first request has not come can be evicted for a newer connection.
+//! A connection that rests can be evicted for a newer one.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -35,20 +35,30 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 /// Bytes of it that are dropped, at most.
 const DRAIN_BYTES_MAX: usize = 8 << 20;
 
+/// The beginning of the time that deadlines count.
+fn start() -> Instant {
+    static START: OnceLock<Instant> = OnceLock::new();
+    *START.get_or_init(Instant::now)
+}
+
+/// Milliseconds since the first call: the time of all connections of the process.
+pub fn now_millis() -> u64 {
+    start().elapsed().as_millis() as u64
+}
+
 /// The phase of one connection and its time limits. Only the task of the connection changes the
 /// phase; the fields are atomic because a future that crosses threads must be `Send`.
 #[derive(Debug)]
 pub struct ConnectionDeadline {
-    start: Instant,
     header: Duration,
     idle: Duration,
-    /// The start of the phase in milliseconds since `start`, shifted above the bits of the phase.
+    /// The start of the phase in milliseconds of [`now_millis`], shifted above the bits of the phase.
     phase: AtomicU64,
-    /// Milliseconds since `start`, plus one, since which a write is blocked; 0 if none is.
+    /// The milliseconds, plus one, since which a write is blocked; 0 if none is.
     stalled: AtomicU64,
-    /// Whether the connection closes if its first header has not come.
+    /// Whether the connection closes as soon as it rests.
     evicted: AtomicBool,
-    /// The task of the connection, before its first header.
+    /// The task of the connection, while it rests.
     task: AtomicWaker,
 }
 
@@ -56,37 +66,38 @@ impl ConnectionDeadline {
     /// A connection before its first header.
     pub fn new(header: Duration, idle: Duration) -> Arc<Self> {
         Arc::new(Self {
-            start: Instant::now(),
             header,
             idle,
-            phase: AtomicU64::new(FIRST),
+            phase: AtomicU64::new(now_millis() << PHASE_BITS | FIRST),
             stalled: AtomicU64::new(0),
             evicted: AtomicBool::new(false),
             task: AtomicWaker::new(),
         })
     }
 
-    /// Whether its first header is still awaited.
-    pub fn is_new(&self) -> bool {
-        self.phase() == FIRST
+    /// The milliseconds since which it rests: no request is under way, or its first has not come.
+    pub fn resting_since(&self) -> Option<u64> {
+        let phase = self.phase.load(Ordering::Relaxed);
+        matches!(phase & PHASE, IDLE | FIRST).then_some(phase >> PHASE_BITS)
     }
 
-    /// Closes the connection unless its first header comes before its task runs.
+    /// Closes the connection as soon as it rests.
     pub fn evict(&self) {
         self.evicted.store(true, Ordering::Release);
         self.task.wake();
+    }
+
+    /// Whether it was evicted.
+    pub fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Acquire)
     }
 
     fn phase(&self) -> u64 {
         self.phase.load(Ordering::Relaxed) & PHASE
     }
 
-    fn millis(&self) -> u64 {
-        self.start.elapsed().as_millis() as u64
-    }
-
     fn enter(&self, phase: u64) {
-        self.phase.store(self.millis() << PHASE_BITS | phase, Ordering::Relaxed);
+        self.phase.store(now_millis() << PHASE_BITS | phase, Ordering::Relaxed);
     }
 
     /// Marks the connection as answering a request.
@@ -109,13 +120,13 @@ impl ConnectionDeadline {
         if !pending {
             self.stalled.store(0, Ordering::Relaxed);
         } else if self.stalled.load(Ordering::Relaxed) == 0 {
-            self.stalled.store(self.millis() + 1, Ordering::Relaxed);
+            self.stalled.store(now_millis() + 1, Ordering::Relaxed);
         }
     }
 
     /// The peer's deadline; `None` while the server answers.
     fn deadline(&self) -> Option<Instant> {
-        let since = |millis| self.start + Duration::from_millis(millis);
+        let since = |millis| start() + Duration::from_millis(millis);
         let phase = self.phase.load(Ordering::Relaxed);
         let began = since(phase >> PHASE_BITS);
         let limit = match phase & PHASE {
@@ -133,9 +144,9 @@ impl ConnectionDeadline {
     /// same task.
     pub fn poll_expired(&self, alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
         let mut alarm = alarm;
-        if self.is_new() {
+        if self.resting_since().is_some() {
             self.task.register(context.waker());
-            if self.evicted.load(Ordering::Acquire) {
+            if self.is_evicted() {
                 return Poll::Ready(());
             }
         }

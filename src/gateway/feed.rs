@@ -254,7 +254,10 @@ impl Gateway {
         let named = !redeemed.is_empty();
         let redeemed = redeemed.into_iter().flatten().next();
         match redeemed.filter(|principal| self.is_valid(principal)) {
-            Some(principal) => Ok(principal),
+            Some(principal) => {
+                context.connection.place.set_known();
+                Ok(principal)
+            }
             None if named => Err(self.wrong_token(context)),
             None => Err(Refusal::token_missing()),
         }

@@ -26,7 +26,7 @@ use tokio_util::task::TaskTracker;
 use super::answer::HttpResponse;
 use super::bare_errors::BareErrors;
 use super::deadline::{ConnectionDeadline, DeadlineStream};
-use super::pending_connections::PendingConnections;
+use super::places::{Place, PlaceBounds, Places};
 use super::poll_budget::PollBudget;
 
 /// Bytes of a request's header, at most; above: 413.
@@ -35,8 +35,6 @@ const HEADER_BYTES_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 100;
 /// Connections above the cap that get an answer at a time; others are closed without one.
 const REJECTIONS_MAX: usize = 256;
-/// Time to wait for the slot of an evicted connection.
-const SLOT_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Time for a rejected connection to read its answer.
 const REJECTION_TIME_MAX: Duration = Duration::from_secs(2);
 /// Pause after a failed accept (no file handles left).
@@ -89,8 +87,8 @@ impl Lifetime {
 /// The bounds of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionBounds {
-    /// Connections at a time; above: 503 `overloaded`.
-    pub connections_max: usize,
+    /// The places; when all are taken and none rests: 503 `overloaded`.
+    pub places: PlaceBounds,
     /// Time for a request's header.
     pub header: Duration,
     /// Time that a connection may be idle, or not read its answer.
@@ -102,8 +100,8 @@ pub struct ConnectionBounds {
 pub struct Connection {
     /// The peer's address.
     pub peer: IpAddr,
-    /// The permit among `connections_max`; an upgraded socket keeps it.
-    pub permit: Arc<OwnedSemaphorePermit>,
+    /// Its place; an upgraded socket keeps it.
+    pub place: Place,
     /// The stop signals of the server.
     pub lifetime: Lifetime,
 }
@@ -118,9 +116,8 @@ pub async fn run<S, F>(
     S: Fn(Arc<Connection>, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = HttpResponse> + Send + 'static,
 {
-    let slots = Arc::new(Semaphore::new(bounds.connections_max));
+    let places = Places::new(bounds.places);
     let rejected = Arc::new(Semaphore::new(REJECTIONS_MAX));
-    let mut pending = PendingConnections::new(bounds.connections_max);
     let bare_errors = BareErrors::default();
     loop {
         let accepted = tokio::select! {
@@ -140,20 +137,10 @@ pub async fn run<S, F>(
         };
         // Without Nagle's algorithm: small answers must not wait for acknowledgements.
         let _ = socket.set_nodelay(true);
-        let slot = match Arc::clone(&slots).try_acquire_owned() {
-            Ok(permit) => Some(permit),
-            Err(_) if pending.evict_oldest() => {
-                let freed = tokio::time::timeout(SLOT_WAIT_MAX, Arc::clone(&slots).acquire_owned());
-                freed.await.ok().and_then(Result::ok)
-            }
-            Err(_) => None,
-        };
-        if let Some(permit) = slot {
-            let deadline = ConnectionDeadline::new(bounds.header, bounds.idle);
-            pending.add(&deadline);
+        let deadline = ConnectionDeadline::new(bounds.header, bounds.idle);
+        if let Some(place) = places.take(&deadline) {
             let peer = peer.ip().to_canonical();
-            let permit = Arc::new(permit);
-            let connection = Arc::new(Connection { peer, permit, lifetime: lifetime.clone() });
+            let connection = Arc::new(Connection { peer, place, lifetime: lifetime.clone() });
             let socket = DeadlineStream::new(socket, Arc::clone(&deadline), bare_errors.clone());
             lifetime.tasks.spawn(serve_connection(
                 socket,

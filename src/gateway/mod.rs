@@ -15,7 +15,7 @@ pub(crate) mod host;
 mod http;
 mod listen;
 pub(crate) mod mcp;
-mod pending_connections;
+mod places;
 mod poll_budget;
 pub(crate) mod request_id;
 
@@ -41,6 +41,7 @@ use tracing::{Instrument, Span};
 
 pub use http::metrics_only;
 pub use listen::{Connection, ConnectionBounds, Lifetime, run};
+pub use places::PlaceBounds;
 
 use answer::HttpResponse;
 use authentication::{Bearer, WrongTokens};
@@ -182,6 +183,7 @@ impl Gateway {
             Ok(next) => next,
             Err(refusal) => NextStep::Reply(self.refused(&mut context, &refusal).await),
         };
+        let stays = connection.place.set_stranger(|| self.address(&context));
         let RequestContext { origin, label, held, .. } = context;
         let mut reply = match next {
             NextStep::Reply(reply) => reply,
@@ -193,6 +195,9 @@ impl Gateway {
                 written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))
             }
         };
+        if !stays {
+            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Some(origin) = origin {
             answer::allow_origin(reply.headers_mut(), origin);
         }
@@ -257,6 +262,7 @@ impl Gateway {
         match known {
             Some(principal) => {
                 Span::current().record("identity", &*principal.identity);
+                context.connection.place.set_known();
                 Ok(Some(principal))
             }
             None => Err(self.wrong_token(context)),

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use parley_kit::http::{AGENT, HOST};
 use parley_kit::{BlockingServer, Peer};
 
+/// A body that is refused.
+const BODY: &str = r#"{"a":123}"#;
 const ASK: &str = r#"{"kind":"ask","body":"why?"}"#;
 
 /// Waits for the end of a connection that was given `seconds`; gives what came before.
@@ -82,17 +84,23 @@ fn a_client_that_goes_away() {
     assert!(started.elapsed() < Duration::from_secs(10));
 }
 
-/// Goal: above the cap a connection is told 503 and closed, and below it all goes on. Method: a
-/// cap of two.
+/// A connection with a request under way: its body has not come.
+fn under_way(server: &BlockingServer) -> Peer {
+    let mut peer = server.connect();
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT, "Expect: 100-continue"];
+    let whole = server.request(&lines, BODY);
+    peer.send(&whole[..whole.len() - BODY.len()]);
+    assert_eq!(peer.head().expect("it may go on").status, 100);
+    peer
+}
+
+/// Goal: above the cap a connection is told 503 and closed if none of the others rests, and below
+/// it all goes on. Method: a cap of two, and two connections with a request under way.
 #[test]
 fn cap() {
     let server = BlockingServer::start(&[("gateway.connections_max", "2")]);
     let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
-    let mut kept: Vec<Peer> = (0..2).map(|_| server.connect()).collect();
-    for peer in &mut kept {
-        peer.send(&health);
-        assert_eq!(peer.answer(false).status, 200);
-    }
+    let mut kept: Vec<Peer> = (0..2).map(|_| under_way(&server)).collect();
     let mut third = server.connect();
     third.send(&health);
     let answer = third.answer(false);
@@ -100,6 +108,8 @@ fn cap() {
     answer.problem("overloaded", "above the cap");
     assert!(third.is_closed());
     for peer in &mut kept {
+        peer.send(BODY);
+        peer.answer(false).problem("invalid_body", "it was still waited for");
         peer.send(&health);
         assert_eq!(peer.answer(false).status, 200);
     }
@@ -143,29 +153,58 @@ fn unreadable() {
 const LARGE: &str = "request_too_large";
 const BROKEN: &str = "invalid_parameter";
 
-/// Goal: who says nothing gives its place to who comes after it, and who has spoken keeps it.
-/// Method: all places taken, by one that was answered and by silent ones; another comes, and the
-/// longest silent one ends.
+/// Goal: the connection that has rested longest gives its place to a new one, whatever it said
+/// before; one with a request under way keeps it. Method: all places taken, by one that is under
+/// way, by one that was answered, and by a silent one.
 #[test]
-fn silence_makes_room() {
+fn rest_makes_room() {
     let server = BlockingServer::start(&[("gateway.connections_max", "3")]);
     let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let mut busy = under_way(&server);
     let mut spoke = server.connect();
     spoke.send(&health);
     assert_eq!(spoke.answer(false).status, 200);
-    let (first, mut second) = (server.connect(), server.connect());
-    second.send("GET /healthz HTTP/1.1\r\n");
+    std::thread::sleep(Duration::from_millis(5));
+    let silent = server.connect();
     let mut third = server.connect();
     third.send(&health);
     assert_eq!(third.answer(false).status, 200);
-    assert_eq!(first.rest(), "", "the longest silent one goes");
-    second.send(&health["GET /healthz HTTP/1.1\r\n".len()..]);
-    assert_eq!(second.answer(false).status, 200, "the other was still waited for");
-    spoke.send(&health);
-    assert_eq!(spoke.answer(false).status, 200);
+    assert_eq!(spoke.rest(), "", "the longest resting one goes");
+    std::thread::sleep(Duration::from_millis(5));
     let mut fourth = server.connect();
     fourth.send(&health);
-    fourth.answer(false).problem("overloaded", "nobody is silent any more");
+    assert_eq!(fourth.answer(false).status, 200);
+    assert_eq!(silent.rest(), "", "then the silent one");
+    busy.send(BODY);
+    busy.answer(false).problem("invalid_body", "it was waited for");
+}
+
+/// Goal: connections without a good token do not keep out those with one, which may be many from
+/// one address. Method: more silent strangers than places, then an administrator, many times.
+#[test]
+fn strangers_keep_nobody_out() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "60")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let mut strangers: Vec<Peer> = Vec::new();
+    for _ in 0..80 {
+        let mut peer = server.connect();
+        peer.send(&health);
+        assert_eq!(peer.answer(false).status, 200);
+        strangers.push(peer);
+    }
+    let own = server.request(&["GET /v1/threads HTTP/1.1", HOST, AGENT], "");
+    let mut known: Vec<Peer> = Vec::new();
+    for number in 0..50 {
+        let mut peer = server.connect();
+        peer.send(&own);
+        let status = peer.answer(false).status;
+        assert!(status != 503, "the connection {number} with a token: {status}");
+        known.push(peer);
+    }
+    for peer in &mut known {
+        peer.send(&own);
+        assert!(peer.answer(false).status != 503, "a known connection stays");
+    }
 }
 
 /// Goal: a stop answers what is under way, held inboxes at once, closes what rests, and takes
