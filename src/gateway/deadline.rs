@@ -52,7 +52,8 @@ pub fn now_millis() -> u64 {
 pub struct ConnectionDeadline {
     header: Duration,
     idle: Duration,
-    /// The start of the phase in milliseconds of [`now_millis`], shifted above the bits of the phase.
+    /// The start of the phase in milliseconds of [`now_millis`], shifted above the bits of the
+    /// phase.
     phase: AtomicU64,
     /// The milliseconds, plus one, since which a write is blocked; 0 if none is.
     stalled: AtomicU64,

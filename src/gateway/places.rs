@@ -290,10 +290,6 @@ mod tests {
         [127, 0, 0, last].into()
     }
 
-    fn pause() {
-        std::thread::sleep(Duration::from_millis(3));
-    }
-
     /// Goal: when all places are taken the longest resting connection goes, of whatever kind, and
     /// none with a request under way. Method: four places, all taken in turn.
     #[test]
@@ -306,7 +302,6 @@ mod tests {
             // The first goes on with its request; the second rests longest.
             if number > 0 {
                 opened.deadline.set_idle();
-                pause();
             }
         }
         let mut later = Vec::new();

@@ -164,7 +164,7 @@ impl ListenStream {
     /// The next bytes; `None` once the stream has ended.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take() {
-            return Some(event(&first).into());
+            return Some(event(&first));
         }
         while !self.is_over {
             tokio::select! {
@@ -200,7 +200,7 @@ impl ListenStream {
         raw(&mut out, ",");
         tag(&mut out, &self.id);
         raw(&mut out, "}}}");
-        event(&out).into()
+        event(&out)
     }
 
     /// One notification for each URI that these items change.

@@ -83,15 +83,12 @@ pub(super) fn scan<T, R>(
         }
         let (place, row) = row?;
         let full = found.items.len() >= page.limit;
-        match wanted(place, row)? {
-            Some(item) => {
-                if full || !takes(&item)? {
-                    found.more = true;
-                    break;
-                }
-                found.items.push(item);
+        if let Some(item) = wanted(place, row)? {
+            if full || !takes(&item)? {
+                found.more = true;
+                break;
             }
-            None => {}
+            found.items.push(item);
         }
         if !full {
             found.next = place;

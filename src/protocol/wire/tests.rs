@@ -241,7 +241,7 @@ fn answers_and_frames() {
     let summary = ThreadSummary::open(&opening()).expect("opens");
     let act = said(2, None, Kind::Inform, "x");
     let flat = |more| {
-        let shown = written(|out| message(out, &act, None)).to_string();
+        let shown = written(|out| message(out, &act, None));
         written(|out| reading_flat(out, &summary, "c", shown.as_bytes(), more))
     };
     assert!(flat(true).contains("\"cursor\":\"c\",\"messages\":[{\"id\":\"msg_2\""));

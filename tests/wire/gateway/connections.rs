@@ -164,13 +164,11 @@ fn rest_makes_room() {
     let mut spoke = server.connect();
     spoke.send(&health);
     assert_eq!(spoke.answer(false).status, 200);
-    std::thread::sleep(Duration::from_millis(5));
     let silent = server.connect();
     let mut third = server.connect();
     third.send(&health);
     assert_eq!(third.answer(false).status, 200);
     assert_eq!(spoke.rest(), "", "the longest resting one goes");
-    std::thread::sleep(Duration::from_millis(5));
     let mut fourth = server.connect();
     fourth.send(&health);
     assert_eq!(fourth.answer(false).status, 200);
