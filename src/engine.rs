@@ -132,21 +132,21 @@ impl Engine {
         let OpenedJournal { journal, writer, publisher, archiver, meta } =
             opened.map_err(EngineError::Store)?;
         let inboxes = Inboxes::start(hook.clone()).await.map_err(EngineError::Actor)?;
+        let reads = Arc::new(pool("read", reading, cores(), bounds.reads_max)?);
         let stream = journal.listen(HUB_BATCHES_MAX);
         let hub = Arc::new(Hub::new(inboxes.clone(), caps, stream.after));
         let feed_deps = Arc::new(FeedDeps {
             journal: Arc::clone(&journal),
             hub: Arc::clone(&hub),
             replay_cache: ReplayCache::new(Arc::clone(&journal)).read_at(reading),
+            reads: Arc::clone(&reads),
             encoder: Encoder::new(Arc::clone(&journal)),
             clock: Arc::clone(&clock),
             replay_max,
         });
         let publishing = publish_batches(stream, hub, Arc::clone(&clock), hook.clone());
         let publishing = tokio::spawn(publishing);
-        let reads = pool("read", reading, cores(), bounds.reads_max)?;
         let long_reads = pool("long-read", reading, LONG_READERS, LONG_READS_MAX)?;
-        let reads = Arc::new(reads);
         let deps = Arc::new(Deps { journal: Arc::clone(&journal), limits, clock, reads, hook });
         let manifest = manifest(&meta);
         let forum = Forum::start(deps, long_reads, bounds, residence, manifest, inboxes.clone());

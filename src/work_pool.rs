@@ -17,6 +17,9 @@ use tokio::sync::oneshot;
 /// The part of a queue that the jobs of one caller fill at most.
 pub const CALLER_PART: usize = 4;
 
+/// Times that a thread lets others run before it sleeps.
+const LOOKS: usize = 64;
+
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The size of a pool.
@@ -37,6 +40,8 @@ pub struct WorkPool {
 struct Shared {
     queue: Mutex<FairQueue>,
     submitted: Condvar,
+    /// Whether jobs wait, for a thread that looks for one without the lock.
+    has_jobs: AtomicBool,
     /// Set when the server stops: long jobs look at it.
     stop: AtomicBool,
 }
@@ -48,8 +53,10 @@ struct FairQueue {
     callers: VecDeque<Identity>,
     waiting: usize,
     waiting_max: usize,
-    /// Threads without a job.
-    idle: usize,
+    /// Threads that sleep.
+    asleep: usize,
+    /// Whether a thread is looking for a job before it sleeps; one at a time does.
+    is_looking: bool,
     closed: bool,
 }
 
@@ -95,12 +102,14 @@ impl WorkPool {
             callers: VecDeque::new(),
             waiting: 0,
             waiting_max: options.waiting_max,
-            idle: 0,
+            asleep: 0,
+            is_looking: false,
             closed: false,
         };
         let shared = Arc::new(Shared {
             queue: Mutex::new(queue),
             submitted: Condvar::new(),
+            has_jobs: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         });
         for number in 0..options.threads {
@@ -168,32 +177,62 @@ impl Shared {
     }
 
     fn submit(&self, caller: &Identity, job: Job) -> Result<()> {
-        let is_idle = {
+        let needs_thread = {
             let mut queue = self.queue();
             queue.push(caller, job)?;
-            queue.idle > 0
+            self.has_jobs.store(true, Ordering::Relaxed);
+            queue.asleep > 0 && (!queue.is_looking || queue.waiting > 1)
         };
-        if is_idle {
+        if needs_thread {
             self.submitted.notify_one();
         }
         Ok(())
     }
 
+    /// Lets other threads run until a job waits, a number of times: waking a thread that sleeps
+    /// costs more than most jobs.
+    fn look(&self) {
+        for _ in 0..LOOKS {
+            if self.has_jobs.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+
     /// Runs jobs until the pool is dropped.
     fn work(&self) {
         let mut queue = self.queue();
+        // Whether the last look has found no job.
+        let mut has_looked = false;
         loop {
             if let Some(job) = queue.pop() {
+                let needs_thread = queue.waiting > 0 && queue.asleep > 0 && !queue.is_looking;
+                if queue.waiting == 0 {
+                    self.has_jobs.store(false, Ordering::Relaxed);
+                }
                 drop(queue);
+                if needs_thread {
+                    self.submitted.notify_one();
+                }
                 job();
                 queue = self.queue();
             } else if queue.closed {
                 return;
-            } else {
-                queue.idle += 1;
+            } else if has_looked || queue.is_looking {
+                queue.asleep += 1;
                 queue = self.submitted.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                queue.idle -= 1;
+                queue.asleep -= 1;
+            } else {
+                queue.is_looking = true;
+                drop(queue);
+                self.look();
+                queue = self.queue();
+                queue.is_looking = false;
+                has_looked = queue.waiting == 0;
+                continue;
             }
+            has_looked = false;
         }
     }
 }
@@ -229,7 +268,7 @@ mod tests {
     #[tokio::test]
     async fn callers_in_turn() {
         let pool = pool(1, 16);
-        let (release, held) = mpsc::channel::<()>();
+        let (release, held) = mpsc::sync_channel::<()>(1);
         let (begun, first_runs) = oneshot::channel();
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut calls = tokio::task::JoinSet::new();
@@ -281,7 +320,7 @@ mod tests {
     #[tokio::test]
     async fn abandoned() {
         let pool = pool(1, 16);
-        let (release, held) = mpsc::channel::<()>();
+        let (release, held) = mpsc::sync_channel::<()>(1);
         let (begun, first_runs) = oneshot::channel();
         let first = Arc::clone(&pool);
         let first = tokio::spawn(async move {

@@ -30,6 +30,8 @@ use crate::metric;
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
 /// How long the closing handshake may take.
 pub const CLOSE_WAIT: Duration = Duration::from_secs(10);
+/// The part of a heartbeat by which a check of the timers is late if the server stood still.
+const STOOD_STILL_PART: u32 = 4;
 /// Bytes read at a time: clients send little. An idle connection holds as many, and they are
 /// cleared before each read.
 const READ_BYTES: usize = 1 << 10;
@@ -38,7 +40,8 @@ const WRITE_BYTES: usize = 32 << 10;
 /// Bytes that may wait to be written: far more than the largest frame, of which one at a time
 /// waits.
 const WRITE_BYTES_MAX: usize = 64 << 20;
-/// Answers to client frames that may wait to be written; beyond, the socket is not read.
+/// Answers to client frames, pongs too, that may wait to be written; beyond, the socket is not
+/// read.
 const ANSWERS_MAX: usize = 8;
 
 /// The options of connections that carry feeds.
@@ -109,6 +112,8 @@ struct FeedConnection<S> {
     last_received: Instant,
     /// The time of the last ping.
     last_ping: Instant,
+    /// The time at which the timers are to be checked.
+    check_due: Instant,
     /// Whether bytes were written and not flushed yet.
     unflushed: bool,
     /// The time since which they wait for the peer.
@@ -134,6 +139,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             options,
             last_received: now,
             last_ping: now,
+            check_due: now + options.heartbeat,
             unflushed: false,
             blocked_since: None,
             answers: 0,
@@ -148,13 +154,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         let mut alarm = std::pin::pin!(tokio::time::sleep_until(self.next_check()));
         loop {
             let Self { socket, feed, .. } = self;
-            let (reads, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
+            let reads = self.answers < ANSWERS_MAX && !feed.is_owing();
+            let writes = self.unflushed;
             let is_blocked = self.blocked_since.is_some();
             let subscriber = Arc::clone(feed.subscriber());
             let done = tokio::select! {
                 biased;
                 event = poll_fn(|context| poll(socket, reads, writes, is_blocked, context)) => {
-                    self.on_socket_event(event)
+                    self.on_socket_event(event).await
                 }
                 close = subscriber.closed(), if writes => Err(ConnectionEnd::Ended(close)),
                 frames = feed.next(), if !writes => match frames {
@@ -171,8 +178,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
     }
 
     /// Sets the alarm, if it must ring earlier, or has rung.
-    fn set(&self, alarm: Pin<&mut Sleep>) {
+    fn set(&mut self, alarm: Pin<&mut Sleep>) {
         let next = self.next_check();
+        self.check_due = next;
         if next < alarm.deadline() || alarm.is_elapsed() {
             alarm.reset(next);
         }
@@ -193,6 +201,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
     fn check_timers(&mut self) -> Result<(), ConnectionEnd> {
         let now = Instant::now();
         let patience = self.options.heartbeat * 2;
+        if now >= self.check_due + self.options.heartbeat / STOOD_STILL_PART {
+            // The server itself stood still: the frames of its peers may lie unread.
+            self.last_received = now;
+            self.blocked_since = self.blocked_since.map(|_| now);
+            self.last_ping = now - self.options.heartbeat;
+        }
         if let Some(since) = self.blocked_since {
             if self.feed.is_behind() && now >= since + SLOW_AFTER {
                 self.feed.subscriber().close(CloseReason::SlowConsumer);
@@ -212,7 +226,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         Ok(())
     }
 
-    fn on_socket_event(&mut self, event: SocketEvent) -> Result<(), ConnectionEnd> {
+    async fn on_socket_event(&mut self, event: SocketEvent) -> Result<(), ConnectionEnd> {
         match event {
             SocketEvent::Blocked => self.blocked_since = Some(Instant::now()),
             SocketEvent::Flushed(Ok(())) => {
@@ -227,10 +241,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             SocketEvent::Received(Some(Ok(message))) => {
                 self.last_received = Instant::now();
                 let answer = match message {
-                    Message::Text(text) => self.feed.receive(&text),
+                    Message::Text(text) => self.feed.receive(&text).await,
                     Message::Binary(_) => Some(self.feed.notice(&client::binary())),
                     Message::Close(_) => return Err(ConnectionEnd::Left),
-                    Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
+                    // The library queues a pong, which is an answer that waits as others do.
+                    Message::Ping(_) => {
+                        self.unflushed = true;
+                        self.answers += 1;
+                        None
+                    }
+                    Message::Pong(_) | Message::Frame(_) => None,
                 };
                 if let Some(answer) = answer {
                     self.answers += 1;
@@ -274,7 +294,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             // Until the peer has answered, or, if it closed first, our answer is sent.
             while let Some(Ok(_)) = socket.next().await {}
         };
-        if !matches!(over, ConnectionEnd::Gone | ConnectionEnd::Silent | ConnectionEnd::Stuck) {
+        if !matches!(over, ConnectionEnd::Gone | ConnectionEnd::Stuck) {
             let _ = tokio::time::timeout(CLOSE_WAIT, handshake).await;
         }
     }
@@ -326,13 +346,11 @@ fn close_frame(over: ConnectionEnd, cursor: &str) -> Option<CloseFrame> {
         ConnectionEnd::Ended(CloseReason::Revoked) => (4001, "token_unknown"),
         ConnectionEnd::Ended(CloseReason::ShuttingDown) => (1001, "shutting_down"),
         ConnectionEnd::Ended(CloseReason::Failed) => (1011, "internal"),
+        ConnectionEnd::Silent => (4000, "silent"),
         ConnectionEnd::Broken(code) => {
             (code, if code == 1009 { "request_too_large" } else { "invalid_body" })
         }
-        ConnectionEnd::Left
-        | ConnectionEnd::Gone
-        | ConnectionEnd::Silent
-        | ConnectionEnd::Stuck => return None,
+        ConnectionEnd::Left | ConnectionEnd::Gone | ConnectionEnd::Stuck => return None,
     };
     let reason = format!("{reason} {cursor}").into();
     Some(CloseFrame { code: CloseCode::from(code), reason })

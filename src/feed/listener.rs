@@ -1,6 +1,7 @@
 //! One feed, over a WebSocket or as server-sent events: the frames that its listener gets next, and
 //! how it ends.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use metrics::Counter;
@@ -19,6 +20,8 @@ use crate::metric;
 
 /// Live frames given at a time: so many are written before the socket is flushed.
 pub const BATCH_FRAMES: usize = 32;
+/// Changes of the threads followed whose answers may wait.
+const OWED_MAX: usize = 8;
 /// Threads that one feed may follow.
 pub const FOLLOWED_MAX: usize = 1_000;
 
@@ -31,7 +34,7 @@ pub struct Feed {
     deps: Arc<FeedDeps>,
     subscriber: Arc<Subscriber>,
     /// The threads followed, sorted.
-    threads: Vec<ThreadId>,
+    threads: Arc<[ThreadId]>,
     /// The position up to which every frame was given.
     watermark: Position,
     /// The cursor of the last frame given.
@@ -42,8 +45,8 @@ pub struct Feed {
     replay: Option<Box<Replay>>,
     /// Whether its `caught_up` is still to come.
     replaying: bool,
-    /// Changes of the threads followed whose answer is queued.
-    owed: usize,
+    /// For each change whose answer is queued the threads followed from then on.
+    owed: VecDeque<Arc<[ThreadId]>>,
 }
 
 impl Feed {
@@ -52,7 +55,7 @@ impl Feed {
     ///
     /// # Errors
     /// 400 `invalid_cursor`, 429 `rate_limited`, 503, 404 `thread_not_found`.
-    pub fn open(
+    pub async fn open(
         deps: Arc<FeedDeps>,
         subscription: Subscription,
         threads: Vec<ThreadId>,
@@ -63,22 +66,23 @@ impl Feed {
         if age > deps.replay_max {
             return Err(Refusal::cursor_too_old());
         }
+        let mut threads = threads;
+        threads.sort_unstable();
+        threads.dedup();
         let subscriber = Subscriber::new(subscription, deps.hub.caps.buffer);
         deps.hub.register(&subscriber)?;
         let mut feed = Self {
             deps,
             subscriber,
-            threads,
+            threads: threads.into(),
             watermark: since.unwrap_or_default(),
             last: since.unwrap_or_default(),
             retold_upto: 0,
             replay: since.map(|since| Box::new(Replay::new(since, false))),
             replaying: since.is_some(),
-            owed: 0,
+            owed: VecDeque::new(),
         };
-        feed.threads.sort_unstable();
-        feed.threads.dedup();
-        feed.find(&feed.threads)?;
+        feed.find(Arc::clone(&feed.threads)).await?;
         if since.is_none() {
             let joined = feed.deps.hub.join(&feed.subscriber, &feed.threads);
             feed.watermark = Position::after(joined);
@@ -88,15 +92,22 @@ impl Feed {
     }
 
     /// Refuses unknown threads.
-    fn find(&self, threads: &[ThreadId]) -> Result<()> {
-        if threads.is_empty() {
+    async fn find(&self, threads: Arc<[ThreadId]>) -> Result<()> {
+        let journal = Arc::clone(&self.deps.journal);
+        let view = journal.view();
+        if threads.iter().all(|thread| view.is_recent(*thread)) {
             return Ok(());
         }
-        let view = self.deps.journal.view();
-        for thread in threads {
-            view.summary(*thread)?.ok_or_else(|| Refusal::no_thread(*thread))?;
-        }
-        Ok(())
+        let found = move || {
+            let view = journal.view();
+            let mut threads = threads.iter();
+            threads.try_for_each(|thread| {
+                view.summary(*thread)?.map(drop).ok_or_else(|| Refusal::no_thread(*thread))
+            })
+        };
+        let caller = &self.subscriber.subscription.participant.identity;
+        // On the heap: most feeds follow no thread by name.
+        Box::pin(self.deps.reads.run(caller, found)).await
     }
 
     /// The listener's queue.
@@ -167,7 +178,7 @@ impl Feed {
                         self.replay = Some(Box::new(Replay::new(self.watermark, true)));
                         // Their answers found no room; the changes hold from here on.
                         let owed = std::mem::take(&mut self.owed);
-                        (0..owed).map(|_| self.subscribed()).collect()
+                        owed.iter().map(|_| self.subscribed(&self.threads)).collect()
                     }
                 },
             };
@@ -198,9 +209,9 @@ impl Feed {
                     frames.push(self.caught_up(number));
                 }
                 FeedItem::Following(number) => {
-                    self.owed = self.owed.saturating_sub(1);
+                    let threads = self.owed.pop_front();
                     self.watermark = Position::after(number).max(self.watermark);
-                    frames.push(self.subscribed());
+                    frames.push(self.subscribed(threads.as_ref().unwrap_or(&self.threads)));
                 }
             }
         }
@@ -233,15 +244,25 @@ impl Feed {
         self.control(FrameType::CaughtUp, frame::caught_up)
     }
 
-    fn subscribed(&self) -> OutgoingFrame {
+    fn subscribed(&self, threads: &[ThreadId]) -> OutgoingFrame {
         self.control(FrameType::Subscribed, |out, cursor| {
-            frame::subscribed(out, cursor, self.threads.iter().copied());
+            frame::subscribed(out, cursor, threads.iter().copied());
         })
     }
 
+    /// Whether as many changes wait for their answer as may: then no client frame is to be read.
+    pub(super) fn is_owing(&self) -> bool {
+        self.owed.len() >= OWED_MAX
+    }
+
     /// Handles a client's frame; gives the frame that answers it, unless that is queued.
-    pub fn receive(&mut self, text: &str) -> Option<OutgoingFrame> {
-        let answer = match client::read(text).and_then(|frame| self.apply(frame)) {
+    pub async fn receive(&mut self, text: &str) -> Option<OutgoingFrame> {
+        let answer = match client::read(text) {
+            // On the heap: few connections get such frames, and the future of each is kept small.
+            Ok(frame) => Box::pin(self.apply(frame)).await,
+            Err(refusal) => Err(refusal),
+        };
+        let answer = match answer {
             Ok(answer) => answer?,
             Err(refusal) => return Some(self.notice(&refusal)),
         };
@@ -252,6 +273,7 @@ impl Feed {
 
     /// The frame that tells the client why its frame is refused.
     pub fn notice(&mut self, refusal: &Refusal) -> OutgoingFrame {
+        self.watermark = self.looked_upto().max(self.watermark);
         self.last = self.watermark;
         count(FrameType::Notice);
         self.control(FrameType::Notice, |out, cursor| {
@@ -259,7 +281,18 @@ impl Feed {
         })
     }
 
-    fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
+    /// The position up to which the feed has looked, if it has given every frame up to it.
+    fn looked_upto(&self) -> Position {
+        // The turns of an inbox come by way of its actor, so the hub is ahead of them.
+        if self.replay.is_some() || self.subscriber.subscription.scope == Scope::Inbox {
+            return self.watermark;
+        }
+        // In this order: what the hub has delivered so far is in the queue.
+        let delivered = self.deps.hub.delivered();
+        if self.subscriber.is_empty() { Position::after(delivered) } else { self.watermark }
+    }
+
+    async fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
         match self.subscriber.subscription.scope {
             Scope::Threads => {}
             Scope::Inbox | Scope::All => return Err(client::only_in_threads()),
@@ -269,30 +302,37 @@ impl Feed {
             ClientFrame::Subscribe(threads) => (true, threads),
             ClientFrame::Unsubscribe(threads) => (false, threads),
         };
-        let new: Vec<_> = changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
-        self.find(&new)?;
+        // The bound goes before the look-up of each.
+        if changed.len() > FOLLOWED_MAX {
+            return Err(client::too_many(FOLLOWED_MAX));
+        }
+        let new: Arc<[ThreadId]> =
+            changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
+        if follow && self.threads.len() + new.len() > FOLLOWED_MAX {
+            return Err(client::too_many(FOLLOWED_MAX));
+        }
+        self.find(Arc::clone(&new)).await?;
         let is_live = self.replay.as_ref().is_none_or(|replay| replay.was_live);
         let FeedDeps { hub, .. } = &*self.deps;
         if follow {
-            if self.threads.len() + new.len() > FOLLOWED_MAX {
-                return Err(client::too_many(FOLLOWED_MAX));
-            }
-            self.threads.extend(&new);
-            self.threads.sort_unstable();
+            let mut threads = [&self.threads[..], &new].concat();
+            threads.sort_unstable();
+            self.threads = threads.into();
             if is_live {
                 hub.follow(&self.subscriber, &new);
             }
         } else {
-            self.threads.retain(|thread| !changed.contains(thread));
+            let left = self.threads.iter().copied();
+            self.threads = left.filter(|thread| !changed.contains(thread)).collect();
             if is_live {
                 hub.unfollow(&self.subscriber, &changed);
             }
         }
         // In a replay the change holds from the place reached on, and is answered at once.
         if self.replay.is_some() {
-            return Ok(Some(self.subscribed()));
+            return Ok(Some(self.subscribed(&self.threads)));
         }
-        self.owed += 1;
+        self.owed.push_back(Arc::clone(&self.threads));
         Ok(None)
     }
 

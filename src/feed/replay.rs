@@ -10,15 +10,18 @@ use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::Frame;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Result;
+use parley_protocol::time::Millis;
 use parley_protocol::wire::frame::FrameType;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::encode::Encoder;
 use super::hub::{CatchUp, FeedPlace, Hub, frames_for};
-use super::replay_cache::ReplayCache;
+use super::publication::Publication;
+use super::replay_cache::{ReplayCache, ReplayChunk};
 use super::subscriber::Subscriber;
 use crate::clock::Clock;
 use crate::journal::Journal;
+use crate::work_pool::WorkPool;
 
 /// Frames that one step gives at most.
 const STEP_FRAMES: usize = 32;
@@ -33,6 +36,8 @@ pub struct FeedDeps {
     pub hub: Arc<Hub>,
     /// The decoded log.
     pub replay_cache: ReplayCache,
+    /// Runs reads of the store.
+    pub reads: Arc<WorkPool>,
     /// Encodes frames.
     pub encoder: Encoder,
     /// Tells the time at which claims have expired.
@@ -99,39 +104,69 @@ impl Replay {
     /// read.
     pub async fn step(
         &mut self,
-        deps: &FeedDeps,
+        deps: &Arc<FeedDeps>,
         subscriber: &Arc<Subscriber>,
-        threads: &[ThreadId],
+        threads: &Arc<[ThreadId]>,
     ) -> Result<ReplayStep> {
-        let now = deps.clock.now();
-        let encoder = &deps.encoder;
-        let mut given = ReplayedFrames { subscriber, threads, frames: Vec::new(), bytes: 0 };
-        match deps.hub.catch_up(subscriber, threads, self.place, self.was_live) {
+        let acts = match deps.hub.catch_up(subscriber, threads, self.place, self.was_live) {
             CatchUp::Live(upto) => {
                 self.place.after = upto.max(self.place.after);
                 return Ok(ReplayStep::Live(upto));
             }
-            CatchUp::Near(acts) => {
+            CatchUp::Near(acts) => PastActs::Ring(acts),
+            CatchUp::Far => PastActs::Log(deps.replay_cache.at(self.place.after).await?),
+        };
+        // Off the runtime: the frames show the present, which may be on the disk.
+        let (place, encoder, now) = (self.place, deps.encoder.clone(), deps.clock.now());
+        let (listener, threads) = (Arc::clone(subscriber), Arc::clone(threads));
+        let encoded = move || acts.frames(place, &listener, &threads, &encoder, now);
+        let caller = &subscriber.subscription.participant.identity;
+        let (frames, place) = deps.reads.run(caller, encoded).await?;
+        self.place = place;
+        Ok(ReplayStep::Given(frames))
+    }
+}
+
+/// Acts to replay.
+enum PastActs {
+    /// Of the hub's ring.
+    Ring(Vec<Arc<Publication>>),
+    /// Of the log.
+    Log(Arc<ReplayChunk>),
+}
+
+impl PastActs {
+    /// The frames of one step from `place` on, and the place behind them.
+    fn frames(
+        &self,
+        mut place: FeedPlace,
+        subscriber: &Subscriber,
+        threads: &[ThreadId],
+        encoder: &Encoder,
+        now: Millis,
+    ) -> Result<(Vec<OutgoingFrame>, FeedPlace)> {
+        let mut given = ReplayedFrames { subscriber, threads, frames: Vec::new(), bytes: 0 };
+        match self {
+            Self::Ring(acts) => {
                 for publication in acts {
                     let text = |which| publication.retold(which, encoder, now);
-                    if given.add(&mut self.place, publication.number(), publication.act(), text)? {
+                    if given.add(&mut place, publication.number(), publication.act(), text)? {
                         break;
                     }
                 }
             }
-            CatchUp::Far => {
-                let chunk = deps.replay_cache.at(self.place.after).await?;
-                let after = self.place.after;
+            Self::Log(chunk) => {
+                let after = place.after;
                 for (number, act) in chunk.concerning(&subscriber.subscription, threads, after) {
                     let text = |which| encoder.replayed(number, act, which, now);
-                    if given.add(&mut self.place, number, act, text)? {
-                        return Ok(ReplayStep::Given(given.frames));
+                    if given.add(&mut place, number, act, text)? {
+                        return Ok((given.frames, place));
                     }
                 }
-                self.place.after = chunk.upto.max(self.place.after);
+                place.after = chunk.upto.max(place.after);
             }
         }
-        Ok(ReplayStep::Given(given.frames))
+        Ok((given.frames, place))
     }
 }
 

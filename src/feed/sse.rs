@@ -5,6 +5,7 @@ use std::io::Write;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use parley_protocol::wire::event_data;
 use tokio::time::{Instant, sleep_until};
 
 use super::connection::{ConnectionOptions, SLOW_AFTER, count_closed};
@@ -78,6 +79,7 @@ impl EventStream {
         let mut out = Vec::with_capacity(bytes);
         for OutgoingFrame { kind, cursor, text } in frames {
             let (kind, cursor) = (kind.as_str(), self.encoder.cursor(*cursor));
+            let text = event_data(text);
             write!(out, "event: {kind}\nid: {cursor}\ndata: {text}\n\n")
                 .expect("memory takes what is written");
         }

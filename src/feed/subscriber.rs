@@ -195,6 +195,12 @@ impl Subscriber {
         self.queue().behind
     }
 
+    /// Whether every item queued was taken, and none found no room.
+    pub(super) fn is_empty(&self) -> bool {
+        let queue = self.queue();
+        queue.items.is_empty() && !queue.behind
+    }
+
     /// Queues the items `missed`, whatever its bound, and from then on the entries after `number`.
     /// The hub calls it, under the lock that orders entries.
     pub(super) fn catch_up(&self, missed: impl IntoIterator<Item = FeedItem>, number: u64) {

@@ -5,9 +5,9 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CONTENT_TYPE, ETAG,
-    HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER, VARY,
-    WWW_AUTHENTICATE,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE,
+    ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER,
+    SEC_WEBSOCKET_VERSION, VARY, WWW_AUTHENTICATE,
 };
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
@@ -161,6 +161,24 @@ fn retry_after_seconds(refusal: &Refusal) -> Option<u64> {
         (None, 429 | 503) => Some(1),
         _ => None,
     }
+}
+
+/// Asks proxies to neither keep, compress nor buffer an event stream: a compressor holds events
+/// back.
+pub fn unbuffered(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+}
+
+/// A refused upgrade: 426 with the version of WebSocket that is spoken.
+pub fn upgrade_required(refusal: &Refusal) -> HttpResponse {
+    let status = StatusCode::UPGRADE_REQUIRED;
+    let mut problem = serde_json::to_value(refusal).unwrap_or_default();
+    problem["status"] = status.as_u16().into();
+    let mut reply = refused(refusal).map(|_| Body::from(problem.to_string()));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    reply
 }
 
 /// Sets `Allow`.

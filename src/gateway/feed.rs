@@ -90,12 +90,22 @@ impl<'h> Upgrade<'h> {
         self.protocols.iter().filter_map(|protocol| protocol.strip_prefix(TICKET))
     }
 
-    /// Checks version and key; returns the key.
-    fn key(&self) -> Result<&'h str> {
-        if self.version != Some("13") {
-            let detail = "Only version 13 of WebSocket is spoken here (RFC 6455).";
-            return Err(Refusal::parameter("Sec-WebSocket-Version", detail));
+    /// Refuses subprotocols of which the server speaks none: a client that offers some must be
+    /// given one. Comes before a ticket is redeemed.
+    fn check_protocols(&self) -> Result<()> {
+        if self.protocols.is_empty() || self.protocols.contains(&PARLEY) {
+            return Ok(());
         }
+        Err(Refusal::subprotocol(PARLEY))
+    }
+
+    /// Whether it is of the version that the server speaks.
+    fn is_spoken(&self) -> bool {
+        self.version == Some("13")
+    }
+
+    /// Checks the key; returns it.
+    fn key(&self) -> Result<&'h str> {
         let is_key = |key: &&str| {
             let body = key.strip_suffix("==").unwrap_or_default();
             let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
@@ -199,9 +209,12 @@ fn read_threads(list: &str) -> Result<Vec<ThreadId>> {
 
 impl Gateway {
     /// `GET /v1/feed`.
-    pub(super) fn feed(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
+    pub(super) async fn feed(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let head = context.head;
         let upgrade = Upgrade::of(head);
+        if let Some(upgrade) = &upgrade {
+            upgrade.check_protocols()?;
+        }
         let principal = self.feed_principal(context, upgrade.as_ref())?;
         if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right));
@@ -216,11 +229,14 @@ impl Gateway {
                 let detail = "Send a token or one ticket, not both.";
                 return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
             }
+            if !upgrade.is_spoken() {
+                return Ok(answer::upgrade_required(&Refusal::websocket_version()));
+            }
             key = Some(upgrade.key()?);
         }
         let query = FeedQuery::read(head.uri.query().unwrap_or_default())?;
         let since = self.since(&head.headers, &query, upgrade.is_some())?;
-        let feed = self.open(&principal, query, since)?;
+        let feed = self.open(&principal, query, since).await?;
         let options = ConnectionOptions {
             heartbeat: Duration::from_secs(self.parts.config.feed.heartbeat_seconds),
             message_bytes_max: usize::try_from(self.parts.config.limits.request_bytes_max)
@@ -276,6 +292,10 @@ impl Gateway {
         query: &FeedQuery,
         socket: bool,
     ) -> Result<Option<Position>> {
+        if !socket && headers.get_all(LAST_EVENT_ID).iter().count() > 1 {
+            let detail = "`Last-Event-ID` came twice. Send it once, with the id of the last event.";
+            return Err(Refusal::parameter("Last-Event-ID", detail));
+        }
         let last = if socket { None } else { headers.get(LAST_EVENT_ID) };
         let last = last.filter(|value| !value.is_empty());
         let since = match last {
@@ -287,7 +307,7 @@ impl Gateway {
         since.map(position).transpose()
     }
 
-    fn open(
+    async fn open(
         &self,
         principal: &Principal,
         query: FeedQuery,
@@ -303,7 +323,7 @@ impl Gateway {
             expires_at,
         };
         let deps = Arc::clone(&self.parts.feed_deps);
-        let feed = Feed::open(deps, subscription, query.threads, since)?;
+        let feed = Feed::open(deps, subscription, query.threads, since).await?;
         // A revocation before the registration has closed nothing, so the token is checked again.
         if !self.is_valid(principal) {
             return Err(Refusal::token_unknown());
@@ -321,9 +341,7 @@ impl Gateway {
         let headers = reply.headers_mut();
         let kind = HeaderValue::from_static(EVENT_STREAM);
         headers.insert(axum::http::header::CONTENT_TYPE, kind);
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // Proxies must not buffer events.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        answer::unbuffered(headers);
         reply
     }
 

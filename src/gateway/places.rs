@@ -307,7 +307,9 @@ mod tests {
         let mut later = Vec::new();
         for gone in [1, 2, 3] {
             later.push(open(&places).expect("one rests"));
-            later.iter().for_each(|it| it.deadline.set_busy());
+            for it in &later {
+                it.deadline.set_busy();
+            }
             let evicted: Vec<bool> = opened.iter().map(|it| it.deadline.is_evicted()).collect();
             let want: Vec<bool> = (0..4).map(|number| (1..=gone).contains(&number)).collect();
             assert_eq!(evicted, want);

@@ -161,7 +161,7 @@ impl Gateway {
                 }
                 FixedResource::Feed => {
                     context.label = RequestLabel::Feed;
-                    self.feed(context)
+                    Box::pin(self.feed(context)).await
                 }
                 FixedResource::Tickets => {
                     context.label = RequestLabel::Feed;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use axum::body::HttpBody as _;
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
@@ -94,9 +94,7 @@ fn events(body: axum::body::Body) -> HttpResponse {
     let mut reply = answer::empty(StatusCode::OK).map(|_| body);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, EVENTS);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies must not buffer the stream.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    answer::unbuffered(headers);
     reply
 }
 

@@ -3,7 +3,7 @@
 use axum::http::header::{ACCEPT, HeaderMap};
 use bytes::Bytes;
 use parley_protocol::refusal::Reason;
-use parley_protocol::wire::{JsonBuffer, raw};
+use parley_protocol::wire::{JsonBuffer, event_data, raw};
 
 use super::super::answer::SegmentedBody;
 use super::revision::ProtocolFamily;
@@ -146,9 +146,10 @@ fn is_refused(range: &[u8]) -> bool {
 
 /// The message as one server-sent event. The JSON written here has no line breaks.
 pub fn event(message: &[u8]) -> Bytes {
+    let message = event_data(std::str::from_utf8(message).expect("JSON is UTF-8"));
     let mut event = Vec::with_capacity(message.len() + 32);
     event.extend_from_slice(b"event: message\ndata: ");
-    event.extend_from_slice(message);
+    event.extend_from_slice(message.as_bytes());
     event.extend_from_slice(b"\n\n");
     event.into()
 }

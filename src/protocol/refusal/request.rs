@@ -58,6 +58,21 @@ impl Refusal {
         Self::new(Reason::InvalidCursor, detail)
     }
 
+    /// 400 `invalid_parameter` of a WebSocket that offers subprotocols without `spoken`.
+    pub fn subprotocol(spoken: &str) -> Self {
+        let detail = format!(
+            "Of the subprotocols offered none is spoken here. Offer `{spoken}` (with a ticket: \
+             `{spoken}, ticket.<ticket>`), or none."
+        );
+        Self::parameter("Sec-WebSocket-Protocol", detail)
+    }
+
+    /// `invalid_parameter` of a version of WebSocket, which is answered with 426.
+    pub fn websocket_version() -> Self {
+        let detail = "Only version 13 of WebSocket is spoken here (RFC 6455).";
+        Self::parameter("Sec-WebSocket-Version", detail)
+    }
+
     /// 403 `origin_forbidden` of the `Host`.
     pub fn host_forbidden() -> Self {
         let detail = "This server does not answer to that `Host`. Use the address it listens on, \

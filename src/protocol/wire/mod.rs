@@ -47,6 +47,8 @@ pub use reading::{ShownMessage, reading_flat, reading_tree};
 pub use thread::{event, thread};
 pub use token::{ShownToken, token, token_created};
 
+use std::borrow::Cow;
+
 use crate::entry::{Awaiting, Due};
 use crate::identity::Participant;
 use crate::ids::Prefixed;
@@ -54,6 +56,17 @@ use crate::time::Millis;
 
 /// Where JSON is put.
 pub type JsonBuffer = Vec<u8>;
+
+/// JSON text for a line of an event stream (bindings.md §6): U+2028 and U+2029, at which some
+/// clients break lines, are escaped. In JSON they stand in strings only.
+pub fn event_data(json: &str) -> Cow<'_, str> {
+    if !json.contains(SEPARATORS) {
+        return Cow::Borrowed(json);
+    }
+    Cow::Owned(json.replace(SEPARATORS[0], "\\u2028").replace(SEPARATORS[1], "\\u2029"))
+}
+
+const SEPARATORS: [char; 2] = ['\u{2028}', '\u{2029}'];
 
 /// A string, escaped.
 pub fn text(out: &mut JsonBuffer, text: &str) {

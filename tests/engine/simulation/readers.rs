@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::FutureExt;
 use parley::feed::listener::Feed;
 use parley::feed::replay::OutgoingFrame;
 use parley::feed::subscriber::Subscription;
@@ -140,7 +141,9 @@ impl World {
         let skips = since.is_some() && self.setup.injector.injects(Fault::SkipCursor);
         let from =
             since.map(|since| if skips { Position::after(since.entry() + 1) } else { since });
-        let opened = Feed::open(sources, subscription, threads, from);
+        // The store is read here, so that opening a feed waits for nothing.
+        let opened = Feed::open(sources, subscription, threads, from).now_or_never();
+        let opened = opened.ok_or_else(|| format!("{feed:?} waits to be opened"))?;
         let opened = opened.map_err(|refusal| format!("no feed for {feed:?}: {refusal}"))?;
         let mut hello = opened.hello(20);
         if let Some(since) = since {
