@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use parley_protocol::identity::Identity;
@@ -17,6 +18,13 @@ use tokio::sync::oneshot;
 /// The part of a queue that the jobs of one caller fill at most.
 pub const CALLER_PART: usize = 4;
 
+/// Callers whose empty queues are kept, and the jobs that such a queue holds without allocating.
+const CALLERS_KEPT: usize = 1_024;
+const JOBS_KEPT: usize = 64;
+/// How long a thread that stands by sleeps.
+const STAND_BY: Duration = Duration::from_millis(1);
+/// Jobs that wait from which on a thread that sleeps is woken though another runs.
+const MANY_JOBS: usize = 32;
 /// Times that a thread lets others run before it sleeps.
 const LOOKS: usize = 64;
 
@@ -53,8 +61,11 @@ struct FairQueue {
     callers: VecDeque<Identity>,
     waiting: usize,
     waiting_max: usize,
+    threads: usize,
     /// Threads that sleep.
     asleep: usize,
+    /// Whether one of these stands by: it looks for jobs from time to time while others run.
+    stands_by: bool,
     /// Whether a thread is looking for a job before it sleeps; one at a time does.
     is_looking: bool,
     closed: bool,
@@ -65,7 +76,10 @@ impl FairQueue {
         if self.waiting >= self.waiting_max {
             return Err(Refusal::overloaded());
         }
-        let jobs = self.jobs.entry(Arc::clone(caller)).or_default();
+        let jobs = match self.jobs.get_mut(caller) {
+            Some(jobs) => jobs,
+            None => self.jobs.entry(Arc::clone(caller)).or_default(),
+        };
         if jobs.len() >= (self.waiting_max / CALLER_PART).max(1) {
             return Err(Refusal::share_used());
         }
@@ -77,15 +91,24 @@ impl FairQueue {
         Ok(())
     }
 
+    /// Whether a thread must be woken for the jobs that wait: all sleep, or no thread looks for
+    /// jobs soon, or there are many.
+    fn needs_thread(&self) -> bool {
+        let is_looked_for = self.is_looking || self.stands_by;
+        self.asleep == self.threads
+            || (self.asleep > 0 && (!is_looked_for || self.waiting >= MANY_JOBS))
+    }
+
     fn pop(&mut self) -> Option<Job> {
         let caller = self.callers.pop_front()?;
+        let callers = self.jobs.len();
         let jobs = self.jobs.get_mut(&caller)?;
         let job = jobs.pop_front();
         self.waiting -= usize::from(job.is_some());
-        if jobs.is_empty() {
-            self.jobs.remove(&caller);
-        } else {
+        if !jobs.is_empty() {
             self.callers.push_back(caller);
+        } else if callers > CALLERS_KEPT || jobs.capacity() > JOBS_KEPT {
+            self.jobs.remove(&caller);
         }
         job
     }
@@ -102,7 +125,9 @@ impl WorkPool {
             callers: VecDeque::new(),
             waiting: 0,
             waiting_max: options.waiting_max,
+            threads: options.threads,
             asleep: 0,
+            stands_by: false,
             is_looking: false,
             closed: false,
         };
@@ -181,7 +206,7 @@ impl Shared {
             let mut queue = self.queue();
             queue.push(caller, job)?;
             self.has_jobs.store(true, Ordering::Relaxed);
-            queue.asleep > 0 && (!queue.is_looking || queue.waiting > 1)
+            queue.needs_thread()
         };
         if needs_thread {
             self.submitted.notify_one();
@@ -200,6 +225,22 @@ impl Shared {
         }
     }
 
+    /// Sleeps until a job needs a thread. While others run, one thread sleeps for a short time
+    /// only, so that no job waits long behind one that takes long.
+    fn sleep<'q>(&self, mut queue: MutexGuard<'q, FairQueue>) -> MutexGuard<'q, FairQueue> {
+        queue.asleep += 1;
+        if queue.stands_by || queue.asleep == queue.threads {
+            queue = self.submitted.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        } else {
+            queue.stands_by = true;
+            let waited = self.submitted.wait_timeout(queue, STAND_BY);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            queue.stands_by = false;
+        }
+        queue.asleep -= 1;
+        queue
+    }
+
     /// Runs jobs until the pool is dropped.
     fn work(&self) {
         let mut queue = self.queue();
@@ -207,22 +248,16 @@ impl Shared {
         let mut has_looked = false;
         loop {
             if let Some(job) = queue.pop() {
-                let needs_thread = queue.waiting > 0 && queue.asleep > 0 && !queue.is_looking;
                 if queue.waiting == 0 {
                     self.has_jobs.store(false, Ordering::Relaxed);
                 }
                 drop(queue);
-                if needs_thread {
-                    self.submitted.notify_one();
-                }
                 job();
                 queue = self.queue();
             } else if queue.closed {
                 return;
             } else if has_looked || queue.is_looking {
-                queue.asleep += 1;
-                queue = self.submitted.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                queue.asleep -= 1;
+                queue = self.sleep(queue);
             } else {
                 queue.is_looking = true;
                 drop(queue);
