@@ -258,6 +258,8 @@ impl Shared {
                 return;
             } else if has_looked || queue.is_looking {
                 queue = self.sleep(queue);
+                has_looked = queue.waiting == 0;
+                continue;
             } else {
                 queue.is_looking = true;
                 drop(queue);

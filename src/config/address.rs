@@ -129,6 +129,13 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
+    /// Its origin.
+    pub fn origin(&self) -> Option<WebOrigin> {
+        let end = self.text.find("://")? + 3;
+        let authority = self.text.get(end..)?.split('/').next()?;
+        WebOrigin::parse(&format!("{}{authority}", self.text.get(..end)?))
+    }
+
     /// Parses an http or https URL without query and fragment; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();

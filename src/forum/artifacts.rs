@@ -9,7 +9,7 @@ use parley_protocol::arguments::{content_digest_of_artifact, key_digest};
 use parley_protocol::artifact::closure::{ArtifactStore, Candidate, VerifyOptions, verify};
 use parley_protocol::artifact::{
     ArtifactType, CLOSURE_ARTIFACTS_REMOTE_MAX, ClosureReport, Identifier, TerminationState, Valid,
-    canonicalize, identity, validate,
+    Violation, ViolationClass, canonicalize, identity, validate,
 };
 use parley_protocol::command::ArtifactQuery;
 use parley_protocol::entry::{Entry, KeyUse, Published, StoredOutcome};
@@ -17,7 +17,7 @@ use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{self, JsonBuffer};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::Forum;
@@ -29,6 +29,8 @@ use crate::work_pool::StopFlag;
 
 /// Verifications of one artifact before it is refused because others keep changing its closure.
 const VERIFICATIONS_MAX: usize = 3;
+/// Items of each list of a report in a refusal.
+const REPORTED_MAX: usize = 100;
 /// References of a stored `FAILURE` to the artifacts at fault.
 const NAMED_MAX: usize = 255;
 
@@ -40,7 +42,7 @@ impl Forum {
         key: Option<&str>,
     ) -> Result<Answer> {
         // Off the runtime: canonical form and digest of a large artifact take long.
-        let validated = move |_: &Self| validate(&bytes).map_err(|violations| invalid(&violations));
+        let validated = move |_: &Self| named(&bytes);
         let valid = self.aside(principal, validated).await?;
         self.count_write(principal)?;
         let used = key.map(|key| KeyUse {
@@ -190,8 +192,7 @@ impl Forum {
             let artifact = self.published(&failure, bytes, references, None);
             self.store(Entry::Artifact(Box::new(artifact)), None).await?;
         }
-        let report = serde_json::to_value(report).map_err(|_| Refusal::internal())?;
-        Ok(Refusal::closure_refused(report, id.to_string()))
+        Ok(Refusal::closure_refused(bounded(report)?, id.to_string()))
     }
 
     pub(super) fn read_artifact(view: &View, id: &[u8; 32]) -> Result<Answer> {
@@ -374,8 +375,47 @@ fn failure_of(view: &View, subject: Identifier, report: &ClosureReport) -> Resul
     validate(body.to_string().as_bytes()).map_err(|_| Refusal::internal())
 }
 
-fn invalid(violations: &[parley_protocol::artifact::Violation]) -> Refusal {
-    violations.first().map_or_else(Refusal::internal, |first| {
-        Refusal::artifact_invalid(first.class.as_str(), &first.pointer, first.detail)
-    })
+/// The artifact to publish: an absent identifier is filled in (artifacts.md §4).
+fn named(bytes: &[u8]) -> Result<Valid> {
+    let refused = |violations: Vec<Violation>, computed: Option<Identifier>| {
+        violations.first().map_or_else(Refusal::internal, |first| {
+            let computed = computed.map(|id| format!(" It is {id}.")).unwrap_or_default();
+            let detail = format!("{}{computed}", first.detail);
+            Refusal::artifact_invalid(first.class.as_str(), &first.pointer, &detail)
+        })
+    };
+    let violations = match validate(bytes) {
+        Ok(valid) => return Ok(valid),
+        Err(violations) => violations,
+    };
+    let Some(class) = violations.first().map(|first| first.class) else {
+        return Err(Refusal::internal());
+    };
+    let Ok(canonical) = canonicalize(bytes) else { return Err(refused(violations, None)) };
+    let id = identity::compute(&canonical);
+    let is_absent = canonical.body().get("artifact_id").is_none();
+    if class == ViolationClass::InvalidArtifactIdentifierSyntax && is_absent {
+        let unnamed = canonical.bytes();
+        let rest = unnamed.get(1..).unwrap_or_default();
+        let comma = if rest == b"}" { "" } else { "," };
+        let mut named = format!("{{\"artifact_id\":\"{id}\"{comma}").into_bytes();
+        named.extend_from_slice(rest);
+        return validate(&named).map_err(|violations| refused(violations, None));
+    }
+    let is_another = class == ViolationClass::ArtifactIdentifierMismatch;
+    Err(refused(violations, is_another.then_some(id)))
+}
+
+/// The report as a refusal shows and remembers it: the first items of each list, and the number of
+/// all failures.
+fn bounded(report: &ClosureReport) -> Result<Value> {
+    let failures = report.failures.len();
+    let mut report = report.clone();
+    report.failures.truncate(REPORTED_MAX);
+    report.objections.truncate(REPORTED_MAX);
+    report.later_objections.truncate(REPORTED_MAX);
+    report.warnings.truncate(REPORTED_MAX);
+    let mut report = serde_json::to_value(report).map_err(|_| Refusal::internal())?;
+    report["failure_count"] = failures.into();
+    Ok(report)
 }

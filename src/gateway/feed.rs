@@ -91,7 +91,7 @@ impl<'h> Upgrade<'h> {
     }
 
     /// Refuses subprotocols of which the server speaks none: a client that offers some must be
-    /// given one. Comes before a ticket is redeemed.
+    /// given one.
     fn check_protocols(&self) -> Result<()> {
         if self.protocols.is_empty() || self.protocols.contains(&PARLEY) {
             return Ok(());
@@ -212,7 +212,8 @@ impl Gateway {
     pub(super) async fn feed(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let head = context.head;
         let upgrade = Upgrade::of(head);
-        if let Some(upgrade) = &upgrade {
+        // A ticket is not spent on an upgrade that cannot be answered with a subprotocol.
+        if let Some(upgrade) = upgrade.as_ref().filter(|upgrade| upgrade.tickets().count() > 0) {
             upgrade.check_protocols()?;
         }
         let principal = self.feed_principal(context, upgrade.as_ref())?;
@@ -229,6 +230,7 @@ impl Gateway {
                 let detail = "Send a token or one ticket, not both.";
                 return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
             }
+            upgrade.check_protocols()?;
             if !upgrade.is_spoken() {
                 return Ok(answer::upgrade_required(&Refusal::websocket_version()));
             }

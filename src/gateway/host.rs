@@ -1,22 +1,32 @@
 //! The hosts that the server answers to and the origins that may call it (bindings.md §6, last
 //! point): protects local servers from pages in a browser.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_MAX_AGE, HOST,
-    HeaderMap, HeaderValue, ORIGIN,
+    HeaderMap, HeaderName, HeaderValue, ORIGIN,
 };
 use axum::http::{StatusCode, Uri};
 use parley_protocol::refusal::{Refusal, Result};
 
 use super::answer::{self, HttpResponse};
-use crate::config::{Config, Host, HostPort, WebOrigin};
+use crate::config::{Config, Host, HostPort, PublicUrl, WebOrigin};
 
+const HTTP: u16 = 80;
+const HTTPS: u16 = 443;
+
+/// Asked by a page of a public network that calls a server of a private one.
+const ASKS_PRIVATE_NETWORK: HeaderName =
+    HeaderName::from_static("access-control-request-private-network");
+const ALLOWS_PRIVATE_NETWORK: HeaderName =
+    HeaderName::from_static("access-control-allow-private-network");
 /// The headers that pages of other origins may send.
 const HEADERS: HeaderValue = HeaderValue::from_static(
     "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Idempotency-Key, \
-     Last-Event-ID, If-None-Match, X-Request-Id",
+     Last-Event-ID, If-None-Match, X-Request-Id, Cache-Control, Mcp-Session-Id, traceparent, \
+     tracestate, baggage, X-Requested-With",
 );
 
 /// The rules in force.
@@ -25,21 +35,25 @@ pub struct HostRules {
     own: SocketAddr,
     /// The usual spellings of the own address, compared without parsing.
     common: [Box<str>; 2],
-    /// `public_url` and `allowed_hosts`.
+    /// `allowed_hosts`.
     allowed: Vec<HostPort>,
+    /// That of `public_url`.
+    public: Option<WebOrigin>,
     origins: Vec<WebOrigin>,
 }
 
 impl HostRules {
     /// The rules of `config` for a server that listens on `own`.
     pub fn new(own: SocketAddr, config: &Config) -> Self {
-        let mut allowed = config.allowed_hosts.clone();
-        allowed.extend(config.public_url.as_ref().map(|url| url.authority.clone()));
+        let public = config.public_url.as_ref().and_then(PublicUrl::origin);
+        let mut origins = config.allowed_origins.clone();
+        origins.extend(public.clone());
         Self {
             own,
             common: [own.to_string().into(), format!("localhost:{}", own.port()).into()],
-            allowed,
-            origins: config.allowed_origins.clone(),
+            allowed: config.allowed_hosts.clone(),
+            public,
+            origins,
         }
     }
 
@@ -48,26 +62,28 @@ impl HostRules {
     /// # Errors
     /// 403 `origin_forbidden`.
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>> {
-        if !self.check_host(uri, headers) {
-            return Err(Refusal::host_forbidden());
-        }
+        self.check_host(uri, headers)?;
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
             (None, _) => Ok(None),
             (Some(origin), None) if self.is_allowed_origin(origin) => Ok(Some(origin.clone())),
-            _ => Err(Refusal::origin_forbidden()),
+            (Some(origin), _) => Err(Refusal::origin_forbidden(origin.as_bytes())),
         }
     }
 
     /// Checks `Host`, and the authority in the request target, if a proxy sent one.
-    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        if uri.authority().is_some_and(|named| !self.is_allowed_host(named.as_str())) {
-            return false;
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<()> {
+        if let Some(named) = uri.authority()
+            && !self.is_allowed_host(named.as_str())
+        {
+            return Err(Refusal::host_forbidden(named.as_str().as_bytes()));
         }
         let mut hosts = headers.get_all(HOST).iter();
         match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().is_ok_and(|host| self.is_allowed_host(host)),
-            _ => false,
+            (Some(host), None) if host.to_str().is_ok_and(|it| self.is_allowed_host(it)) => Ok(()),
+            (Some(host), None) => Err(Refusal::host_forbidden(host.as_bytes())),
+            (Some(_), Some(_)) => Err(Refusal::hosts_forbidden()),
+            (None, _) => Err(Refusal::host_forbidden(b"")),
         }
     }
 
@@ -75,36 +91,49 @@ impl HostRules {
         if self.common.iter().any(|common| **common == *text) {
             return true;
         }
-        let Some(HostPort { host, port }) = HostPort::parse(text) else { return false };
-        match port {
-            Some(port) => self.answers(&host, port),
-            // The default port is unknown: a proxy may have terminated TLS.
-            None => self.answers(&host, 80) || self.is_allowed(&host, 443),
-        }
+        let Some(HostPort { host, port }) = HostPort::parse(&without_last_dot(text)) else {
+            return false;
+        };
+        // A proxy may name the host without a port, and a container has another one outside.
+        host.is_loopback()
+            || port.is_some_and(|port| port == self.own.port() && self.is_own(&host))
+            || port.is_none() && self.own.port() == HTTP && self.is_own(&host)
+            || self.public.as_ref().is_some_and(|public| {
+                public.host == host && port.is_none_or(|port| port == public.port)
+            })
+            || self.allowed.iter().any(|allowed| match port {
+                Some(port) => allowed.matches(&host, port),
+                // The default port is unknown: a proxy may have terminated TLS.
+                None => allowed.matches(&host, HTTP) || allowed.matches(&host, HTTPS),
+            })
     }
 
     fn is_allowed_origin(&self, origin: &HeaderValue) -> bool {
         let Some(origin) = origin.to_str().ok().and_then(WebOrigin::parse) else { return false };
-        let web = matches!(&*origin.scheme, "http" | "https");
-        self.origins.contains(&origin) || (web && self.answers(&origin.host, origin.port))
+        let own = &*origin.scheme == "http"
+            && origin.port == self.own.port()
+            && (origin.host.is_loopback() || self.is_own(&origin.host));
+        own || self.origins.contains(&origin)
     }
 
-    /// Whether `host` and `port` name this server.
-    fn answers(&self, host: &Host, port: u16) -> bool {
-        let own = port == self.own.port()
-            && (host.is_loopback()
-                || matches!(host, Host::Address(address)
-                    if self.own.ip().is_unspecified() || *address == self.own.ip().to_canonical()));
-        own || self.is_allowed(host, port)
+    /// Whether `host` is an address on which the server listens.
+    fn is_own(&self, host: &Host) -> bool {
+        let own = self.own.ip();
+        matches!(host, Host::Address(address)
+            if own.is_unspecified() || *address == own.to_canonical())
     }
+}
 
-    fn is_allowed(&self, host: &Host, port: u16) -> bool {
-        self.allowed.iter().any(|allowed| allowed.matches(host, port))
+/// `text` without a dot at the end of its host name.
+fn without_last_dot(text: &str) -> Cow<'_, str> {
+    match text.split_once(".:") {
+        Some((host, port)) if !host.is_empty() => Cow::Owned(format!("{host}:{port}")),
+        _ => Cow::Borrowed(text.strip_suffix('.').filter(|host| !host.is_empty()).unwrap_or(text)),
     }
 }
 
 /// The answer to a preflight of an allowed origin.
-pub fn preflight(methods: &[&'static str]) -> HttpResponse {
+pub fn preflight(methods: &[&'static str], request: &HeaderMap) -> HttpResponse {
     let mut reply = answer::empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
     if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
@@ -112,6 +141,9 @@ pub fn preflight(methods: &[&'static str]) -> HttpResponse {
     }
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if request.contains_key(ASKS_PRIVATE_NETWORK) {
+        headers.insert(ALLOWS_PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    }
     reply
 }
 
@@ -151,12 +183,18 @@ mod tests {
             ("127.0.0.1:7467", "127.9.9.9:7467", true),
             ("127.0.0.1:7467", "[::1]:7467", true),
             ("127.0.0.1:7467", "[::ffff:127.0.0.1]:7467", true),
-            ("127.0.0.1:7467", "127.0.0.1", false),
-            ("127.0.0.1:7467", "127.0.0.1:80", false),
-            ("127.0.0.1:7467", "localhost", false),
+            ("127.0.0.1:7467", "127.0.0.1", true),
+            ("127.0.0.1:7467", "127.0.0.1:80", true),
+            ("127.0.0.1:7467", "localhost", true),
             ("127.0.0.1:80", "localhost", true),
             ("127.0.0.1:80", "127.0.0.1", true),
-            ("127.0.0.1:7467", "localhost.:7467", false),
+            ("127.0.0.1:7467", "localhost.:7467", true),
+            ("127.0.0.1:7467", "localhost:8080", true),
+            ("127.0.0.1:7467", "forum.example.", true),
+            ("127.0.0.1:7467", "forum.example.:443", true),
+            ("127.0.0.1:7467", "forum.example:8443", false),
+            ("127.0.0.1:7467", "inner.example.", true),
+            ("127.0.0.1:7467", ".", false),
             ("127.0.0.1:7467", "localhost.evil.example:7467", false),
             ("127.0.0.1:7467", "evil.example", false),
             ("127.0.0.1:7467", "evil.example:7467", false),
@@ -192,8 +230,11 @@ mod tests {
             ("http://localhost", false),
             ("http://localhost:3000", false),
             ("https://forum.example", true),
-            ("https://inner.example:444", true),
-            ("http://ported.example:8080", true),
+            ("http://forum.example:8080", false),
+            ("http://forum.example", false),
+            ("https://127.0.0.1:7467", false),
+            ("https://inner.example:444", false),
+            ("http://ported.example:8080", false),
             ("http://ported.example", false),
             ("https://app.example", true),
             ("https://app.example:443", true),

@@ -239,7 +239,7 @@ impl Gateway {
             if methods.is_empty() {
                 return Err(Refusal::not_found());
             }
-            return Ok(NextStep::Reply(host::preflight(&methods)));
+            return Ok(NextStep::Reply(host::preflight(&methods, &head.headers)));
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(context, endpoint).await,

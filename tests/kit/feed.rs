@@ -161,6 +161,14 @@ impl Listener {
         self.socket.send(message.into()).await.unwrap();
     }
 
+    /// Sends messages at once.
+    pub async fn say_all(&mut self, messages: impl IntoIterator<Item = String>) {
+        for message in messages {
+            self.socket.feed(message.into()).await.unwrap();
+        }
+        self.socket.flush().await.unwrap();
+    }
+
     /// Code and reason with which the server closes, frames before it passed over.
     pub async fn closed(&mut self) -> (u16, String) {
         loop {

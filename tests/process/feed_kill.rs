@@ -1,6 +1,7 @@
 //! What listeners miss while a server is killed.
 
-use parley_kit::{Client, Folder, GENEROUS, Heard, Listener, Process};
+use parley_kit::{Client, Folder, GENEROUS, Heard, Listener, Process, elapse};
+use rustix::process::Signal;
 
 /// Goal: after kill −9 and a start a listener goes on from its cursor, and nothing is missing or
 /// doubled. Method: kill the process while acts go on, several times; what one listener heard over
@@ -49,5 +50,27 @@ async fn killed() {
         // Each opening is a message and an event, one after the other.
         assert_eq!(heard.len(), acknowledged * 2);
         assert!(heard.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}
+
+/// Goal: a server that stood still keeps its quiet listeners. Method: stop the process for longer
+/// than a silent peer is waited for, let it go on, and hear an act on each feed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paused() {
+    let folder = Folder::new("feed-pause");
+    let heartbeat = ["--set", "feed.heartbeat_seconds=1"];
+    let process = Process::start(&folder.text("data"), &[&GENEROUS[..], &heartbeat].concat());
+    let mut ada = Client::new(process.address, &process.admin).writer("ada").await;
+    let mut listeners = Vec::new();
+    for _ in 0..20 {
+        listeners.push(Listener::greeted(process.address, &ada.token, "?scope=all").await.0);
+    }
+    process.signal(Signal::STOP);
+    elapse(4_000).await;
+    process.signal(Signal::CONT);
+    ada.open("after the pause").await;
+    for listener in &mut listeners {
+        let message = listener.expect("message").await;
+        assert_eq!(message.json["message"]["body"], "after the pause");
     }
 }

@@ -14,7 +14,7 @@ mod gateway;
 mod mcp;
 
 /// Headers that a page of an allowed origin may send (bindings.md §1).
-const REQUEST_HEADERS: [&str; 7] = [
+const REQUEST_HEADERS: [&str; 13] = [
     "Authorization",
     "Content-Type",
     "MCP-Protocol-Version",
@@ -22,4 +22,10 @@ const REQUEST_HEADERS: [&str; 7] = [
     "Mcp-Name",
     "Idempotency-Key",
     "Last-Event-ID",
+    "Cache-Control",
+    "Mcp-Session-Id",
+    "traceparent",
+    "tracestate",
+    "baggage",
+    "X-Requested-With",
 ];

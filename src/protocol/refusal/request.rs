@@ -4,6 +4,14 @@ use std::borrow::Cow;
 
 use super::{Reason, Refusal};
 
+/// Characters of what came that a refusal quotes, at most.
+const QUOTED_MAX: usize = 100;
+
+/// What came, escaped and cut.
+fn quoted(came: &[u8]) -> String {
+    came.escape_ascii().take(QUOTED_MAX).map(char::from).collect()
+}
+
 impl Refusal {
     /// 400 `invalid_body` at `field`, none where no single member is at fault.
     pub fn body(field: impl Into<Option<String>>, detail: impl Into<Cow<'static, str>>) -> Self {
@@ -73,17 +81,29 @@ impl Refusal {
         Self::parameter("Sec-WebSocket-Version", detail)
     }
 
-    /// 403 `origin_forbidden` of the `Host`.
-    pub fn host_forbidden() -> Self {
-        let detail = "This server does not answer to that `Host`. Use the address it listens on, \
-                      or add the name to `allowed_hosts`.";
+    /// 403 `origin_forbidden` of the `Host` that came.
+    pub fn host_forbidden(came: &[u8]) -> Self {
+        let detail = format!(
+            "This server does not answer to the `Host` \"{}\". Use the address it listens on, or \
+             add the name to `allowed_hosts`.",
+            quoted(came),
+        );
         Self::new(Reason::OriginForbidden, detail)
     }
 
-    /// 403 `origin_forbidden` of the `Origin`.
-    pub fn origin_forbidden() -> Self {
-        let detail = "Pages of that `Origin` may not call this server. Add it to \
-                      `allowed_origins` if they should.";
+    /// 403 `origin_forbidden` of a request with several `Host`.
+    pub fn hosts_forbidden() -> Self {
+        let detail = "`Host` came more than once. Send it once.";
+        Self::new(Reason::OriginForbidden, detail)
+    }
+
+    /// 403 `origin_forbidden` of the `Origin` that came.
+    pub fn origin_forbidden(came: &[u8]) -> Self {
+        let detail = format!(
+            "Pages of the `Origin` \"{}\" may not call this server. Add it to `allowed_origins` \
+             if they should.",
+            quoted(came),
+        );
         Self::new(Reason::OriginForbidden, detail)
     }
 

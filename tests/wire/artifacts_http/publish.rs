@@ -203,7 +203,8 @@ fn invalid() {
         ("[]", "unsupported_value", ""),
         ("{\"a\":1.0}", "unsupported_value", "/a"),
         ("{\"e\u{301}\":1,\"\u{e9}\":1}", "normalization_collision", "/é"),
-        ("{}", "invalid_artifact_identifier_syntax", "/artifact_id"),
+        ("{}", "semantic_violation", "/protocol_version"),
+        ("{\"artifact_id\":1}", "invalid_artifact_identifier_syntax", "/artifact_id"),
         (&wrong, "artifact_identifier_mismatch", "/artifact_id"),
         (std::str::from_utf8(&nothing).expect("text"), "semantic_violation", "/payload/statement"),
         (&deep, "limit_exceeded", ""),
@@ -228,4 +229,49 @@ fn invalid() {
     }
     get(&server, "/v1/artifacts?references=x").refusal(400, "invalid_parameter");
     get(&server, "/v1/artifacts?type=claim").refusal(400, "invalid_parameter");
+}
+
+/// Goal: an absent identifier is filled in, and a wrong one is answered with the right one. Method:
+/// a claim without one, with one of another, and with its own.
+#[test]
+fn identifier_filled_in() {
+    let server = start();
+    let (id, bytes) = claim("a");
+    let (other, _) = claim("b");
+    let mut artifact: Value = serde_json::from_slice(&bytes).expect("JSON");
+    artifact["artifact_id"] = other.into();
+    let refused = publish(&server, artifact.to_string().as_bytes());
+    refused.problem("artifact_invalid", "another identifier");
+    assert_eq!(refused.json()["class"], "artifact_identifier_mismatch");
+    assert!(refused.json()["detail"].as_str().expect("text").contains(&id), "{refused:?}");
+    artifact.as_object_mut().expect("an object").remove("artifact_id");
+    let answer = publish(&server, artifact.to_string().as_bytes());
+    assert_eq!((answer.status, answer.json()["artifact_id"].as_str()), (201, Some(&*id)));
+    assert_eq!(publish(&server, &bytes).status, 200);
+    assert_eq!(get(&server, &format!("/v1/artifacts/{id}")).body, bytes);
+}
+
+/// Goal: a refused closure shows and remembers the first failures and the number of all. Method: a
+/// decision that refers to 200 artifacts that are not there, twice under a key.
+#[test]
+fn bounded_report() {
+    let server = start();
+    let missing: Vec<String> = (0..200).map(|number| claim(&format!("{number}")).0).collect();
+    let references: Vec<(&str, &str)> = missing.iter().map(|id| (&**id, "decides")).collect();
+    let payload = json!({
+        "outcome": "Yes.",
+        "status": "final",
+        "objection_dispositions": [],
+        "unresolved_issues": [],
+    });
+    let (_, bytes) = bytes_of(&artifact("DECISION", &payload, &references));
+    for replayed in [None, Some("true")] {
+        let answer = agent(&server, "POST /v1/artifacts", "Idempotency-Key: k\r\n", &bytes);
+        answer.problem("closure_refused", "nothing is there");
+        assert_eq!(answer.header("idempotent-replayed"), replayed);
+        let report = &answer.json()["report"];
+        assert_eq!(report["failure_count"], 200);
+        assert_eq!(report["failures"].as_array().map(Vec::len), Some(100));
+        assert!(answer.body.len() < 32 << 10, "{} bytes", answer.body.len());
+    }
 }

@@ -90,13 +90,38 @@ async fn parameters() {
     let old = socket.replace("version: 13", "version: 8");
     let keyless = socket.replace("sec-websocket-key", "x-key");
     let id = format!("last-event-id: x\r\n{events}");
+    let twice = format!("last-event-id: x\r\n{id}");
+    let chat = format!("sec-websocket-protocol: Parley.v1, chat\r\n{socket}");
     let rows: &[Row<'_>] = &[
-        ("version", "", old, INVALID),
+        ("subprotocol", "", chat, INVALID),
+        ("event id, twice", "", twice, INVALID),
         ("key", "", keyless, INVALID),
         ("event id", "", id, (400, "invalid_cursor")),
         ("thread, as events", "?scope=threads&threads=1", events, (404, "thread_not_found")),
     ];
     compare(&forum, rows).await;
+    let (answer, _) = ask(forum.address, "", &old, None).await;
+    assert_eq!(answer.refused(), (426, "invalid_parameter".to_owned()));
+    assert_eq!(answer.json()["status"], 426);
+    assert_eq!(answer.header("sec-websocket-version"), Some("13"));
+}
+
+/// Goal: a ticket is not spent on an upgrade that offers no subprotocol of the server. Method: the
+/// ticket alone, then beside `parley.v1`.
+#[tokio::test]
+async fn ticket_unspent() {
+    let forum = Server::start(|_| {}).await;
+    let (_, token) = forum.token("ada", &["read"]).await;
+    let made = forum.client(&token).post("/v1/feed/tickets", &json!({})).await.expect(201);
+    let ticket = made["ticket"].as_str().unwrap();
+    let alone = upgrade(&format!("sec-websocket-protocol: ticket.{ticket}\r\n"));
+    let (answer, _) = ask(forum.address, "", &alone, None).await;
+    assert_eq!(answer.refused(), (400, "invalid_parameter".to_owned()));
+    assert!(answer.json()["detail"].as_str().unwrap().contains("parley.v1"));
+    let beside = format!("sec-websocket-protocol: parley.v1, ticket.{ticket}\r\n");
+    let beside = upgrade(&beside);
+    let mut listener = Listener::with(forum.address, "", &beside, None).await;
+    listener.expect("hello").await;
 }
 
 /// Goal: a listener from an allowed origin, with or without subprotocol, hears `hello` first.
@@ -113,7 +138,6 @@ async fn handshakes() {
         ("origin: https://app.example\r\n", None),
         ("sec-websocket-protocol: parley.v1\r\n", Some("parley.v1")),
         ("sec-websocket-protocol: other, parley.v1\r\n", Some("parley.v1")),
-        ("sec-websocket-protocol: other\r\n", None),
         ("accept: application/json\r\n", None),
     ] {
         let headers = upgrade(&(bearer(&token) + more));

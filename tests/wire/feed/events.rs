@@ -48,6 +48,41 @@ async fn resumed() {
     }
 }
 
+/// Goal: no line of an event stream breaks where some clients break lines, and proxies neither
+/// keep nor change it. Method: a body with U+2028 and U+2029, live and replayed, and as the answer
+/// of MCP.
+#[tokio::test]
+async fn separators() {
+    let forum = Server::start(|_| {}).await;
+    let mut ada = forum.writer("ada").await;
+    let body = "one\u{2028}two\u{2029}three";
+    let mut live = Events::open(forum.address, &ada.token, "?scope=all", "").await;
+    let hello = live.next().await;
+    let thread = ada.open(body).await;
+    let query = format!("?scope=all&since={}", hello.cursor());
+    let mut replayed = Events::open(forum.address, &ada.token, &query, "").await;
+    replayed.next().await;
+    for events in [&mut live, &mut replayed] {
+        assert_eq!(events.answer.header("cache-control"), Some("no-store, no-transform"));
+        assert_eq!(events.answer.header("x-accel-buffering"), Some("no"));
+        while !events.text.contains("event: message") {
+            assert!(events.read().await, "the stream ended");
+        }
+        assert!(!events.text.contains(['\u{2028}', '\u{2029}']), "{}", events.text);
+        assert_eq!(events.next().await.json["message"]["body"], body);
+    }
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "read_thread", "arguments": { "thread": thread } },
+    });
+    let accept = "accept: text/event-stream\r\ncontent-type: application/json\r\n";
+    let answer = ada.ask("POST /mcp", accept, call.to_string().as_bytes()).await;
+    let text = String::from_utf8(answer.body.clone()).unwrap();
+    assert!(text.contains(r"one\u2028two\u2029three"), "{text}");
+    assert!(!text.contains(['\u{2028}', '\u{2029}']), "{text}");
+    assert_eq!(answer.header("cache-control"), Some("no-store, no-transform"));
+}
+
 /// Goal: a client that goes away leaves its seat. Method: two streams, dropped, before the number
 /// of feeds.
 #[tokio::test]

@@ -1,8 +1,14 @@
 //! A listener that does not take what it is sent.
 
+use std::time::Duration;
+
 use parley_kit::feed::upgrade;
 use parley_kit::http::bearer;
 use parley_kit::{Heard, Listener, Observed, Server};
+use tokio_tungstenite::tungstenite::Message;
+
+/// Bytes of pings that the buffers of two sockets take at most.
+const PINGS_BYTES_MAX: usize = 24 << 20;
 
 /// Acts after which a listener that takes nothing must have been cut off.
 const ACTS_MAX: usize = 20_000;
@@ -98,4 +104,24 @@ async fn slow_replay() {
     // Hello and caught_up beside all that happened.
     assert_eq!(frames.len(), count + 2);
     assert!(frames.windows(2).all(|pair| pair[0].position < pair[1].position));
+}
+
+/// Goal: pongs wait as other answers do: a listener that pings and does not read is read no more.
+/// Method: pings of one that takes nothing, until one finds no room for a second.
+#[tokio::test]
+async fn pings_unread() {
+    let forum = Server::start(|config| config.feed.heartbeat_seconds = 300).await;
+    let (_, token) = forum.token("ada", &["read"]).await;
+    let headers = upgrade(&bearer(&token));
+    let mut listener = Listener::with(forum.address, "?scope=all", &headers, Some(4_096)).await;
+    listener.expect("hello").await;
+    let mut sent = 0;
+    loop {
+        let ping = listener.say(Message::Ping(vec![7; 125].into()));
+        if tokio::time::timeout(Duration::from_secs(1), ping).await.is_err() {
+            break;
+        }
+        sent += 125;
+        assert!(sent < PINGS_BYTES_MAX, "the server goes on reading");
+    }
 }

@@ -18,9 +18,10 @@ fn asked_everywhere_but_for_health() {
         ("/v1/manifest", "forum.example", None, 200),
         ("/v1/manifest", "forum.example:99", None, 200),
         ("/v1/manifest", "other.example", None, 403),
-        ("/v1/manifest", "localhost", None, 403),
+        ("/v1/manifest", "localhost", None, 200),
+        ("/v1/manifest", "localhost.:1", None, 200),
         ("/v1/manifest", "{own}", Some("https://app.example"), 200),
-        ("/v1/manifest", "{own}", Some("https://forum.example"), 200),
+        ("/v1/manifest", "{own}", Some("https://forum.example"), 403),
         ("/v1/manifest", "{own}", Some("http://{own}"), 200),
         ("/v1/manifest", "{own}", Some("http://app.example"), 403),
         ("/v1/manifest", "{own}", Some("https://other.example"), 403),
@@ -39,6 +40,9 @@ fn asked_everywhere_but_for_health() {
         assert_eq!(answer.status, status, "{lines:?}");
         if status == 403 {
             answer.problem("origin_forbidden", &line);
+            let detail = answer.json()["detail"].to_string();
+            let named = if detail.contains("`Host`") { "allowed_hosts" } else { "allowed_origins" };
+            assert!(detail.contains(named) && detail.contains("\\\""), "{detail}");
             assert_eq!(answer.header("access-control-allow-origin"), None, "{lines:?}");
         }
     }
@@ -67,6 +71,11 @@ fn allowed_origins_may_read() {
     }
     let preflight = server.ask(&["OPTIONS /v1/tokens HTTP/1.1", HOST, origin], "");
     assert_eq!(preflight.header("access-control-allow-methods"), Some("GET, HEAD, POST"));
+    let private = "access-control-allow-private-network";
+    assert_eq!(preflight.header(private), None);
+    let asks = "Access-Control-Request-Private-Network: true";
+    let asked = server.ask(&["OPTIONS /v1/tokens HTTP/1.1", HOST, origin, asks], "");
+    assert_eq!(asked.header(private), Some("true"));
     let headers = preflight.header("access-control-allow-headers").expect("allowed headers");
     for name in REQUEST_HEADERS {
         assert!(headers.contains(name), "{name}");
