@@ -15,6 +15,7 @@ pub mod options;
 mod publisher;
 mod queue;
 pub mod recovery;
+mod replay;
 mod tail;
 pub mod view;
 mod writer;
@@ -225,10 +226,10 @@ impl Journal {
         &self.cursors
     }
 
-    /// Offers the state of a thread that is passivated, all its acts committed, to be stored as a
-    /// snapshot.
-    pub fn offer_snapshot(&self, thread: Thread) {
-        self.views.offer_snapshot(thread);
+    /// Offers the state of a thread, whose acts are all appended, to be stored as a snapshot once
+    /// they are archived; returns whether it was taken. `make` is called only if there is room.
+    pub fn offer_snapshot(&self, make: impl FnOnce() -> Thread) -> bool {
+        self.views.offer_snapshot(make)
     }
 
     /// The position after the last entry of the view.

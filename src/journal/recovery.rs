@@ -1,25 +1,20 @@
 //! Opening a journal: the archive, and the entries of the log after it, replayed into the view.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Act, Entry};
-use parley_protocol::ids::ThreadId;
-use parley_protocol::thread::Thread;
-use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::mpsc;
 
-use super::archive::{Archive, ArchiveMeta, HighestNumbers};
+use super::archive::{Archive, ArchiveMeta};
 use super::archiver::{Archiver, ArchiverDeps};
 use super::cursor::Cursors;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
-use super::view::{TailMax, Views, next};
+use super::replay::replay;
+use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, archive, log};
+use super::{Journal, archive, log};
 use crate::clock::Clock;
 use crate::storage::disk::{self, Disk};
 use crate::storage::error::{StoreError, StoreResult};
@@ -74,7 +69,7 @@ impl Journal {
         let views = Arc::new(Views::new(read, max));
         let segment_bytes = options.segment_bytes;
         let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, archived_upto)?;
-        let (committed, maxima) = replay(&views, entries, maxima)?;
+        let (committed, maxima) = replay(&views.view(), entries, maxima)?;
         views.push(&committed);
         let last = log.last();
         log.log().show(last);
@@ -127,52 +122,4 @@ fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Archive> {
     let error = |error| StoreError::io(archive::FILE_NAME, error);
     let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
-}
-
-/// The entries with the summaries and claims that they were committed with, and the highest numbers
-/// used by the archive and by them.
-fn replay(
-    views: &Views,
-    entries: Vec<(u64, Entry)>,
-    maxima: HighestNumbers,
-) -> StoreResult<(Vec<Arc<Committed>>, HighestNumbers)> {
-    let base = views.view();
-    let mut threads = HashMap::new();
-    let mut maxima = maxima;
-    let mut replayed = Vec::with_capacity(entries.len());
-    for (number, entry) in entries {
-        let (summary, claims) = match &entry {
-            Entry::Act(act) => {
-                let stored = || base.thread(act.thread);
-                let (summary, claims) = replay_act(&mut threads, stored, number, act)?;
-                (Some(summary), claims)
-            }
-            Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
-        };
-        let committed = Arc::new(Committed { number, entry, summary, claims });
-        maxima = maxima.max(HighestNumbers::of(number, &committed.entry));
-        replayed.push(committed);
-    }
-    Ok((replayed, maxima))
-}
-
-fn replay_act(
-    threads: &mut HashMap<ThreadId, Thread>,
-    stored: impl FnOnce() -> StoreResult<Option<Thread>>,
-    number: u64,
-    act: &Act,
-) -> StoreResult<(Arc<ThreadSummary>, Vec<Arc<Claim>>)> {
-    let id = act.thread;
-    let before = match threads.remove(&id) {
-        Some(thread) => Some(thread),
-        None => stored()?,
-    };
-    let thread = next(before, number, act).ok_or_else(|| {
-        let detail = format!("entry {number} is act {} of {id}, which is not the next", act.seq);
-        StoreError::damaged("the log", detail)
-    })?;
-    let claims = act.claims().filter_map(|claim| thread.claim(claim).cloned()).collect();
-    let summary = Arc::new(thread.summary().clone());
-    threads.insert(id, thread);
-    Ok((summary, claims))
 }

@@ -105,6 +105,7 @@ struct State {
     faults: Faults,
     writes: u64,
     syncs: u64,
+    read_bytes: u64,
     /// Rises with each cut: what was open before is dead.
     life: u64,
     stalled: bool,
@@ -181,6 +182,11 @@ impl FaultyDisk {
     /// Writes since the faults were set.
     pub fn writes(&self) -> u64 {
         self.state().writes
+    }
+
+    /// Bytes read so far.
+    pub fn read_bytes(&self) -> u64 {
+        self.state().read_bytes
     }
 
     /// Lets every sync wait, or go on.
@@ -327,7 +333,8 @@ impl StorageBackend for Handle {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.alive()?;
+        let mut state = self.alive()?;
+        state.read_bytes += out.len() as u64;
         let (seen, offset) = (&state.files[self.file].seen, offset as usize);
         let range = seen.get(offset..offset + out.len());
         out.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);

@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use crate::acts::{post, principal};
 use crate::clock::TestClock;
 use crate::disk::{Cut, FaultyDisk};
+use crate::engine::generous;
 
 /// A call that waits for its answer.
 pub type Waiting = oneshot::Receiver<Result<WriteOutcome, Refusal>>;
@@ -166,7 +167,7 @@ impl JournalHarness {
         let (reply, waiting) = reply();
         let principal = principal(by);
         let mut numbers = self.journal.numbers();
-        let (now, principal, limits) = (self.clock.now(), &principal, &Limits::default());
+        let (now, principal, limits) = (self.clock.now(), &principal, &generous());
         let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
         let Holder { thread, lease, .. } = holder;
         let command = post(kind, Some(thread.summary().id), body);

@@ -8,4 +8,5 @@ mod failure;
 mod harness;
 mod keys;
 mod planted;
+mod snapshots;
 mod storm;
