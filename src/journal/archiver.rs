@@ -88,6 +88,13 @@ impl Archiver {
         }
     }
 
+    /// An archiver that only reads `archive` until its file can be opened for writing.
+    pub fn rescued(deps: ArchiverDeps, archive: Archive) -> Self {
+        let since_sync = deps.clock.stopwatch();
+        let (snapshots, slice) = (Vec::new(), SLICE_MAX);
+        Self { deps, archive: None, rescued: Some(archive), snapshots, slice, since_sync }
+    }
+
     /// Archives the oldest slice of the tail, or makes the archived entries durable if that is due;
     /// returns whether there was anything to do.
     ///

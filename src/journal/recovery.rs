@@ -62,13 +62,16 @@ impl Journal {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
         disk::make(&*disk, archive::FILE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
-        let archive = open_archive(&*disk, cache_bytes)?;
-        let read = archive.read()?;
+        let mut free_space =
+            FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let has_room = free_space.check().is_ok();
+        let opened = OpenedArchive::open(&*disk, cache_bytes)?;
+        let (read, meta) = (opened.archive.read()?, opened.archive.meta().clone());
         let (archived_upto, maxima) = (read.upto(), read.progress().maxima);
         let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };
         let views = Arc::new(Views::new(read, max));
         let segment_bytes = options.segment_bytes;
-        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, archived_upto)?;
+        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, archived_upto, has_room)?;
         let (committed, maxima) = replay(&views.view(), entries, maxima)?;
         views.push(&committed);
         let last = log.last();
@@ -79,7 +82,6 @@ impl Journal {
         let queue = Arc::new(JournalQueue::new(queue_max, start, Arc::clone(&clock)));
         let listeners = Arc::new(BatchListeners::new(last));
         let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
-        let meta = archive.meta().clone();
         let journal = Arc::new(Journal {
             queue: Arc::clone(&queue),
             counters: Counters::new(maxima.message, maxima.event, maxima.claim),
@@ -89,8 +91,6 @@ impl Journal {
             cursors: Cursors::new(&meta, Arc::clone(&views)),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
-        let free_space =
-            FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
         let mut archiver_free_space = free_space.clone();
         let rescue_disk = Arc::clone(&disk);
         let deps = ArchiverDeps {
@@ -101,7 +101,10 @@ impl Journal {
             free_space: Box::new(move || archiver_free_space.check()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
-        let archiver = Archiver::new(deps, archive);
+        let archiver = match opened {
+            OpenedArchive { archive, is_rescued: false } => Archiver::new(deps, archive),
+            OpenedArchive { archive, is_rescued: true } => Archiver::rescued(deps, archive),
+        };
         let writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
         Ok(OpenedJournal { journal, writer, publisher, archiver, meta })
     }
@@ -111,6 +114,25 @@ impl Journal {
 /// as many bytes again may be added to the tail.
 fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
     (cache_bytes / 4 * 3).min(tail.bytes / 3)
+}
+
+/// The archive as a start finds it.
+struct OpenedArchive {
+    archive: Archive,
+    /// Whether its file takes no writes, for want of room: it is only read then.
+    is_rescued: bool,
+}
+
+impl OpenedArchive {
+    fn open(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Self> {
+        match open_archive(disk, cache_bytes) {
+            Err(error) if error.is_full() => {
+                tracing::warn!(%error, "there is no room to write the archive");
+                Ok(Self { archive: read_archive(disk, cache_bytes)?, is_rescued: true })
+            }
+            opened => Ok(Self { archive: opened?, is_rescued: false }),
+        }
+    }
 }
 
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Archive> {

@@ -4,6 +4,7 @@
 mod audit;
 mod budget;
 mod crowd;
+mod ending;
 mod failure;
 mod harness;
 mod keys;
