@@ -1,11 +1,14 @@
 //! Wires the parts behind the gateway: journal, archiver, actors, inboxes, hub. Its caller gives
 //! the disk, the clock and, in a test, the hook of the yield points.
 
+mod parts;
+
+use std::future::Future;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use parley_protocol::limits::Limits;
 use tokio::task::JoinHandle as TaskHandle;
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::feed::encode::Encoder;
@@ -26,6 +29,11 @@ use crate::threads::deps::Deps;
 use crate::work_pool::{PoolOptions, WorkPool};
 use crate::yield_points::Hook;
 
+pub use parts::PartEnd;
+use parts::{PartThread, Parts};
+
+/// The name of the archiver where its end is told.
+const ARCHIVER: &str = "the archiver";
 /// Threads that verify closures and export threads.
 const LONG_READERS: usize = 1;
 /// Closures and exports that wait for such a thread.
@@ -73,6 +81,7 @@ pub struct Engine {
     pub meta: ArchiveMeta,
     inboxes: Inboxes,
     publishing: TaskHandle<()>,
+    parts: Parts,
     /// `None` where the caller of [`Engine::assemble`] drives the journal.
     journal_tasks: Option<RunningJournal>,
 }
@@ -89,9 +98,23 @@ pub struct JournalTasks {
 
 /// The same, running.
 struct RunningJournal {
-    writer: JoinHandle<()>,
+    writer: PartThread,
     publisher: TaskHandle<()>,
-    archiver: JoinHandle<()>,
+    archiver: PartThread,
+}
+
+/// Why a stop was not in good order.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StopError {
+    /// The writer has not ended.
+    #[error(
+        "the disk did not take the last writes in time; they were not acknowledged. What was \
+         acknowledged is stored: look at the disk before the next start"
+    )]
+    Unanswered,
+    /// A part has failed.
+    #[error(transparent)]
+    Part(PartEnd),
 }
 
 impl Engine {
@@ -108,9 +131,12 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let assembled = Self::assemble(options, disk, clock, manifest, ReadMode::Aside).await?;
         let (engine, JournalTasks { writer, publisher, archiver }) = assembled;
-        let publisher = tokio::spawn(publisher.run());
-        let writer = spawn("journal", move || writer.run())?;
-        let archiver = spawn("archiver", move || archiver.run())?;
+        let parts = &engine.parts;
+        let publisher = parts.as_task("the journal's publisher", publisher.run());
+        let writer = parts.on_thread("journal", "the journal's writer", || writer.run());
+        let writer = writer.map_err(EngineError::Thread)?;
+        let archiver = parts.on_thread("archiver", ARCHIVER, || archiver.run());
+        let archiver = archiver.map_err(EngineError::Thread)?;
         Ok(Self { journal_tasks: Some(RunningJournal { writer, publisher, archiver }), ..engine })
     }
 
@@ -145,15 +171,24 @@ impl Engine {
             replay_max,
         });
         let publishing = publish_batches(stream, hub, Arc::clone(&clock), hook.clone());
-        let publishing = tokio::spawn(publishing);
+        let parts = Parts::default();
+        let publishing = parts.as_task("the feeds' hub", publishing);
         let long_reads = pool("long-read", reading, LONG_READERS, LONG_READS_MAX)?;
         let deps = Arc::new(Deps { journal: Arc::clone(&journal), limits, clock, reads, hook });
         let manifest = manifest(&meta);
         let forum = Forum::start(deps, long_reads, bounds, residence, manifest, inboxes.clone());
         let forum = forum.await.map_err(EngineError::Actor)?;
+        let journal_tasks = None;
         let engine =
-            Self { forum, journal, feed_deps, meta, inboxes, publishing, journal_tasks: None };
+            Self { forum, journal, feed_deps, meta, inboxes, publishing, parts, journal_tasks };
         Ok((engine, JournalTasks { writer, publisher, archiver }))
+    }
+
+    /// Waits until a part ends that nothing restarts: then the engine answers nothing more, or
+    /// tells its feeds nothing, and is to be stopped.
+    pub fn part_ended(&self) -> impl Future<Output = PartEnd> + use<> {
+        let parts = self.parts.clone();
+        async move { parts.ended().await }
     }
 
     /// Stops the parts in the order in which data flows, so that everything accepted is answered,
@@ -163,7 +198,7 @@ impl Engine {
         self.journal.close();
         let mut archiver = None;
         if let Some(running) = self.journal_tasks {
-            join(running.writer).await;
+            let _ = running.writer.await;
             let _ = running.publisher.await;
             archiver = Some(running.archiver);
         }
@@ -172,8 +207,27 @@ impl Engine {
         self.inboxes.stop();
         // The writer has told the archiver that no more will come.
         if let Some(archiver) = archiver {
-            join(archiver).await;
+            let _ = archiver.await;
         }
+    }
+
+    /// As [`Engine::stop`], waiting until `deadline` at most: then it leaves the threads behind,
+    /// which the disk may hold for as long as it wants. What is not archived is in the log.
+    ///
+    /// # Errors
+    /// [`StopError`]: not everything accepted was answered. Everything acknowledged is stored.
+    pub async fn stop_by(self, deadline: Instant) -> Result<(), StopError> {
+        let (journal, parts) = (Arc::clone(&self.journal), self.parts.clone());
+        if let Some(end) = parts.first() {
+            let _ = tokio::time::timeout_at(deadline, self.stop()).await;
+            return Err(StopError::Part(end));
+        }
+        if tokio::time::timeout_at(deadline, self.stop()).await.is_err() && !journal.has_ended() {
+            return Err(StopError::Unanswered);
+        }
+        // What the archiver leaves behind is in the log.
+        let panicked = parts.first().filter(|end| end.has_panicked && end.part != ARCHIVER);
+        panicked.map_or(Ok(()), |end| Err(StopError::Part(end)))
     }
 }
 
@@ -191,13 +245,4 @@ fn pool(
 /// Threads that read: as many as the machine has cores, two at least, since some wait for the disk.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from).max(2)
-}
-
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, EngineError> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(run).map_err(EngineError::Thread)
-}
-
-/// Waits for a thread to end, off the runtime's threads.
-async fn join(thread: JoinHandle<()>) {
-    let _ = tokio::task::spawn_blocking(move || thread.join()).await;
 }

@@ -5,12 +5,14 @@ use std::io::Write;
 use std::sync::Arc;
 
 use thiserror::Error;
-use tokio::runtime::Runtime;
+use tokio::net::TcpListener;
+use tokio::runtime::{Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::clock::SystemClock;
 use crate::config::{Config, ConfigError, ConfigSources};
-use crate::server::{self, Running, StartError};
+use crate::server::{self, Running, StartError, StopError};
 use crate::telemetry;
 
 /// The exit code after a second signal.
@@ -25,6 +27,9 @@ pub enum ServeError {
     /// The server does not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// It ran, and did not stop in good order, or a part of it ended.
+    #[error(transparent)]
+    Stop(#[from] StopError),
     /// The system refused a resource.
     #[error("the system refused {what}: {source}")]
     System {
@@ -44,7 +49,10 @@ pub fn serve(sources: &ConfigSources) -> Result<(), ServeError> {
     telemetry::start_log(&config.log);
     let runtime =
         Runtime::new().map_err(|source| ServeError::System { what: "a runtime", source })?;
-    runtime.block_on(run(config))
+    let served = runtime.block_on(run(config));
+    // A thread that the disk or a long read holds is not waited for.
+    runtime.shutdown_background();
+    served
 }
 
 async fn run(config: Config) -> Result<(), ServeError> {
@@ -52,16 +60,46 @@ async fn run(config: Config) -> Result<(), ServeError> {
     let mut signals = Signals::new().map_err(refused)?;
     let public = config.public_url.as_ref().map(|url| url.text.clone());
     let listener = server::listen(config.listen)?;
-    let running = server::start(config, Arc::new(SystemClock), listener).await?;
-    greet(&running, public.as_deref());
-    let name = signals.next().await;
-    tracing::info!(signal = name, "stopping; a second signal exits at once");
-    tokio::select! {
-        () = running.stop() => {}
+    let started = tokio::select! {
+        started = start(config, listener) => started?,
+        name = signals.next() => {
+            tracing::info!(signal = name, "stopped while the store was opened");
+            return Ok(());
+        }
+    };
+    greet(&started, public.as_deref());
+    let ended = tokio::select! {
+        name = signals.next() => {
+            tracing::info!(signal = name, "stopping; a second signal exits at once");
+            None
+        }
+        end = started.part_ended() => Some(end),
+    };
+    let stopped = tokio::select! {
+        stopped = started.stop() => stopped,
         _ = signals.next() => std::process::exit(INTERRUPTED),
+    };
+    if let Some(end) = ended {
+        return Err(StopError::Part(end).into());
     }
+    stopped?;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Starts the server on a thread of its own: opening a store takes as long as its log is, and
+/// signals are heard meanwhile.
+async fn start(config: Config, listener: TcpListener) -> Result<Running, ServeError> {
+    let refused = |source| ServeError::System { what: "a thread", source };
+    let (told, started) = oneshot::channel();
+    let runtime = Handle::current();
+    let opening = std::thread::Builder::new().name("start".to_owned()).spawn(move || {
+        let running = server::start(config, Arc::new(SystemClock), listener);
+        let _ = told.send(runtime.block_on(running));
+    });
+    opening.map_err(refused)?;
+    let started = started.await.map_err(|_| std::io::Error::other("its start panicked"));
+    Ok(started.map_err(refused)??)
 }
 
 /// The signals that end a process: SIGTERM and SIGINT.

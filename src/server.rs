@@ -1,5 +1,6 @@
 //! Wires the parts of a server; starts and stops it.
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,29 +9,34 @@ use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::engine::{Engine, EngineError, EngineOptions};
+pub use crate::engine::{PartEnd, StopError};
 use crate::feed::hub::FeedCaps;
 use crate::feed::replay::FeedDeps;
 use crate::forum::{Manifests, PassivationOptions};
 use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime, PlaceBounds};
-use crate::journal::archive::ArchiveMeta;
+use crate::journal::archive::{self, ArchiveMeta};
 use crate::journal::options::JournalOptions;
 use crate::metric;
-use crate::storage::disk::{Disk, FolderDisk};
+use crate::storage::disk::{self, Disk, FolderDisk};
 use crate::storage::error::StoreError;
 use crate::telemetry;
 use crate::threads::admission::AdmissionBounds;
-use crate::tokens::{FirstStart, Tokens};
+use crate::tokens::{self, FirstStart, Tokens};
 use crate::yield_points::Hook;
 
-/// Time for answers in progress when the server stops (operations.md §4).
-pub const GRACE: Duration = Duration::from_secs(10);
-/// Time for connections to close after that.
-const ABORT_MAX: Duration = Duration::from_secs(1);
+/// Time in which a stop ends, whatever is under way (operations.md §4).
+pub const STOP_MAX: Duration = Duration::from_secs(10);
+/// Time of it for answers in progress.
+const GRACE: Duration = Duration::from_millis(7_500);
+/// Time of it for connections to close after that.
+const ABORT_MAX: Duration = Duration::from_millis(500);
+/// Time of it that is left to the process for its own end.
+const RESERVE: Duration = Duration::from_millis(500);
 /// File handles that are kept free for other uses than connections.
 const FILES_RESERVED: u64 = 256;
 /// The part of all places that feeds take at most: seven eighths.
@@ -99,7 +105,8 @@ pub async fn start(
     clock: Arc<dyn Clock>,
     listener: TcpListener,
 ) -> Result<Running, StartError> {
-    let disk = FolderDisk::open(&config.data)?;
+    let disk = FolderDisk::open(&config.data)
+        .map_err(|error| error.in_folder(&config.data, config.store.free_bytes_min))?;
     start_on(config, clock, Arc::new(disk), listener).await
 }
 
@@ -120,12 +127,22 @@ pub async fn start_on(
     let address = listener.local_addr().map_err(refused)?;
     let metrics = config.metrics_listen.map(listen).transpose()?;
     let metrics_address = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
-    let tokens = Tokens::open(Arc::clone(&disk), &config.realm, Arc::clone(&clock))?;
+    let in_folder = |error: StoreError| error.in_folder(&config.data, config.store.free_bytes_min);
+    let names = disk::names(&*disk)?;
+    let has = |file: &str| names.iter().any(|name| name == file);
+    if has(archive::FILE_NAME) && !has(tokens::FILE_NAME) {
+        return Err(StoreError::NoTokens { folder: config.data.clone() }.into());
+    }
+    let tokens = Tokens::open(Arc::clone(&disk), &config.realm, Arc::clone(&clock));
+    let tokens = tokens.map_err(in_folder)?;
     let engine = Engine::start(options(&config), Arc::clone(&disk), Arc::clone(&clock), |meta| {
         manifests(&config, meta)
     });
-    let engine = engine.await?;
-    let first_start = tokens.first_start(&config.data)?;
+    let engine = engine.await.map_err(|error| match error {
+        EngineError::Store(error) => EngineError::Store(in_folder(error)),
+        other => other,
+    })?;
+    let first_start = tokens.first_start(&config.data).map_err(in_folder)?;
     let lifetime = Lifetime::default();
     let gateway = Arc::new(Gateway::new(GatewayParts {
         forum: engine.forum.clone(),
@@ -270,21 +287,34 @@ impl Running {
         self.first_start.as_ref()
     }
 
-    /// Stops accepting, completes requests in progress, closes the remaining connections after
-    /// [`GRACE`], and commits every accepted write.
-    pub async fn stop(self) {
+    /// Waits until a part ends that nothing restarts: the journal's writer or publisher, the hub,
+    /// the archiver. The server is to be stopped then; what was acknowledged is stored.
+    pub fn part_ended(&self) -> impl Future<Output = PartEnd> + use<> {
+        self.engine.part_ended()
+    }
+
+    /// Stops accepting, completes requests in progress, closes the remaining connections, and
+    /// commits every accepted write: all within [`STOP_MAX`], whatever is under way.
+    ///
+    /// # Errors
+    /// [`StopError`]: an accepted write was not answered. What was acknowledged is stored.
+    pub async fn stop(self) -> Result<(), StopError> {
+        let deadline = Instant::now() + STOP_MAX - RESERVE;
         let Lifetime { tasks, accepting, .. } = &self.lifetime;
         self.lifetime.stop();
         self.engine.forum.release_held();
         self.engine.feed_deps.hub.stop();
         accepting.close();
-        accepting.wait().await;
         tasks.close();
-        if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
+        let ended = async {
+            accepting.wait().await;
+            tasks.wait().await;
+        };
+        if tokio::time::timeout(GRACE, ended).await.is_err() {
             tracing::warn!(left = tasks.len(), "connections did not end in time");
             self.lifetime.end();
             let _ = tokio::time::timeout(ABORT_MAX, tasks.wait()).await;
         }
-        self.engine.stop().await;
+        self.engine.stop_by(deadline).await
     }
 }

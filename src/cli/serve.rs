@@ -57,6 +57,8 @@ pub fn run(options: ServeArgs) -> CliResult {
         .and_then(|sources| lifecycle::serve(&sources));
     served.map_err(|error| match error {
         ServeError::Config(_) => CliError::usage(error.to_string()),
-        ServeError::Start(_) | ServeError::System { .. } => CliError::failed(error.to_string()),
+        ServeError::Start(_) | ServeError::Stop(_) | ServeError::System { .. } => {
+            CliError::failed(error.to_string())
+        }
     })
 }

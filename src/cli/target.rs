@@ -1,6 +1,7 @@
 //! The target of an administrator's command: a running server, or the data directory of a stopped
 //! one.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,6 +92,11 @@ pub fn lock(data: &Path) -> CliResult<Option<FolderDisk>> {
     match FolderDisk::open(data) {
         Ok(disk) => Ok(Some(disk)),
         Err(StoreError::Locked { .. }) => Ok(None),
+        // A mount that is only read can be copied and looked at.
+        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+            let disk = FolderDisk::open_read_only(data);
+            disk.map(Some).map_err(|error| CliError::failed(error.to_string()))
+        }
         Err(error) => Err(CliError::failed(error.to_string())),
     }
 }
@@ -100,7 +106,7 @@ pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
     let path = data.join(ADMIN_TOKEN_NAME);
     match std::fs::read_to_string(&path) {
         Ok(token) => Ok(Some(token.trim().to_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let path = path.display();
             Err(CliError::failed(format!("cannot read {path}: {error}; give --token")))

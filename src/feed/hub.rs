@@ -152,6 +152,19 @@ impl Hub {
         }
     }
 
+    /// Passes over the entries up to `upto`, which were not delivered: every live listener is
+    /// behind and reads them in the log, and held inbox reads look again.
+    pub fn skip(&self, upto: u64) {
+        let mut index = self.index();
+        index.ring.clear();
+        index.ring_after = upto;
+        index.delivered = upto;
+        for subscriber in index.registrations.values() {
+            subscriber.fall_behind();
+        }
+        self.inboxes.wake_held();
+    }
+
     /// Queues a watermark for feeds without an item for long, behind their earlier items.
     fn advance_watermarks(&self, index: &HubIndex) {
         let delivered = index.delivered;

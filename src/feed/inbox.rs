@@ -305,6 +305,17 @@ impl Inboxes {
         }
     }
 
+    /// Wakes every held read, which then looks at the inbox itself.
+    pub fn wake_held(&self) {
+        for inbox in self.registry().active.values() {
+            for listener in &inbox.listeners {
+                if let InboxListener::Held { notify, .. } = listener {
+                    notify.notify_one();
+                }
+            }
+        }
+    }
+
     /// How many inboxes are active.
     pub fn count(&self) -> usize {
         self.registry().active.len()

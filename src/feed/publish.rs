@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::hub::Hub;
 use crate::clock::Clock;
-use crate::journal::BatchStream;
+use crate::journal::{BatchStream, Published};
 use crate::yield_points::{Hook, Point};
 
-/// Batches that may wait for the hub; above, the journal waits with them.
+/// Batches that may wait for the hub; above, all feeds fall behind and read the log instead.
 pub const HUB_BATCHES_MAX: usize = 64;
 
 /// Passes batches on in their order until the journal has ended. It waits for no listener.
@@ -17,8 +17,14 @@ pub async fn publish_batches(
     clock: Arc<dyn Clock>,
     hook: Hook,
 ) {
-    while let Some(batch) = stream.batches.recv().await {
+    while let Some(published) = stream.next().await {
         hook.reach(Point::BeforePublish).await;
-        hub.deliver(&batch.committed, clock.now());
+        match published {
+            Published::Batch(batch) => hub.deliver(&batch.committed, clock.now()),
+            Published::Missed(upto) => {
+                tracing::warn!(upto, "publishing fell behind: all feeds read the log");
+                hub.skip(upto);
+            }
+        }
     }
 }

@@ -190,6 +190,13 @@ impl Subscriber {
         }
     }
 
+    /// Puts the listener behind: items after those queued are to be read in the log. One that is not
+    /// live yet reads it anyway.
+    pub(super) fn fall_behind(&self) {
+        self.queue().behind = true;
+        self.filled.notify_one();
+    }
+
     /// Whether an item found no room since the last [`Subscriber::catch_up`].
     pub fn is_behind(&self) -> bool {
         self.queue().behind

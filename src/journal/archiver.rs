@@ -33,6 +33,8 @@ const UNSYNCED_FOR: Duration = Duration::from_secs(1);
 const LINGER_FOR: Duration = Duration::from_secs(3);
 /// Between attempts while the disk refuses writes.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
+/// Snapshots kept until the act that they end with is archived.
+const SNAPSHOTS_KEPT: usize = 256;
 /// Attempts of closing while the disk refuses writes: entries that are not archived are in the log.
 const CLOSING_ATTEMPTS: u32 = 3;
 
@@ -84,6 +86,13 @@ impl Archiver {
             slice: SLICE_MAX,
             since_sync,
         }
+    }
+
+    /// An archiver that only reads `archive` until its file can be opened for writing.
+    pub fn rescued(deps: ArchiverDeps, archive: Archive) -> Self {
+        let since_sync = deps.clock.stopwatch();
+        let (snapshots, slice) = (Vec::new(), SLICE_MAX);
+        Self { deps, archive: None, rescued: Some(archive), snapshots, slice, since_sync }
     }
 
     /// Archives the oldest slice of the tail, or makes the archived entries durable if that is due;
@@ -170,7 +179,7 @@ impl Archiver {
         let is_durable = last || self.is_sync_due(slice.len() + backlog.unsynced);
         let sync = if is_durable { SyncMode::Durable } else { SyncMode::Later };
         let upto = slice.last().map_or(backlog.archived_upto, |committed| committed.number);
-        let snapshots = self.take_snapshots(upto, backlog.last);
+        let snapshots = self.take_snapshots(upto);
         let has_to_sync = is_durable && backlog.unsynced > 0;
         if slice.is_empty() && snapshots.is_empty() && !has_to_sync {
             return Ok(false);
@@ -208,13 +217,14 @@ impl Archiver {
             || self.since_sync.seconds() >= UNSYNCED_FOR.as_secs_f64()
     }
 
-    /// The offered snapshots that may be stored with the entry `upto`. Later ones wait; those after
-    /// `last` show entries that were never committed, and are dropped.
-    fn take_snapshots(&mut self, upto: u64, last: u64) -> Vec<Thread> {
+    /// The offered snapshots that may be stored with the entry `upto`. Later ones wait for theirs;
+    /// of more than are kept, the oldest are dropped.
+    fn take_snapshots(&mut self, upto: u64) -> Vec<Thread> {
         self.snapshots.extend(self.deps.views.take_snapshots());
         let entry = |thread: &Thread| thread.summary().position.entry();
         let ready = self.snapshots.extract_if(.., |thread| entry(thread) <= upto).collect();
-        self.snapshots.retain(|thread| entry(thread) <= last);
+        let excess = self.snapshots.len().saturating_sub(SNAPSHOTS_KEPT);
+        self.snapshots.drain(..excess);
         ready
     }
 

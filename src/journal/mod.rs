@@ -7,6 +7,7 @@
 
 pub mod archive;
 pub mod archiver;
+mod batches;
 pub mod cursor;
 mod lease;
 pub mod log;
@@ -15,6 +16,7 @@ pub mod options;
 mod publisher;
 mod queue;
 pub mod recovery;
+mod replay;
 mod tail;
 pub mod view;
 mod writer;
@@ -29,8 +31,9 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+pub use batches::{BatchStream, CommittedBatch, Published};
 pub use numbers::JournalNumbers;
-pub use publisher::{BatchStream, CommittedBatch, Publisher};
+pub use publisher::Publisher;
 pub use queue::AppendRefused;
 pub use recovery::OpenedJournal;
 pub use writer::{Writer, WriterStep};
@@ -205,6 +208,11 @@ impl Journal {
         self.queue.is_writable()
     }
 
+    /// Whether the writer has ended: every item queued is answered or refused.
+    pub fn has_ended(&self) -> bool {
+        self.queue.has_ended()
+    }
+
     /// Assigns the numbers of new messages, events and claims.
     pub fn numbers(&self) -> JournalNumbers<'_> {
         JournalNumbers(&self.counters)
@@ -225,10 +233,10 @@ impl Journal {
         &self.cursors
     }
 
-    /// Offers the state of a thread that is passivated, all its acts committed, to be stored as a
-    /// snapshot.
-    pub fn offer_snapshot(&self, thread: Thread) {
-        self.views.offer_snapshot(thread);
+    /// Offers the state of a thread, whose acts are all appended, to be stored as a snapshot once
+    /// they are archived; returns whether it was taken. `make` is called only if there is room.
+    pub fn offer_snapshot(&self, make: impl FnOnce() -> Thread) -> bool {
+        self.views.offer_snapshot(make)
     }
 
     /// The position after the last entry of the view.
@@ -241,7 +249,8 @@ impl Journal {
         &self.log
     }
 
-    /// Every batch from now on, in order, without gaps; up to `batches_max` wait for the listener.
+    /// Every batch from now on, in order; up to `batches_max` wait for the listener, which is told
+    /// where it has missed some.
     pub fn listen(&self, batches_max: usize) -> BatchStream {
         self.listeners.listen(batches_max)
     }

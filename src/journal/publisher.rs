@@ -6,22 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use parley_protocol::refusal::Result;
 use tokio::sync::{mpsc, oneshot};
 
+use super::batches::{BatchSender, BatchStream, CommittedBatch, batch_queue};
 use super::queue::JournalQueue;
-use super::{Committed, Lease, QueueItem, ReplyPort, WriteOutcome};
-
-/// The entries of one commit.
-#[derive(Debug)]
-pub struct CommittedBatch {
-    /// The entries, in order; never empty.
-    pub committed: Vec<Arc<Committed>>,
-}
-
-impl CommittedBatch {
-    /// The number of its last entry.
-    pub fn upto(&self) -> u64 {
-        self.committed.last().map_or(0, |committed| committed.number)
-    }
-}
+use super::{Lease, QueueItem, ReplyPort, WriteOutcome};
 
 /// An answer whose entries are on the disk.
 #[derive(Debug)]
@@ -54,7 +41,7 @@ pub(super) struct OutgoingBatch {
 #[derive(Debug)]
 struct BatchListenersState {
     published: u64,
-    senders: Vec<mpsc::Sender<Arc<CommittedBatch>>>,
+    senders: Vec<BatchSender>,
     /// Whether the publisher has ended.
     has_ended: bool,
 }
@@ -62,16 +49,6 @@ struct BatchListenersState {
 /// The listeners of committed batches.
 #[derive(Debug)]
 pub(super) struct BatchListeners(Mutex<BatchListenersState>);
-
-/// Every batch from a number on, in order, without gaps.
-#[derive(Debug)]
-pub struct BatchStream {
-    /// The first batch begins with the entry after this one.
-    pub after: u64,
-    /// The batches. Their receiver must not wait for a client: once the queue is full, the journal
-    /// waits too.
-    pub batches: mpsc::Receiver<Arc<CommittedBatch>>,
-}
 
 impl BatchListeners {
     pub fn new(published: u64) -> Self {
@@ -83,12 +60,12 @@ impl BatchListeners {
     }
 
     pub fn listen(&self, batches_max: usize) -> BatchStream {
-        let (sender, batches) = mpsc::channel(batches_max);
         let mut state = self.state();
+        let (sender, stream) = batch_queue(state.published, batches_max);
         if !state.has_ended {
             state.senders.push(sender);
         }
-        BatchStream { after: state.published, batches }
+        stream
     }
 
     /// Ends all streams, the future ones too.
@@ -98,12 +75,13 @@ impl BatchListeners {
         state.senders.clear();
     }
 
-    /// The listeners of the batch that ends with `upto`.
-    fn senders_after(&self, upto: u64) -> Vec<mpsc::Sender<Arc<CommittedBatch>>> {
+    fn send(&self, batch: &Arc<CommittedBatch>) {
         let mut state = self.state();
-        state.published = upto;
+        state.published = batch.upto();
         state.senders.retain(|sender| !sender.is_closed());
-        state.senders.clone()
+        for sender in &state.senders {
+            sender.send(batch);
+        }
     }
 }
 
@@ -114,11 +92,17 @@ pub struct Publisher {
     pub(super) queue: Arc<JournalQueue>,
 }
 
+impl Drop for Publisher {
+    /// Ends all streams, also after a panic.
+    fn drop(&mut self) {
+        self.listeners.end();
+    }
+}
+
 impl Publisher {
     /// Publishes until the writer has ended.
     pub async fn run(mut self) {
         while self.step().await {}
-        self.listeners.end();
     }
 
     /// Waits for one batch and publishes it; `false` if the writer has ended.
@@ -126,25 +110,24 @@ impl Publisher {
         let Some(outgoing) = self.inbox.recv().await else {
             return false;
         };
-        self.publish(outgoing).await;
+        self.publish(outgoing);
         true
     }
 
     /// Publishes the batches that are queued; for tests that step the writer.
-    pub async fn drain(&mut self) {
+    pub fn drain(&mut self) {
         while let Ok(outgoing) = self.inbox.try_recv() {
-            self.publish(outgoing).await;
+            self.publish(outgoing);
         }
     }
 
-    async fn publish(&self, outgoing: OutgoingBatch) {
+    /// Sends the answers, then the batch. It waits for nobody.
+    fn publish(&self, outgoing: OutgoingBatch) {
         for answer in outgoing.answers {
             answer.send(&self.queue);
         }
-        let Some(batch) = outgoing.batch else { return };
-        for sender in self.listeners.senders_after(batch.upto()) {
-            // A listener that has gone is removed with the next batch.
-            drop(sender.send(Arc::clone(&batch)).await);
+        if let Some(batch) = outgoing.batch {
+            self.listeners.send(&batch);
         }
     }
 }

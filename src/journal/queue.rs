@@ -232,6 +232,11 @@ impl JournalQueue {
         state.closing && state.items.is_empty()
     }
 
+    /// Whether the writer has ended.
+    pub fn has_ended(&self) -> bool {
+        self.state().ended
+    }
+
     /// Refuses all items, queued and future: the writer has ended.
     pub fn end(&self) {
         let items = {

@@ -1,25 +1,20 @@
 //! Opening a journal: the archive, and the entries of the log after it, replayed into the view.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Act, Entry};
-use parley_protocol::ids::ThreadId;
-use parley_protocol::thread::Thread;
-use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::mpsc;
 
-use super::archive::{Archive, ArchiveMeta, HighestNumbers};
+use super::archive::{Archive, ArchiveMeta};
 use super::archiver::{Archiver, ArchiverDeps};
 use super::cursor::Cursors;
 use super::numbers::Counters;
 use super::options::{ACTIVE_CACHE_BYTES, JournalOptions, PUBLISH_QUEUE};
 use super::publisher::{BatchListeners, Publisher};
 use super::queue::{FirstNumbers, JournalQueue};
-use super::view::{TailMax, Views, next};
+use super::replay::replay;
+use super::view::{TailMax, Views};
 use super::writer::Writer;
-use super::{Committed, Journal, archive, log};
+use super::{Journal, archive, log};
 use crate::clock::Clock;
 use crate::storage::disk::{self, Disk};
 use crate::storage::error::{StoreError, StoreResult};
@@ -67,14 +62,17 @@ impl Journal {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
         disk::make(&*disk, archive::FILE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
-        let archive = open_archive(&*disk, cache_bytes)?;
-        let read = archive.read()?;
+        let mut free_space =
+            FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
+        let has_room = free_space.check().is_ok();
+        let opened = OpenedArchive::open(&*disk, cache_bytes)?;
+        let (read, meta) = (opened.archive.read()?, opened.archive.meta().clone());
         let (archived_upto, maxima) = (read.upto(), read.progress().maxima);
         let max = TailMax { entries: options.tail_entries_max, ..TailMax::default() };
         let views = Arc::new(Views::new(read, max));
         let segment_bytes = options.segment_bytes;
-        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, archived_upto)?;
-        let (committed, maxima) = replay(&views, entries, maxima)?;
+        let (log, entries) = log::open(Arc::clone(&disk), segment_bytes, archived_upto, has_room)?;
+        let (committed, maxima) = replay(&views.view(), entries, maxima)?;
         views.push(&committed);
         let last = log.last();
         log.log().show(last);
@@ -84,7 +82,6 @@ impl Journal {
         let queue = Arc::new(JournalQueue::new(queue_max, start, Arc::clone(&clock)));
         let listeners = Arc::new(BatchListeners::new(last));
         let (outbox, inbox) = mpsc::channel(PUBLISH_QUEUE);
-        let meta = archive.meta().clone();
         let journal = Arc::new(Journal {
             queue: Arc::clone(&queue),
             counters: Counters::new(maxima.message, maxima.event, maxima.claim),
@@ -94,8 +91,6 @@ impl Journal {
             cursors: Cursors::new(&meta, Arc::clone(&views)),
         });
         let publisher = Publisher { inbox, listeners, queue: Arc::clone(&queue) };
-        let free_space =
-            FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
         let mut archiver_free_space = free_space.clone();
         let rescue_disk = Arc::clone(&disk);
         let deps = ArchiverDeps {
@@ -106,7 +101,10 @@ impl Journal {
             free_space: Box::new(move || archiver_free_space.check()),
             slice_bytes_max: slice_bytes_max(options.cache_bytes, max),
         };
-        let archiver = Archiver::new(deps, archive);
+        let archiver = match opened {
+            OpenedArchive { archive, is_rescued: false } => Archiver::new(deps, archive),
+            OpenedArchive { archive, is_rescued: true } => Archiver::rescued(deps, archive),
+        };
         let writer = Writer::new(queue, log, views, free_space, clock, options, outbox);
         Ok(OpenedJournal { journal, writer, publisher, archiver, meta })
     }
@@ -118,6 +116,25 @@ fn slice_bytes_max(cache_bytes: u64, tail: TailMax) -> u64 {
     (cache_bytes / 4 * 3).min(tail.bytes / 3)
 }
 
+/// The archive as a start finds it.
+struct OpenedArchive {
+    archive: Archive,
+    /// Whether its file takes no writes, for want of room: it is only read then.
+    is_rescued: bool,
+}
+
+impl OpenedArchive {
+    fn open(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Self> {
+        match open_archive(disk, cache_bytes) {
+            Err(error) if error.is_full() => {
+                tracing::warn!(%error, "there is no room to write the archive");
+                Ok(Self { archive: read_archive(disk, cache_bytes)?, is_rescued: true })
+            }
+            opened => Ok(Self { archive: opened?, is_rescued: false }),
+        }
+    }
+}
+
 fn open_archive(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Archive> {
     Archive::open(disk::open_made(disk, archive::FILE_NAME)?, cache_bytes)
 }
@@ -127,52 +144,4 @@ fn read_archive(disk: &dyn Disk, cache_bytes: usize) -> StoreResult<Archive> {
     let error = |error| StoreError::io(archive::FILE_NAME, error);
     let file = Overlay::new(disk.open(archive::FILE_NAME).map_err(error)?).map_err(error)?;
     Archive::open(Box::new(file), cache_bytes)
-}
-
-/// The entries with the summaries and claims that they were committed with, and the highest numbers
-/// used by the archive and by them.
-fn replay(
-    views: &Views,
-    entries: Vec<(u64, Entry)>,
-    maxima: HighestNumbers,
-) -> StoreResult<(Vec<Arc<Committed>>, HighestNumbers)> {
-    let base = views.view();
-    let mut threads = HashMap::new();
-    let mut maxima = maxima;
-    let mut replayed = Vec::with_capacity(entries.len());
-    for (number, entry) in entries {
-        let (summary, claims) = match &entry {
-            Entry::Act(act) => {
-                let stored = || base.thread(act.thread);
-                let (summary, claims) = replay_act(&mut threads, stored, number, act)?;
-                (Some(summary), claims)
-            }
-            Entry::Artifact(_) | Entry::Outcome(..) => (None, Vec::new()),
-        };
-        let committed = Arc::new(Committed { number, entry, summary, claims });
-        maxima = maxima.max(HighestNumbers::of(number, &committed.entry));
-        replayed.push(committed);
-    }
-    Ok((replayed, maxima))
-}
-
-fn replay_act(
-    threads: &mut HashMap<ThreadId, Thread>,
-    stored: impl FnOnce() -> StoreResult<Option<Thread>>,
-    number: u64,
-    act: &Act,
-) -> StoreResult<(Arc<ThreadSummary>, Vec<Arc<Claim>>)> {
-    let id = act.thread;
-    let before = match threads.remove(&id) {
-        Some(thread) => Some(thread),
-        None => stored()?,
-    };
-    let thread = next(before, number, act).ok_or_else(|| {
-        let detail = format!("entry {number} is act {} of {id}, which is not the next", act.seq);
-        StoreError::damaged("the log", detail)
-    })?;
-    let claims = act.claims().filter_map(|claim| thread.claim(claim).cloned()).collect();
-    let summary = Arc::new(thread.summary().clone());
-    threads.insert(id, thread);
-    Ok((summary, claims))
 }

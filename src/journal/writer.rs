@@ -9,10 +9,11 @@ use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
+use super::batches::CommittedBatch;
 use super::lease::Leases;
 use super::log::LogWriter;
 use super::options::{JournalOptions, RETRY_MS, STALL_MS};
-use super::publisher::{CommittedBatch, OutgoingBatch, ReadyReply};
+use super::publisher::{OutgoingBatch, ReadyReply};
 use super::queue::JournalQueue;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, ReplyPort, WriteOutcome};
@@ -82,9 +83,10 @@ struct WriterState {
 }
 
 impl Drop for Writer {
-    /// Refuses the callers that still wait, also after a panic.
+    /// Refuses the callers that still wait and ends the archiver, also after a panic.
     fn drop(&mut self) {
         self.queue.end();
+        self.views.close();
     }
 }
 
@@ -115,10 +117,15 @@ impl Writer {
             commit_seconds: metrics::histogram!(metric::JOURNAL_COMMIT_SECONDS),
             queue: metrics::gauge!(metric::JOURNAL_QUEUE),
         };
+        // Without room at the start it begins as after a failure.
+        let down_since = (!log.is_ready()).then(|| clock.now());
+        if down_since.is_some() {
+            queue.fail(&mut Vec::new());
+        }
         let state = WriterState {
             leases: Leases::default(),
             unsent: None,
-            down_since: None,
+            down_since,
             full_since: None,
             items: Vec::new(),
             last_batch: 0,
@@ -171,7 +178,6 @@ impl Writer {
         if let Err(error) = self.log.close() {
             tracing::warn!(%error, "the log did not close in order");
         }
-        self.views.close();
     }
 
     /// Does one piece of work; waits for nothing but the disk.

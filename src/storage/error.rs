@@ -2,7 +2,7 @@
 //! receives 503 `storage_unavailable`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parley_protocol::refusal::Refusal;
 use thiserror::Error;
@@ -78,6 +78,26 @@ pub enum StoreError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The file system has no room for what a start or a restore must write.
+    #[error(
+        "no space is left in {}: make at least {needed_bytes} bytes free there, or name a folder \
+         on another file system with --data", .folder.display()
+    )]
+    NoSpace {
+        /// The data folder.
+        folder: PathBuf,
+        /// Bytes that should be free.
+        needed_bytes: u64,
+    },
+    /// The tokens are missing where a store is.
+    #[error(
+        "tokens.redb is missing in {}, where a forum is stored: put it back, or restore a backup \
+         into another folder (`parley restore`); a new one would lock all out", .folder.display()
+    )]
+    NoTokens {
+        /// The data folder.
+        folder: PathBuf,
+    },
     /// Fewer bytes are free than `store.free_bytes_min`.
     #[error("the disk is full: {free_bytes} bytes are free, {free_bytes_min} must stay free")]
     Full {
@@ -97,6 +117,29 @@ impl StoreError {
     /// `file` is damaged: `detail` says how.
     pub fn damaged(file: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Damaged { file: file.into(), detail: detail.into() }
+    }
+
+    /// Whether the file system had no room.
+    pub fn is_full(&self) -> bool {
+        let full = |error: &io::Error| {
+            matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        };
+        match self {
+            Self::Full { .. } | Self::NoSpace { .. } => true,
+            Self::Io { source, .. } => full(source),
+            Self::Database(error) => matches!(&**error, redb::Error::Io(source) if full(source)),
+            _ => false,
+        }
+    }
+
+    /// The error with the folder and the remedy, if there was no room in `folder`, where
+    /// `needed_bytes` should be free.
+    #[must_use]
+    pub fn in_folder(self, folder: &Path, needed_bytes: u64) -> Self {
+        if self.is_full() {
+            return Self::NoSpace { folder: folder.to_owned(), needed_bytes };
+        }
+        self
     }
 
     /// Refuses a `file` whose format `found` is newer than the newest one `known` here.

@@ -20,6 +20,17 @@ thread_local! {
 /// # Errors
 /// Those of `work`, and [`StoreError::Damaged`] for a panic.
 pub fn panic_guard<T>(file: &str, work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
+    caught(work).unwrap_or_else(|panic| {
+        let detail = format!("the database in it panicked ({panic})");
+        Err(StoreError::damaged(file, detail))
+    })
+}
+
+/// Runs `work`; a panic in it is not printed.
+///
+/// # Errors
+/// The first line of the panic.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let print = take_hook();
@@ -32,10 +43,7 @@ pub fn panic_guard<T>(file: &str, work: impl FnOnce() -> StoreResult<T>) -> Stor
     let before = IS_GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     IS_GUARDED.set(before);
-    done.unwrap_or_else(|panic| {
-        let detail = format!("the database in it panicked ({})", first_line(&*panic));
-        Err(StoreError::damaged(file, detail))
-    })
+    done.map_err(|panic| first_line(&*panic).to_owned())
 }
 
 fn first_line(panic: &(dyn Any + Send)) -> &str {

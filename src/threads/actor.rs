@@ -16,12 +16,16 @@ use parley_protocol::thread::{Context, Thread};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::deps::Deps;
+use crate::journal::view::RebuiltThread;
 use crate::journal::{Append, AppendRefused, Lease, ReplyPort, WriteOutcome};
 use crate::yield_points::Point;
 
-/// Acts since loading from which on a passivated thread stores a snapshot: fewer are replayed
+/// Acts since the last snapshot from which on a passivated thread offers one: fewer are replayed
 /// faster than a snapshot is read.
 pub const SNAPSHOT_ACTS_MIN: u64 = 64;
+/// Acts since the last snapshot after which a thread that stays awake offers one: about as many are
+/// read, beside the snapshot, by the first wake after a kill.
+pub const SNAPSHOT_ACTS_MAX: u64 = 1_000;
 
 /// A request to a thread's actor.
 #[derive(Debug)]
@@ -55,8 +59,8 @@ pub struct LoadedThread {
     generation: u64,
     /// The number of the last append. It is in flight until the journal has committed that number.
     appended: u64,
-    /// The thread's acts when the state was loaded.
-    seq_at_load: u64,
+    /// Acts since the last snapshot that was stored or offered.
+    acts_since_snapshot: u64,
 }
 
 impl ThreadActor {
@@ -82,12 +86,12 @@ impl ThreadActor {
             let lease = journal.acquire(self.thread).await.map_err(|_| Refusal::internal())??;
             let (view, id) = (journal.view(), self.thread);
             let read = if view.is_in_memory(id) {
-                view.thread(id).map_err(Refusal::from)
+                view.rebuilt(id).map_err(Refusal::from)
             } else {
-                self.deps.reads.run(caller, move || Ok(view.thread(id)?)).await
+                self.deps.reads.run(caller, move || Ok(view.rebuilt(id)?)).await
             };
-            let thread = match read {
-                Ok(thread) => thread,
+            let rebuilt = match read {
+                Ok(rebuilt) => rebuilt,
                 Err(refusal) => {
                     journal.release(lease);
                     return Err(refusal);
@@ -96,12 +100,13 @@ impl ThreadActor {
             if journal.generation() != generation {
                 continue;
             }
-            let Some(thread) = thread else {
+            let Some(RebuiltThread { thread, acts_read }) = rebuilt else {
                 journal.release(lease);
                 return Err(Refusal::no_thread(self.thread));
             };
-            let seq_at_load = thread.summary().seq;
-            *state = Some(LoadedThread { thread, lease, generation, appended: 0, seq_at_load });
+            let acts_since_snapshot = acts_read;
+            *state =
+                Some(LoadedThread { thread, lease, generation, appended: 0, acts_since_snapshot });
         }
     }
 
@@ -144,7 +149,7 @@ impl ThreadActor {
         act: Act,
         reply: ReplyPort,
     ) -> Result<(), AppendRefused> {
-        let LoadedThread { thread, lease, appended, .. } = loaded;
+        let LoadedThread { thread, lease, appended, acts_since_snapshot, .. } = loaded;
         thread.apply(&act);
         *appended = self.deps.journal.append(|number| {
             thread.stamp(&act, number);
@@ -157,6 +162,12 @@ impl ThreadActor {
                 reply,
             }
         })?;
+        *acts_since_snapshot += 1;
+        if *acts_since_snapshot >= SNAPSHOT_ACTS_MAX
+            && self.deps.journal.offer_snapshot(|| thread.clone())
+        {
+            *acts_since_snapshot = 0;
+        }
         Ok(())
     }
 
@@ -227,9 +238,8 @@ impl Actor for ThreadActor {
         let journal = &self.deps.journal;
         let settled =
             loaded.generation == journal.generation() && loaded.appended <= journal.log().shown();
-        let grown = loaded.thread.summary().seq - loaded.seq_at_load;
-        if settled && grown >= SNAPSHOT_ACTS_MIN {
-            journal.offer_snapshot(loaded.thread);
+        if settled && loaded.acts_since_snapshot >= SNAPSHOT_ACTS_MIN {
+            journal.offer_snapshot(|| loaded.thread);
         }
         journal.release(loaded.lease);
         Ok(())

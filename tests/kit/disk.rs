@@ -33,6 +33,8 @@ pub struct Faults {
     pub bytes_max: Option<u64>,
     /// Free bytes that are told, where they are not computed.
     pub free_bytes: Option<u64>,
+    /// Asking for the free bytes panics.
+    pub free_bytes_panic: bool,
     /// Syncs do nothing and say that all is well: a planted fault.
     pub sync_lies: bool,
 }
@@ -105,6 +107,8 @@ struct State {
     faults: Faults,
     writes: u64,
     syncs: u64,
+    /// Bytes read of each file.
+    read_bytes: BTreeMap<String, u64>,
     /// Rises with each cut: what was open before is dead.
     life: u64,
     stalled: bool,
@@ -181,6 +185,11 @@ impl FaultyDisk {
     /// Writes since the faults were set.
     pub fn writes(&self) -> u64 {
         self.state().writes
+    }
+
+    /// Bytes read so far of the file `name`.
+    pub fn read_bytes(&self, name: &str) -> u64 {
+        self.state().read_bytes.get(name).copied().unwrap_or_default()
     }
 
     /// Lets every sync wait, or go on.
@@ -327,7 +336,8 @@ impl StorageBackend for Handle {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let state = self.alive()?;
+        let mut state = self.alive()?;
+        *state.read_bytes.entry(self.name.clone()).or_default() += out.len() as u64;
         let (seen, offset) = (&state.files[self.file].seen, offset as usize);
         let range = seen.get(offset..offset + out.len());
         out.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -452,6 +462,10 @@ impl Disk for FaultyDisk {
 
     fn free_bytes(&self) -> io::Result<u64> {
         let state = self.state();
+        if state.faults.free_bytes_panic {
+            drop(state);
+            panic!("{}", crate::panics::ASKED);
+        }
         let left = state.faults.bytes_max.map(|max| max.saturating_sub(state.size()));
         Ok(state.faults.free_bytes.or(left).unwrap_or(u64::MAX))
     }

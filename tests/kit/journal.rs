@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use crate::acts::{post, principal};
 use crate::clock::TestClock;
 use crate::disk::{Cut, FaultyDisk};
+use crate::engine::generous;
 
 /// A call that waits for its answer.
 pub type Waiting = oneshot::Receiver<Result<WriteOutcome, Refusal>>;
@@ -72,7 +73,6 @@ pub struct JournalHarness {
     pub archiver: Archiver,
     /// The clock of all of them.
     pub clock: Arc<TestClock>,
-    runtime: tokio::runtime::Runtime,
 }
 
 fn reply() -> (ReplyPort, Waiting) {
@@ -85,14 +85,12 @@ impl JournalHarness {
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
         let opened = Journal::open(options, Arc::new(disk.clone()), clock.clone())?;
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         Ok(Self {
             journal: opened.journal,
             writer: opened.writer,
             publisher: opened.publisher,
             archiver: opened.archiver,
             clock,
-            runtime,
         })
     }
 
@@ -112,7 +110,7 @@ impl JournalHarness {
     pub fn work(&mut self) -> WriterStep {
         loop {
             let step = self.writer.step();
-            self.runtime.block_on(self.publisher.drain());
+            self.publisher.drain();
             if !matches!(step, WriterStep::Worked | WriterStep::Behind) {
                 return step;
             }
@@ -121,7 +119,7 @@ impl JournalHarness {
 
     /// Publishes what is there.
     pub fn publish(&mut self) {
-        self.runtime.block_on(self.publisher.drain());
+        self.publisher.drain();
     }
 
     /// Ends it in good order.
@@ -166,7 +164,7 @@ impl JournalHarness {
         let (reply, waiting) = reply();
         let principal = principal(by);
         let mut numbers = self.journal.numbers();
-        let (now, principal, limits) = (self.clock.now(), &principal, &Limits::default());
+        let (now, principal, limits) = (self.clock.now(), &principal, &generous());
         let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
         let Holder { thread, lease, .. } = holder;
         let command = post(kind, Some(thread.summary().id), body);

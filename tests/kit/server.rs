@@ -73,7 +73,7 @@ impl Server {
     /// Stops it in good order.
     pub async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
-            running.stop().await;
+            running.stop().await.expect("it stops in good order");
         }
     }
 
@@ -173,7 +173,8 @@ impl BlockingServer {
         let stopping = self.server.running.take().expect("it runs").stop();
         let stopping = self.runtime.spawn(stopping);
         meanwhile();
-        self.runtime.block_on(stopping).expect("it stops");
+        let stopped = self.runtime.block_on(stopping).expect("it stops");
+        stopped.expect("it stops in good order");
     }
 
     /// Stops it and starts it on the same files.

@@ -46,8 +46,9 @@ impl DemoForum {
 
     /// Stops the server and removes its directory.
     pub async fn stop(self) -> CliResult {
-        self.running.stop().await;
-        self.directory.remove()
+        let stopped = self.running.stop().await;
+        self.directory.remove()?;
+        stopped.map_err(|error| CliError::failed(error.to_string()))
     }
 }
 

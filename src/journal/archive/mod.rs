@@ -258,16 +258,24 @@ impl Archive {
 
     /// Begins a new era, as a restore does (operations.md §1): cursors issued after the entry
     /// `last` of the copy are invalid, and every sequence of identifiers skips ahead of `used`. The
-    /// era is the greater of the copy's plus 1 and the time in seconds. Durable.
+    /// era is at least the copy's plus 1 and the time in seconds; below the second it is random, so
+    /// that two restores of one copy begin different ones. Durable.
     ///
     /// # Errors
     /// Those of the disk.
     pub fn begin_era(&mut self, now: Millis, last: u64, used: HighestNumbers) -> StoreResult<()> {
         let mut meta = self.meta.clone();
         meta.past.push((meta.era, Position::after(last)));
-        meta.era = (meta.era + 1).max(now.0 / 1_000);
+        meta.era = (meta.era + 1).max(drawn_era(now));
         write::begin_era(&self.database, &meta, used)?;
         self.meta = meta;
         Ok(())
     }
+}
+
+/// The time in seconds, and random digits below: a number that JSON carries until the year 2242.
+fn drawn_era(now: Millis) -> u64 {
+    const RANDOM_BITS: u32 = 20;
+    let random = u64::from(u32::from_be_bytes(entropy())) & ((1 << RANDOM_BITS) - 1);
+    (now.0 / 1_000) << RANDOM_BITS | random
 }

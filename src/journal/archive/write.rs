@@ -330,19 +330,17 @@ fn write_outcomes(
     Ok(())
 }
 
+/// Stores the snapshots that end with an archived act. The numbers of entries are given once, so an
+/// act under the number that the snapshot names is the one that it was made after.
 fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> StoreResult<()> {
     if snapshots.is_empty() {
         return Ok(());
     }
-    let heads = transaction.open_table(t::HEADS)?;
+    let acts = transaction.open_table(t::ACTS)?;
     let mut table = transaction.open_table(t::SNAPSHOTS)?;
     for snapshot in snapshots {
         let summary = snapshot.summary();
-        let Some(row) = heads.get(summary.id.0)? else {
-            continue;
-        };
-        let stored: ThreadSummary = unpack("heads", row.value())?;
-        if stored == *summary {
+        if acts.get(&pair(summary.id.0, summary.position.entry()))?.is_some() {
             table.insert(summary.id.0, pack(snapshot).as_slice())?;
         }
     }

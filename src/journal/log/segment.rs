@@ -190,8 +190,12 @@ impl Segment {
     pub fn close(&self) -> StoreResult<()> {
         let mut slot = self.slot_mut();
         match std::mem::replace(&mut *slot, SegmentHandle::Closed) {
-            SegmentHandle::Writing(database) => Ok(database.close()?),
-            SegmentHandle::Closed | SegmentHandle::Reading(_) => Ok(()),
+            SegmentHandle::Writing(database) => panic_guard(&self.name(), || Ok(database.close()?)),
+            SegmentHandle::Reading(database) => panic_guard(&self.name(), || {
+                drop(database);
+                Ok(())
+            }),
+            SegmentHandle::Closed => Ok(()),
         }
     }
 

@@ -53,7 +53,8 @@ pub fn begin(disk: &dyn Disk, first: u64) -> StoreResult<()> {
 }
 
 /// Opens the log, making one if nothing was ever stored. Returns its entries after
-/// `archived_upto`, the number up to which all are archived.
+/// `archived_upto`, the number up to which all are archived. Without room for the segment that takes
+/// over after an unclean end (`has_room`), the log is read only until [`LogWriter::make_ready`].
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], and
@@ -62,6 +63,7 @@ pub fn open(
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
     archived_upto: u64,
+    has_room: bool,
 ) -> StoreResult<(LogWriter, Vec<(u64, Entry)>)> {
     let error = |error| StoreError::io("log", error);
     let mut firsts = stored(&*disk)?;
@@ -93,7 +95,13 @@ pub fn open(
     let entries = writer.tail(archived_upto)?;
     match latch {
         Some(latch) => writer.active = Some(ActiveSegment { segment: last, latch, bytes }),
-        None => writer.renew(archived_upto)?,
+        None if has_room => match writer.renew(archived_upto) {
+            Err(error) if error.is_full() => {
+                tracing::warn!(%error, "there is no room for a new segment of the log");
+            }
+            renewed => renewed?,
+        },
+        None => {}
     }
     Ok((writer, entries))
 }
@@ -160,6 +168,11 @@ impl LogWriter {
     /// The number of the last entry that is on the disk.
     pub fn last(&self) -> u64 {
         self.last
+    }
+
+    /// Whether it takes appends now.
+    pub fn is_ready(&self) -> bool {
+        self.active.is_some()
     }
 
     /// Whether a new segment was begun since the last call.

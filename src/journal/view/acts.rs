@@ -12,6 +12,15 @@ use super::placed::Placed;
 use super::scan::{Scan, ScanLimits, Takes, scan};
 use crate::storage::error::StoreResult;
 
+/// A thread as its actor needs it.
+#[derive(Debug)]
+pub struct RebuiltThread {
+    /// Its state.
+    pub thread: Thread,
+    /// Acts that were read beside its snapshot.
+    pub acts_read: u64,
+}
+
 /// An act and its place in the one order.
 pub type PlacedAct = Placed<Act>;
 
@@ -106,35 +115,39 @@ impl View {
         }
     }
 
-    /// The number of acts in the stored snapshot of `thread`, if there is one.
+    /// The state of the thread: rebuilt from the last snapshot, or from its opening.
     ///
     /// # Errors
-    /// Those of the disk, and `StoreError::Damaged`.
-    pub fn snapshot_seq(&self, thread: ThreadId) -> StoreResult<Option<u64>> {
-        Ok(self.0.archive.snapshot(thread)?.map(|thread| thread.summary().seq))
+    /// As [`View::rebuilt`].
+    pub fn thread(&self, id: ThreadId) -> StoreResult<Option<Thread>> {
+        Ok(self.rebuilt(id)?.map(|rebuilt| rebuilt.thread))
     }
 
-    /// The state of the thread, for its actor: rebuilt from the last snapshot, or from its opening.
+    /// As [`View::thread`], with the cost of it.
     ///
     /// # Errors
     /// `StoreError::Damaged` if its acts do not make what the summary shows, and those of the
     /// disk.
-    pub fn thread(&self, id: ThreadId) -> StoreResult<Option<Thread>> {
+    pub fn rebuilt(&self, id: ThreadId) -> StoreResult<Option<RebuiltThread>> {
         let Some(summary) = self.summary(id)? else {
             return Ok(None);
         };
         let is_long = summary.seq >= SNAPSHOT_ACTS_MIN;
         let mut thread = if is_long { self.0.archive.snapshot(id)? } else { None };
         let after = thread.as_ref().map_or(0, |thread| thread.summary().position.entry());
+        let mut acts_read = 0;
         for placed in self.acts(id, after)? {
             let placed = placed?;
             thread = next(thread, placed.entry, placed.act());
+            acts_read += 1;
             if thread.is_none() {
                 return Err(damaged(format!("{id} lacks an act before {}", placed.entry)));
             }
         }
         match thread {
-            Some(thread) if *thread.summary() == *summary => Ok(Some(thread)),
+            Some(thread) if *thread.summary() == *summary => {
+                Ok(Some(RebuiltThread { thread, acts_read }))
+            }
             _ => Err(damaged(format!("{id} is not what its acts make of it"))),
         }
     }

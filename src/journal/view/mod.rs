@@ -28,8 +28,8 @@ use super::options::{JournalOptions, TAIL_BYTES_MAX};
 use super::tail::{Tail, weight};
 use crate::storage::error::StoreResult;
 
-pub use acts::PlacedAct;
 pub(crate) use acts::next;
+pub use acts::{PlacedAct, RebuiltThread};
 pub use artifacts::PlacedArtifact;
 pub use inbox::InboxScan;
 pub use placed::Placed;
@@ -39,8 +39,10 @@ pub use scan::{Scan, ScanLimits, Takes};
 const REFILLED_AT_ONCE: usize = 256;
 /// The fraction of the tail that may be archived and not durable.
 const UNSYNCED_PART: u64 = 8;
-/// Snapshots that may wait to be stored.
+/// Snapshots that may wait to be taken by the archiver.
 const SNAPSHOTS_MAX: usize = 64;
+/// As many end the wait for a larger slice.
+const SNAPSHOTS_ENOUGH: usize = SNAPSHOTS_MAX / 2;
 
 /// The state that a view shows.
 #[derive(Clone, Debug)]
@@ -258,16 +260,22 @@ impl Views {
         ((self.max.entries / UNSYNCED_PART).max(1), (self.max.bytes / UNSYNCED_PART).max(1))
     }
 
-    /// Offers the state of a thread that is passivated, all its acts committed, to be stored as a
-    /// snapshot, from which waking it can begin. Dropped if too many are waiting, or if the thread
-    /// has acted again by the time its acts are archived.
-    pub fn offer_snapshot(&self, thread: Thread) {
+    /// Offers the state of a thread, to be stored as a snapshot, from which waking it can begin. It
+    /// is stored with the act that it ends with, or dropped if that act is never committed. Returns
+    /// whether there was room for it; `make` is called, without a lock, only if there was.
+    pub fn offer_snapshot(&self, make: impl FnOnce() -> Thread) -> bool {
+        if self.lock().snapshots.len() >= SNAPSHOTS_MAX {
+            return false;
+        }
+        let thread = make();
         let mut state = self.lock();
-        if state.snapshots.len() < SNAPSHOTS_MAX {
+        let has_room = state.snapshots.len() < SNAPSHOTS_MAX;
+        if has_room {
             state.snapshots.push(thread);
             drop(state);
             self.changed.notify_all();
         }
+        has_room
     }
 
     /// The threads offered since the last call.
@@ -278,15 +286,18 @@ impl Views {
     /// Waits until an entry is to be archived, a snapshot was offered, [`Views::close`] was called,
     /// or `timeout` has passed (`None`: without limit); returns whether it was closed.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
-        self.wait_while(timeout, |state| state.queue.len() == state.archived)
+        self.wait_while(timeout, |state| {
+            state.queue.len() == state.archived && state.snapshots.is_empty()
+        })
     }
 
-    /// As [`Views::wait`], until the tail has so many `entries` or `bytes`, or is full.
+    /// Waits until the tail has so many `entries` or `bytes`, or is full, or many snapshots were
+    /// offered; as [`Views::wait`] otherwise.
     pub fn linger(&self, entries: usize, bytes: u64, timeout: Duration) -> bool {
         self.wait_while(Some(timeout), |state| {
             let waiting = state.queue.len() - state.archived;
             let enough = waiting >= entries || self.tail_bytes() >= bytes || self.is_full();
-            waiting == 0 || !enough
+            (waiting == 0 || !enough) && state.snapshots.len() < SNAPSHOTS_ENOUGH
         })
     }
 
@@ -295,9 +306,7 @@ impl Views {
         timeout: Option<Duration>,
         is_early: impl Fn(&ViewsState) -> bool,
     ) -> bool {
-        let pending = |state: &mut ViewsState| {
-            !state.closing && state.snapshots.is_empty() && is_early(state)
-        };
+        let pending = |state: &mut ViewsState| !state.closing && is_early(state);
         let state = self.lock();
         let state = match timeout {
             None => self.changed.wait_while(state, pending).unwrap_or_else(PoisonError::into_inner),

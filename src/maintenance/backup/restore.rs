@@ -43,10 +43,15 @@ pub struct Restored {
 pub fn restore(file: &Path, folder: &Path, clock: &Arc<dyn Clock>) -> StoreResult<Restored> {
     refuse_used(folder)?;
     verify(file)?;
-    let mut target = RestoreTarget::take(folder)?;
-    let restored = fill(file, &mut target, clock)?;
-    target.keep()?;
-    Ok(restored)
+    // The tables of the archive take more room than their rows in the copy.
+    let needed_bytes = 2 * fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let restored = (|| {
+        let mut target = RestoreTarget::take(folder)?;
+        let restored = fill(file, &mut target, clock)?;
+        target.keep()?;
+        Ok(restored)
+    })();
+    restored.map_err(|error: StoreError| error.in_folder(folder, needed_bytes))
 }
 
 /// Refuses a folder that is not empty.

@@ -11,11 +11,12 @@ mod messages;
 mod speak;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::claim::{Claim, ClaimStatus};
+use crate::claim::{Claim, changed_claims};
 use crate::command::Command;
 use crate::entry::{Act, Change, Event, KeyUse, Message};
 use crate::identity::{AuthorKind, Participant, Principal};
@@ -153,35 +154,10 @@ impl Thread {
     }
 
     fn apply_claim(&mut self, act: &Act) {
-        match &act.change {
-            Change::Assert(claim) => {
-                for old in &claim.supersedes {
-                    self.change_claim(*old, |old| {
-                        old.status = ClaimStatus::Superseded;
-                        old.superseded_by = Some(claim.id);
-                    });
-                }
-                self.claims.insert(claim.id, Arc::new((**claim).clone()));
-            }
-            Change::Attest(id, attestation) => self.change_claim(*id, |claim| {
-                claim.status = match (attestation.seal, claim.status) {
-                    (true, _) | (false, ClaimStatus::Verified) => ClaimStatus::Verified,
-                    (false, _) => ClaimStatus::Supported,
-                };
-                claim.attestations.push(attestation.clone());
-            }),
-            Change::Refute(id, refutation) => self.change_claim(*id, |claim| {
-                claim.status = ClaimStatus::Refuted;
-                claim.refutation = Some(refutation.clone());
-            }),
-            Change::Message(_) | Change::Mark => {}
-        }
-    }
-
-    fn change_claim(&mut self, id: ClaimId, change: impl FnOnce(&mut Claim)) {
-        if let Some(claim) = self.claims.get_mut(&id) {
-            change(Arc::make_mut(claim));
-        }
+        // Taken out, so that a claim that nothing else holds is changed in place.
+        let take = |id| Ok::<_, Infallible>(self.claims.remove(&id));
+        let Ok(changed) = changed_claims(act, take);
+        self.claims.extend(changed.into_iter().map(|claim| (claim.id, claim)));
     }
 
     fn meta(&self, id: MessageId) -> Result<&MessageMeta> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
+use parley::journal::Published;
 use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_kit::acts::{message, model};
 use parley_kit::engine::AWAKE;
@@ -120,7 +121,8 @@ async fn hot_thread() {
         let before = listening.after;
         let counting = tokio::spawn(async move {
             let (mut batches, mut acts) = (0_u64, 0_u64);
-            while let Some(batch) = listening.batches.recv().await {
+            while let Some(published) = listening.next().await {
+                let Published::Batch(batch) = published else { panic!("{published:?}") };
                 batches += 1;
                 acts += batch.committed.len() as u64;
             }

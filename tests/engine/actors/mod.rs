@@ -4,8 +4,10 @@
 mod audit;
 mod budget;
 mod crowd;
+mod ending;
 mod failure;
 mod harness;
 mod keys;
 mod planted;
+mod snapshots;
 mod storm;

@@ -101,7 +101,7 @@ pub fn record(seed: u64) -> Recording {
         marks.push(Mark { at: recorder.removal_after(began), told: asked, asked });
         if commit % 20 == 7 {
             for thread in world.threads.values().filter(|thread| thread.summary().seq > 64) {
-                harness.journal.offer_snapshot(thread.clone());
+                harness.journal.offer_snapshot(|| thread.clone());
             }
         }
         match commit % 8 {

@@ -3,6 +3,7 @@
 mod commit;
 mod failure;
 mod folder;
+mod opening;
 mod restart;
 mod tokens;
 

@@ -115,7 +115,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
             6 => {
                 for thread in world.threads.values() {
-                    harness.views.offer_snapshot(thread.clone());
+                    harness.views.offer_snapshot(|| thread.clone());
                 }
             }
             7 => harness.archiver.finish().map_err(|error| error.to_string())?,
