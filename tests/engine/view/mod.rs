@@ -75,7 +75,7 @@ impl ViewHarness {
     }
 
     /// What a restart makes of what is on `disk`: the archive, and the entries after it pushed.
-    fn restarted(disk: FaultyDisk, entries: &[Arc<Committed>]) -> Self {
+    fn holding(disk: FaultyDisk, entries: &[Arc<Committed>]) -> Self {
         let harness = Self::new(disk, TailMax::default());
         harness.views.push(entries);
         harness
@@ -103,12 +103,8 @@ fn run(seed: u64, steps: usize) -> model::Found {
     let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     let mut old: Vec<(View, usize)> = Vec::new();
     for step in 0..steps {
-        let before = world.entries.len();
-        for _ in 0..world.rng.below(4) {
-            world.act();
-        }
+        harness.views.push(world.acts(world.rng.below(4)));
         harness.clock.set(world.now);
-        harness.views.push(&world.entries[before..]);
         match world.rng.below(20) {
             0..=5 => {
                 harness.archiver.step().map_err(|error| error.to_string())?;
@@ -120,7 +116,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
             7 => harness.archiver.finish().map_err(|error| error.to_string())?,
             8 if world.rng.once_in(4) => {
-                harness = ViewHarness::restarted(after_power_cut(&harness.disk), &world.entries);
+                harness = ViewHarness::holding(after_power_cut(&harness.disk), &world.entries);
                 harness.clock.set(world.now);
                 old.clear();
             }
@@ -133,13 +129,12 @@ fn run(seed: u64, steps: usize) -> model::Found {
             _ => {}
         }
         if step % 25 == 0 && !world.entries.is_empty() {
-            let rng = world.rng.clone();
-            Model(&world.entries).compare(&harness.view(), &rng)?;
+            Model(&world.entries).compare(&harness.view(), &world.rng)?;
             if old.len() > 3 {
                 old.remove(0);
             }
             for (view, length) in old.iter().filter(|(_, length)| *length > 0) {
-                Model(&world.entries[..*length]).compare(view, &rng)?;
+                Model(&world.entries[..*length]).compare(view, &world.rng)?;
             }
         }
     }
@@ -147,8 +142,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
     let last = world.entries.last().map_or(0, |committed| committed.number);
     assert_eq!(harness.views.durable_upto(), last);
     assert_eq!((harness.views.tail_entries(), harness.views.tail_bytes()), (0, 0));
-    let rng = world.rng.clone();
-    Model(&world.entries).compare(&harness.view(), &rng)?;
-    let harness = ViewHarness::restarted(after_power_cut(&harness.disk), &[]);
-    Model(&world.entries).compare(&harness.view(), &rng)
+    Model(&world.entries).compare(&harness.view(), &world.rng)?;
+    let harness = ViewHarness::holding(after_power_cut(&harness.disk), &[]);
+    Model(&world.entries).compare(&harness.view(), &world.rng)
 }

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley_kit::Rng;
 use parley_kit::acts::{assertion, message, principal};
+use parley_kit::artifact::named;
 use parley_protocol::act::Kind;
-use parley_protocol::artifact::{canonicalize, identity};
+use parley_protocol::artifact::Identifier;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{ClaimProof, Command, Mark};
 use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
@@ -19,6 +20,7 @@ use parley_protocol::refusal::StoredRefusal;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
+use serde_json::json;
 
 /// The identities that take part.
 pub const IDENTITIES: [&str; 4] = ["local:ada", "local:bob", "local:a", "human:eve"];
@@ -93,6 +95,22 @@ impl World {
     /// The same, every number given: where no commit ever failed.
     pub fn without_gaps(seed: u64) -> Self {
         Self { gaps: false, ..Self::new(seed) }
+    }
+
+    /// Lets something happen `times` times; returns the entries that came of it.
+    pub fn acts(&mut self, times: u64) -> &[Arc<Committed>] {
+        let before = self.entries.len();
+        (0..times).for_each(|_| drop(self.act()));
+        &self.entries[before..]
+    }
+
+    /// Lets things happen until there are `count` entries; returns the new ones.
+    pub fn grow_to(&mut self, count: usize) -> &[Arc<Committed>] {
+        let before = self.entries.len();
+        while self.entries.len() < count {
+            self.act();
+        }
+        &self.entries[before..]
     }
 
     /// Lets something happen; returns the entry, if one came of it.
@@ -199,17 +217,15 @@ impl World {
             }
         }
         let kind = self.rng.pick(&["CLAIM", "OBJECTION", "DECISION"]);
-        let hex =
-            |id: &[u8; 32]| id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let written = references.iter().enumerate().map(|(place, id)| {
             let relation = if place % 2 == 0 { "objects-to" } else { "considers" };
-            format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
+            json!({ "artifact_id": Identifier::from_digest(*id), "relation": relation })
         });
-        let written = written.collect::<Vec<_>>().join(",");
-        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.rng.number());
-        let unnamed = canonicalize(format!("{{{rest}").as_bytes()).expect("it is canonical");
-        let id = *identity::compute(&unnamed).digest();
-        let bytes = format!("{{\"artifact_id\":\"sha256:{}\",{rest}", hex(&id));
+        let written: Vec<_> = written.collect();
+        let nonce = self.rng.number().to_string();
+        let artifact = named(json!({ "nonce": nonce, "references": written }));
+        let id: Identifier = artifact["artifact_id"].as_str().unwrap().parse().unwrap();
+        let id = *id.digest();
         let ids: Vec<_> = self.threads.keys().copied().collect();
         let thread = (!ids.is_empty() && self.rng.once_in(2)).then(|| self.rng.pick(&ids));
         let key = self.key().map(|key| (key, Box::from(&b"{}"[..])));
@@ -217,7 +233,7 @@ impl World {
         self.place(Entry::Artifact(Box::new(Published {
             id,
             at: self.now,
-            bytes: bytes.into_bytes().into(),
+            bytes: artifact.to_string().into_bytes().into(),
             references,
             kind: kind.into(),
             thread,
