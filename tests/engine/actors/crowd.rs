@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 use parley::engine::Engine;
 use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_kit::acts::{message, model};
-use parley_kit::engine::AWAKE;
-use parley_kit::{Folder, number, position};
+use parley_kit::{Folder, engine, number, position};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::harness::{SLEEPY, bodies, json, open, say, start, start_on, write};
+use super::harness::{SLEEPY, bodies, json, open, say, start, write};
 
 /// Writers of the test of readers.
 const WRITERS: u64 = 32;
@@ -33,10 +32,8 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
         let texts = messages.iter().map(|message| message["body"].as_str().unwrap().to_owned());
         found.extend(texts);
         let text = body["cursor"].as_str().unwrap();
-        assert!(
-            position(text) <= engine.forum.view().position().0,
-            "a cursor ahead of what is there"
-        );
+        let there = engine.forum.view().position().0;
+        assert!(position(text) <= there, "a cursor ahead of what is there");
         cursor = Some(text.into());
         if was_done && messages.is_empty() && body["more"] != true {
             return found;
@@ -51,7 +48,7 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers() {
     let acts = number("PARLEY_ACTS", 3_000);
-    let engine = Arc::new(start(&MemoryDisk::default(), SLEEPY, None).await);
+    let engine = Arc::new(start(&MemoryDisk::default(), SLEEPY).await);
     let threads =
         [open(&engine, &model("ada"), "0").await, open(&engine, &model("ada"), "1").await];
     let done = Arc::new(AtomicU64::new(0));
@@ -112,7 +109,7 @@ async fn hot_thread() {
     let seconds = number("PARLEY_SECONDS", 2);
     {
         let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
-        let engine = Arc::new(start_on(disk, AWAKE, None).await);
+        let engine = Arc::new(engine::start(engine::options(), disk).await);
         let principal = model("ada");
         let thread = open(&engine, &principal, "a").await;
         let mut listening = engine.journal.listen(64);

@@ -22,7 +22,7 @@ use super::harness::{bodies, is_whole, open, say, start, writable, write};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fails_before() {
     let disk = FaultyDisk::default();
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     let (ada, bob) = (model("ada"), model("bob"));
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &bob, thread, "b").await.unwrap();
@@ -51,7 +51,7 @@ async fn fails_before() {
     assert_eq!(bodies(&engine, thread), ["a", "b", "lost", "c"]);
     let next = open(&engine, &bob, "d").await;
     engine.stop().await;
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     assert_eq!(bodies(&engine, thread), ["a", "b", "lost", "c"]);
     assert_eq!(bodies(&engine, next), ["d"]);
     engine.stop().await;
@@ -63,7 +63,7 @@ async fn fails_before() {
 async fn fails_after() {
     for reached in [true, false] {
         let disk = FaultyDisk::default();
-        let engine = start(&disk, AWAKE, None).await;
+        let engine = start(&disk, AWAKE).await;
         let ada = model("ada");
         let thread = open(&engine, &ada, "a").await;
         let faults = Faults { sync: 1, sync_reached: reached, lasting: true, ..Faults::default() };
@@ -89,7 +89,7 @@ async fn fails_after() {
         assert_eq!(now, ["a", "b", "c", "d"]);
         is_whole(&engine, thread);
         engine.stop().await;
-        let engine = start(&disk, AWAKE, None).await;
+        let engine = start(&disk, AWAKE).await;
         let mut now = bodies(&engine, thread);
         now.sort();
         assert_eq!(now, ["a", "b", "c", "d"]);
@@ -101,7 +101,7 @@ async fn fails_after() {
 /// what they were told.
 async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     let (disk, rng) = (FaultyDisk::default(), Rng::new(seed));
-    let engine = Arc::new(start(&disk, AWAKE, None).await);
+    let engine = Arc::new(start(&disk, AWAKE).await);
     let threads: Arc<Mutex<BTreeSet<ThreadId>>> = Arc::default();
     let done = Arc::new(AtomicU64::new(0));
     disk.set(Faults { sync_lies: lies, ..Faults::default() });
@@ -143,7 +143,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     let told: Vec<Told> = writers.join_all().await.into_iter().flatten().collect();
     Arc::into_inner(engine).unwrap().stop().await;
     let threads = threads.lock().unwrap().clone();
-    let engine = start(&left, AWAKE, None).await;
+    let engine = start(&left, AWAKE).await;
     let found = audit(&engine.journal.view(), &generous(), &threads, &told);
     engine.stop().await;
     found.map(|()| told.len())
