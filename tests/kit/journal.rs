@@ -72,6 +72,7 @@ pub struct JournalHarness {
     pub archiver: Archiver,
     /// The clock of all of them.
     pub clock: Arc<TestClock>,
+    options: JournalOptions,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -84,7 +85,7 @@ impl JournalHarness {
     /// Opens what lies on `disk`.
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
-        let opened = Journal::open(options, Arc::new(disk.clone()), clock.clone())?;
+        let opened = Journal::open(options.clone(), Arc::new(disk.clone()), clock.clone())?;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         Ok(Self {
             journal: opened.journal,
@@ -92,6 +93,7 @@ impl JournalHarness {
             publisher: opened.publisher,
             archiver: opened.archiver,
             clock,
+            options,
             runtime,
         })
     }
@@ -101,11 +103,12 @@ impl JournalHarness {
         Self::open(disk, JournalOptions::default()).unwrap()
     }
 
-    /// Cuts `disk` under it and opens what is left, with the usual options.
-    pub fn restart(self, disk: &FaultyDisk, cut: Cut) -> Self {
+    /// Cuts `disk` under it and opens what is left, with the same options.
+    pub fn restart(self, disk: &FaultyDisk, cut: Cut) -> Result<Self, StoreError> {
         disk.cut(cut);
+        let options = self.options.clone();
         drop(self);
-        Self::start(disk)
+        Self::open(disk, options)
     }
 
     /// Steps until there is nothing more to do now; gives the last step.

@@ -9,6 +9,7 @@ mod shape;
 mod tests_of_tests;
 mod vocabulary;
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// A source file of the project.
@@ -19,6 +20,21 @@ struct Source {
     text: String,
     /// With comments and the insides of literals blanked out, line by line the same.
     bare: String,
+}
+
+impl Source {
+    fn new(path: &str, text: &str) -> Self {
+        Self { path: path.into(), text: text.into(), bare: bare::bare(text) }
+    }
+
+    /// Where in it the tests begin: at once in a file of tests.
+    fn tests_at(&self) -> usize {
+        let is_aside = ["/tests.rs", "/tests/", "/examples/"];
+        if self.path.starts_with("tests/") || is_aside.iter().any(|part| self.path.contains(part)) {
+            return 0;
+        }
+        self.bare.find("#[cfg(test)]").unwrap_or(self.bare.len())
+    }
 }
 
 /// The top of the project.
@@ -38,8 +54,7 @@ fn sources(folders: &[&str]) -> Vec<Source> {
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source file in UTF-8");
                 let path = path.strip_prefix(root()).expect("within the project");
-                let bare = bare::bare(&text);
-                sources.push(Source { path: path.to_string_lossy().into_owned(), text, bare });
+                sources.push(Source::new(&path.to_string_lossy(), &text));
             }
         }
     }
@@ -59,6 +74,7 @@ fn document(path: &str) -> String {
 }
 
 /// Fails with every place that breaks the rule.
-fn none(broken: &[String], rule: &str) {
-    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+fn none<T: Display>(broken: impl IntoIterator<Item = T>, rule: &str) {
+    let broken: Vec<_> = broken.into_iter().map(|place| format!("\n  {place}")).collect();
+    assert!(broken.is_empty(), "{rule}:{}", broken.concat());
 }

@@ -15,7 +15,7 @@ fn no_way_out() {
             }
         }
     }
-    none(&broken, "a test is never ignored, sleeps or is tried again");
+    none(broken, "a test is never ignored, sleeps or is tried again");
 }
 
 /// Goal: a reader learns from each test what it is for and how it goes about it. Method: the
@@ -37,14 +37,11 @@ fn every_test_says_its_goal() {
             }
         }
     }
-    none(&broken, "a comment above each test says goal and method");
+    none(broken, "a comment above each test says goal and method");
 }
 
-/// The lines of a file that are tests: all under `tests`, else those after `#[cfg(test)]`.
-fn tests_of(source: &Source) -> Vec<(usize, &str)> {
-    let is_all = source.path.starts_with("tests/")
-        || source.path.ends_with("/tests.rs")
-        || source.path.contains("/tests/");
-    let lines = source.bare.lines().enumerate().map(|(index, line)| (index + 1, line));
-    lines.skip_while(|(_, line)| !is_all && !line.contains("#[cfg(test)]")).collect()
+/// The lines of a file that are tests, with their numbers.
+fn tests_of(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    let before = source.bare[..source.tests_at()].lines().count();
+    (1..).zip(source.bare.lines()).skip(before)
 }

@@ -44,7 +44,7 @@ fn repeated(sources: &[Source]) -> Vec<String> {
 #[test]
 fn each_type_has_a_name_of_its_own() {
     const { assert!(REPEATED.len() <= 5) };
-    none(&repeated(&sources(&["src"])), "a public type's name is defined once");
+    none(repeated(&sources(&["src"])), "a public type's name is defined once");
 }
 
 /// The numbers of the headings of a page: `3.2` of `### 3.2 Loop protection`.
@@ -101,7 +101,7 @@ fn citations_name_a_clause() {
     }
     let sources: Vec<_> =
         all().into_iter().filter(|source| source.path != "tests/tidy/vocabulary.rs").collect();
-    none(&dangling(&sources, &pages), "a citation names a heading of docs/spec");
+    none(dangling(&sources, &pages), "a citation names a heading of docs/spec");
 }
 
 /// Goal: the terms of the code are explained once each, in order. Method: the lines of the
@@ -113,29 +113,21 @@ fn the_glossary_is_in_order() {
     let cells = rows.filter_map(|row| row.split(" |").next()).skip(1);
     let words: Vec<String> = cells.map(str::to_lowercase).collect();
     assert!(words.len() > 100, "{} words", words.len());
-    let broken: Vec<_> = words
-        .windows(2)
-        .filter(|pair| pair[0] >= pair[1])
-        .map(|pair| format!("{} before {}", pair[0], pair[1]))
-        .collect();
-    none(&broken, "the glossary has each word once, in alphabetical order");
+    let broken =
+        words.windows(2).filter(|pair| pair[0] >= pair[1]).map(|pair| pair.join(" before "));
+    none(broken, "the glossary has each word once, in alphabetical order");
 }
 
 /// Goal: each rule finds what breaks it. Method: one violation of each, planted.
 #[test]
 fn planted_violations() {
-    let source = |path: &str, text: &str| Source {
-        path: path.into(),
-        text: text.into(),
-        bare: super::bare::bare(text),
-    };
     let types = [
-        source("src/a.rs", "pub struct Held<T>(T);\nstruct Own;"),
-        source("src/b.rs", "    pub(super) enum Held {}\nstruct Own;\n// pub struct Said;"),
-        source("src/c.rs", "pub type Said = u8;"),
+        Source::new("src/a.rs", "pub struct Held<T>(T);\nstruct Own;"),
+        Source::new("src/b.rs", "    pub(super) enum Held {}\nstruct Own;\n// pub struct Said;"),
+        Source::new("src/c.rs", "pub type Said = u8;"),
     ];
     assert_eq!(repeated(&types), ["Held: src/a.rs, src/b.rs"]);
     let pages = BTreeMap::from([("p.md".to_owned(), headings("# P\n## 1. One\n### 1.2 Two\n"))]);
-    let cited = [source("src/a.rs", "// p.md §1, §1.2 and §3; `q.md` §1 (p.md §1.2).")];
+    let cited = [Source::new("src/a.rs", "// p.md §1, §1.2 and §3; `q.md` §1 (p.md §1.2).")];
     assert_eq!(dangling(&cited, &pages), ["src/a.rs: p.md §3", "src/a.rs: q.md §1"]);
 }

@@ -49,7 +49,7 @@ fn replay() {
         threads.iter().map(|id| (Arc::unwrap_or_clone(head(id)), thread(id))).collect()
     };
     let (before, position) = (state(&harness), harness.journal.position());
-    let mut harness = harness.restart(&disk, Cut::Kill);
+    let mut harness = harness.restart(&disk, Cut::Kill).unwrap();
     assert!(state(&harness) == before);
     assert_eq!(harness.journal.position(), position);
     let mut holder = harness.load(threads[0]);
@@ -114,7 +114,7 @@ fn good_order() {
     harness.opened("local:ada", "two");
     assert_eq!(segments(&disk), [1]);
     harness.archiver.finish().unwrap();
-    let mut harness = harness.restart(&disk, Cut::Kill);
+    let mut harness = harness.restart(&disk, Cut::Kill).unwrap();
     assert_eq!(segments(&disk), [1, 3]);
     harness.opened("local:ada", "three");
     assert_eq!(harness.subjects(), ["one", "two", "three"]);

@@ -13,9 +13,12 @@ use parley_protocol::thread::Thread;
 
 use crate::reference::Reference;
 
-/// A command, as its call names the thread and where it is judged.
+/// A command.
+#[derive(Debug)]
 pub struct Wish {
+    /// As the call names it.
     pub thread: Option<ThreadId>,
+    /// Where it is judged; `None` for an opening.
     pub home: Option<ThreadId>,
     pub command: Command,
 }

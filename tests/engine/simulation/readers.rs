@@ -72,7 +72,7 @@ impl World {
     pub async fn inbox(&mut self, server: &ServerRun) -> Result<(), String> {
         let Some((held, call, token)) = self.inbox_call(false) else { return Ok(()) };
         let principal = principal(server, &token, &call)?;
-        let outcome = server.access.perform(&principal, call, None).await;
+        let outcome = server.access.engine.forum.perform(&principal, call, None).await;
         self.history().inbox_read(&held, &outcome, &server.access.engine.journal);
         Ok(())
     }
@@ -84,7 +84,7 @@ impl World {
         let (access, history) = (server.access.clone(), Arc::clone(&self.history));
         let reading = held.clone();
         let task = tokio::spawn(async move {
-            let outcome = access.perform(&principal, call, None).await;
+            let outcome = access.engine.forum.perform(&principal, call, None).await;
             history.lock().unwrap().inbox_read(&reading, &outcome, &access.engine.journal);
         });
         self.held.push((held, task));
@@ -103,7 +103,7 @@ impl World {
         let call =
             Call::Read(ReadCall::Flat(thread, PageQuery { cursor: since, limit: Some(PAGE) }));
         let principal = principal(server, &token, &call)?;
-        let outcome = server.access.perform(&principal, call, None).await;
+        let outcome = server.access.engine.forum.perform(&principal, call, None).await;
         self.history().thread_read(thread, after, &outcome, &server.access.engine.journal);
         Ok(())
     }

@@ -76,16 +76,14 @@ impl Session {
     pub fn hear(&mut self, sent: &OutgoingFrame, seen: &[Seen]) -> Result<(), String> {
         let body: Value = serde_json::from_str(&sent.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
-        if position(cursor) != sent.cursor.0 || body["type"] != sent.kind.as_str() {
-            return Err(format!("{:?} carries {body}", sent.kind));
-        }
+        let fits = position(cursor) == sent.cursor.0 && body["type"] == sent.kind.as_str();
+        ensure(fits, || format!("{:?} carries {body}", sent.kind))?;
         self.look(seen);
         let next = self.pending.front();
         if sent.kind == FrameType::CaughtUp {
             let lacks = next.is_some_and(|next| next.position <= sent.cursor.0);
-            if lacks || self.caught_up || !self.resumed || sent.cursor.0 < self.last {
-                return Err(format!("{:?}: caught up at {cursor}, lacks {next:?}", self.feed));
-            }
+            let late = lacks || self.caught_up || !self.resumed || sent.cursor.0 < self.last;
+            ensure(!late, || format!("{:?}: caught up at {cursor}, lacks {next:?}", self.feed))?;
             self.caught_up = true;
         } else {
             let got = ExpectedFrame::read(sent.kind, sent.cursor.0, &body);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
 use parley::threads::admission::PermitClass;
-use parley_kit::{Cut, FaultyDisk, Rng, elapse};
+use parley_kit::{Cut, FaultyDisk, Rng, elapse, ensure, same};
 use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
@@ -40,10 +40,11 @@ pub struct Report {
     pub sum: u64,
     pub runs: u64,
     pub entries: u64,
+    /// Calls acknowledged.
     pub acknowledged: u64,
-    pub refused: u64,
-    /// By reason.
+    /// Calls refused, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
+    /// Frames told.
     pub frames: u64,
     /// How often the injected fault happened.
     pub injected: u64,
@@ -141,7 +142,7 @@ impl World {
         let injector = FaultInjector::new(injecting, options.delay_ms, options.panics, plan.fault);
         let mut history = History::default();
         history.reference.limits = options.limits.clone();
-        history.rated = options.limits.writes_per_minute > 0;
+        history.excuses.rated = options.limits.writes_per_minute > 0;
         let setup = RunSetup {
             disk: FaultyDisk::default(),
             clock: Arc::default(),
@@ -173,16 +174,8 @@ impl World {
 
     fn report(&self) -> Report {
         let history = self.history();
-        Report {
-            sum: history.trace.sum(),
-            runs: self.runs,
-            entries: history.entries() as u64,
-            acknowledged: history.acknowledged,
-            refused: history.refused,
-            reasons: history.reasons.clone(),
-            frames: history.frames,
-            injected: self.setup.injector.injected(),
-        }
+        let (sum, injected) = (history.trace.sum(), self.setup.injector.injected());
+        Report { sum, runs: self.runs, injected, ..history.report.clone() }
     }
 
     async fn live(&mut self) -> Result<End, String> {
@@ -225,23 +218,22 @@ impl World {
         let journal = &server.access.engine.journal;
         {
             let mut history = self.history();
-            history.stopping = false;
+            history.excuses.stopping = false;
             history.reopened(journal);
             history.compare(&journal.view(), true);
         }
         let now = server.access.now();
         let tokens = &server.access.tokens;
         for token in &self.revoked {
-            if tokens.find(&token.secret, now).is_some() {
-                return Err(format!("{} was revoked and is good again", token.id));
-            }
+            let found = tokens.find(&token.secret, now);
+            ensure(found.is_none(), || format!("{} was revoked and is good again", token.id))?;
         }
         for member in &mut self.participants {
             match &member.token {
-                Some(token) if tokens.find(&token.secret, now).is_none() => {
-                    return Err(format!("{} of {} is lost", token.id, member.identity));
+                Some(token) => {
+                    let found = tokens.find(&token.secret, now);
+                    ensure(found.is_some(), || format!("{member:?} has lost its token"))?;
                 }
-                Some(_) => {}
                 None => member.equip(tokens, now).map_err(|it| format!("no token: {it}"))?,
             }
         }
@@ -273,10 +265,10 @@ impl World {
     pub fn excuse(&self, server: &ServerRun) {
         let mut history = self.history();
         if self.troubled || !server.access.engine.journal.is_writable() {
-            history.trouble = history.step;
+            history.excuses.trouble = history.step;
         }
         if self.full || history.auditor.busy() > self.setup.options.bounds.writes_max {
-            history.crowded = history.step;
+            history.excuses.crowded = history.step;
         }
     }
 
@@ -331,33 +323,24 @@ impl World {
     fn at_rest(&self, server: &ServerRun) -> Result<(), String> {
         let forum = &server.access.engine.forum;
         let mut history = self.history();
-        if !history.auditor.under_way.is_empty() {
-            let waiting = history.auditor.under_way.iter();
-            let of = |it: &usize| &history.auditor.intents[history.auditor.attempts[*it].intent];
-            let waiting: Vec<_> = waiting.map(of).collect();
-            return Err(format!("callers without an answer: {waiting:?}"));
-        }
-        if !history.all_told() {
+        let waiting = history.auditor.under_way.iter();
+        let of = |it: &usize| &history.auditor.intents[history.auditor.attempts[*it].intent];
+        let waiting: Vec<_> = waiting.map(of).collect();
+        ensure(waiting.is_empty(), || format!("callers without an answer: {waiting:?}"))?;
+        let told = history.all_told();
+        ensure(told, || {
             let lacking = history.sessions.iter().filter(|it| it.alive).map(Session::lacks);
-            return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
-        }
+            format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>())
+        })?;
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
         let free = forum.admission().free(PermitClass::Write);
-        if free != self.setup.options.bounds.writes_max {
-            return Err(format!(
-                "{free} of {} permits are left",
-                self.setup.options.bounds.writes_max
-            ));
-        }
+        same("permits left", &free, &self.setup.options.bounds.writes_max)?;
         let revoked = self.revoked_ids.lock().unwrap();
-        if let Some(on) = history.sessions.iter().find(|it| it.alive && revoked.contains(&it.token))
-        {
-            return Err(format!("a revoked token listens on: {:?}", on.feed));
-        }
-        for (held, task) in &self.held {
-            if !task.is_finished() && !history.reference.inbox(&held.feed, held.since).is_empty() {
-                return Err(format!("a held inbox sleeps though something waits: {held:?}"));
-            }
+        let on = history.sessions.iter().find(|it| it.alive && revoked.contains(&it.token));
+        ensure(on.is_none(), || format!("a revoked token listens on: {on:?}"))?;
+        for (held, _) in self.held.iter().filter(|(_, task)| !task.is_finished()) {
+            let waits = history.reference.inbox(&held.feed, held.since);
+            ensure(waits.is_empty(), || format!("{held:?} sleeps though something waits"))?;
         }
         history.auditor.rest();
         history.touch_all();
@@ -396,7 +379,7 @@ impl World {
     /// The server is stopped in good order.
     async fn retire(&mut self, server: ServerRun) -> Result<(), String> {
         self.mend();
-        self.history().stopping = true;
+        self.history().excuses.stopping = true;
         let calls = self.calls.iter().map(|(_, task)| task);
         let held = self.held.iter().map(|(_, task)| task);
         let listeners = self.listeners.iter().map(|listener| &listener.task);
