@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parley_kit::numbers::{Given, Nowhere};
+use parley_kit::numbers::{Counters, Given};
 use parley_kit::{ExpectedFeed, ensure, same};
 use parley_protocol::act::Kind;
-use parley_protocol::claim::Evidence;
+use parley_protocol::claim::{Attestation, Refutation};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
 use parley_protocol::identity::Principal;
@@ -14,6 +14,8 @@ use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
+use parley_protocol::wire;
+use serde_json::Value;
 
 /// An act where it stands.
 #[derive(Debug)]
@@ -60,13 +62,11 @@ pub fn text_of(act: &Act) -> &str {
         Change::Message(message) => &message.body,
         Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
         Change::Assert(claim) => &claim.statement,
-        Change::Attest(_, proof) => first_of(&proof.evidence),
-        Change::Refute(_, proof) => first_of(&proof.evidence),
+        Change::Attest(_, Attestation { evidence, .. })
+        | Change::Refute(_, Refutation { evidence, .. }) => {
+            evidence.first().map_or("", |evidence| &evidence.reference)
+        }
     }
-}
-
-fn first_of(evidence: &[Evidence]) -> &str {
-    evidence.first().map_or("", |evidence| &evidence.reference)
 }
 
 impl Reference {
@@ -75,7 +75,7 @@ impl Reference {
         let Some(thread) = self.threads.get(&thread) else {
             return Verdict::Refused(Reason::ThreadNotFound);
         };
-        let (now, numbers) = (thread.summary().updated_at, &mut Nowhere);
+        let (now, numbers) = (thread.summary().updated_at, &mut Counters::default());
         let mut ctx = Context { now, principal, limits: &self.limits, numbers, key: None };
         match thread.admit(&mut ctx, command) {
             Ok(Some(_)) => Verdict::Done,
@@ -108,10 +108,10 @@ impl Reference {
                 None
             }
             Some(thread) => {
-                if act.at < thread.summary().updated_at || act.seq != thread.summary().seq {
-                    return Err(format!("time or order runs backwards: {act:?}"));
-                }
-                let before = thread.summary().awaiting.clone();
+                let head = thread.summary();
+                let follows = act.at >= head.updated_at && act.seq == head.seq;
+                ensure(follows, || format!("time or order runs backwards: {act:?}"))?;
+                let before = head.awaiting.clone();
                 let expected = thread.admit(&mut ctx, command);
                 let expected = expected
                     .map_err(|it| format!("stored, but {}: {act:?}", it.reason.as_str()))?;
@@ -131,6 +131,24 @@ impl Reference {
         }
         self.seen.push(Seen { number, act: act.clone(), before });
         Ok(())
+    }
+
+    /// What answers show of an act.
+    pub fn shown(&self, act: &Act) -> Value {
+        let mut out = Vec::new();
+        match &act.change {
+            Change::Message(_) => wire::message(&mut out, act, None),
+            Change::Mark => wire::event(&mut out, act),
+            Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {
+                let claim = act.claims().next();
+                let thread = self.threads.get(&act.thread);
+                match claim.and_then(|claim| thread.and_then(|thread| thread.claim(claim))) {
+                    Some(claim) => wire::claim(&mut out, claim, act.at),
+                    None => out.extend_from_slice(b"null"),
+                }
+            }
+        }
+        serde_json::from_slice(&out).unwrap()
     }
 
     /// What the inbox of `feed` shows that was set after the position `since`, in order.
@@ -169,6 +187,11 @@ impl Ids {
         self.last.insert(act.thread, (message, event, claim));
         ensure(good, || format!("an identifier is used twice or falls: {act:?}"))
     }
+}
+
+/// Whether the answer `body` shows what is `shown` of an act.
+pub fn shows(body: &Value, shown: &Value) -> bool {
+    ["message", "event", "claim"].iter().any(|member| body[*member] == *shown)
 }
 
 /// Exactly one open turn where there is to be one (parley.md §4).

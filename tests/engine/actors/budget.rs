@@ -99,8 +99,8 @@ fn anybody() {
 
 async fn stumble() {
     for every in [3, 7, 13, 29] {
-        // Each `every`-th time that a task reaches a point, it panics: in a caller, in a router that
-        // has a request in its hands, or in a thread's actor before, between or after its work.
+        // Each `every`-th time that a task reaches a point, it panics: in a caller, in a router
+        // that has a request in its hands, or in an actor before, between or after its work.
         let reached = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&reached);
         let stumble = hook(move |_| {

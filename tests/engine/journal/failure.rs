@@ -9,6 +9,8 @@ use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Reason;
 
+use super::nth_fault;
+
 /// Lets the writer try again.
 fn retry(harness: &mut JournalHarness) {
     harness.clock.pass(RETRY_MS);
@@ -316,15 +318,8 @@ fn archive_lost_page() {
 fn sweep() {
     for n in 1..=40 {
         for kind in 0..4 {
-            let at = Faults { lasting: n % 2 == 0, ..Faults::default() };
-            let faults = match kind {
-                0 => Faults { write: n * 2, torn: n % 3 == 0, ..at },
-                1 => Faults { sync: n, ..at },
-                2 => Faults { sync: n, sync_reached: true, ..at },
-                _ => Faults::default(),
-            };
             let cuts = [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n * 7 + kind)];
-            swept(faults, cuts[(n % 3) as usize]);
+            swept(nth_fault(n, n * 2, kind), cuts[(n % 3) as usize]);
         }
     }
 }

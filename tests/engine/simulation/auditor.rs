@@ -8,15 +8,14 @@ use parley::forum::Answer;
 use parley_kit::ensure;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Change, KeyUse};
+use parley_protocol::entry::{Act, KeyUse};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal};
-use parley_protocol::wire;
 use serde_json::Value;
 
 use super::acts::Wish;
-use crate::reference::{Reference, Verdict};
+use crate::reference::{Reference, Verdict, shows};
 
 /// An act that a participant wants done, once.
 #[derive(Debug)]
@@ -261,8 +260,7 @@ impl Auditor {
         let Some((entry, shown)) = &intent.done else {
             return Err(format!("acknowledged and not there: {text}: {body}"));
         };
-        let member = ["message", "event", "claim"].into_iter().find(|name| body[*name] == *shown);
-        ensure(member.is_some(), || format!("{text}: told {body}, entry {entry} holds {shown}"))
+        ensure(shows(body, shown), || format!("{text}: told {body}, entry {entry} holds {shown}"))
     }
 
     fn check_refused(
@@ -370,22 +368,4 @@ impl Excuses {
             _ => false,
         }
     }
-}
-
-/// What answers show of an act.
-pub fn shown(act: &Act, reference: &Reference) -> Value {
-    let mut out = Vec::new();
-    match &act.change {
-        Change::Message(_) => wire::message(&mut out, act, None),
-        Change::Mark => wire::event(&mut out, act),
-        Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {
-            let claim = act.claims().next();
-            let thread = reference.threads.get(&act.thread);
-            match claim.and_then(|claim| thread.and_then(|thread| thread.claim(claim))) {
-                Some(claim) => wire::claim(&mut out, claim, act.at),
-                None => out.extend_from_slice(b"null"),
-            }
-        }
-    }
-    serde_json::from_slice(&out).unwrap()
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use parley::feed::replay::OutgoingFrame;
 
-use super::auditor::{Auditor, Excuses, Told, shown};
+use super::auditor::{Auditor, Excuses, Told};
 use super::sessions::{Excuse, Session};
 use super::trace::{Trace, digest};
 use super::world::Report;
@@ -174,7 +174,7 @@ impl History {
         let used = intent.used;
         self.reference.take(number, act, &intent.principal, &intent.wish.command, used)?;
         ensure(key == used, || format!("stored under another key: {act:?}"))?;
-        let shown = shown(act, &self.reference);
+        let shown = self.reference.shown(act);
         self.auditor.intents[place].done = Some((number, shown));
         self.auditor.changed(act.thread, &self.reference);
         self.changed.insert(act.thread);
@@ -302,9 +302,8 @@ impl History {
         journal: &Journal,
     ) {
         self.catch_up(journal);
-        let answer = match outcome {
-            Ok(answer) => answer,
-            Err(refusal) => return self.check(Err(format!("{thread} is not read: {refusal}"))),
+        let Ok(answer) = outcome else {
+            return self.check(Err(format!("{thread} is not read: {outcome:?}")));
         };
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
         let messages = body["messages"].as_array().into_iter().flatten();

@@ -131,17 +131,8 @@ impl FaultInjector {
         for _ in 0..self.rng.below(3) {
             tokio::task::yield_now().await;
         }
-        let millis = self.delay_ms();
-        if millis > 0 {
-            elapse(millis).await;
-        }
-    }
-
-    fn delay_ms(&self) -> u64 {
-        match self.delay_ms_max {
-            0 => 0,
-            max if self.rng.percent(50) => self.rng.below(max + 1),
-            _ => 0,
+        if self.delay_ms_max > 0 && self.rng.percent(50) {
+            elapse(self.rng.below(self.delay_ms_max + 1)).await;
         }
     }
 

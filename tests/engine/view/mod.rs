@@ -55,18 +55,13 @@ impl ViewHarness {
         let archive = open_archive(&disk).unwrap();
         let views = Arc::new(Views::new(archive.read().unwrap(), max));
         let clock = Arc::new(TestClock::default());
+        let (reopened, rescued) = (disk.clone(), disk.clone());
         let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            reopen: {
-                let disk = disk.clone();
-                Box::new(move || open_archive(&disk))
-            },
-            rescue: {
-                let disk = disk.clone();
-                // Nothing that is written beside the disk gets onto it.
-                Box::new(move || open_archive(&disk.copy()))
-            },
+            reopen: Box::new(move || open_archive(&reopened)),
+            // Nothing that is written beside the disk gets onto it.
+            rescue: Box::new(move || open_archive(&rescued.copy())),
             free_space: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
         };

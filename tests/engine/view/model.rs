@@ -28,7 +28,8 @@ pub type Found = Result<(), String>;
 /// The entries that a view must show.
 pub struct Model<'a>(pub &'a [Arc<Committed>]);
 
-fn read<T>(what: impl Debug, got: StoreResult<T>) -> Result<T, String> {
+/// What is read, which must be readable.
+pub fn read<T>(what: impl Debug, got: StoreResult<T>) -> Result<T, String> {
     got.map_err(|error| format!("{what:?}: {error}"))
 }
 

@@ -8,13 +8,14 @@ use parley::journal::Committed;
 use parley_kit::Rng;
 use parley_kit::acts::{assertion, message, principal};
 use parley_kit::artifact::named;
+use parley_kit::numbers::Counters;
 use parley_protocol::act::Kind;
 use parley_protocol::artifact::Identifier;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{ClaimProof, Command, Mark};
 use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::{Participant, Principal};
-use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::StoredRefusal;
 use parley_protocol::state::State;
@@ -30,30 +31,6 @@ pub const EXTENSIONS: [Option<&str>; 3] = [None, Some("w1"), Some("w2")];
 /// The participant of an identity and an extension.
 pub fn participant(identity: &str, extension: Option<&str>) -> Participant {
     Participant { identity: identity.into(), extension: extension.map(Into::into) }
-}
-
-#[derive(Clone, Debug, Default)]
-struct Counters {
-    message: u64,
-    event: u64,
-    claim: u64,
-}
-
-impl Numbers for Counters {
-    fn message(&mut self) -> MessageId {
-        self.message += 1;
-        MessageId(self.message)
-    }
-
-    fn event(&mut self) -> EventId {
-        self.event += 1;
-        EventId(self.event)
-    }
-
-    fn claim(&mut self) -> ClaimId {
-        self.claim += 1;
-        ClaimId(self.claim)
-    }
 }
 
 /// Threads as they stand, and every entry so far.
