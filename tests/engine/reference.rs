@@ -9,7 +9,7 @@ use parley_protocol::claim::{Attestation, Refutation};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
 use parley_protocol::identity::Principal;
-use parley_protocol::ids::{ClaimId, EventId, MessageId, ThreadId};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
@@ -46,14 +46,12 @@ pub struct Reference {
     ids: Ids,
 }
 
-/// The numbers given, each of which must be the only one.
+/// The numbers given to messages, events and claims, each of which must be the only one.
 #[derive(Debug, Default)]
 struct Ids {
-    messages: BTreeSet<MessageId>,
-    events: BTreeSet<EventId>,
-    claims: BTreeSet<ClaimId>,
+    given: BTreeSet<(&'static str, u64)>,
     /// The last ones of each thread.
-    last: BTreeMap<ThreadId, (u64, u64, u64)>,
+    last: BTreeMap<(ThreadId, &'static str), u64>,
 }
 
 /// The text of its own that every command of a run carries, by which an act is known as its.
@@ -169,23 +167,21 @@ impl Reference {
 
 impl Ids {
     fn take(&mut self, act: &Act) -> Result<(), String> {
-        let (mut message, mut event, mut claim) =
-            self.last.get(&act.thread).copied().unwrap_or_default();
-        let mut good = true;
-        if let Some(it) = act.message() {
-            good &= it.id.0 > message && self.messages.insert(it.id);
-            message = it.id.0;
+        let asserted = match &act.change {
+            Change::Assert(claim) => Some(claim.id.0),
+            _ => None,
+        };
+        let ids = [
+            ("message", act.message().map(|message| message.id.0)),
+            ("event", act.event.as_ref().map(|event| event.id.0)),
+            ("claim", asserted),
+        ];
+        for (kind, id) in ids.into_iter().filter_map(|(kind, id)| Some((kind, id?))) {
+            let last = self.last.insert((act.thread, kind), id).unwrap_or_default();
+            let good = id > last && self.given.insert((kind, id));
+            ensure(good, || format!("an identifier is used twice or falls: {act:?}"))?;
         }
-        if let Some(it) = &act.event {
-            good &= it.id.0 > event && self.events.insert(it.id);
-            event = it.id.0;
-        }
-        if let Change::Assert(it) = &act.change {
-            good &= it.id.0 > claim && self.claims.insert(it.id);
-            claim = it.id.0;
-        }
-        self.last.insert(act.thread, (message, event, claim));
-        ensure(good, || format!("an identifier is used twice or falls: {act:?}"))
+        Ok(())
     }
 }
 

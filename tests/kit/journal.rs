@@ -5,9 +5,10 @@ use std::sync::Arc;
 use parley::clock::Clock;
 use parley::journal::archiver::Archiver;
 use parley::journal::options::JournalOptions;
+
 use parley::journal::{
-    Append, AppendRefused, Committed, Journal, Lease, Publisher, ReplyPort, WriteOutcome, Writer,
-    WriterStep,
+    Append, AppendRefused, Committed, Journal, Lease, OpenedJournal, Publisher, ReplyPort,
+    WriteOutcome, Writer, WriterStep,
 };
 use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
@@ -39,6 +40,16 @@ pub enum Came {
     Unchanged,
     /// It is refused.
     Refused(Reason),
+}
+
+impl Came {
+    /// The entry of a call that is stored.
+    pub fn stored(self) -> Arc<Committed> {
+        match self {
+            Self::Stored(committed) => committed,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// What has come of `waiting` so far.
@@ -86,16 +97,9 @@ impl JournalHarness {
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
         let opened = Journal::open(options.clone(), Arc::new(disk.clone()), clock.clone())?;
+        let OpenedJournal { journal, writer, publisher, archiver, .. } = opened;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        Ok(Self {
-            journal: opened.journal,
-            writer: opened.writer,
-            publisher: opened.publisher,
-            archiver: opened.archiver,
-            clock,
-            options,
-            runtime,
-        })
+        Ok(Self { journal, writer, publisher, archiver, clock, options, runtime })
     }
 
     /// Opens what lies on `disk`, with the usual options.
@@ -143,10 +147,7 @@ impl JournalHarness {
     pub fn opened(&mut self, by: &str, body: &str) -> ThreadId {
         let mut waiting = self.ask(by, body);
         self.work();
-        match came(&mut waiting) {
-            Came::Stored(committed) => committed.entry.act().unwrap().thread,
-            other => panic!("{other:?}"),
-        }
+        came(&mut waiting).stored().entry.act().unwrap().thread
     }
 
     /// Takes the lease of a thread and reads it, as its actor does.

@@ -110,11 +110,7 @@ impl Store {
             let id = named.and_then(Value::as_str).unwrap_or_default().to_owned();
             let word = item["disposition"].as_str().unwrap_or_default();
             let closes = ["resolved", "overruled", "withdrawn"].contains(&word);
-            if closes {
-                disposed.insert(id)
-            } else {
-                open.insert(id)
-            };
+            if closes { &mut disposed } else { &mut open }.insert(id);
         }
         disposed.difference(&open).cloned().collect()
     }

@@ -10,7 +10,8 @@ mod tests_of_tests;
 mod vocabulary;
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::LazyLock;
 
 /// A source file of the project.
 struct Source {
@@ -42,9 +43,9 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every Rust file under these folders of the project, by path.
-fn sources(folders: &[&str]) -> Vec<Source> {
-    let mut waiting: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+/// All Rust of the project, by path.
+static ALL: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let mut waiting = ["src", "load/src", "tests"].map(|folder| root().join(folder)).to_vec();
     let mut sources = Vec::new();
     while let Some(folder) = waiting.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder of the project") {
@@ -58,14 +59,16 @@ fn sources(folders: &[&str]) -> Vec<Source> {
             }
         }
     }
-    assert!(!sources.is_empty(), "no source in {folders:?}");
     sources.sort_by(|one, other| one.path.cmp(&other.path));
     sources
-}
+});
 
-/// All Rust of the project.
-fn all() -> Vec<Source> {
-    sources(&["src", "load/src", "tests"])
+/// Every Rust file under these folders of the project, by path.
+fn sources(folders: &[&str]) -> Vec<&'static Source> {
+    let is_under = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    let sources: Vec<_> = ALL.iter().filter(|source| is_under(source.path.as_ref())).collect();
+    assert!(!sources.is_empty(), "no source in {folders:?}");
+    sources
 }
 
 /// What a document of the project says.

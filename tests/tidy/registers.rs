@@ -75,7 +75,7 @@ fn configuration_keys() {
 fn metrics() {
     let text = document("docs/guide/OPERATIONS.md");
     let mut broken = Vec::new();
-    for source in super::sources(&["src"]) {
+    for source in sources(&["src"]) {
         for word in source.text.split('"').filter(|word| word.starts_with("parley_")) {
             let is_name = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
             if is_name && word != "parley_protocol" && !text.contains(&format!("`{word}`")) {

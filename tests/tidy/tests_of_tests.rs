@@ -1,6 +1,6 @@
 //! What a test may be.
 
-use super::{Source, all, none};
+use super::{ALL, Source, none};
 
 /// Goal: no test is left out, waits for luck, or is tried again. Method: the words for that, in
 /// all tests.
@@ -8,8 +8,8 @@ use super::{Source, all, none};
 fn no_way_out() {
     let words = ["#[ignore", "sleep(", "sleep_until(", "retries"];
     let mut broken = Vec::new();
-    for source in all() {
-        for (line, code) in tests_of(&source) {
+    for source in ALL.iter() {
+        for (line, code) in tests_of(source) {
             for word in words.iter().filter(|word| code.contains(*word)) {
                 broken.push(format!("{}:{line}: {word}", source.path));
             }
@@ -23,7 +23,7 @@ fn no_way_out() {
 #[test]
 fn every_test_says_its_goal() {
     let mut broken = Vec::new();
-    for source in all() {
+    for source in ALL.iter() {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         let bare: Vec<&str> = source.bare.lines().map(str::trim).collect();
         for (index, line) in bare.iter().enumerate() {

@@ -104,7 +104,8 @@ async fn stumble() {
         let reached = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&reached);
         let stumble = hook(move |_| {
-            assert!((count.fetch_add(1, Ordering::Relaxed) + 1) % every != 0, "{ASKED}");
+            let nth = count.fetch_add(1, Ordering::Relaxed) + 1;
+            assert!(!nth.is_multiple_of(every), "{ASKED}");
         });
         let disk = MemoryDisk::default();
         let engine = Arc::new(hooked(&disk, SLEEPY, stumble).await);

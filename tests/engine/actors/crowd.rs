@@ -107,40 +107,38 @@ async fn list(engine: &Engine, done: &AtomicU64) -> Vec<u64> {
 async fn hot_thread() {
     let folder = Folder::new("hot");
     let seconds = number("PARLEY_SECONDS", 2);
-    {
-        let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
-        let engine = Arc::new(engine::start(engine::options(), disk).await);
-        let principal = model("ada");
-        let thread = open(&engine, &principal, "a").await;
-        let mut listening = engine.journal.listen(64);
-        // Its opening may come after the start of the stream, or before.
-        let before = listening.after;
-        let counting = tokio::spawn(async move {
-            let (mut batches, mut acts) = (0_u64, 0_u64);
-            while let Some(batch) = listening.batches.recv().await {
-                batches += 1;
-                acts += batch.committed.len() as u64;
+    let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
+    let engine = Arc::new(engine::start(engine::options(), disk).await);
+    let principal = model("ada");
+    let thread = open(&engine, &principal, "a").await;
+    let mut listening = engine.journal.listen(64);
+    // Its opening may come after the start of the stream, or before.
+    let before = listening.after;
+    let counting = tokio::spawn(async move {
+        let (mut batches, mut acts) = (0_u64, 0_u64);
+        while let Some(batch) = listening.batches.recv().await {
+            batches += 1;
+            acts += batch.committed.len() as u64;
+        }
+        (batches, acts)
+    });
+    let (begun, lasts) = (Instant::now(), Duration::from_secs(seconds));
+    let writers = (0..64).map(|writer| {
+        let (engine, principal) = (Arc::clone(&engine), principal.clone());
+        async move {
+            let name = format!("w{writer}");
+            while begun.elapsed() < lasts {
+                let extension = Some(name.as_str().into());
+                let command = message(Kind::Inform, Some(thread), None, extension, "more");
+                write(&engine, &principal, Some(thread), command, None).await.unwrap();
             }
-            (batches, acts)
-        });
-        let (begun, lasts) = (Instant::now(), Duration::from_secs(seconds));
-        let writers = (0..64).map(|writer| {
-            let (engine, principal) = (Arc::clone(&engine), principal.clone());
-            async move {
-                let name = format!("w{writer}");
-                while begun.elapsed() < lasts {
-                    let extension = Some(name.as_str().into());
-                    let command = message(Kind::Inform, Some(thread), None, extension, "more");
-                    write(&engine, &principal, Some(thread), command, None).await.unwrap();
-                }
-            }
-        });
-        writers.collect::<JoinSet<_>>().join_all().await;
-        let count = bodies(&engine, thread).len() as u64;
-        Arc::into_inner(engine).unwrap().stop().await;
-        let (batches, acts) = counting.await.unwrap();
-        println!("{acts} acts in {batches} commits, {seconds} s");
-        assert_eq!(acts + before, count);
-        assert!(acts > 3 * batches, "{acts} acts in {batches} commits");
-    }
+        }
+    });
+    writers.collect::<JoinSet<_>>().join_all().await;
+    let count = bodies(&engine, thread).len() as u64;
+    Arc::into_inner(engine).unwrap().stop().await;
+    let (batches, acts) = counting.await.unwrap();
+    println!("{acts} acts in {batches} commits, {seconds} s");
+    assert_eq!(acts + before, count);
+    assert!(acts > 3 * batches, "{acts} acts in {batches} commits");
 }

@@ -34,20 +34,13 @@ struct Mischief {
     panics: AtomicU64,
 }
 
-impl Mischief {
-    fn maybe_panic(&self) {
-        if self.rng.below(PANICS) == 0 {
-            self.panics.fetch_add(1, Ordering::Relaxed);
-            panic!("{ASKED}");
-        }
-    }
-}
-
 impl YieldPoints for Mischief {
     fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
         async move {
-            if matches!(point, Point::Received(_) | Point::AfterAdmit(_)) {
-                self.maybe_panic();
+            let may_panic = matches!(point, Point::Received(_) | Point::AfterAdmit(_));
+            if may_panic && self.rng.once_in(PANICS) {
+                self.panics.fetch_add(1, Ordering::Relaxed);
+                panic!("{ASKED}");
             }
             for _ in 0..self.rng.below(4) {
                 tokio::task::yield_now().await;
@@ -127,11 +120,8 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
 }
 
 fn choose(rng: &Rng, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
-    let count = opened.len() as u64;
-    if count < threads && rng.below(4) == 0 || count == 0 {
-        return None;
-    }
-    Some(opened[usize::try_from(rng.below(count)).unwrap()])
+    let opens = (opened.len() as u64) < threads && rng.once_in(4);
+    (!opens && !opened.is_empty()).then(|| rng.pick(opened))
 }
 
 fn command(rng: &Rng, principal: &Principal, thread: Option<ThreadId>, text: &str) -> Command {

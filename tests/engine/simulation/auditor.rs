@@ -82,13 +82,15 @@ pub struct Excuses {
     pub trouble: u64,
     /// All permits were taken.
     pub crowded: u64,
-    /// Panics of actors so far, and of the actor of this thread.
+    /// Panics of actors so far, or of those of inboxes, and of the actor of this thread.
     pub panics: u64,
     pub panics_here: u64,
     /// The server is being stopped.
     pub stopping: bool,
     /// A rate is in force.
     pub rated: bool,
+    /// The token is revoked.
+    pub revoked: bool,
 }
 
 /// Restarts of one thread's actor from which on it may refuse for a while.

@@ -18,7 +18,7 @@ use serde_json::Value;
 use parley::feed::replay::OutgoingFrame;
 
 use super::auditor::{Auditor, Excuses, Told};
-use super::sessions::{Excuse, Session};
+use super::sessions::Session;
 use super::trace::{Trace, digest};
 use super::world::Report;
 use crate::reference::{Reference, text_of};
@@ -332,8 +332,8 @@ impl History {
     /// A feed has ended.
     pub fn ended(&mut self, session: usize, why: CloseReason, revoked: bool, panics: u64) {
         self.trace.note("closed", &[session as u64]);
-        let excuse = Excuse { revoked, stopping: self.excuses.stopping, panics };
-        let found = self.sessions[session].end(why, &excuse);
+        let excuses = Excuses { revoked, panics, ..self.excuses };
+        let found = self.sessions[session].end(why, &excuses);
         self.check(found);
         self.end_session(session);
     }

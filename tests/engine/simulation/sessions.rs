@@ -10,6 +10,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;
 use serde_json::Value;
 
+use super::auditor::Excuses;
 use crate::reference::Seen;
 
 /// One feed, from its beginning to its end.
@@ -111,25 +112,14 @@ impl Session {
     ///
     /// # Errors
     /// If there was no reason for it.
-    pub fn end(&mut self, why: CloseReason, excuse: &Excuse) -> Result<(), String> {
+    pub fn end(&mut self, why: CloseReason, excuses: &Excuses) -> Result<(), String> {
         self.alive = false;
         let good = match why {
-            CloseReason::Revoked => excuse.revoked,
-            CloseReason::ShuttingDown => excuse.stopping,
-            CloseReason::Failed => self.feed.scope == Scope::Inbox && excuse.panics > self.panics,
+            CloseReason::Revoked => excuses.revoked,
+            CloseReason::ShuttingDown => excuses.stopping,
+            CloseReason::Failed => self.feed.scope == Scope::Inbox && excuses.panics > self.panics,
             CloseReason::SlowConsumer => false,
         };
         ensure(good, || format!("{:?} was closed: {why:?}", self.feed))
     }
-}
-
-/// What may have ended a feed.
-#[derive(Clone, Copy, Debug)]
-pub struct Excuse {
-    /// Its token is revoked.
-    pub revoked: bool,
-    /// The server is being stopped.
-    pub stopping: bool,
-    /// Panics of inbox actors so far.
-    pub panics: u64,
 }

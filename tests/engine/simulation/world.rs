@@ -1,8 +1,7 @@
 //! One world: runs of a server, its callers and listeners, and the events that a seed draws.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
@@ -50,15 +49,6 @@ pub struct Report {
     pub injected: u64,
 }
 
-/// How a server ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Another one follows.
-    Next,
-    /// The run is over.
-    Over,
-}
-
 /// A listener at work.
 pub struct Listener {
     pub session: usize,
@@ -91,7 +81,8 @@ pub struct World {
 }
 
 /// What contradicts the promises.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("step {step}: {what}")]
 pub struct Wrong {
     /// What.
     pub what: String,
@@ -99,12 +90,6 @@ pub struct Wrong {
     pub step: u64,
     /// How often the injected fault had happened.
     pub injected: u64,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {}: {}", self.step, self.what)
-    }
 }
 
 /// Runs the world of a plan.
@@ -124,8 +109,8 @@ pub fn run(plan: Plan) -> Result<Report, Wrong> {
         world.held.clear();
         let step = world.history().step;
         match end {
-            Ok(End::Next) => {}
-            Ok(End::Over) => return Ok(world.report()),
+            Ok(None) => {}
+            Ok(Some(report)) => return Ok(report),
             Err(what) => {
                 let injected = world.setup.injector.injected();
                 return Err(Wrong { what, step, injected });
@@ -178,21 +163,22 @@ impl World {
         Report { sum, runs: self.runs, injected, ..history.report.clone() }
     }
 
-    async fn live(&mut self) -> Result<End, String> {
+    /// The life of one server; gives the report if the run is over.
+    async fn live(&mut self) -> Result<Option<Report>, String> {
         self.runs += 1;
         let mut server = ServerRun::begin(&self.setup).await?;
         self.wake_up(&server)?;
         loop {
             let step = self.history().step;
             if self.over {
-                return Ok(End::Over);
+                return Ok(Some(self.report()));
             }
             if step >= self.plan.steps {
                 self.rest(&mut server).await?;
                 self.over = true;
                 // What is left of it once the power has gone is looked at once more.
                 self.die(Cut::ForgetAll);
-                return Ok(End::Next);
+                return Ok(None);
             }
             self.history().step += 1;
             self.excuse(&server);
@@ -203,11 +189,11 @@ impl World {
                 None => self.go_on(&server).await?,
                 Some(Death::Cut(cut)) => {
                     self.die(cut);
-                    return Ok(End::Next);
+                    return Ok(None);
                 }
                 Some(Death::InOrder) => {
                     self.retire(server).await?;
-                    return Ok(End::Next);
+                    return Ok(None);
                 }
             }
         }
@@ -299,7 +285,7 @@ impl World {
         self.mend();
         self.setup.injector.set_calm(true);
         for listener in &self.listeners {
-            listener.stalled.store(false, std::sync::atomic::Ordering::Relaxed);
+            listener.stalled.store(false, Ordering::Relaxed);
         }
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {

@@ -34,6 +34,7 @@ pub fn participant(identity: &str, extension: Option<&str>) -> Participant {
 }
 
 /// Threads as they stand, and every entry so far.
+#[derive(Default)]
 pub struct World {
     /// What decides.
     pub rng: Rng,
@@ -57,15 +58,10 @@ impl World {
     pub fn new(seed: u64) -> Self {
         Self {
             rng: Rng::new(seed),
-            threads: BTreeMap::new(),
-            entries: Vec::new(),
             now: Millis(1_800_000_000_000),
-            messages: BTreeMap::new(),
-            artifacts: Vec::new(),
-            counters: Counters::default(),
-            last: 0,
             gaps: true,
             limits: Limits { consecutive_max: 1_000, exchange_max: 1_000, ..Limits::default() },
+            ..Self::default()
         }
     }
 
