@@ -26,11 +26,8 @@ fn every_test_says_its_goal() {
     for source in ALL.iter() {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         let bare: Vec<&str> = source.bare.lines().map(str::trim).collect();
-        for (index, line) in bare.iter().enumerate() {
-            let is_test = *line == "#[test]" || line.starts_with("#[tokio::test");
-            if !is_test {
-                continue;
-            }
+        let is_test = |line: &str| line == "#[test]" || line.starts_with("#[tokio::test");
+        for (index, _) in bare.iter().enumerate().filter(|(_, line)| is_test(line)) {
             let above = lines[..index].iter().rev().find(|line| !line.starts_with("#["));
             if !above.is_some_and(|line| line.starts_with("///")) {
                 broken.push(format!("{}:{}", source.path, index + 1));

@@ -12,7 +12,7 @@ use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk, Op};
 
 use super::load::{Mark, Recording, options, record, submit};
-use super::{Extent, WORKERS, goes_on, good, restarted};
+use super::{Extent, WORKERS, goes_on, good, over_workers, restarted};
 
 /// Of so many writes and syncs of a commit one is looked at, where not all are; which ones moves
 /// from commit to commit.
@@ -28,27 +28,22 @@ struct Before<'a> {
 
 /// Runs `look` at the moment before each commit, over all workers; gives the sum of what it gave.
 fn before_each(recording: &Recording, look: impl Fn(&Before<'_>) -> u64 + Sync) -> u64 {
-    let (look, marks) = (&look, &recording.marks);
-    std::thread::scope(|scope| {
-        let workers = (0..WORKERS).map(|worker| {
-            scope.spawn(move || {
-                let mut player = Player::default();
-                let (mut played, mut sum) = (0, 0);
-                let before = marks.iter().filter(|mark| mark.asked > mark.told);
-                for (commit, mark) in before.enumerate() {
-                    recording.ops[played..mark.at].iter().for_each(|op| player.play(op));
-                    played = mark.at;
-                    if commit % WORKERS == worker {
-                        let image = player.disk().copy();
-                        image.cut(Cut::Kill);
-                        sum += look(&Before { recording, image, mark: *mark, commit });
-                    }
-                }
-                sum
-            })
-        });
-        workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).sum()
-    })
+    let sums = over_workers(|worker| {
+        let mut player = Player::default();
+        let (mut played, mut sum) = (0, 0);
+        let before = recording.marks.iter().filter(|mark| mark.asked > mark.told);
+        for (commit, mark) in before.enumerate() {
+            recording.ops[played..mark.at].iter().for_each(|op| player.play(op));
+            played = mark.at;
+            if commit % WORKERS == worker {
+                let image = player.disk().copy();
+                image.cut(Cut::Kill);
+                sum += look(&Before { recording, image, mark: *mark, commit });
+            }
+        }
+        sum
+    });
+    sums.into_iter().sum()
 }
 
 /// Goal: a write or a sync that fails, whichever it is, loses nothing acknowledged, leaves no half
@@ -174,7 +169,10 @@ fn each_sync_stalls() {
         let stalls = Arc::new(Mutex::new(0));
         let (journal, clock, count) =
             (Arc::clone(&harness.journal), Arc::clone(&harness.clock), Arc::clone(&stalls));
-        let looks = move || {
+        disk.watch(Some(Arc::new(move |_, op: Op| {
+            if !op.is_sync() {
+                return true;
+            }
             assert!(journal.is_writable());
             clock.pass(STALL_MS + 1);
             assert!(!journal.is_writable() && journal.refuses().is_some());
@@ -183,11 +181,6 @@ fn each_sync_stalls() {
             // The next sync is a commit of its own as far as time goes.
             clock.back(STALL_MS + 1);
             *count.lock().unwrap() += 1;
-        };
-        disk.watch(Some(Arc::new(move |_, op: Op| {
-            if op.is_sync() {
-                looks();
-            }
             true
         })));
         assert_eq!(harness.work(), WriterStep::Idle);

@@ -41,6 +41,15 @@ impl Extent {
     }
 }
 
+/// What each worker gives, all at work at once.
+fn over_workers<T: Send>(work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let workers = (0..WORKERS).map(|worker| scope.spawn(move || work(worker)));
+        workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).collect()
+    })
+}
+
 /// What `result` holds; it must be good, whatever was done to the disk, which `what` tells.
 fn good<T>(result: Result<T, impl Display>, what: &str) -> T {
     result.unwrap_or_else(|error| panic!("{what}: {error}"))

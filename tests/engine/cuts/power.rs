@@ -12,7 +12,7 @@ use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk};
 
 use super::load::{Mark, Recording, options, record};
-use super::{Extent, WORKERS, goes_on, good, restarted};
+use super::{Extent, WORKERS, goes_on, good, over_workers, restarted};
 
 /// Of so many writes one is looked at, where not all are.
 const STRIDE: usize = 16;
@@ -34,12 +34,7 @@ fn each_write_and_each_sync() {
     let recording = record(extent.seed);
     let acts = recording.expected.acts();
     assert!(acts >= 2_000, "{acts} acts");
-    let counts: Vec<_> = std::thread::scope(|scope| {
-        let recording = &recording;
-        let workers =
-            (0..WORKERS).map(|worker| scope.spawn(move || played(recording, extent, worker)));
-        workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).collect()
-    });
+    let counts = over_workers(|worker| played(&recording, extent, worker));
     let writes = recording.ops.iter().filter(|op| op.is_write()).count();
     let syncs = recording.ops.iter().filter(|op| op.is_sync()).count();
     println!(

@@ -18,7 +18,7 @@ fn retry(harness: &mut JournalHarness) {
 }
 
 /// The ways in which one commit fails.
-fn ways() -> impl Iterator<Item = (&'static str, Faults)> {
+fn ways() -> [(&'static str, Faults); 5] {
     let write = |write, torn| Faults { write, torn, lasting: true, ..Faults::default() };
     let sync = |sync_reached| Faults { sync: 1, sync_reached, lasting: true, ..Faults::default() };
     [
@@ -28,7 +28,6 @@ fn ways() -> impl Iterator<Item = (&'static str, Faults)> {
         ("the sync loses what it had", sync(false)),
         ("the sync fails and wrote all the same", sync(true)),
     ]
-    .into_iter()
 }
 
 /// Goal: a commit that fails leaves no trace, and service goes on after it. Method: for each way

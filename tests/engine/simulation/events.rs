@@ -75,11 +75,10 @@ impl World {
             (options.crashes, Event::Crash),
             (u64::from(options.crashes > 0), Event::Retire),
         ]);
-        let (step, busy) = {
-            let history = self.history();
-            (history.step, history.auditor.busy() as u64)
-        };
-        self.history().trace.note("step", &[step, event as u64, busy]);
+        let mut history = self.history();
+        let (step, busy) = (history.step, history.auditor.busy() as u64);
+        history.trace.note("step", &[step, event as u64, busy]);
+        drop(history);
         match event {
             Event::Act => self.act(server)?,
             Event::Again => self.again(server)?,
@@ -264,9 +263,8 @@ impl World {
         self.setup.injector.forget_tokens();
         match tokens.revoke(token.id, now) {
             Ok(()) => {
-                self.revoked_ids.lock().unwrap().insert(token.id);
                 server.access.engine.feed_deps.hub.revoke(token.id);
-                self.revoked.push(token);
+                self.history.lock().unwrap().revoked.push(token);
             }
             // It may be revoked or not; no one uses it any more.
             Err(refusal) if self.troubled && refusal.reason == Reason::StorageUnavailable => {
@@ -282,10 +280,11 @@ impl World {
 
     /// A caller comes with a token that is revoked.
     fn stranger(&mut self, server: &ServerRun) -> Result<(), String> {
-        if self.revoked.is_empty() {
+        let history = self.history();
+        if history.revoked.is_empty() {
             return Ok(());
         }
-        let token = &self.revoked[self.rng.index(self.revoked.len())];
+        let token = self.rng.pick(&history.revoked);
         let found = server.access.tokens.find(&token.secret, server.access.now());
         ensure(found.is_none(), || format!("{} was revoked and is let in", token.id))
     }

@@ -10,7 +10,7 @@ use parley::journal::log::EntryRange;
 use parley::journal::view::View;
 use parley_kit::{ExpectedFeed, ensure, position, same};
 use parley_protocol::entry::{Act, Entry, KeyUse};
-use parley_protocol::ids::{MessageId, ThreadId};
+use parley_protocol::ids::{MessageId, ThreadId, TokenId};
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::thread::Thread;
 use serde_json::Value;
@@ -18,6 +18,7 @@ use serde_json::Value;
 use parley::feed::replay::OutgoingFrame;
 
 use super::auditor::{Auditor, Excuses, Told};
+use super::participants::Held as Token;
 use super::sessions::Session;
 use super::trace::{Trace, digest};
 use super::world::Report;
@@ -51,6 +52,8 @@ pub struct History {
     pub excuses: Excuses,
     /// The threads that changed since they were compared last.
     changed: BTreeSet<ThreadId>,
+    /// Tokens that are revoked for certain.
+    pub revoked: Vec<Token>,
     /// Cursors that were given.
     pub cursors: Vec<Box<str>>,
     /// What went wrong first.
@@ -329,9 +332,14 @@ impl History {
         self.check(found);
     }
 
+    pub fn is_revoked(&self, token: TokenId) -> bool {
+        self.revoked.iter().any(|revoked| revoked.id == token)
+    }
+
     /// A feed has ended.
-    pub fn ended(&mut self, session: usize, why: CloseReason, revoked: bool, panics: u64) {
+    pub fn ended(&mut self, session: usize, why: CloseReason, panics: u64) {
         self.trace.note("closed", &[session as u64]);
+        let revoked = self.is_revoked(self.sessions[session].token);
         let excuses = Excuses { revoked, panics, ..self.excuses };
         let found = self.sessions[session].end(why, &excuses);
         self.check(found);

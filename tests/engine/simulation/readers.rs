@@ -113,18 +113,13 @@ impl World {
         if self.listeners.len() >= self.setup.options.listeners {
             return Ok(());
         }
-        let scopes: [Scope; Scope::ALL.len()] = [Scope::Inbox, Scope::All, Scope::Threads];
-        let scope = self.rng.pick(&scopes);
+        let scope = self.rng.pick(&Scope::ALL);
         let Some((feed, token)) = self.feed(scope) else { return Ok(()) };
         let cursor = self.cursor(70);
         let access = server.access.clone();
-        let since = match &cursor {
-            Some(text) => {
-                let since = access.engine.forum.position(Some(text));
-                Some(since.map_err(|refusal| format!("{text} was given: {refusal}"))?)
-            }
-            None => None,
-        };
+        let since = cursor.as_deref().map(|text| access.engine.forum.position(Some(text)));
+        let since = since.transpose();
+        let since = since.map_err(|refusal| format!("{cursor:?} was given: {refusal}"))?;
         let subscription = Subscription {
             participant: Participant {
                 identity: feed.identity.as_str().into(),
@@ -143,10 +138,8 @@ impl World {
         let opened = Feed::open(sources, subscription, threads, from);
         let opened = opened.map_err(|refusal| format!("no feed for {feed:?}: {refusal}"))?;
         let mut hello = opened.hello(20);
-        if let Some(since) = since {
-            // What it must be told is decided by the cursor that it came with.
-            hello.cursor = since;
-        }
+        // What it must be told is decided by the cursor that it came with.
+        hello.cursor = since.unwrap_or(hello.cursor);
         let mut history = self.history();
         let session = history.sessions.len();
         history.trace.note("listen", &[session as u64, hello.cursor.0, u64::from(since.is_some())]);
@@ -167,7 +160,6 @@ impl World {
         stalled: Arc<AtomicBool>,
     ) -> impl Future<Output = ()> + use<> {
         let (history, injector) = (Arc::clone(&self.history), Arc::clone(&self.setup.injector));
-        let revoked = Arc::clone(&self.revoked_ids);
         async move {
             loop {
                 while stalled.load(Ordering::Relaxed) {
@@ -182,11 +174,7 @@ impl World {
                             history.heard(session, sent, &access.engine.journal);
                         }
                     }
-                    Err(why) => {
-                        let token = history.sessions[session].token;
-                        let revoked = revoked.lock().unwrap().contains(&token);
-                        return history.ended(session, why, revoked, injector.inboxes_panicked());
-                    }
+                    Err(why) => return history.ended(session, why, injector.inboxes_panicked()),
                 }
             }
         }

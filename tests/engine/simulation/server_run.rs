@@ -67,9 +67,8 @@ impl ServerRun {
             hook: Hook::of(Arc::clone(&setup.injector) as _),
         };
         let assembled = Engine::assemble(options, disk, clock, manifests, ReadMode::Here).await;
-        let assembled =
+        let (engine, JournalTasks { writer, mut publisher, archiver }) =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
-        let (engine, JournalTasks { writer, mut publisher, archiver }) = assembled;
         let injector = Arc::clone(&setup.injector);
         tokio::spawn(async move {
             while publisher.step().await {

@@ -1,13 +1,12 @@
 //! One world: runs of a server, its callers and listeners, and the events that a seed draws.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
 use parley::threads::admission::PermitClass;
 use parley_kit::{Cut, FaultyDisk, Rng, elapse, ensure, same};
-use parley_protocol::ids::TokenId;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
@@ -15,7 +14,7 @@ use super::events::Death;
 use super::history::{Held, History};
 use super::injector::{Fault, FaultInjector};
 use super::options::WorldOptions;
-use super::participants::{Held as Token, Member, participants};
+use super::participants::{Member, participants};
 use super::server_run::{RunSetup, ServerRun};
 use super::sessions::Session;
 
@@ -63,9 +62,6 @@ pub struct World {
     pub setup: RunSetup,
     pub history: Arc<Mutex<History>>,
     pub participants: Vec<Member>,
-    /// Tokens that are revoked for certain.
-    pub revoked: Vec<Token>,
-    pub revoked_ids: Arc<Mutex<BTreeSet<TokenId>>>,
     pub calls: Vec<(usize, JoinHandle<()>)>,
     pub listeners: Vec<Listener>,
     /// Held readings of inboxes.
@@ -140,8 +136,6 @@ impl World {
             setup,
             history: Arc::new(Mutex::new(history)),
             participants: participants(),
-            revoked: Vec::new(),
-            revoked_ids: Arc::default(),
             calls: Vec::new(),
             listeners: Vec::new(),
             held: Vec::new(),
@@ -210,7 +204,7 @@ impl World {
         }
         let now = server.access.now();
         let tokens = &server.access.tokens;
-        for token in &self.revoked {
+        for token in &self.history().revoked {
             let found = tokens.find(&token.secret, now);
             ensure(found.is_none(), || format!("{} was revoked and is good again", token.id))?;
         }
@@ -321,8 +315,7 @@ impl World {
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
         let free = forum.admission().free(PermitClass::Write);
         same("permits left", &free, &self.setup.options.bounds.writes_max)?;
-        let revoked = self.revoked_ids.lock().unwrap();
-        let on = history.sessions.iter().find(|it| it.alive && revoked.contains(&it.token));
+        let on = history.sessions.iter().find(|it| it.alive && history.is_revoked(it.token));
         ensure(on.is_none(), || format!("a revoked token listens on: {on:?}"))?;
         for (held, _) in self.held.iter().filter(|(_, task)| !task.is_finished()) {
             let waits = history.reference.inbox(&held.feed, held.since);

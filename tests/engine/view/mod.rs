@@ -18,7 +18,7 @@ use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
 use parley_kit::{Cut, FaultyDisk, TestClock};
 
-use model::Model;
+use model::{Model, read};
 use world::World;
 
 const CACHE_BYTES: usize = 1 << 20;
@@ -101,15 +101,13 @@ fn run(seed: u64, steps: usize) -> model::Found {
         harness.views.push(world.acts(world.rng.below(4)));
         harness.clock.set(world.now);
         match world.rng.below(20) {
-            0..=5 => {
-                harness.archiver.step().map_err(|error| error.to_string())?;
-            }
+            0..=5 => drop(read("archiving", harness.archiver.step())?),
             6 => {
                 for thread in world.threads.values() {
                     harness.views.offer_snapshot(thread.clone());
                 }
             }
-            7 => harness.archiver.finish().map_err(|error| error.to_string())?,
+            7 => read("archiving", harness.archiver.finish())?,
             8 if world.rng.once_in(4) => {
                 harness = ViewHarness::holding(after_power_cut(&harness.disk), &world.entries);
                 harness.clock.set(world.now);
@@ -117,7 +115,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
             9 => old.push((harness.view(), world.entries.len())),
             10 => {
-                harness.archiver.reopen().map_err(|error| error.to_string())?;
+                read("reopening", harness.archiver.reopen())?;
                 // Views from before cannot read a database that was closed.
                 old.clear();
             }
@@ -133,7 +131,7 @@ fn run(seed: u64, steps: usize) -> model::Found {
             }
         }
     }
-    harness.archiver.finish().map_err(|error| error.to_string())?;
+    read("archiving", harness.archiver.finish())?;
     let last = world.entries.last().map_or(0, |committed| committed.number);
     assert_eq!(harness.views.durable_upto(), last);
     assert_eq!((harness.views.tail_entries(), harness.views.tail_bytes()), (0, 0));
