@@ -7,8 +7,8 @@ use parley::journal::archiver::Archiver;
 use parley::journal::options::JournalOptions;
 
 use parley::journal::{
-    Append, AppendRefused, Committed, Journal, Lease, OpenedJournal, Publisher, ReplyPort,
-    WriteOutcome, Writer, WriterStep,
+    Append, Committed, Journal, Lease, OpenedJournal, Publisher, ReplyPort, WriteOutcome, Writer,
+    WriterStep,
 };
 use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
@@ -176,7 +176,7 @@ impl JournalHarness {
         let command = post(kind, Some(thread.summary().id), body);
         let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
         thread.apply(&act);
-        let appended: Result<u64, AppendRefused> = self.journal.append(|number| {
+        let _ = self.journal.append(|number| {
             thread.stamp(&act, number);
             let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
             Append {
@@ -187,7 +187,6 @@ impl JournalHarness {
                 reply,
             }
         });
-        let _ = appended;
         waiting
     }
 
@@ -218,7 +217,7 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
     let mut numbers = journal.numbers();
     let (principal, limits) = (&principal, &Limits::default());
     let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
-    let opened = journal.open_thread(|number, thread| {
+    let _ = journal.open_thread(|number, thread| {
         let act = Thread::opening(&mut ctx, thread, &post(Kind::Ask, None, body));
         let head = ThreadSummary::open(&act).map(|mut head| {
             head.stamp(&act, number);
@@ -227,7 +226,6 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
         let entry = Entry::Act(Box::new(act));
         Append { lease: None, entry, summary: head, claims: Vec::new(), reply }
     });
-    let _ = opened;
     waiting
 }
 

@@ -77,7 +77,7 @@ fn quoted(text: &str) -> String {
             '\n' => output += "\\n",
             '\r' => output += "\\r",
             '\t' => output += "\\t",
-            '\0'..' ' => output += &format!("\\u{:04x}", u32::from(character)),
+            '\0'..' ' => output.extend(format!("\\u{:04x}", u32::from(character)).chars()),
             _ => output.push(character),
         }
     }

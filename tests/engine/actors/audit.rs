@@ -30,11 +30,6 @@ pub struct Told {
     pub outcome: Outcome,
 }
 
-/// Whether a refusal tells of the state of its thread.
-fn tells_of_state(reason: Reason) -> bool {
-    (400..=499).contains(&reason.status())
-}
-
 /// Whether an answer acknowledges that something changed.
 fn acknowledges(answer: &Answer) -> bool {
     json(answer).get("event").is_none_or(|event| !event.is_null())
@@ -70,8 +65,10 @@ fn replay<'t>(
     let mut reference = Reference::default();
     reference.limits = limits.clone();
     let refused = told.values().filter(|it| it.thread == Some(thread));
+    // Such a refusal tells of the state of its thread.
+    let tells = |reason: Reason| (400..=499).contains(&reason.status());
     let mut refused: Vec<&Told> =
-        refused.copied().filter(|it| refusal_of(it).is_some_and(tells_of_state)).collect();
+        refused.copied().filter(|it| refusal_of(it).is_some_and(tells)).collect();
     let mut last = 0;
     for placed in read(thread, view.acts(thread, 0))? {
         let placed = read(thread, placed)?;

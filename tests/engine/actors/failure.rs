@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use parley::engine::Engine;
 use parley_kit::acts::{model, post};
 use parley_kit::engine::{AWAKE, generous};
 use parley_kit::{Cut, Faults, FaultyDisk, Rng, number};
@@ -68,7 +69,11 @@ async fn fails_after() {
         let thread = open(&engine, &ada, "a").await;
         let faults = Faults { sync: 1, sync_reached: reached, lasting: true, ..Faults::default() };
         disk.set(faults);
-        let words = ["b", "c", "d"];
+        let sorted = |engine: &Engine| {
+            let mut now = bodies(engine, thread);
+            now.sort();
+            now
+        };
         let send = async |word: &str| {
             let command = post(Kind::Inform, Some(thread), word);
             write(&engine, &ada, Some(thread), command, Some(word)).await
@@ -80,19 +85,15 @@ async fn fails_after() {
         disk.mend();
         writable(&engine).await;
         let there = bodies(&engine, thread);
-        for word in words {
+        for word in ["b", "c", "d"] {
             let again = send(word).await.unwrap();
             assert_eq!(again.replayed, there.iter().any(|it| it == word), "{reached} {there:?}");
         }
-        let mut now = bodies(&engine, thread);
-        now.sort();
-        assert_eq!(now, ["a", "b", "c", "d"]);
+        assert_eq!(sorted(&engine), ["a", "b", "c", "d"]);
         is_whole(&engine, thread);
         engine.stop().await;
         let engine = start(&disk, AWAKE).await;
-        let mut now = bodies(&engine, thread);
-        now.sort();
-        assert_eq!(now, ["a", "b", "c", "d"]);
+        assert_eq!(sorted(&engine), ["a", "b", "c", "d"]);
         engine.stop().await;
     }
 }

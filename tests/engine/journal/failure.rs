@@ -168,7 +168,7 @@ fn full_unsaid() {
     while harness.journal.is_writable() {
         let mut waiting: Vec<_> = (0..100).map(|_| harness.ask("local:ada", &body)).collect();
         harness.work();
-        stored += waiting.iter_mut().filter_map(|one| is_stored(one).then_some(())).count();
+        stored += waiting.iter_mut().map(is_stored).filter(|stored| *stored).count();
     }
     let logged = harness.journal.log().entries(0, 10_000, 1 << 30).unwrap().unwrap();
     assert_eq!(logged.entries.len(), stored);

@@ -75,10 +75,11 @@ impl World {
             (options.crashes, Event::Crash),
             (u64::from(options.crashes > 0), Event::Retire),
         ]);
-        let mut history = self.history();
-        let (step, busy) = (history.step, history.auditor.busy() as u64);
-        history.trace.note("step", &[step, event as u64, busy]);
-        drop(history);
+        let (step, busy) = {
+            let history = self.history();
+            (history.step, history.auditor.busy() as u64)
+        };
+        self.history().trace.note("step", &[step, event as u64, busy]);
         match event {
             Event::Act => self.act(server)?,
             Event::Again => self.again(server)?,
@@ -163,9 +164,10 @@ impl World {
     fn call(&mut self, server: &ServerRun, intent: usize) {
         let (access, injector) = (server.access.clone(), Arc::clone(&self.setup.injector));
         let history = Arc::clone(&self.history);
-        let mut known = self.history();
+        let mut guard = self.history();
+        let known = &mut *guard;
         let (step, panics) = (known.step, injector.panicked());
-        let attempt = known.begin(intent, step, panics);
+        let attempt = known.auditor.begin(intent, step, panics, &known.reference);
         if known.auditor.busy() > self.setup.options.bounds.writes_max {
             known.excuses.crowded = step;
         }
@@ -174,7 +176,7 @@ impl World {
         let call = Call::Write(intent.wish.thread, intent.wish.command.clone());
         let (mut principal, mut key) = (intent.principal.clone(), intent.key.clone());
         let confirms = matches!(intent.wish.command, Command::Confirm(_));
-        drop(known);
+        drop(guard);
         if confirms && injector.injects(Fault::ConfirmWithoutLock) {
             principal.rights = principal.rights.with(Right::Lock);
         }

@@ -184,11 +184,6 @@ impl History {
         Ok(())
     }
 
-    /// A call for `intent` begins; gives its number.
-    pub fn begin(&mut self, intent: usize, step: u64, panics: u64) -> usize {
-        self.auditor.begin(intent, step, panics, &self.reference)
-    }
-
     /// A listener goes; it may come back from any cursor that it was given.
     pub fn end_session(&mut self, session: usize) {
         let session = &mut self.sessions[session];
@@ -340,7 +335,7 @@ impl History {
     pub fn ended(&mut self, session: usize, why: CloseReason, panics: u64) {
         self.trace.note("closed", &[session as u64]);
         let revoked = self.is_revoked(self.sessions[session].token);
-        let excuses = Excuses { revoked, panics, ..self.excuses };
+        let excuses = Excuses { panics, revoked, ..self.excuses };
         let found = self.sessions[session].end(why, &excuses);
         self.check(found);
         self.end_session(session);

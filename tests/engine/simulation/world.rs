@@ -151,12 +151,6 @@ impl World {
         self.history.lock().unwrap()
     }
 
-    fn report(&self) -> Report {
-        let history = self.history();
-        let (sum, injected) = (history.trace.sum(), self.setup.injector.injected());
-        Report { sum, runs: self.runs, injected, ..history.report.clone() }
-    }
-
     /// The life of one server; gives the report if the run is over.
     async fn live(&mut self) -> Result<Option<Report>, String> {
         self.runs += 1;
@@ -165,7 +159,10 @@ impl World {
         loop {
             let step = self.history().step;
             if self.over {
-                return Ok(Some(self.report()));
+                let history = self.history();
+                let (sum, injected) = (history.trace.sum(), self.setup.injector.injected());
+                let report = history.report.clone();
+                return Ok(Some(Report { sum, runs: self.runs, injected, ..report }));
             }
             if step >= self.plan.steps {
                 self.rest(&mut server).await?;

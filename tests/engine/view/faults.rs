@@ -212,9 +212,8 @@ fn closing_ends_on_a_dead_disk() {
 fn a_newer_format() {
     let disk = FaultyDisk::default();
     drop(open_archive(&disk).unwrap());
-    let database = redb::Database::builder()
-        .create_with_backend(BoxedFile::new(disk.open(FILE).unwrap()))
-        .unwrap();
+    let file = BoxedFile::new(disk.open(FILE).unwrap());
+    let database = redb::Database::builder().create_with_backend(file).unwrap();
     let transaction = database.begin_write().unwrap();
     let meta: redb::TableDefinition<'_, u8, &[u8]> = redb::TableDefinition::new("meta");
     transaction.open_table(meta).unwrap().insert(0, 2_u32.to_le_bytes().as_slice()).unwrap();

@@ -245,14 +245,11 @@ impl Model<'_> {
             let got = read(entry, view.artifact(&published.id))?;
             let got = got.as_ref().map(|one| (one.entry, one.published()));
             same(entry, &got, &Some((*entry, *published)))?;
-            let mut objections = BTreeSet::new();
-            for (_, other) in all.iter().filter(|(_, other)| &*other.kind == "OBJECTION") {
-                // The world writes `objects-to` for every second reference.
-                let place = other.references.iter().position(|id| *id == published.id);
-                if place.is_some_and(|place| place % 2 == 0) {
-                    objections.insert(other.id);
-                }
-            }
+            // The world writes `objects-to` for every second reference.
+            let objects =
+                |it: &Published| it.references.iter().step_by(2).any(|id| *id == published.id);
+            let objections = all.iter().filter(|(_, it)| &*it.kind == "OBJECTION" && objects(it));
+            let objections: BTreeSet<_> = objections.map(|(_, it)| it.id).collect();
             let got = read(entry, view.objections_to(&published.id, usize::MAX))?;
             same((entry, "objections"), &got, &(objections, true))?;
             queries.push(ArtifactQuery {
