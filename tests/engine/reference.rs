@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parley_kit::numbers::{Given, Nowhere};
+use parley_kit::numbers::{Counters, Given};
 use parley_kit::{ExpectedFeed, ensure, same};
 use parley_protocol::act::Kind;
-use parley_protocol::claim::Evidence;
+use parley_protocol::claim::{Attestation, Refutation};
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
 use parley_protocol::identity::Principal;
-use parley_protocol::ids::{ClaimId, EventId, MessageId, ThreadId};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
+use parley_protocol::wire;
+use serde_json::Value;
 
 /// An act where it stands.
 #[derive(Debug)]
@@ -44,14 +46,12 @@ pub struct Reference {
     ids: Ids,
 }
 
-/// The numbers given, each of which must be the only one.
+/// The numbers given to messages, events and claims, each of which must be the only one.
 #[derive(Debug, Default)]
 struct Ids {
-    messages: BTreeSet<MessageId>,
-    events: BTreeSet<EventId>,
-    claims: BTreeSet<ClaimId>,
+    given: BTreeSet<(&'static str, u64)>,
     /// The last ones of each thread.
-    last: BTreeMap<ThreadId, (u64, u64, u64)>,
+    last: BTreeMap<(ThreadId, &'static str), u64>,
 }
 
 /// The text of its own that every command of a run carries, by which an act is known as its.
@@ -60,13 +60,11 @@ pub fn text_of(act: &Act) -> &str {
         Change::Message(message) => &message.body,
         Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
         Change::Assert(claim) => &claim.statement,
-        Change::Attest(_, proof) => first_of(&proof.evidence),
-        Change::Refute(_, proof) => first_of(&proof.evidence),
+        Change::Attest(_, Attestation { evidence, .. })
+        | Change::Refute(_, Refutation { evidence, .. }) => {
+            evidence.first().map_or("", |evidence| &evidence.reference)
+        }
     }
-}
-
-fn first_of(evidence: &[Evidence]) -> &str {
-    evidence.first().map_or("", |evidence| &evidence.reference)
 }
 
 impl Reference {
@@ -75,7 +73,7 @@ impl Reference {
         let Some(thread) = self.threads.get(&thread) else {
             return Verdict::Refused(Reason::ThreadNotFound);
         };
-        let (now, numbers) = (thread.summary().updated_at, &mut Nowhere);
+        let (now, numbers) = (thread.summary().updated_at, &mut Counters::default());
         let mut ctx = Context { now, principal, limits: &self.limits, numbers, key: None };
         match thread.admit(&mut ctx, command) {
             Ok(Some(_)) => Verdict::Done,
@@ -108,10 +106,10 @@ impl Reference {
                 None
             }
             Some(thread) => {
-                if act.at < thread.summary().updated_at || act.seq != thread.summary().seq {
-                    return Err(format!("time or order runs backwards: {act:?}"));
-                }
-                let before = thread.summary().awaiting.clone();
+                let head = thread.summary();
+                let follows = act.at >= head.updated_at && act.seq == head.seq;
+                ensure(follows, || format!("time or order runs backwards: {act:?}"))?;
+                let before = head.awaiting.clone();
                 let expected = thread.admit(&mut ctx, command);
                 let expected = expected
                     .map_err(|it| format!("stored, but {}: {act:?}", it.reason.as_str()))?;
@@ -133,6 +131,24 @@ impl Reference {
         Ok(())
     }
 
+    /// What answers show of an act.
+    pub fn shown(&self, act: &Act) -> Value {
+        let mut out = Vec::new();
+        match &act.change {
+            Change::Message(_) => wire::message(&mut out, act, None),
+            Change::Mark => wire::event(&mut out, act),
+            Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {
+                let claim = act.claims().next();
+                let thread = self.threads.get(&act.thread);
+                match claim.and_then(|claim| thread.and_then(|thread| thread.claim(claim))) {
+                    Some(claim) => wire::claim(&mut out, claim, act.at),
+                    None => out.extend_from_slice(b"null"),
+                }
+            }
+        }
+        serde_json::from_slice(&out).unwrap()
+    }
+
     /// What the inbox of `feed` shows that was set after the position `since`, in order.
     pub fn inbox(&self, feed: &ExpectedFeed, since: u64) -> Vec<(ThreadId, MessageId)> {
         let heads = self.threads.values().map(Thread::summary);
@@ -151,24 +167,27 @@ impl Reference {
 
 impl Ids {
     fn take(&mut self, act: &Act) -> Result<(), String> {
-        let (mut message, mut event, mut claim) =
-            self.last.get(&act.thread).copied().unwrap_or_default();
-        let mut good = true;
-        if let Some(it) = act.message() {
-            good &= it.id.0 > message && self.messages.insert(it.id);
-            message = it.id.0;
+        let asserted = match &act.change {
+            Change::Assert(claim) => Some(claim.id.0),
+            _ => None,
+        };
+        let ids = [
+            ("message", act.message().map(|message| message.id.0)),
+            ("event", act.event.as_ref().map(|event| event.id.0)),
+            ("claim", asserted),
+        ];
+        for (kind, id) in ids.into_iter().filter_map(|(kind, id)| Some((kind, id?))) {
+            let last = self.last.insert((act.thread, kind), id).unwrap_or_default();
+            let good = id > last && self.given.insert((kind, id));
+            ensure(good, || format!("an identifier is used twice or falls: {act:?}"))?;
         }
-        if let Some(it) = &act.event {
-            good &= it.id.0 > event && self.events.insert(it.id);
-            event = it.id.0;
-        }
-        if let Change::Assert(it) = &act.change {
-            good &= it.id.0 > claim && self.claims.insert(it.id);
-            claim = it.id.0;
-        }
-        self.last.insert(act.thread, (message, event, claim));
-        ensure(good, || format!("an identifier is used twice or falls: {act:?}"))
+        Ok(())
     }
+}
+
+/// Whether the answer `body` shows what is `shown` of an act.
+pub fn shows(body: &Value, shown: &Value) -> bool {
+    ["message", "event", "claim"].iter().any(|member| body[*member] == *shown)
 }
 
 /// Exactly one open turn where there is to be one (parley.md §4).

@@ -12,15 +12,12 @@ use parley_protocol::state::State;
 /// anything in any thread.
 pub fn principal(identity: &str) -> Principal {
     let human = identity.starts_with("human:");
+    let model = [Right::Read, Right::Write].into_iter().collect();
     Principal {
         token: TokenId(1),
         identity: identity.into(),
         author_kind: if human { AuthorKind::Human } else { AuthorKind::Llm },
-        rights: if human {
-            Rights::HUMAN
-        } else {
-            [Right::Read, Right::Write].into_iter().collect()
-        },
+        rights: if human { Rights::HUMAN } else { model },
         label: None,
     }
 }

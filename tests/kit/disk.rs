@@ -192,6 +192,12 @@ impl FaultyDisk {
         self.state().read_bytes.get(name).copied().unwrap_or_default()
     }
 
+    /// Whether the failing write or the failing sync has come.
+    pub fn has_struck(&self) -> bool {
+        let State { faults, writes, syncs, .. } = *self.state();
+        faults.write > 0 && writes >= faults.write || faults.sync > 0 && syncs >= faults.sync
+    }
+
     /// Lets every sync wait, or go on.
     pub fn stall(&self, stalled: bool) {
         self.state().stalled = stalled;

@@ -147,13 +147,11 @@ impl Listener {
 
     /// All frames up to the first of this type, which is the last.
     pub async fn until(&mut self, kind: &str) -> Vec<Frame> {
-        let mut frames = Vec::new();
-        loop {
+        let mut frames = vec![self.frame().await];
+        while frames[frames.len() - 1].kind() != kind {
             frames.push(self.frame().await);
-            if frames[frames.len() - 1].kind() == kind {
-                return frames;
-            }
         }
+        frames
     }
 
     /// Sends a message.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use parley::clock::Clock;
 use parley::journal::archiver::Archiver;
 use parley::journal::options::JournalOptions;
+
 use parley::journal::{
-    Append, AppendRefused, Committed, Journal, Lease, Publisher, ReplyPort, WriteOutcome, Writer,
+    Append, Committed, Journal, Lease, OpenedJournal, Publisher, ReplyPort, WriteOutcome, Writer,
     WriterStep,
 };
 use parley::storage::disk::Disk;
@@ -42,6 +43,16 @@ pub enum Came {
     Refused(Reason),
 }
 
+impl Came {
+    /// The entry of a call that is stored.
+    pub fn stored(self) -> Arc<Committed> {
+        match self {
+            Self::Stored(committed) => committed,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 /// What has come of `waiting` so far.
 pub fn came(waiting: &mut Waiting) -> Came {
     match waiting.try_recv() {
@@ -73,6 +84,7 @@ pub struct JournalHarness {
     pub archiver: Archiver,
     /// The clock of all of them.
     pub clock: Arc<TestClock>,
+    options: JournalOptions,
 }
 
 fn reply() -> (ReplyPort, Waiting) {
@@ -84,14 +96,9 @@ impl JournalHarness {
     /// Opens what lies on `disk`.
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
-        let opened = Journal::open(options, Arc::new(disk.clone()), clock.clone())?;
-        Ok(Self {
-            journal: opened.journal,
-            writer: opened.writer,
-            publisher: opened.publisher,
-            archiver: opened.archiver,
-            clock,
-        })
+        let opened = Journal::open(options.clone(), Arc::new(disk.clone()), clock.clone())?;
+        let OpenedJournal { journal, writer, publisher, archiver, .. } = opened;
+        Ok(Self { journal, writer, publisher, archiver, clock, options })
     }
 
     /// Opens what lies on `disk`, with the usual options.
@@ -99,11 +106,12 @@ impl JournalHarness {
         Self::open(disk, JournalOptions::default()).unwrap()
     }
 
-    /// Cuts `disk` under it and opens what is left, with the usual options.
-    pub fn restart(self, disk: &FaultyDisk, cut: Cut) -> Self {
+    /// Cuts `disk` under it and opens what is left, with the same options.
+    pub fn restart(self, disk: &FaultyDisk, cut: Cut) -> Result<Self, StoreError> {
         disk.cut(cut);
+        let options = self.options.clone();
         drop(self);
-        Self::start(disk)
+        Self::open(disk, options)
     }
 
     /// Steps until there is nothing more to do now; gives the last step.
@@ -138,10 +146,7 @@ impl JournalHarness {
     pub fn opened(&mut self, by: &str, body: &str) -> ThreadId {
         let mut waiting = self.ask(by, body);
         self.work();
-        match came(&mut waiting) {
-            Came::Stored(committed) => committed.entry.act().unwrap().thread,
-            other => panic!("{other:?}"),
-        }
+        came(&mut waiting).stored().entry.act().unwrap().thread
     }
 
     /// Takes the lease of a thread and reads it, as its actor does.
@@ -170,7 +175,7 @@ impl JournalHarness {
         let command = post(kind, Some(thread.summary().id), body);
         let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
         thread.apply(&act);
-        let appended: Result<u64, AppendRefused> = self.journal.append(|number| {
+        let _ = self.journal.append(|number| {
             thread.stamp(&act, number);
             let claims = act.claims().filter_map(|id| thread.claim(id).cloned()).collect();
             Append {
@@ -181,7 +186,6 @@ impl JournalHarness {
                 reply,
             }
         });
-        let _ = appended;
         waiting
     }
 
@@ -212,7 +216,7 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
     let mut numbers = journal.numbers();
     let (principal, limits) = (&principal, &Limits::default());
     let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
-    let opened = journal.open_thread(|number, thread| {
+    let _ = journal.open_thread(|number, thread| {
         let act = Thread::opening(&mut ctx, thread, &post(Kind::Ask, None, body));
         let head = ThreadSummary::open(&act).map(|mut head| {
             head.stamp(&act, number);
@@ -221,7 +225,6 @@ fn ask(journal: &Journal, now: Millis, by: &str, body: &str) -> Waiting {
         let entry = Entry::Act(Box::new(act));
         Append { lease: None, entry, summary: head, claims: Vec::new(), reply }
     });
-    let _ = opened;
     waiting
 }
 

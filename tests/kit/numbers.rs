@@ -20,19 +20,27 @@ impl Numbers for Given<'_> {
     }
 }
 
-/// Numbers for what is only asked about.
-pub struct Nowhere;
+/// Numbers that rise, each sequence from 1.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    message: u64,
+    event: u64,
+    claim: u64,
+}
 
-impl Numbers for Nowhere {
+impl Numbers for Counters {
     fn message(&mut self) -> MessageId {
-        MessageId(u64::MAX)
+        self.message += 1;
+        MessageId(self.message)
     }
 
     fn event(&mut self) -> EventId {
-        EventId(u64::MAX)
+        self.event += 1;
+        EventId(self.event)
     }
 
     fn claim(&mut self) -> ClaimId {
-        ClaimId(u64::MAX)
+        self.claim += 1;
+        ClaimId(self.claim)
     }
 }

@@ -1,11 +1,11 @@
 //! Metrics and log of one test, apart from those of the tests beside it in the same process.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use metrics::LocalRecorderGuard;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::fmt::MakeWriter;
 
 /// What the threads that belong to one test record. It is never freed: a thread that ends may
 /// still record.
@@ -13,26 +13,13 @@ use tokio::runtime::{Builder, Runtime};
 pub struct Observed {
     recorder: &'static PrometheusRecorder,
     metrics: PrometheusHandle,
-    log: Lines,
-}
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    log: &'static Mutex<Vec<u8>>,
 }
 
 impl Default for Observed {
     fn default() -> Self {
         let recorder: &'static _ = Box::leak(Box::new(PrometheusBuilder::new().build_recorder()));
-        Self { recorder, metrics: recorder.handle(), log: Lines::default() }
+        Self { recorder, metrics: recorder.handle(), log: Box::leak(Box::default()) }
     }
 }
 
@@ -46,8 +33,8 @@ impl Observed {
     pub fn runtime(&self, workers: usize) -> Runtime {
         let this = self.clone();
         let begins = move || {
-            let lines = this.log.clone();
-            let log = tracing_subscriber::fmt().with_writer(move || lines.clone());
+            let lines = this.log;
+            let log = tracing_subscriber::fmt().with_writer(|| lines.make_writer());
             let log = log.with_ansi(false).finish();
             // Both last as long as the thread.
             std::mem::forget(tracing::subscriber::set_default(log));
@@ -66,6 +53,6 @@ impl Observed {
 
     /// What was logged.
     pub fn log(&self) -> String {
-        String::from_utf8(self.log.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8(self.log.lock().unwrap().clone()).unwrap()
     }
 }

@@ -77,10 +77,7 @@ fn quoted(text: &str) -> String {
             '\n' => output += "\\n",
             '\r' => output += "\\r",
             '\t' => output += "\\t",
-            '\0'..=' ' if character != ' ' => {
-                let escape = format!("\\u{:04x}", u32::from(character));
-                output.push_str(&escape);
-            }
+            '\0'..' ' => output.extend(format!("\\u{:04x}", u32::from(character)).chars()),
             _ => output.push(character),
         }
     }

@@ -34,15 +34,15 @@ pub struct Outcome {
 type Ids = BTreeSet<String>;
 
 impl Store {
-    fn value(&self, id: &str) -> Option<Value> {
-        let canonical = naive::canonicalize(self.artifacts.get(id)?).ok()?;
-        serde_json::from_slice(&canonical).ok()
+    /// The artifact stored under an identifier; null if there is none or it cannot be read.
+    fn value(&self, id: &str) -> Value {
+        let canonical = self.artifacts.get(id).map(|bytes| naive::canonicalize(bytes));
+        canonical.and_then(|bytes| serde_json::from_slice(&bytes.ok()?).ok()).unwrap_or_default()
     }
 
     /// What an artifact refers to, with relations, as far as it is well-formed.
     fn references(&self, id: &str) -> Vec<(String, String)> {
-        let Some(value) = self.value(id) else { return Vec::new() };
-        let items = value["references"].as_array().cloned().unwrap_or_default();
+        let items = self.value(id)["references"].as_array().cloned().unwrap_or_default();
         let named = items.iter().filter_map(|item| {
             let id =
                 item["artifact_id"].as_str().filter(|id| naive_semantics::is_identifier(id))?;
@@ -67,10 +67,11 @@ impl Store {
 
     /// What is wrong with the artifact stored under an identifier.
     fn faults(&self, id: &str) -> BTreeSet<&'static str> {
-        let Some(value) = self.value(id) else {
+        let value = self.value(id);
+        if value.is_null() {
             // With several faults any class is right: all are given.
             return naive::faults(&self.artifacts[id]);
-        };
+        }
         let mut faults = BTreeSet::new();
         let computed = naive::identifier(&self.artifacts[id]).expect("canonical");
         match value["artifact_id"].as_str().filter(|id| naive_semantics::is_identifier(id)) {
@@ -83,26 +84,26 @@ impl Store {
     }
 
     fn is(&self, id: &str, artifact_type: &str) -> bool {
-        self.value(id).is_some_and(|value| value["artifact_type"] == artifact_type)
+        self.value(id)["artifact_type"] == artifact_type
     }
 
     fn is_blocking(&self, id: &str) -> bool {
-        self.value(id).is_some_and(|value| value["payload"]["blocking"] == true)
+        self.value(id)["payload"]["blocking"] == true
     }
 
     fn is_final(&self, id: &str) -> bool {
-        self.is(id, "DECISION")
-            && self.value(id).is_some_and(|value| value["payload"]["status"] == "final")
+        self.is(id, "DECISION") && self.value(id)["payload"]["status"] == "final"
     }
 
     fn state(&self, id: &str) -> Option<String> {
-        let state = self.is(id, "TERMINATION").then(|| self.value(id))??;
-        state["payload"]["state"].as_str().map(str::to_owned)
+        let value = self.value(id);
+        let state = value["payload"]["state"].as_str().filter(|_| self.is(id, "TERMINATION"));
+        state.map(str::to_owned)
     }
 
     /// The objections a decision disposes of: named with one of three words, and with no other.
     fn disposed(&self, decision: &str) -> Ids {
-        let Some(value) = self.value(decision) else { return Ids::new() };
+        let value = self.value(decision);
         let items = value["payload"]["objection_dispositions"].as_array().cloned();
         let (mut disposed, mut open) = (Ids::new(), Ids::new());
         for item in items.unwrap_or_default() {
@@ -110,17 +111,13 @@ impl Store {
             let id = named.and_then(Value::as_str).unwrap_or_default().to_owned();
             let word = item["disposition"].as_str().unwrap_or_default();
             let closes = ["resolved", "overruled", "withdrawn"].contains(&word);
-            if closes {
-                disposed.insert(id)
-            } else {
-                open.insert(id)
-            };
+            if closes { &mut disposed } else { &mut open }.insert(id);
         }
         disposed.difference(&open).cloned().collect()
     }
 
     fn unresolved(&self, decision: &str) -> Ids {
-        let Some(value) = self.value(decision) else { return Ids::new() };
+        let value = self.value(decision);
         let items = value["payload"]["unresolved_issues"].as_array().cloned().unwrap_or_default();
         let id = |item: &Value| item.as_str().or(item["artifact_id"].as_str()).map(str::to_owned);
         items.iter().filter_map(id).collect()

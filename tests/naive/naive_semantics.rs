@@ -46,13 +46,10 @@ pub fn examine(artifact: &Value) -> (Violations, Vec<&'static str>) {
             found.wrong(&format!("/references/{at}"));
             continue;
         };
-        found.unless(
-            has_identifier(reference, "artifact_id"),
-            &format!("/references/{at}/artifact_id"),
-        );
-        let good = reference
-            .get("relation")
-            .is_none_or(|word| word.as_str().is_some_and(|word| RELATIONS.contains(&word)));
+        let named = has_identifier(reference, "artifact_id");
+        found.unless(named, &format!("/references/{at}/artifact_id"));
+        let is_relation = |word: &Value| word.as_str().is_some_and(|it| RELATIONS.contains(&it));
+        let good = reference.get("relation").is_none_or(is_relation);
         found.unless(good, &format!("/references/{at}/relation"));
     }
     let mut warnings = Vec::new();
@@ -73,11 +70,8 @@ fn ungrounded(artifact_type: &str, payload: &Value) -> Vec<&'static str> {
         Value::String(text) => is_visible(text),
         _ => true,
     };
-    if artifact_type == "EVIDENCE" && is_observed && !has_source {
-        vec!["ungrounded_provenance"]
-    } else {
-        Vec::new()
-    }
+    let is_ungrounded = artifact_type == "EVIDENCE" && is_observed && !has_source;
+    is_ungrounded.then_some("ungrounded_provenance").into_iter().collect()
 }
 
 /// Whether the text is `sha256:` and 64 lowercase hex digits.
@@ -126,10 +120,8 @@ impl Found<'_> {
 
     fn related(&mut self, relations: &[&str]) {
         let Some(references) = self.artifact["references"].as_array() else { return };
-        let good = references
-            .iter()
-            .any(|it| it["relation"].as_str().is_some_and(|word| relations.contains(&word)));
-        self.unless(good, "/references");
+        let mut words = references.iter().filter_map(|it| it["relation"].as_str());
+        self.unless(words.any(|word| relations.contains(&word)), "/references");
     }
 
     fn payload(&mut self, artifact_type: &str) {

@@ -1,7 +1,7 @@
 //! What publishing asks of an artifact, against the second implementation: the input is given the
 //! identifier that it must have, so that what it says is looked at.
 
-use parley_protocol::artifact::{ViolationClass, examine, validate};
+use parley_protocol::artifact::{examine, validate};
 use serde_json::Value;
 
 use super::canonical::{Reached, agree};
@@ -35,12 +35,9 @@ pub fn run(bytes: &[u8]) {
             assert_eq!(valid.content, examine(&valid.canonical).content, "{value}");
         }
         Err(violations) => {
-            assert!(
-                violations.iter().all(|it| it.class != ViolationClass::MalformedInput),
-                "{value}"
-            );
-            let got: Vec<_> =
-                violations.iter().map(|it| (it.class.as_str(), it.pointer.clone())).collect();
+            let got = violations.iter().map(|it| (it.class.as_str(), it.pointer.clone()));
+            let got: Vec<_> = got.collect();
+            assert!(got.iter().all(|(class, _)| *class != "malformed_input"), "{value}");
             assert_eq!(got, want, "{value}");
         }
     }

@@ -6,7 +6,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A generator of random numbers (SplitMix64) that tasks may share: the same seed gives the same
 /// numbers in the same order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rng(AtomicU64);
 
 impl Clone for Rng {

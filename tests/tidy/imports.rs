@@ -36,7 +36,10 @@ fn table(text: &str) -> BTreeMap<String, Row> {
 }
 
 /// Every use in `sources` that the table does not allow, and every part that it does not list.
-fn violations(table: &BTreeMap<String, Row>, sources: &[Source]) -> Vec<String> {
+fn violations<'s>(
+    table: &BTreeMap<String, Row>,
+    sources: impl IntoIterator<Item = &'s Source>,
+) -> Vec<String> {
     let mut broken = Vec::new();
     for source in sources {
         let part = part(&source.path);
@@ -60,17 +63,18 @@ fn violations(table: &BTreeMap<String, Row>, sources: &[Source]) -> Vec<String> 
 }
 
 /// The parts on a cycle of the table, or behind one.
-fn cycle(table: &BTreeMap<String, Row>) -> BTreeSet<&str> {
-    let mut left: BTreeSet<&str> = table.keys().map(String::as_str).collect();
+fn cycle(table: &BTreeMap<String, Row>) -> Vec<String> {
+    on_circles(table.iter().map(|(part, row)| (part.clone(), row.uses.clone())).collect())
+}
+
+/// The nodes of `graph`, each with those that it names, on a circle or before one.
+fn on_circles<N: Clone + Ord>(mut graph: BTreeMap<N, BTreeSet<N>>) -> Vec<N> {
     loop {
-        let on_left = |name: &String| left.contains(name.as_str());
-        let is_free = |part: &&str| !table[*part].uses.iter().any(on_left);
-        let free: Vec<&str> = left.iter().copied().filter(is_free).collect();
-        if free.is_empty() {
-            return left;
-        }
-        for part in free {
-            left.remove(part);
+        let count = graph.len();
+        let left: BTreeSet<N> = graph.keys().cloned().collect();
+        graph.retain(|_, on| !on.is_disjoint(&left));
+        if graph.len() == count {
+            return graph.into_keys().collect();
         }
     }
 }
@@ -79,7 +83,7 @@ fn cycle(table: &BTreeMap<String, Row>) -> BTreeSet<&str> {
 #[test]
 fn walls() {
     let table = table(&document("docs/ARCHITECTURE.md"));
-    none(&violations(&table, &sources(&["src", "load/src"])), "a part uses what the table allows");
+    none(violations(&table, sources(&["src", "load/src"])), "a part uses what the table allows");
 }
 
 /// Goal: the table allows no circle, and lists no use that nothing makes. Method: its own graph,
@@ -87,7 +91,7 @@ fn walls() {
 #[test]
 fn the_table_is_tight() {
     let table = table(&document("docs/ARCHITECTURE.md"));
-    assert_eq!(cycle(&table), BTreeSet::new());
+    assert_eq!(cycle(&table), [""; 0]);
     let sources = sources(&["src"]);
     let mut broken = Vec::new();
     for (part, row) in &table {
@@ -96,7 +100,7 @@ fn the_table_is_tight() {
         let vain = row.uses.iter().filter(|name| *name != "protocol" && !made.contains(&name[..]));
         broken.extend(vain.map(|name| format!("{part}: {name}")));
     }
-    none(&broken, "the table lists the imports that there are");
+    none(broken, "the table lists the imports that there are");
 }
 
 /// Goal: a file imports no file that imports it. Method: the graph of `crate::` and `super::`
@@ -104,12 +108,9 @@ fn the_table_is_tight() {
 #[test]
 fn no_circle_of_files() {
     for folder in ["src/protocol", "src", "load/src"] {
-        let sources = sources(&[folder]);
-        let of_crate = sources
-            .iter()
-            .filter(|source| folder != "src" || !source.path.starts_with("src/protocol/"));
-        let files: Vec<&Source> = of_crate.collect();
-        none(&circles(folder, &files), "no circle between files");
+        let mut files = sources(&[folder]);
+        files.retain(|source| folder != "src" || !source.path.starts_with("src/protocol/"));
+        none(circles(folder, &files), "no circle between files");
     }
 }
 
@@ -144,17 +145,7 @@ fn circles(folder: &str, files: &[&Source]) -> Vec<String> {
         }
         graph.insert(own, on);
     }
-    loop {
-        let is_free = |on: &BTreeSet<Vec<&str>>| !on.iter().any(|it| graph.contains_key(it));
-        let free: Vec<_> =
-            graph.iter().filter(|(_, on)| is_free(on)).map(|(own, _)| own.clone()).collect();
-        if free.is_empty() {
-            return graph.keys().map(|own| own.join("::")).collect();
-        }
-        for own in free {
-            graph.remove(&own);
-        }
-    }
+    on_circles(graph).iter().map(|own| own.join("::")).collect()
 }
 
 /// The path of a file's module within its crate.
@@ -225,12 +216,7 @@ fn part(path: &str) -> &str {
 
 /// The code of a file without its tests, which may know more.
 fn without_tests(source: &Source) -> &str {
-    let is_aside = ["/tests.rs", "/tests/", "/examples/"];
-    if is_aside.iter().any(|part| source.path.contains(part)) {
-        return "";
-    }
-    let end = source.bare.find("#[cfg(test)]").unwrap_or(source.bare.len());
-    &source.bare[..end]
+    &source.bare[..source.tests_at()]
 }
 
 fn is_name(character: char) -> bool {
@@ -244,11 +230,6 @@ fn uses(code: &str, word: &str) -> bool {
         let after = code[at + word.len()..].chars().next();
         !before.is_some_and(is_name) && (word.ends_with(':') || !after.is_some_and(is_name))
     })
-}
-
-/// A source for the tests of these rules.
-fn source(path: &str, text: &str) -> Source {
-    Source { path: path.into(), text: text.into(), bare: super::bare::bare(text) }
 }
 
 /// Goal: a word is found as a word. Method: a row a case.
@@ -274,22 +255,23 @@ fn planted_violations() {
         "{HEADING}\n\n| part | uses | not |\n|---|---|---|\n| `a` | `b` | `redb` |\n| `b` | | |\n"
     );
     let allowed = table(&text);
-    let good = [source("src/a/x.rs", "use crate::b::Y;"), source("src/b.rs", "// crate::a")];
+    let good =
+        [Source::new("src/a/x.rs", "use crate::b::Y;"), Source::new("src/b.rs", "// crate::a")];
     assert_eq!(violations(&allowed, &good), [""; 0]);
     let bad = [
-        source("src/a.rs", "use redb::Database;"),
-        source("src/b/z.rs", "fn f() { crate::a::g(); }"),
-        source("src/c.rs", ""),
+        Source::new("src/a.rs", "use redb::Database;"),
+        Source::new("src/b/z.rs", "fn f() { crate::a::g(); }"),
+        Source::new("src/c.rs", ""),
     ];
     let found = violations(&allowed, &bad);
     assert_eq!(found.len(), 3, "{found:?}");
     let round = table(&text.replace("| `b` | | |", "| `b` | `a` | |"));
-    assert_eq!(cycle(&round), BTreeSet::from(["a", "b"]));
+    assert_eq!(cycle(&round), ["a", "b"]);
     let files = [
-        source("src/a/mod.rs", "mod x; mod y; pub use x::X;"),
-        source("src/a/x.rs", "use super::y::{Y, Z};"),
-        source("src/a/y.rs", "use crate::{a::x::X, b};"),
-        source("src/b.rs", ""),
+        Source::new("src/a/mod.rs", "mod x; mod y; pub use x::X;"),
+        Source::new("src/a/x.rs", "use super::y::{Y, Z};"),
+        Source::new("src/a/y.rs", "use crate::{a::x::X, b};"),
+        Source::new("src/b.rs", ""),
     ];
     let found = circles("src", &files.iter().collect::<Vec<_>>());
     assert_eq!(found, ["a", "a::x", "a::y"]);

@@ -9,7 +9,9 @@ mod shape;
 mod tests_of_tests;
 mod vocabulary;
 
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::LazyLock;
 
 /// A source file of the project.
 struct Source {
@@ -21,14 +23,29 @@ struct Source {
     bare: String,
 }
 
+impl Source {
+    fn new(path: &str, text: &str) -> Self {
+        Self { path: path.into(), text: text.into(), bare: bare::bare(text) }
+    }
+
+    /// Where in it the tests begin: at once in a file of tests.
+    fn tests_at(&self) -> usize {
+        let is_aside = ["/tests.rs", "/tests/", "/examples/"];
+        if self.path.starts_with("tests/") || is_aside.iter().any(|part| self.path.contains(part)) {
+            return 0;
+        }
+        self.bare.find("#[cfg(test)]").unwrap_or(self.bare.len())
+    }
+}
+
 /// The top of the project.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every Rust file under these folders of the project, by path.
-fn sources(folders: &[&str]) -> Vec<Source> {
-    let mut waiting: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+/// All Rust of the project, by path.
+static ALL: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let mut waiting = ["src", "load/src", "tests"].map(|folder| root().join(folder)).to_vec();
     let mut sources = Vec::new();
     while let Some(folder) = waiting.pop() {
         for entry in std::fs::read_dir(&folder).expect("a folder of the project") {
@@ -38,19 +55,20 @@ fn sources(folders: &[&str]) -> Vec<Source> {
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source file in UTF-8");
                 let path = path.strip_prefix(root()).expect("within the project");
-                let bare = bare::bare(&text);
-                sources.push(Source { path: path.to_string_lossy().into_owned(), text, bare });
+                sources.push(Source::new(&path.to_string_lossy(), &text));
             }
         }
     }
-    assert!(!sources.is_empty(), "no source in {folders:?}");
     sources.sort_by(|one, other| one.path.cmp(&other.path));
     sources
-}
+});
 
-/// All Rust of the project.
-fn all() -> Vec<Source> {
-    sources(&["src", "load/src", "tests"])
+/// Every Rust file under these folders of the project, by path.
+fn sources(folders: &[&str]) -> Vec<&'static Source> {
+    let is_under = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    let sources: Vec<_> = ALL.iter().filter(|source| is_under(source.path.as_ref())).collect();
+    assert!(!sources.is_empty(), "no source in {folders:?}");
+    sources
 }
 
 /// What a document of the project says.
@@ -59,6 +77,7 @@ fn document(path: &str) -> String {
 }
 
 /// Fails with every place that breaks the rule.
-fn none(broken: &[String], rule: &str) {
-    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+fn none<T: Display>(broken: impl IntoIterator<Item = T>, rule: &str) {
+    let broken: Vec<_> = broken.into_iter().map(|place| format!("\n  {place}")).collect();
+    assert!(broken.is_empty(), "{rule}:{}", broken.concat());
 }

@@ -20,33 +20,26 @@ use super::{document, none, sources};
 #[test]
 fn reasons() {
     let text = document("docs/guide/REASONS.md");
-    let sections: Vec<_> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("### `"))
-        .map(|rest| rest.split('`').next().unwrap_or(rest))
-        .collect();
-    let words: Vec<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
-    let missing = words.iter().filter(|word| !sections.contains(word));
-    let unknown = sections.iter().filter(|section| !words.contains(section));
-    let broken: Vec<_> = missing
-        .map(|word| format!("{word} is missing"))
-        .chain(unknown.map(|section| format!("{section} is no reason")))
-        .collect();
-    none(&broken, "docs/guide/REASONS.md has one section for each reason");
-    for reason in Reason::ALL {
-        let head = format!("### `{}` · {}", reason.as_str(), reason.status());
-        assert!(text.contains(&head), "docs/guide/REASONS.md: {head}");
-    }
+    let head = |it: &Reason| format!("### `{}` · {}", it.as_str(), it.status());
+    let heads: Vec<String> = Reason::ALL.iter().map(head).collect();
+    let sections: Vec<&str> = text.lines().filter(|line| line.starts_with("### `")).collect();
+    let missing = heads.iter().filter(|head| !sections.iter().any(|it| it.starts_with(*head)));
+    none(missing, "docs/guide/REASONS.md has a section for each reason");
+    let unknown = sections.iter().filter(|it| !heads.iter().any(|head| it.starts_with(&**head)));
+    none(unknown, "docs/guide/REASONS.md has sections for reasons alone");
+}
+
+/// The words that are no code span of `page`.
+fn missing<'w>(page: &str, words: impl IntoIterator<Item = &'w str>) -> Vec<&'w str> {
+    words.into_iter().filter(|word| !page.contains(&format!("`{word}`"))).collect()
 }
 
 /// Goal: every operation is found from its clause. Method: each name, in docs/PROTOCOL.md.
 #[test]
 fn operations() {
     let text = document("docs/PROTOCOL.md");
-    let names = Operation::ALL.map(Operation::as_str).into_iter();
-    let broken: Vec<_> =
-        names.filter(|name| !text.contains(&format!("`{name}`"))).map(str::to_owned).collect();
-    none(&broken, "docs/PROTOCOL.md names each operation");
+    let broken = missing(&text, Operation::ALL.map(Operation::as_str));
+    none(broken, "docs/PROTOCOL.md names each operation");
 }
 
 /// Goal: the clause table points at files that exist. Method: every path in it.
@@ -57,9 +50,8 @@ fn the_table_points_at_files() {
         let is_path = word.starts_with("src/") || word.starts_with("tests/");
         is_path && !word.contains(char::is_whitespace)
     });
-    let broken: Vec<_> =
-        paths.filter(|path| !super::root().join(path).exists()).map(str::to_owned).collect();
-    none(&broken, "docs/PROTOCOL.md names files that exist");
+    let broken = paths.filter(|path| !super::root().join(path).exists());
+    none(broken, "docs/PROTOCOL.md names files that exist");
 }
 
 /// Goal: an operator finds every key. Method: each name, or its section, in
@@ -68,15 +60,12 @@ fn the_table_points_at_files() {
 fn configuration_keys() {
     let text = document("docs/guide/OPERATIONS.md");
     let names = parley::config::keys::KEYS.iter().map(|key| key.name);
-    let broken: Vec<_> = names
-        .filter(|name| {
-            let section = name.split_once('.').map(|(section, _)| format!("`{section}.*`"));
-            let is_named = text.contains(&format!("`{name}`"));
-            !is_named && !section.is_some_and(|section| text.contains(&section))
-        })
-        .map(str::to_owned)
-        .collect();
-    none(&broken, "docs/guide/OPERATIONS.md names each key or its section");
+    let mut broken = missing(&text, names);
+    broken.retain(|name| {
+        let section = name.split_once('.').map(|(section, _)| format!("`{section}.*`"));
+        !section.is_some_and(|section| text.contains(&section))
+    });
+    none(broken, "docs/guide/OPERATIONS.md names each key or its section");
 }
 
 /// Goal: an operator finds every metric. Method: each name that stands in the code, in
@@ -85,7 +74,7 @@ fn configuration_keys() {
 fn metrics() {
     let text = document("docs/guide/OPERATIONS.md");
     let mut broken = Vec::new();
-    for source in super::sources(&["src"]) {
+    for source in sources(&["src"]) {
         for word in source.text.split('"').filter(|word| word.starts_with("parley_")) {
             let is_name = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
             if is_name && word != "parley_protocol" && !text.contains(&format!("`{word}`")) {
@@ -93,7 +82,7 @@ fn metrics() {
             }
         }
     }
-    none(&broken, "docs/guide/OPERATIONS.md names each metric");
+    none(broken, "docs/guide/OPERATIONS.md names each metric");
 }
 
 /// Goal: the specification has each word of the tables. Method: each as a code span on the page
@@ -125,8 +114,7 @@ fn the_specification_has_each_word() {
         (&both, operations.into()),
         (operating, METRICS.iter().map(|metric| metric.name).collect()),
     ] {
-        let missing = words.into_iter().filter(|word| !page.contains(&format!("`{word}`")));
-        broken.extend(missing.map(str::to_owned));
+        broken.extend(missing(page, words).into_iter().map(str::to_owned));
     }
     for act in &ACTS {
         let row = format!("| `{}` |", act.word);
@@ -135,7 +123,7 @@ fn the_specification_has_each_word() {
             broken.push(format!("{row} {}", act.parent.as_str()));
         }
     }
-    none(&broken, "docs/spec has each word of the tables");
+    none(broken, "docs/spec has each word of the tables");
 }
 
 /// The names of members and parameters in a document of OpenAPI.
@@ -169,10 +157,9 @@ fn the_specification_has_each_member() {
     names(&shown, &mut members);
     assert!(members.len() > 100, "{members:?}");
     let missing = members.iter().filter(|name| name.split('-').any(|part| !words.contains(part)));
-    let mut broken: Vec<String> = missing.map(|name| (*name).to_owned()).collect();
+    none(missing, "docs/spec has each parameter and member");
     let paths = shown["paths"].as_object().expect("paths").keys();
-    broken.extend(paths.filter(|path| !text.contains(path.as_str())).cloned());
-    none(&broken, "docs/spec has each path, parameter and member");
+    none(paths.filter(|path| !text.contains(*path)), "docs/spec has each path");
 }
 
 /// Goal: each reason is given, and each metric recorded. Method: the name of each in the sources,
@@ -185,18 +172,14 @@ fn reasons_are_given_and_metrics_recorded() {
         let end = |rest: &str| rest.starts_with(|it: char| it.is_alphanumeric() || it == '_');
         others.flat_map(|source| source.bare.split(name).skip(1)).any(|rest| !end(rest))
     };
-    let mut broken = Vec::new();
-    for reason in Reason::ALL {
-        if !used(&format!("Reason::{reason:?}"), "src/protocol/refusal/mod.rs") {
-            broken.push(format!("{reason:?}"));
-        }
-    }
+    let reasons = Reason::ALL.iter().map(|reason| format!("Reason::{reason:?}"));
+    let vain = reasons.filter(|reason| !used(reason, "src/protocol/refusal/mod.rs"));
+    none(vain, "each reason is given");
     let table = "src/metric.rs";
     let rows = document(table);
     let constants = rows.lines().filter_map(|line| line.split_once(" \"parley_"));
     let constants: Vec<&str> = constants.map(|(constant, _)| constant.trim()).collect();
     assert_eq!(constants.len(), METRICS.len());
     let vain = constants.into_iter().filter(|name| !used(&format!("metric::{name}"), table));
-    broken.extend(vain.map(str::to_owned));
-    none(&broken, "each reason is given and each metric is recorded");
+    none(vain, "each metric is recorded");
 }

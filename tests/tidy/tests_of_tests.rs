@@ -1,6 +1,6 @@
 //! What a test may be.
 
-use super::{Source, all, none};
+use super::{ALL, Source, none};
 
 /// Goal: no test is left out, waits for luck, or is tried again. Method: the words for that, in
 /// all tests.
@@ -8,14 +8,14 @@ use super::{Source, all, none};
 fn no_way_out() {
     let words = ["#[ignore", "sleep(", "sleep_until(", "retries"];
     let mut broken = Vec::new();
-    for source in all() {
-        for (line, code) in tests_of(&source) {
+    for source in ALL.iter() {
+        for (line, code) in tests_of(source) {
             for word in words.iter().filter(|word| code.contains(*word)) {
                 broken.push(format!("{}:{line}: {word}", source.path));
             }
         }
     }
-    none(&broken, "a test is never ignored, sleeps or is tried again");
+    none(broken, "a test is never ignored, sleeps or is tried again");
 }
 
 /// Goal: a reader learns from each test what it is for and how it goes about it. Method: the
@@ -23,28 +23,22 @@ fn no_way_out() {
 #[test]
 fn every_test_says_its_goal() {
     let mut broken = Vec::new();
-    for source in all() {
+    for source in ALL.iter() {
         let lines: Vec<&str> = source.text.lines().map(str::trim).collect();
         let bare: Vec<&str> = source.bare.lines().map(str::trim).collect();
-        for (index, line) in bare.iter().enumerate() {
-            let is_test = *line == "#[test]" || line.starts_with("#[tokio::test");
-            if !is_test {
-                continue;
-            }
+        let is_test = |line: &str| line == "#[test]" || line.starts_with("#[tokio::test");
+        for (index, _) in bare.iter().enumerate().filter(|(_, line)| is_test(line)) {
             let above = lines[..index].iter().rev().find(|line| !line.starts_with("#["));
             if !above.is_some_and(|line| line.starts_with("///")) {
                 broken.push(format!("{}:{}", source.path, index + 1));
             }
         }
     }
-    none(&broken, "a comment above each test says goal and method");
+    none(broken, "a comment above each test says goal and method");
 }
 
-/// The lines of a file that are tests: all under `tests`, else those after `#[cfg(test)]`.
-fn tests_of(source: &Source) -> Vec<(usize, &str)> {
-    let is_all = source.path.starts_with("tests/")
-        || source.path.ends_with("/tests.rs")
-        || source.path.contains("/tests/");
-    let lines = source.bare.lines().enumerate().map(|(index, line)| (index + 1, line));
-    lines.skip_while(|(_, line)| !is_all && !line.contains("#[cfg(test)]")).collect()
+/// The lines of a file that are tests, with their numbers.
+fn tests_of(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    let before = source.bare[..source.tests_at()].lines().count();
+    (1..).zip(source.bare.lines()).skip(before)
 }

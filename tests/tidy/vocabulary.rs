@@ -2,30 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Source, all, document, none, root, sources};
+use super::{ALL, Source, document, none, root, sources};
 
 /// Type names that may be defined more than once, each with the reason. At most five.
 const REPEATED: [(&str, &str); 0] = [];
 
 /// Each name of a public type, with the files that define it.
-fn public_types(sources: &[Source]) -> BTreeMap<&str, Vec<&str>> {
+fn public_types<'s>(
+    sources: impl IntoIterator<Item = &'s Source>,
+) -> BTreeMap<&'s str, Vec<&'s str>> {
     let mut types: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for source in sources {
-        for line in source.bare.lines() {
-            let Some(rest) = line.trim_start().strip_prefix("pub") else { continue };
-            let rest = match rest.strip_prefix('(') {
-                Some(rest) => rest.split_once(')').map_or("", |(_, rest)| rest),
-                None => rest,
-            };
-            let mut words = rest.split_whitespace();
-            if matches!(words.next(), Some("struct" | "enum" | "trait" | "type" | "union")) {
-                let name = words.next().unwrap_or_default();
-                let end = name.find(|it: char| !it.is_alphanumeric() && it != '_');
-                let name = &name[..end.unwrap_or(name.len())];
-                // A macro's `$name` is a definition for each use, none of them here.
-                if !name.is_empty() {
-                    types.entry(name).or_default().push(&source.path);
-                }
+        let words = source.bare.split(|it: char| !it.is_alphanumeric() && it != '_');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        for at in 1..words.len() {
+            let is_type = ["struct", "enum", "trait", "type", "union"].contains(&words[at - 1]);
+            let before = &words[at.saturating_sub(3)..at - 1];
+            let is_public = matches!(before, [.., "pub"] | [.., "pub", "crate" | "super" | "self"]);
+            // A macro's `$name` is a definition for each use, none of them here.
+            if is_type && is_public && words[at].starts_with(char::is_uppercase) {
+                types.entry(words[at]).or_default().push(&source.path);
             }
         }
     }
@@ -33,7 +29,7 @@ fn public_types(sources: &[Source]) -> BTreeMap<&str, Vec<&str>> {
 }
 
 /// The names defined more than once that no exception allows.
-fn repeated(sources: &[Source]) -> Vec<String> {
+fn repeated<'s>(sources: impl IntoIterator<Item = &'s Source>) -> Vec<String> {
     let is_allowed = |name: &str| REPEATED.iter().any(|(allowed, _)| *allowed == name);
     let types = public_types(sources).into_iter();
     let twice = types.filter(|(name, files)| files.len() > 1 && !is_allowed(name));
@@ -44,7 +40,7 @@ fn repeated(sources: &[Source]) -> Vec<String> {
 #[test]
 fn each_type_has_a_name_of_its_own() {
     const { assert!(REPEATED.len() <= 5) };
-    none(&repeated(&sources(&["src"])), "a public type's name is defined once");
+    none(repeated(sources(&["src"])), "a public type's name is defined once");
 }
 
 /// The numbers of the headings of a page: `3.2` of `### 3.2 Loop protection`.
@@ -78,7 +74,10 @@ fn citations(text: &str) -> Vec<(String, String)> {
 }
 
 /// Each citation in `sources` that names no heading of `pages`.
-fn dangling(sources: &[Source], pages: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+fn dangling<'s>(
+    sources: impl IntoIterator<Item = &'s Source>,
+    pages: &BTreeMap<String, BTreeSet<String>>,
+) -> Vec<String> {
     let mut broken = Vec::new();
     for source in sources {
         for (page, number) in citations(&source.text) {
@@ -99,9 +98,8 @@ fn citations_name_a_clause() {
         let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
         pages.insert(name.clone(), headings(&document(&format!("docs/spec/{name}"))));
     }
-    let sources: Vec<_> =
-        all().into_iter().filter(|source| source.path != "tests/tidy/vocabulary.rs").collect();
-    none(&dangling(&sources, &pages), "a citation names a heading of docs/spec");
+    let sources = ALL.iter().filter(|source| source.path != "tests/tidy/vocabulary.rs");
+    none(dangling(sources, &pages), "a citation names a heading of docs/spec");
 }
 
 /// Goal: the terms of the code are explained once each, in order. Method: the lines of the
@@ -113,29 +111,21 @@ fn the_glossary_is_in_order() {
     let cells = rows.filter_map(|row| row.split(" |").next()).skip(1);
     let words: Vec<String> = cells.map(str::to_lowercase).collect();
     assert!(words.len() > 100, "{} words", words.len());
-    let broken: Vec<_> = words
-        .windows(2)
-        .filter(|pair| pair[0] >= pair[1])
-        .map(|pair| format!("{} before {}", pair[0], pair[1]))
-        .collect();
-    none(&broken, "the glossary has each word once, in alphabetical order");
+    let broken =
+        words.windows(2).filter(|pair| pair[0] >= pair[1]).map(|pair| pair.join(" before "));
+    none(broken, "the glossary has each word once, in alphabetical order");
 }
 
 /// Goal: each rule finds what breaks it. Method: one violation of each, planted.
 #[test]
 fn planted_violations() {
-    let source = |path: &str, text: &str| Source {
-        path: path.into(),
-        text: text.into(),
-        bare: super::bare::bare(text),
-    };
     let types = [
-        source("src/a.rs", "pub struct Held<T>(T);\nstruct Own;"),
-        source("src/b.rs", "    pub(super) enum Held {}\nstruct Own;\n// pub struct Said;"),
-        source("src/c.rs", "pub type Said = u8;"),
+        Source::new("src/a.rs", "pub struct Held<T>(T);\nstruct Own;"),
+        Source::new("src/b.rs", "    pub(super) enum Held {}\nstruct Own;\n// pub struct Said;"),
+        Source::new("src/c.rs", "pub type Said = u8;"),
     ];
     assert_eq!(repeated(&types), ["Held: src/a.rs, src/b.rs"]);
     let pages = BTreeMap::from([("p.md".to_owned(), headings("# P\n## 1. One\n### 1.2 Two\n"))]);
-    let cited = [source("src/a.rs", "// p.md §1, §1.2 and §3; `q.md` §1 (p.md §1.2).")];
+    let cited = [Source::new("src/a.rs", "// p.md §1, §1.2 and §3; `q.md` §1 (p.md §1.2).")];
     assert_eq!(dangling(&cited, &pages), ["src/a.rs: p.md §3", "src/a.rs: q.md §1"]);
 }

@@ -7,17 +7,16 @@ use parley::forum::Answer;
 use parley::journal::view::View;
 use parley_kit::{ensure, same};
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Change};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::Reason;
 use parley_protocol::thread::Thread;
-use parley_protocol::wire;
 
-use crate::reference::{Reference, Verdict, text_of};
+use crate::reference::{Reference, Verdict, shows, text_of};
 
 use super::harness::{Outcome, json};
+use crate::view::model::read;
 
 /// One call and what came of it.
 #[derive(Debug)]
@@ -29,31 +28,6 @@ pub struct Told {
     pub thread: Option<ThreadId>,
     pub command: Command,
     pub outcome: Outcome,
-}
-
-/// Whether a refusal tells of the state of its thread.
-fn tells_of_state(reason: Reason) -> bool {
-    (400..=499).contains(&reason.status())
-}
-
-/// Whether the answer shows exactly this act.
-fn shows(answer: &Answer, act: &Act) -> bool {
-    let body = json(answer);
-    let mut out = Vec::new();
-    let member = match &act.change {
-        Change::Message(_) => {
-            wire::message(&mut out, act, None);
-            "message"
-        }
-        Change::Mark => {
-            wire::event(&mut out, act);
-            "event"
-        }
-        Change::Assert(claim) => return body["claim"]["id"] == claim.id.to_string(),
-        Change::Attest(..) | Change::Refute(..) => return false,
-    };
-    let shown: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    body[member] == shown
 }
 
 /// Whether an answer acknowledges that something changed.
@@ -76,15 +50,9 @@ pub fn audit(
     for thread in threads {
         replay(view, limits, *thread, &by_text, &mut seen)?;
     }
-    for one in told {
-        match &one.outcome {
-            Ok(answer) if acknowledges(answer) && !seen.contains(one.text.as_str()) => {
-                return Err(format!("acknowledged and not there: {one:?}"));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    let mut acknowledged = told.iter().filter(|one| one.outcome.as_ref().is_ok_and(acknowledges));
+    let lost = acknowledged.find(|one| !seen.contains(one.text.as_str()));
+    ensure(lost.is_none(), || format!("acknowledged and not there: {lost:?}"))
 }
 
 fn replay<'t>(
@@ -97,36 +65,35 @@ fn replay<'t>(
     let mut reference = Reference::default();
     reference.limits = limits.clone();
     let refused = told.values().filter(|it| it.thread == Some(thread));
+    // Such a refusal tells of the state of its thread.
+    let tells = |reason: Reason| (400..=499).contains(&reason.status());
     let mut refused: Vec<&Told> =
-        refused.copied().filter(|it| refusal_of(it).is_some_and(tells_of_state)).collect();
+        refused.copied().filter(|it| refusal_of(it).is_some_and(tells)).collect();
     let mut last = 0;
-    for placed in view.acts(thread, 0).map_err(|error| error.to_string())? {
-        let placed = placed.map_err(|error| error.to_string())?;
+    for placed in read(thread, view.acts(thread, 0))? {
+        let placed = read(thread, placed)?;
         let act = placed.act();
         let one = told.get(text_of(act)).ok_or_else(|| format!("nobody did {act:?}"))?;
         ensure(seen.insert(one.text.as_str()), || format!("twice: {act:?}"))?;
+        ensure(placed.entry > last, || format!("{act:?} is out of order"))?;
+        last = placed.entry;
+        reference.take(last, act, &one.principal, &one.command, act.key)?;
         match &one.outcome {
-            Ok(answer) if shows(answer, act) => {}
+            Ok(answer) if shows(&json(answer), &reference.shown(act)) => {}
             // Left open: there once or not at all.
             Err(it) if matches!(it.reason, Reason::Internal | Reason::StorageUnavailable) => {}
             other => return Err(format!("{other:?} was told of {act:?}")),
         }
-        ensure(placed.entry > last, || format!("{act:?} is out of order"))?;
-        last = placed.entry;
-        reference.take(last, act, &one.principal, &one.command, act.key)?;
         refused.retain(|it| {
             let verdict = reference.verdict(&it.principal, thread, &it.command);
             refusal_of(it).map(Verdict::Refused) != Some(verdict)
         });
     }
-    if let Some(one) = refused.first() {
-        return Err(format!("no state that was stored refuses so: {one:?}"));
-    }
+    ensure(refused.is_empty(), || format!("no state that was stored refuses so: {refused:?}"))?;
     let expected = reference.threads.remove(&thread);
-    let head = view.summary(thread).map_err(|error| error.to_string())?;
+    let head = read(thread, view.summary(thread))?;
     same((thread, "head"), &head.as_deref(), &expected.as_ref().map(Thread::summary))?;
-    let stored = view.thread(thread).map_err(|refusal| format!("{refusal:?}"))?;
-    same((thread, "thread"), &stored, &expected)
+    same((thread, "thread"), &read(thread, view.thread(thread))?, &expected)
 }
 
 fn refusal_of(told: &Told) -> Option<Reason> {

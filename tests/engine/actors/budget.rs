@@ -4,34 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, ready};
 use parley::forum::PassivationOptions;
 use parley::storage::disk::MemoryDisk;
-use parley::yield_points::{Point, YieldPoints};
+use parley::yield_points::Point;
 use parley_kit::Observed;
 use parley_kit::acts::model;
 use parley_kit::engine::AWAKE;
 use parley_kit::panics::{self, ASKED};
 use parley_protocol::refusal::Reason;
 
-use super::harness::{SLEEPY, bodies, open, say, start};
+use super::harness::{SLEEPY, bodies, hook, hooked, open, say, start};
 
 /// Restarts within the budget (docs/ARCHITECTURE.md).
 const RESTARTS: u64 = 5;
-
-/// Every act in one thread panics; 0 is none.
-#[derive(Default)]
-struct Poisoned(AtomicU64);
-
-impl YieldPoints for Poisoned {
-    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
-        if let Point::Received(thread) = point {
-            assert!(self.0.load(Ordering::Relaxed) != thread.0, "{ASKED}");
-        }
-        ready(()).boxed()
-    }
-}
 
 fn restarts(observed: &Observed, actor: &str) -> u64 {
     observed.metric(&format!("parley_actor_restarts_total{{actor=\"{actor}\"}}")) as u64
@@ -48,17 +33,24 @@ fn budget() {
 }
 
 async fn exceed(observed: &Observed) {
-    let poisoned = Arc::new(Poisoned::default());
+    // Every act in this thread panics; 0 is none.
+    let poisoned = Arc::new(AtomicU64::new(0));
+    let poison = Arc::clone(&poisoned);
+    let hook = hook(move |point| {
+        if let Point::Received(thread) = point {
+            assert!(poison.load(Ordering::Relaxed) != thread.0, "{ASKED}");
+        }
+    });
     // Seconds are counted by the sweeper, so that this window is one of 6 s: far longer than a
     // handful of panics takes on any machine.
     let residence = PassivationOptions { sweep_ms: 100, ..AWAKE };
     let disk = MemoryDisk::default();
-    let engine = start(&disk, residence, Some(Arc::clone(&poisoned) as _)).await;
+    let engine = hooked(&disk, residence, hook).await;
     let ada = model("ada");
     let (sick, well) = (open(&engine, &ada, "a").await, open(&engine, &ada, "b").await);
     say(&engine, &ada, sick, "before").await.unwrap();
     say(&engine, &ada, well, "before").await.unwrap();
-    poisoned.0.store(sick.0, Ordering::Relaxed);
+    poisoned.store(sick.0, Ordering::Relaxed);
     for count in 0..RESTARTS {
         let refusal = say(&engine, &ada, sick, "never").await.unwrap_err();
         assert_eq!(refusal.reason, Reason::Internal, "panic {count}");
@@ -80,7 +72,7 @@ async fn exceed(observed: &Observed) {
     assert!(said.contains(&line), "the log tells: {said}");
     say(&engine, &ada, well, "all is well").await.unwrap();
     assert_eq!(bodies(&engine, sick), ["a", "before"], "reads go on");
-    poisoned.0.store(0, Ordering::Relaxed);
+    poisoned.store(0, Ordering::Relaxed);
     let recovers = async {
         let mut looks = tokio::time::interval(Duration::from_millis(10));
         while let Err(refusal) = say(&engine, &ada, sick, "after").await {
@@ -91,24 +83,6 @@ async fn exceed(observed: &Observed) {
     tokio::time::timeout(Duration::from_secs(30), recovers).await.expect("the window ends");
     assert_eq!(bodies(&engine, sick), ["a", "before", "after"]);
     engine.stop().await;
-}
-
-/// Each `n`-th time that a task reaches a point, it panics: in a caller, in a router
-/// that has a request in its hands, or in a thread's actor before, between or after its work.
-struct Stumbles {
-    next: AtomicU64,
-    every: u64,
-    fallen: AtomicU64,
-}
-
-impl YieldPoints for Stumbles {
-    fn reach(&self, _point: Point) -> BoxFuture<'_, ()> {
-        if self.next.fetch_add(1, Ordering::Relaxed) % self.every == self.every - 1 {
-            self.fallen.fetch_add(1, Ordering::Relaxed);
-            panic!("{ASKED}");
-        }
-        ready(()).boxed()
-    }
 }
 
 /// Goal: whatever actor panics at any message, however often, routers included, every caller has an
@@ -125,10 +99,16 @@ fn anybody() {
 
 async fn stumble() {
     for every in [3, 7, 13, 29] {
-        let (next, fallen) = (AtomicU64::new(0), AtomicU64::new(0));
-        let stumbles = Arc::new(Stumbles { next, every, fallen });
+        // Each `every`-th time that a task reaches a point, it panics: in a caller, in a router
+        // that has a request in its hands, or in an actor before, between or after its work.
+        let reached = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&reached);
+        let stumble = hook(move |_| {
+            let nth = count.fetch_add(1, Ordering::Relaxed) + 1;
+            assert!(!nth.is_multiple_of(every), "{ASKED}");
+        });
         let disk = MemoryDisk::default();
-        let engine = Arc::new(start(&disk, SLEEPY, Some(Arc::clone(&stumbles) as _)).await);
+        let engine = Arc::new(hooked(&disk, SLEEPY, stumble).await);
         let ada = model("ada");
         let mut threads = Vec::new();
         for n in 0..40 {
@@ -146,11 +126,8 @@ async fn stumble() {
                 match outcome {
                     Ok(Ok(_)) => told.push(body),
                     Ok(Err(refusal)) => {
-                        let reason = refusal.reason;
-                        assert!(
-                            matches!(reason, Reason::Internal | Reason::Overloaded),
-                            "{reason:?}"
-                        );
+                        let known = [Reason::Internal, Reason::Overloaded];
+                        assert!(known.contains(&refusal.reason), "{refusal:?}");
                     }
                     Err(error) => assert!(error.is_panic()),
                 }
@@ -163,11 +140,11 @@ async fn stumble() {
                 assert_eq!(count, 1, "every {every}: {thread} {body}");
             }
         }
-        let fallen = stumbles.fallen.load(Ordering::Relaxed);
+        let fallen = reached.load(Ordering::Relaxed) / every;
         println!("every {every}: {fallen} panics");
         assert!(fallen > 10);
         Arc::into_inner(engine).unwrap().stop().await;
-        let engine = start(&disk, SLEEPY, None).await;
+        let engine = start(&disk, SLEEPY).await;
         for thread in threads {
             say(&engine, &ada, thread, "after").await.unwrap();
         }

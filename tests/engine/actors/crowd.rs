@@ -8,15 +8,14 @@ use parley::engine::Engine;
 use parley::journal::Published;
 use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_kit::acts::{message, model};
-use parley_kit::engine::AWAKE;
-use parley_kit::{Folder, number, position};
+use parley_kit::{Folder, engine, number, position};
 use parley_protocol::act::Kind;
 use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::ids::ThreadId;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::harness::{SLEEPY, bodies, json, open, say, start, start_on, write};
+use super::harness::{SLEEPY, bodies, json, open, say, start, write};
 
 /// Writers of the test of readers.
 const WRITERS: u64 = 32;
@@ -34,10 +33,8 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
         let texts = messages.iter().map(|message| message["body"].as_str().unwrap().to_owned());
         found.extend(texts);
         let text = body["cursor"].as_str().unwrap();
-        assert!(
-            position(text) <= engine.forum.view().position().0,
-            "a cursor ahead of what is there"
-        );
+        let there = engine.forum.view().position().0;
+        assert!(position(text) <= there, "a cursor ahead of what is there");
         cursor = Some(text.into());
         if was_done && messages.is_empty() && body["more"] != true {
             return found;
@@ -52,7 +49,7 @@ async fn page_through(engine: &Engine, thread: ThreadId, done: &AtomicU64) -> Ve
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers() {
     let acts = number("PARLEY_ACTS", 3_000);
-    let engine = Arc::new(start(&MemoryDisk::default(), SLEEPY, None).await);
+    let engine = Arc::new(start(&MemoryDisk::default(), SLEEPY).await);
     let threads =
         [open(&engine, &model("ada"), "0").await, open(&engine, &model("ada"), "1").await];
     let done = Arc::new(AtomicU64::new(0));
@@ -111,41 +108,39 @@ async fn list(engine: &Engine, done: &AtomicU64) -> Vec<u64> {
 async fn hot_thread() {
     let folder = Folder::new("hot");
     let seconds = number("PARLEY_SECONDS", 2);
-    {
-        let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
-        let engine = Arc::new(start_on(disk, AWAKE, None).await);
-        let principal = model("ada");
-        let thread = open(&engine, &principal, "a").await;
-        let mut listening = engine.journal.listen(64);
-        // Its opening may come after the start of the stream, or before.
-        let before = listening.after;
-        let counting = tokio::spawn(async move {
-            let (mut batches, mut acts) = (0_u64, 0_u64);
-            while let Some(published) = listening.next().await {
-                let Published::Batch(batch) = published else { panic!("{published:?}") };
-                batches += 1;
-                acts += batch.committed.len() as u64;
+    let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
+    let engine = Arc::new(engine::start(engine::options(), disk).await);
+    let principal = model("ada");
+    let thread = open(&engine, &principal, "a").await;
+    let mut listening = engine.journal.listen(64);
+    // Its opening may come after the start of the stream, or before.
+    let before = listening.after;
+    let counting = tokio::spawn(async move {
+        let (mut batches, mut acts) = (0_u64, 0_u64);
+        while let Some(published) = listening.next().await {
+            let Published::Batch(batch) = published else { panic!("{published:?}") };
+            batches += 1;
+            acts += batch.committed.len() as u64;
+        }
+        (batches, acts)
+    });
+    let (begun, lasts) = (Instant::now(), Duration::from_secs(seconds));
+    let writers = (0..64).map(|writer| {
+        let (engine, principal) = (Arc::clone(&engine), principal.clone());
+        async move {
+            let name = format!("w{writer}");
+            while begun.elapsed() < lasts {
+                let extension = Some(name.as_str().into());
+                let command = message(Kind::Inform, Some(thread), None, extension, "more");
+                write(&engine, &principal, Some(thread), command, None).await.unwrap();
             }
-            (batches, acts)
-        });
-        let (begun, lasts) = (Instant::now(), Duration::from_secs(seconds));
-        let writers = (0..64).map(|writer| {
-            let (engine, principal) = (Arc::clone(&engine), principal.clone());
-            async move {
-                let name = format!("w{writer}");
-                while begun.elapsed() < lasts {
-                    let extension = Some(name.as_str().into());
-                    let command = message(Kind::Inform, Some(thread), None, extension, "more");
-                    write(&engine, &principal, Some(thread), command, None).await.unwrap();
-                }
-            }
-        });
-        writers.collect::<JoinSet<_>>().join_all().await;
-        let count = bodies(&engine, thread).len() as u64;
-        Arc::into_inner(engine).unwrap().stop().await;
-        let (batches, acts) = counting.await.unwrap();
-        println!("{acts} acts in {batches} commits, {seconds} s");
-        assert_eq!(acts + before, count);
-        assert!(acts > 3 * batches, "{acts} acts in {batches} commits");
-    }
+        }
+    });
+    writers.collect::<JoinSet<_>>().join_all().await;
+    let count = bodies(&engine, thread).len() as u64;
+    Arc::into_inner(engine).unwrap().stop().await;
+    let (batches, acts) = counting.await.unwrap();
+    println!("{acts} acts in {batches} commits, {seconds} s");
+    assert_eq!(acts + before, count);
+    assert!(acts > 3 * batches, "{acts} acts in {batches} commits");
 }

@@ -9,7 +9,7 @@ use parley::engine::{EngineOptions, StopError};
 use parley::feed::listener::Feed;
 use parley::feed::subscriber::Subscription;
 use parley::journal::options::JournalOptions;
-use parley::yield_points::{Point, YieldPoints};
+use parley::yield_points::{Hook, Point, YieldPoints};
 use parley_kit::acts::model;
 use parley_kit::engine::{self, AWAKE};
 use parley_kit::panics::{self, ASKED};
@@ -21,7 +21,7 @@ use parley_protocol::wire::frame::FrameType;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::harness::{bodies, open, say, start};
+use super::harness::{bodies, hooked, open, say, start};
 
 /// More than any step takes on any machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -84,7 +84,7 @@ async fn the_writer_panics() {
     disk.mend();
     let stopped = timeout(PATIENCE, engine.stop_by(soon())).await.expect("it stops");
     assert_eq!(stopped, Err(StopError::Part(end)));
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     assert_eq!(bodies(&engine, thread), stored);
     engine.stop().await;
 }
@@ -95,7 +95,7 @@ async fn the_writer_panics() {
 async fn the_hub_panics() {
     panics::quiet();
     let gate = gate();
-    let engine = start(&FaultyDisk::default(), AWAKE, Some(Arc::clone(&gate) as _)).await;
+    let engine = hooked(&FaultyDisk::default(), AWAKE, Hook::of(Arc::clone(&gate) as _)).await;
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     gate.0.send_replace(Publishing::Panics);
@@ -117,7 +117,7 @@ async fn the_hub_panics() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_hub_is_late() {
     let gate = gate();
-    let engine = start(&FaultyDisk::default(), AWAKE, Some(Arc::clone(&gate) as _)).await;
+    let engine = hooked(&FaultyDisk::default(), AWAKE, Hook::of(Arc::clone(&gate) as _)).await;
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     let feed = async |scope| {
@@ -161,7 +161,7 @@ async fn the_hub_is_late() {
 async fn the_log_panics_when_closed() {
     panics::quiet();
     let disk = FaultyDisk::default();
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     let thread = open(&engine, &model("ada"), "a").await;
     disk.watch(Some(Arc::new(|name, op| {
         assert!(!(name.starts_with("log-") && op.is_write()), "{ASKED}");
@@ -170,7 +170,7 @@ async fn the_log_panics_when_closed() {
     let stopped = timeout(PATIENCE, engine.stop_by(soon())).await;
     assert_eq!(stopped, Ok(Ok(())));
     disk.watch(None);
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     assert_eq!(bodies(&engine, thread), ["a"]);
     engine.stop().await;
 }
@@ -180,7 +180,7 @@ async fn the_log_panics_when_closed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_disk_hangs() {
     let disk = FaultyDisk::default();
-    let engine = Arc::new(start(&disk, AWAKE, None).await);
+    let engine = Arc::new(start(&disk, AWAKE).await);
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     disk.stall(true);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use parley::engine::Engine;
 use parley_kit::acts::{model, post};
 use parley_kit::engine::{AWAKE, generous};
 use parley_kit::{Cut, Faults, FaultyDisk, Rng, number};
@@ -22,7 +23,7 @@ use super::harness::{bodies, is_whole, open, say, start, writable, write};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fails_before() {
     let disk = FaultyDisk::default();
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     let (ada, bob) = (model("ada"), model("bob"));
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &bob, thread, "b").await.unwrap();
@@ -51,7 +52,7 @@ async fn fails_before() {
     assert_eq!(bodies(&engine, thread), ["a", "b", "lost", "c"]);
     let next = open(&engine, &bob, "d").await;
     engine.stop().await;
-    let engine = start(&disk, AWAKE, None).await;
+    let engine = start(&disk, AWAKE).await;
     assert_eq!(bodies(&engine, thread), ["a", "b", "lost", "c"]);
     assert_eq!(bodies(&engine, next), ["d"]);
     engine.stop().await;
@@ -63,12 +64,16 @@ async fn fails_before() {
 async fn fails_after() {
     for reached in [true, false] {
         let disk = FaultyDisk::default();
-        let engine = start(&disk, AWAKE, None).await;
+        let engine = start(&disk, AWAKE).await;
         let ada = model("ada");
         let thread = open(&engine, &ada, "a").await;
         let faults = Faults { sync: 1, sync_reached: reached, lasting: true, ..Faults::default() };
         disk.set(faults);
-        let words = ["b", "c", "d"];
+        let sorted = |engine: &Engine| {
+            let mut now = bodies(engine, thread);
+            now.sort();
+            now
+        };
         let send = async |word: &str| {
             let command = post(Kind::Inform, Some(thread), word);
             write(&engine, &ada, Some(thread), command, Some(word)).await
@@ -80,19 +85,15 @@ async fn fails_after() {
         disk.mend();
         writable(&engine).await;
         let there = bodies(&engine, thread);
-        for word in words {
+        for word in ["b", "c", "d"] {
             let again = send(word).await.unwrap();
             assert_eq!(again.replayed, there.iter().any(|it| it == word), "{reached} {there:?}");
         }
-        let mut now = bodies(&engine, thread);
-        now.sort();
-        assert_eq!(now, ["a", "b", "c", "d"]);
+        assert_eq!(sorted(&engine), ["a", "b", "c", "d"]);
         is_whole(&engine, thread);
         engine.stop().await;
-        let engine = start(&disk, AWAKE, None).await;
-        let mut now = bodies(&engine, thread);
-        now.sort();
-        assert_eq!(now, ["a", "b", "c", "d"]);
+        let engine = start(&disk, AWAKE).await;
+        assert_eq!(sorted(&engine), ["a", "b", "c", "d"]);
         engine.stop().await;
     }
 }
@@ -101,7 +102,7 @@ async fn fails_after() {
 /// what they were told.
 async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     let (disk, rng) = (FaultyDisk::default(), Rng::new(seed));
-    let engine = Arc::new(start(&disk, AWAKE, None).await);
+    let engine = Arc::new(start(&disk, AWAKE).await);
     let threads: Arc<Mutex<BTreeSet<ThreadId>>> = Arc::default();
     let done = Arc::new(AtomicU64::new(0));
     disk.set(Faults { sync_lies: lies, ..Faults::default() });
@@ -143,7 +144,7 @@ async fn power_cut(seed: u64, lies: bool) -> Result<usize, String> {
     let told: Vec<Told> = writers.join_all().await.into_iter().flatten().collect();
     Arc::into_inner(engine).unwrap().stop().await;
     let threads = threads.lock().unwrap().clone();
-    let engine = start(&left, AWAKE, None).await;
+    let engine = start(&left, AWAKE).await;
     let found = audit(&engine.journal.view(), &generous(), &threads, &told);
     engine.stop().await;
     found.map(|()| told.len())

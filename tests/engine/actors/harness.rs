@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use parley::engine::{Engine, EngineOptions};
 use parley::forum::{Answer, PassivationOptions};
 use parley::storage::disk::Disk;
-use parley::yield_points::{Hook, YieldPoints};
+use parley::yield_points::{Hook, Point, YieldPoints};
 use parley_kit::acts::post;
 use parley_kit::engine;
 use parley_protocol::act::Kind;
@@ -20,23 +22,34 @@ use serde_json::Value;
 pub const SLEEPY: PassivationOptions =
     PassivationOptions { idle_seconds: 0, resident_threads_max: 4, sweep_ms: 1 };
 
-/// Starts an engine.
-pub async fn start(
+/// Starts an engine that does `hook` at its points.
+pub async fn hooked(
     disk: &(impl Disk + Clone),
     residence: PassivationOptions,
-    points: Option<Arc<dyn YieldPoints>>,
+    hook: Hook,
 ) -> Engine {
-    start_on(Arc::new(disk.clone()), residence, points).await
+    let options = EngineOptions { residence, hook, ..engine::options() };
+    engine::start(options, Arc::new(disk.clone())).await
 }
 
-/// Starts an engine on a disk that is shared.
-pub async fn start_on(
-    disk: Arc<dyn Disk>,
-    residence: PassivationOptions,
-    points: Option<Arc<dyn YieldPoints>>,
-) -> Engine {
-    let hook = points.map(Hook::of).unwrap_or_default();
-    engine::start(EngineOptions { residence, hook, ..engine::options() }, disk).await
+/// Starts an engine that nothing holds up.
+pub async fn start(disk: &(impl Disk + Clone), residence: PassivationOptions) -> Engine {
+    hooked(disk, residence, Hook::default()).await
+}
+
+/// What a test does at the points where nothing waits.
+struct AtPoints<F>(F);
+
+impl<F: Fn(Point) + Send + Sync + 'static> YieldPoints for AtPoints<F> {
+    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
+        (self.0)(point);
+        ready(()).boxed()
+    }
+}
+
+/// The hook that calls `reached` at each point.
+pub fn hook(reached: impl Fn(Point) + Send + Sync + 'static) -> Hook {
+    Hook::of(Arc::new(AtPoints(reached)))
 }
 
 /// What a call is answered with.

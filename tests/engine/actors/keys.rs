@@ -20,7 +20,7 @@ use super::harness::{SLEEPY, bodies, json, open, say, start, write};
 /// refused. Method: several at once, many times, while actors sleep.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn same_key_at_once() {
-    let engine = Arc::new(start(&MemoryDisk::default(), SLEEPY, None).await);
+    let engine = Arc::new(start(&MemoryDisk::default(), SLEEPY).await);
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     for round in 0..60 {
@@ -50,7 +50,7 @@ async fn same_key_at_once() {
 /// the thread having changed between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn remembered() {
-    let engine = start(&MemoryDisk::default(), AWAKE, None).await;
+    let engine = start(&MemoryDisk::default(), AWAKE).await;
     let (ada, hal) = (model("ada"), human("hal"));
     let thread = open(&engine, &ada, "a").await;
     let close = || Command::Mark(mark(State::Closed, "enough"));
@@ -76,7 +76,7 @@ async fn remembered() {
 /// one once at most, and its permit is free again. Method: calls dropped after a few polls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn gone_away() {
-    let engine = start(&MemoryDisk::default(), SLEEPY, None).await;
+    let engine = start(&MemoryDisk::default(), SLEEPY).await;
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     let mut words = Vec::new();

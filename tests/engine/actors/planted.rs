@@ -6,15 +6,13 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, ready};
 use parley::clock::SystemClock;
 use parley::journal::ReplyPort;
 use parley::storage::disk::MemoryDisk;
 use parley::threads::actor::{ThreadActor, ThreadRequest};
 use parley::threads::deps::Deps;
 use parley::work_pool::{PoolOptions, WorkPool};
-use parley::yield_points::{Hook, Point, YieldPoints};
+use parley::yield_points::{Hook, Point};
 use parley_kit::acts::{human, mark, model, post};
 use parley_kit::engine::{AWAKE, generous};
 use parley_kit::{Faults, FaultyDisk};
@@ -26,13 +24,13 @@ use ractor::Actor;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::audit::{Told, audit};
-use super::harness::{bodies, is_whole, open, say, start, writable, write};
+use super::harness::{bodies, hook, hooked, is_whole, open, say, start, writable, write};
 
 /// Goal: two actors for one thread never both get through: what the older one still admits is
 /// refused, and the thread stays whole. Method: a second actor, planted beside the router's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn second_actor() {
-    let engine = start(&MemoryDisk::default(), AWAKE, None).await;
+    let engine = start(&MemoryDisk::default(), AWAKE).await;
     let ada = model("ada");
     let thread = open(&engine, &ada, "a").await;
     say(&engine, &ada, thread, "by the first").await.unwrap();
@@ -65,18 +63,6 @@ async fn second_actor() {
     engine.stop().await;
 }
 
-/// Counts the requests that have been judged.
-struct Watch(Semaphore);
-
-impl YieldPoints for Watch {
-    fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
-        if matches!(point, Point::AfterAdmit(_)) {
-            self.0.add_permits(1);
-        }
-        ready(()).boxed()
-    }
-}
-
 /// Goal: a refusal that depends on what is not on disk yet waits for it, and is none if the disk
 /// fails; one that leaves before is caught by the audit. Method: a thread is closed on a disk that
 /// stalls and then fails; somebody speaks in it. While it stalls the audit is shown the refusal
@@ -84,8 +70,13 @@ impl YieldPoints for Watch {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusals_wait() {
     let disk = FaultyDisk::default();
-    let watch = Arc::new(Watch(Semaphore::new(0)));
-    let engine = start(&disk, AWAKE, Some(Arc::clone(&watch) as _)).await;
+    // A permit for each request that has been judged.
+    let judged = Arc::new(Semaphore::new(0));
+    let judging = Arc::clone(&judged);
+    let hook = hook(move |point| {
+        judging.add_permits(usize::from(matches!(point, Point::AfterAdmit(_))));
+    });
+    let engine = hooked(&disk, AWAKE, hook).await;
     let (ada, hal, cyd) = (model("ada"), human("hal"), model("cyd"));
     let opening = post(Kind::Ask, None, "a");
     let outcome = write(&engine, &ada, None, opening.clone(), None).await;
@@ -109,7 +100,7 @@ async fn refusals_wait() {
             biased;
             outcome = &mut closer => panic!("the disk stalls, and yet {outcome:?}"),
             outcome = &mut speaker => panic!("the disk stalls, and yet {outcome:?}"),
-            judged = watch.0.acquire_many(3) => drop(judged.unwrap()),
+            three = judged.acquire_many(3) => drop(three.unwrap()),
         }
         let hasty = Err(Refusal::thread_closed());
         let hasty = told("c", cyd.clone(), Some(thread), speech, hasty);

@@ -16,7 +16,7 @@ use super::harness::{open, say, start};
 fn awake_threads_leave_snapshots() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let engine = start(&FaultyDisk::default(), AWAKE, None).await;
+        let engine = start(&FaultyDisk::default(), AWAKE).await;
         let ada = model("ada");
         let thread = open(&engine, &ada, "a long one").await;
         for _ in 0..50 {

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parley::storage::disk::MemoryDisk;
-use parley::yield_points::{Point, YieldPoints};
+use parley::yield_points::{Hook, Point, YieldPoints};
 use parley_kit::acts::{assertion, human, mark, model, post};
 use parley_kit::engine::generous;
 use parley_kit::panics::{self, ASKED};
-use parley_kit::{Rng, number};
+use parley_kit::{Rng, number, seeds};
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
 use parley_protocol::identity::Principal;
@@ -21,7 +21,7 @@ use parley_protocol::state::State;
 use tokio::task::JoinSet;
 
 use super::audit::{Told, audit};
-use super::harness::{SLEEPY, start, write};
+use super::harness::{SLEEPY, hooked, start, write};
 
 /// Callers at once; every fifth is human.
 const WRITERS: u64 = 16;
@@ -34,20 +34,13 @@ struct Mischief {
     panics: AtomicU64,
 }
 
-impl Mischief {
-    fn maybe_panic(&self) {
-        if self.rng.below(PANICS) == 0 {
-            self.panics.fetch_add(1, Ordering::Relaxed);
-            panic!("{ASKED}");
-        }
-    }
-}
-
 impl YieldPoints for Mischief {
     fn reach(&self, point: Point) -> BoxFuture<'_, ()> {
         async move {
-            if matches!(point, Point::Received(_) | Point::AfterAdmit(_)) {
-                self.maybe_panic();
+            let may_panic = matches!(point, Point::Received(_) | Point::AfterAdmit(_));
+            if may_panic && self.rng.once_in(PANICS) {
+                self.panics.fetch_add(1, Ordering::Relaxed);
+                panic!("{ASKED}");
             }
             for _ in 0..self.rng.below(4) {
                 tokio::task::yield_now().await;
@@ -65,10 +58,9 @@ impl YieldPoints for Mischief {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn storms() {
     panics::quiet();
-    let first = number("PARLEY_SEED", 1);
     let acts = number("PARLEY_ACTS", 5_000);
     let threads = number("PARLEY_THREADS", acts / 50);
-    for seed in first..first + number("PARLEY_SEEDS", 20) {
+    for seed in seeds(20) {
         println!("{}", storm(seed, acts, threads).await);
     }
 }
@@ -77,7 +69,7 @@ async fn storms() {
 async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     let disk = MemoryDisk::default();
     let mischief = Arc::new(Mischief { rng: Rng::new(seed), panics: AtomicU64::new(0) });
-    let engine = Arc::new(start(&disk, SLEEPY, Some(Arc::clone(&mischief) as _)).await);
+    let engine = Arc::new(hooked(&disk, SLEEPY, Hook::of(Arc::clone(&mischief) as _)).await);
     let opened = Arc::new(Mutex::new(Vec::new()));
     let writers = (0..WRITERS).map(|writer| {
         let (engine, opened) = (Arc::clone(&engine), Arc::clone(&opened));
@@ -108,7 +100,7 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
     let live = audit(&engine.journal.view(), &limits, &threads, &told);
     live.unwrap_or_else(|it| panic!("seed {seed}: {it}"));
     Arc::into_inner(engine).unwrap().stop().await;
-    let engine = start(&disk, SLEEPY, None).await;
+    let engine = start(&disk, SLEEPY).await;
     let again = audit(&engine.journal.view(), &limits, &threads, &told);
     again.unwrap_or_else(|it| panic!("seed {seed}, after a restart: {it}"));
     engine.stop().await;
@@ -128,11 +120,8 @@ async fn storm(seed: u64, acts: u64, threads: u64) -> String {
 }
 
 fn choose(rng: &Rng, opened: &[ThreadId], threads: u64) -> Option<ThreadId> {
-    let count = opened.len() as u64;
-    if count < threads && rng.below(4) == 0 || count == 0 {
-        return None;
-    }
-    Some(opened[usize::try_from(rng.below(count)).unwrap()])
+    let opens = (opened.len() as u64) < threads && rng.once_in(4);
+    (!opens && !opened.is_empty()).then(|| rng.pick(opened))
 }
 
 fn command(rng: &Rng, principal: &Principal, thread: Option<ThreadId>, text: &str) -> Command {

@@ -11,7 +11,7 @@ use parley_kit::{Rng, same};
 use parley_protocol::entry::{Act, Entry, Position};
 use parley_protocol::ids::ThreadId;
 
-use crate::view::model::Model;
+use crate::view::model::{Model, read};
 
 /// One thing in so many is compared in all that can be asked of it.
 const IN_FULL: u64 = 400;
@@ -55,12 +55,12 @@ impl ExpectedEntries {
         self.audit_acts(view, last, None)?;
         for committed in entries {
             if let Entry::Artifact(published) = &committed.entry {
-                let found = view.artifact(&published.id).map_err(|error| error.to_string())?;
+                let found = read("artifact", view.artifact(&published.id))?;
                 let found = found.as_ref().map(|one| (one.entry, one.published()));
                 same("artifact", &found, &Some((committed.number, &**published)))?;
             }
             if let Some(key) = committed.entry.key() {
-                let found = view.outcome(&key.key).map_err(|error| error.to_string())?;
+                let found = read("outcome", view.outcome(&key.key))?;
                 same("outcome", &found, &RememberedOutcome::of(committed))?;
             }
         }
@@ -72,11 +72,8 @@ impl ExpectedEntries {
     /// # Errors
     /// The first difference.
     pub fn audit_acts(&self, view: &View, last: u64, but: Option<ThreadId>) -> Result<(), String> {
-        for (thread, indices) in self.threads.iter().filter(|(thread, _)| Some(**thread) != but) {
-            let there = indices.partition_point(|index| (*index as u64) < last);
-            self.audit_thread(view, *thread, &indices[..there])?;
-        }
-        Ok(())
+        let mut threads = self.threads.keys().filter(|thread| Some(**thread) != but);
+        threads.try_for_each(|thread| self.audit_thread(view, *thread, last))
     }
 
     /// Compares the threads that the entries after `from` up to `to` are in.
@@ -91,25 +88,21 @@ impl ExpectedEntries {
     ) -> Result<(), String> {
         let entries = &self.entries[from as usize..to as usize];
         let acts = entries.iter().filter_map(|committed| committed.entry.act());
-        for thread in acts.map(|act| act.thread).collect::<BTreeSet<_>>() {
-            let indices = &self.threads[&thread];
-            let there = indices.partition_point(|index| (*index as u64) < last);
-            self.audit_thread(view, thread, &indices[..there])?;
-        }
-        Ok(())
+        let mut threads = acts.map(|act| act.thread).collect::<BTreeSet<_>>().into_iter();
+        threads.try_for_each(|thread| self.audit_thread(view, thread, last))
     }
 
-    fn audit_thread(&self, view: &View, id: ThreadId, indices: &[usize]) -> Result<(), String> {
+    fn audit_thread(&self, view: &View, id: ThreadId, last: u64) -> Result<(), String> {
+        let indices = self.threads[&id].iter().take_while(|index| (**index as u64) < last);
         let found = view.acts(id, 0).and_then(Iterator::collect::<StoreResult<Vec<_>>>);
-        let found = found.map_err(|error| error.to_string())?;
+        let found = read(id, found)?;
         let found: Vec<(u64, &Act)> = found.iter().map(|one| (one.entry, one.act())).collect();
-        let wanted: Vec<_> = indices.iter().map(|index| &self.entries[*index]).collect();
+        let wanted: Vec<_> = indices.map(|index| &self.entries[*index]).collect();
         same((id, "the number of acts"), &found.len(), &wanted.len())?;
         for (found, wanted) in found.iter().zip(&wanted) {
             same("act", &(found.0, Some(found.1)), &(wanted.number, wanted.entry.act()))?;
         }
-        let head = view.summary(id).map_err(|error| error.to_string())?;
         let wanted = wanted.last().and_then(|last| last.summary.clone());
-        same("head", &head, &wanted)
+        same("head", &read(id, view.summary(id))?, &wanted)
     }
 }

@@ -7,12 +7,12 @@ use std::time::Instant;
 use parley::journal::WriterStep;
 use parley::journal::options::{JournalOptions, RETRY_MS, STALL_MS};
 use parley::storage::disk::Disk;
-use parley_kit::journal::{Came, JournalHarness, came, is_stored};
+use parley_kit::journal::{JournalHarness, Waiting, is_stored};
 use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk, Op};
 
 use super::load::{Mark, Recording, options, record, submit};
-use super::{Extent, WORKERS};
+use super::{Extent, WORKERS, goes_on, good, over_workers, restarted};
 
 /// Of so many writes and syncs of a commit one is looked at, where not all are; which ones moves
 /// from commit to commit.
@@ -28,27 +28,22 @@ struct Before<'a> {
 
 /// Runs `look` at the moment before each commit, over all workers; gives the sum of what it gave.
 fn before_each(recording: &Recording, look: impl Fn(&Before<'_>) -> u64 + Sync) -> u64 {
-    let (look, marks) = (&look, &recording.marks);
-    std::thread::scope(|scope| {
-        let workers = (0..WORKERS).map(|worker| {
-            scope.spawn(move || {
-                let mut player = Player::default();
-                let (mut played, mut sum) = (0, 0);
-                let before = marks.iter().filter(|mark| mark.asked > mark.told);
-                for (commit, mark) in before.enumerate() {
-                    recording.ops[played..mark.at].iter().for_each(|op| player.play(op));
-                    played = mark.at;
-                    if commit % WORKERS == worker {
-                        let image = player.disk().copy();
-                        image.cut(Cut::Kill);
-                        sum += look(&Before { recording, image, mark: *mark, commit });
-                    }
-                }
-                sum
-            })
-        });
-        workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).sum()
-    })
+    let sums = over_workers(|worker| {
+        let mut player = Player::default();
+        let (mut played, mut sum) = (0, 0);
+        let before = recording.marks.iter().filter(|mark| mark.asked > mark.told);
+        for (commit, mark) in before.enumerate() {
+            recording.ops[played..mark.at].iter().for_each(|op| player.play(op));
+            played = mark.at;
+            if commit % WORKERS == worker {
+                let image = player.disk().copy();
+                image.cut(Cut::Kill);
+                sum += look(&Before { recording, image, mark: *mark, commit });
+            }
+        }
+        sum
+    });
+    sums.into_iter().sum()
 }
 
 /// Goal: a write or a sync that fails, whichever it is, loses nothing acknowledged, leaves no half
@@ -98,53 +93,43 @@ impl Before<'_> {
     /// Commits and archives with `faults`; then the disk is mended, one more act is stored, and the
     /// power goes. Gives whether the disk failed at all.
     fn survives(&self, faults: Faults, options: &JournalOptions) -> bool {
-        let what = || format!("commit {}, {faults:?}", self.commit);
-        let Mark { told, asked, .. } = self.mark;
+        let what = format!("commit {}, {faults:?}", self.commit);
+        let (expected, Mark { told, asked, .. }) = (&self.recording.expected, self.mark);
         let disk = self.image.copy();
         let mut harness = JournalHarness::open(&disk, options.clone()).unwrap();
-        assert_eq!(harness.journal.committed(), told, "{}", what());
+        assert_eq!(harness.journal.committed(), told, "{what}");
         disk.set(faults);
-        let batch = told as usize..asked as usize;
-        let batch = self.recording.expected.entries[batch].iter();
-        let mut waiting: Vec<_> = batch.map(|committed| submit(&harness, committed)).collect();
+        let mut waiting = self.submit(&harness);
         let step = harness.work();
         let stored = waiting.iter_mut().map(is_stored).filter(|stored| *stored).count();
         let whole = stored == waiting.len();
-        assert!(stored == 0 || whole, "{}: half a batch is acknowledged", what());
-        assert_eq!(step, if whole { WriterStep::Idle } else { WriterStep::Down }, "{}", what());
+        assert!(stored == 0 || whole, "{what}: half a batch is acknowledged");
+        assert_eq!(step, if whole { WriterStep::Idle } else { WriterStep::Down }, "{what}");
         drop(harness.archiver.finish());
         let last = if whole { asked } else { told };
-        let struck = disk.writes() >= faults.write && faults.write > 0
-            || disk.syncs() >= faults.sync && faults.sync > 0
-            || !whole;
+        let struck = disk.has_struck() || !whole;
         let view = harness.journal.view();
-        assert_eq!(view.position().entry(), last, "{}", what());
-        let found = self.recording.expected.audit_touched(&view, (told, asked), last);
-        found.unwrap_or_else(|found| panic!("{}: {found}", what()));
+        assert_eq!(view.position().entry(), last, "{what}");
+        good(expected.audit_touched(&view, (told, asked), last), &what);
         drop(view);
+
         disk.mend();
         harness.clock.pass(RETRY_MS);
         harness.work();
-        let mut next = harness.ask("local:ada", "goes on");
-        harness.work();
-        let Came::Stored(next) = came(&mut next) else { panic!("{}: not mended", what()) };
-        assert_eq!(next.number, asked + 1, "{}: a number is given once", what());
-        harness.archiver.finish().unwrap_or_else(|error| panic!("{}: {error}", what()));
-        disk.cut([Cut::ForgetAll, Cut::Kill, Cut::KeepSome(next.number)][self.commit % 3]);
-        drop(harness);
-        let harness = JournalHarness::open(&disk, options.clone());
-        let harness = harness.unwrap_or_else(|error| panic!("{}: {error}", what()));
-        assert_eq!(harness.journal.committed(), next.number, "{}", what());
-        let thread = next.entry.act().unwrap().thread;
-        assert_eq!(harness.journal.view().summary(thread).unwrap(), next.summary, "{}", what());
-        let found = self.recording.expected.audit_acts(&harness.journal.view(), last, Some(thread));
-        found.unwrap_or_else(|found| panic!("{}: {found}", what()));
+        let next = goes_on(&mut harness, asked + 1, &what);
+        good(harness.archiver.finish(), &what);
+        let cut = [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(next.number)][self.commit % 3];
+        let harness = restarted(harness, &disk, cut, &next, &what);
+        let thread = next.entry.act().map(|act| act.thread);
+        good(expected.audit_acts(&harness.journal.view(), last, thread), &what);
         struck
     }
 
-    fn audit(&self, harness: &JournalHarness, last: u64, what: &str) {
-        let found = self.recording.expected.audit(&harness.journal.view(), last, 1);
-        found.unwrap_or_else(|found| panic!("{what}: {found}"));
+    /// Asks for the entries of the commit.
+    fn submit(&self, harness: &JournalHarness) -> Vec<Waiting> {
+        let batch = self.mark.told as usize..self.mark.asked as usize;
+        let batch = self.recording.expected.entries[batch].iter();
+        batch.map(|committed| submit(harness, committed)).collect()
     }
 }
 
@@ -180,13 +165,14 @@ fn each_sync_stalls() {
         let Mark { told, asked, .. } = before.mark;
         let disk = before.image.copy();
         let mut harness = JournalHarness::open(&disk, options()).unwrap();
-        let batch = &before.recording.expected.entries[told as usize..asked as usize];
-        let mut waiting: Vec<_> =
-            batch.iter().map(|committed| submit(&harness, committed)).collect();
+        let mut waiting = before.submit(&harness);
         let stalls = Arc::new(Mutex::new(0));
         let (journal, clock, count) =
             (Arc::clone(&harness.journal), Arc::clone(&harness.clock), Arc::clone(&stalls));
-        let looks = move || {
+        disk.watch(Some(Arc::new(move |_, op: Op| {
+            if !op.is_sync() {
+                return true;
+            }
             assert!(journal.is_writable());
             clock.pass(STALL_MS + 1);
             assert!(!journal.is_writable() && journal.refuses().is_some());
@@ -195,18 +181,14 @@ fn each_sync_stalls() {
             // The next sync is a commit of its own as far as time goes.
             clock.back(STALL_MS + 1);
             *count.lock().unwrap() += 1;
-        };
-        disk.watch(Some(Arc::new(move |_, op: Op| {
-            if op.is_sync() {
-                looks();
-            }
             true
         })));
         assert_eq!(harness.work(), WriterStep::Idle);
         disk.watch(None);
         assert!(waiting.iter_mut().all(is_stored));
         assert!(harness.journal.is_writable());
-        before.audit(&harness, asked, "after a stall");
+        let view = harness.journal.view();
+        good(before.recording.expected.audit(&view, asked, 1), "after a stall");
         let stalls = *stalls.lock().unwrap();
         assert!(stalls > 0);
         stalls

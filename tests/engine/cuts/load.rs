@@ -3,7 +3,7 @@
 
 use parley::journal::options::JournalOptions;
 use parley::journal::{Append, Committed, ReplyPort, WriterStep};
-use parley_kit::journal::{Came, JournalHarness, Waiting, came};
+use parley_kit::journal::{JournalHarness, Waiting, is_stored};
 use parley_kit::recorded::Recorder;
 use parley_kit::{FaultyDisk, Op};
 use parley_protocol::entry::Entry;
@@ -96,7 +96,7 @@ pub fn record(seed: u64) -> Recording {
         let began = recorder.ops().len();
         marks.push(Mark { at: began, told, asked });
         assert_eq!(harness.work(), WriterStep::Idle);
-        assert!(waiting.iter_mut().all(|one| matches!(came(one), Came::Stored(_))));
+        assert!(waiting.iter_mut().all(is_stored));
         // Segments that are dropped are dropped after the answers have left.
         marks.push(Mark { at: recorder.removal_after(began), told: asked, asked });
         if commit % 20 == 7 {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use parley::clock::SystemClock;
-use parley::journal::WriterStep;
 use parley::maintenance::check::check_disk;
 use parley::maintenance::open_read_only;
-use parley_kit::journal::{Came, JournalHarness, came};
+use parley_kit::journal::JournalHarness;
 use parley_kit::recorded::Player;
 use parley_kit::{Cut, Faults, FaultyDisk};
 
-use super::load::{Recording, options, record};
-use super::{Extent, WORKERS};
+use super::load::{Mark, Recording, options, record};
+use super::{Extent, WORKERS, goes_on, good, over_workers, restarted};
 
 /// Of so many writes one is looked at, where not all are.
 const STRIDE: usize = 16;
@@ -35,12 +34,7 @@ fn each_write_and_each_sync() {
     let recording = record(extent.seed);
     let acts = recording.expected.acts();
     assert!(acts >= 2_000, "{acts} acts");
-    let counts: Vec<_> = std::thread::scope(|scope| {
-        let recording = &recording;
-        let workers =
-            (0..WORKERS).map(|worker| scope.spawn(move || played(recording, extent, worker)));
-        workers.collect::<Vec<_>>().into_iter().map(|it| it.join().unwrap()).collect()
-    });
+    let counts = over_workers(|worker| played(&recording, extent, worker));
     let writes = recording.ops.iter().filter(|op| op.is_write()).count();
     let syncs = recording.ops.iter().filter(|op| op.is_sync()).count();
     println!(
@@ -89,37 +83,35 @@ fn cut_at(recording: &Recording, disk: &FaultyDisk, at: usize, cut: Cut) {
     let mark = recording.mark(at);
     let left = disk.copy();
     left.cut(cut);
-    let what = || format!("at {at}, {cut:?}, {mark:?}");
-    let opened = JournalHarness::open(&left, options());
-    let mut harness = opened.unwrap_or_else(|error| panic!("{}: {error}", what()));
-    let last = harness.journal.committed();
-    assert!(last == mark.told || last == mark.asked, "{}: {last} entries", what());
-    let audit = |harness: &JournalHarness| {
-        recording.expected.audit(&harness.journal.view(), last, at as u64)
-    };
-    audit(&harness).unwrap_or_else(|found| panic!("{}: {found}", what()));
+    let what = format!("at {at}, {cut:?}, {mark:?}");
+    let (mut harness, last) = opened(recording, &left, mark, at as u64, &what);
     if !at.is_multiple_of(GOES_ON) {
         return;
     }
-    let mut next = harness.ask("local:ada", "goes on");
-    assert_eq!(harness.work(), WriterStep::Idle, "{}", what());
-    let Came::Stored(stored) = came(&mut next) else { panic!("{}: not stored", what()) };
-    assert_eq!(stored.number, last + 1, "{}", what());
-    left.cut(Cut::ForgetAll);
-    drop(harness);
-    let harness = JournalHarness::open(&left, options())
-        .unwrap_or_else(|error| panic!("{}: {error}", what()));
-    assert_eq!(harness.journal.committed(), last + 1, "{}", what());
-    let thread = stored.entry.act().unwrap().thread;
-    let head = harness.journal.view().summary(thread).unwrap();
-    assert_eq!(head, stored.summary, "{}", what());
-    drop(harness);
+    let next = goes_on(&mut harness, last + 1, &what);
+    drop(restarted(harness, &left, Cut::ForgetAll, &next, &what));
     let checked = open_read_only(Arc::new(left), Path::new("the disk")).unwrap();
     let report = check_disk(checked, Arc::new(SystemClock)).unwrap();
     // There are no tokens beside this journal, and nothing else is to be found.
     let found: Vec<_> = report.findings.iter().filter(|it| it.file != "tokens.redb").collect();
-    assert!(found.is_empty(), "{}: {found:?}", what());
-    assert_eq!(report.counts.last_entry, last + 1, "{}", what());
+    assert!(found.is_empty(), "{what}: {found:?}");
+    assert_eq!(report.counts.last_entry, last + 1, "{what}");
+}
+
+/// Opens what is left on `disk`, which must hold what was told at `mark` and, as a whole or not at
+/// all, what was asked for; gives the last entry too.
+fn opened(
+    recording: &Recording,
+    disk: &FaultyDisk,
+    mark: Mark,
+    seed: u64,
+    what: &str,
+) -> (JournalHarness, u64) {
+    let harness = good(JournalHarness::open(disk, options()), what);
+    let last = harness.journal.committed();
+    assert!(last == mark.told || last == mark.asked, "{what}: {last} entries");
+    good(recording.expected.audit(&harness.journal.view(), last, seed), what);
+    (harness, last)
 }
 
 /// Goal: a start that is cut off itself takes nothing along. Method: now and then in the load the
@@ -148,17 +140,11 @@ fn recovery_that_is_cut() {
                 left.cut(Cut::Kill);
                 left.set(faults);
                 drop(JournalHarness::open(&left, options()));
-                let struck = left.writes() >= at && faults.write > 0
-                    || left.syncs() >= at && faults.sync > 0;
+                let struck = left.has_struck();
                 left.cut(cut);
                 starts += 1;
-                let what = || format!("mark {turn}, {faults:?}, {cut:?}");
-                let harness = JournalHarness::open(&left, options());
-                let harness = harness.unwrap_or_else(|error| panic!("{}: {error}", what()));
-                let last = harness.journal.committed();
-                assert!(last == mark.told || last == mark.asked, "{}: {last}", what());
-                let found = recording.expected.audit(&harness.journal.view(), last, 1);
-                found.unwrap_or_else(|found| panic!("{}: {found}", what()));
+                let what = format!("mark {turn}, {faults:?}, {cut:?}");
+                opened(&recording, &left, *mark, 1, &what);
                 struck
             });
             if struck == [false, false] {

@@ -9,13 +9,6 @@ use parley_kit::journal::{Came, JournalHarness, came};
 use parley_protocol::act::Kind;
 use parley_protocol::refusal::Reason;
 
-fn stored(came: Came) -> u64 {
-    match came {
-        Came::Stored(committed) => committed.number,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// Goal: what waits together is committed together, in the order of the queue. Method: a hundred
 /// openings before the first step; one sync makes all of them durable, and their numbers rise.
 #[test]
@@ -28,7 +21,7 @@ fn group_commit() {
     disk.mend();
     harness.work();
     assert_eq!(disk.syncs(), 1);
-    let numbers: Vec<_> = waiting.iter_mut().map(|one| stored(came(one))).collect();
+    let numbers: Vec<_> = waiting.iter_mut().map(|one| came(one).stored().number).collect();
     assert_eq!(numbers, (1..=100).collect::<Vec<_>>());
     assert_eq!(harness.journal.committed(), 100);
 }
@@ -44,7 +37,7 @@ fn view_moves_before_replies() {
     assert_eq!(harness.subjects(), ["when?"]);
     assert!(matches!(came(&mut waiting), Came::Nothing));
     harness.publish();
-    assert_eq!(stored(came(&mut waiting)), 1);
+    assert_eq!(came(&mut waiting).stored().number, 1);
 }
 
 /// Goal: an answer that depends on acts in flight leaves after them. Method: a barrier behind an
@@ -58,7 +51,7 @@ fn barrier() {
     let mut behind = harness.behind(&holder);
     assert!(matches!(came(&mut behind), Came::Nothing));
     harness.work();
-    assert_eq!(stored(came(&mut said)), 2);
+    assert_eq!(came(&mut said).stored().number, 2);
     assert!(matches!(came(&mut behind), Came::Unchanged));
 }
 

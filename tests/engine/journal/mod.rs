@@ -10,6 +10,17 @@ mod tokens;
 use parley::storage::error::StoreError;
 use parley_kit::{Cut, Faults, FaultyDisk};
 
+/// A fault of one of four kinds, the last of which is none, at the write `write` or the sync `n`.
+fn nth_fault(n: u64, write: u64, kind: u64) -> Faults {
+    let at = Faults { lasting: n.is_multiple_of(2), ..Faults::default() };
+    match kind {
+        0 => Faults { write, torn: n.is_multiple_of(3), ..at },
+        1 => Faults { sync: n, ..at },
+        2 => Faults { sync: n, sync_reached: true, ..at },
+        _ => Faults::default(),
+    }
+}
+
 /// Begins a store on a disk whose `n`-th write or sync fails, for each `n` up to `most`; then the
 /// power goes, or the process, and a store that begins on what is left is shown to `look`.
 fn interrupted<T>(

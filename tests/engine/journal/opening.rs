@@ -27,7 +27,7 @@ fn read_at_start(archived: usize) -> u64 {
     harness.archiver.finish().unwrap();
     speak(&mut harness, 3);
     let before = disk.read_bytes(archive::FILE_NAME);
-    let harness = harness.restart(&disk, Cut::Kill);
+    let harness = harness.restart(&disk, Cut::Kill).unwrap();
     let read = disk.read_bytes(archive::FILE_NAME) - before;
     let view = harness.journal.view();
     for thread in threads {

@@ -7,7 +7,7 @@ use parley::journal::options::JournalOptions;
 use parley::storage::disk::{Disk, MemoryDisk};
 use parley::storage::error::StoreError;
 use parley::storage::latch::BoxedFile;
-use parley_kit::journal::{Came, JournalHarness, came};
+use parley_kit::journal::{JournalHarness, came};
 use parley_kit::{Cut, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
@@ -49,13 +49,13 @@ fn replay() {
         threads.iter().map(|id| (Arc::unwrap_or_clone(head(id)), thread(id))).collect()
     };
     let (before, position) = (state(&harness), harness.journal.position());
-    let mut harness = harness.restart(&disk, Cut::Kill);
+    let mut harness = harness.restart(&disk, Cut::Kill).unwrap();
     assert!(state(&harness) == before);
     assert_eq!(harness.journal.position(), position);
     let mut holder = harness.load(threads[0]);
     let mut next = harness.say(&mut holder, "local:cat", Kind::Inform, "goes on");
     harness.work();
-    let Came::Stored(committed) = came(&mut next) else { panic!("not stored") };
+    let committed = came(&mut next).stored();
     assert_eq!(committed.number, position.entry() + 1);
     assert_eq!(committed.entry.act().unwrap().message().unwrap().id.0, 4 + 6 * 4 + 1);
     assert_eq!(harness.opened("local:ada", "a new one").0, 5);
@@ -75,7 +75,7 @@ fn rotation() {
     }
     assert!(segments(&disk).len() > 3 && segments(&disk)[0] == 1, "nothing is archived yet");
     let all = harness.journal.log().entries(0, usize::MAX, usize::MAX).unwrap().unwrap();
-    assert_eq!(all.entries.iter().map(|(number, _)| *number).collect::<Vec<_>>(), numbers(1, 100));
+    assert!(all.entries.iter().map(|(number, _)| *number).eq(1..=100), "{:?}", all.entries);
     for n in 100..200 {
         harness.opened("local:ada", &format!("ask {n}"));
         harness.archiver.finish().unwrap();
@@ -89,17 +89,11 @@ fn rotation() {
     let little = harness.journal.log().entries(after, usize::MAX, 1).unwrap().unwrap();
     assert_eq!((little.entries.len(), little.upto), (1, after + 1));
     let rest = harness.journal.log().entries(after, usize::MAX, usize::MAX).unwrap().unwrap();
-    assert_eq!(rest.entries.iter().map(|(number, _)| *number).collect::<Vec<_>>(), {
-        numbers(oldest, 200)
-    });
+    assert!(rest.entries.iter().map(|(number, _)| *number).eq(oldest..=200), "{:?}", rest.entries);
     harness.finish();
     let harness = JournalHarness::open(&disk, options).unwrap();
     assert_eq!(harness.journal.log().oldest(), oldest);
     assert_eq!(harness.subjects().len(), 200);
-}
-
-fn numbers(from: u64, to: u64) -> Vec<u64> {
-    (from..=to).collect()
 }
 
 /// Goal: a segment closed in good order is written on; one that was not is taken over by a new
@@ -114,7 +108,7 @@ fn good_order() {
     harness.opened("local:ada", "two");
     assert_eq!(segments(&disk), [1]);
     harness.archiver.finish().unwrap();
-    let mut harness = harness.restart(&disk, Cut::Kill);
+    let mut harness = harness.restart(&disk, Cut::Kill).unwrap();
     assert_eq!(segments(&disk), [1, 3]);
     harness.opened("local:ada", "three");
     assert_eq!(harness.subjects(), ["one", "two", "three"]);

@@ -11,7 +11,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Reason;
 use parley_protocol::time::Millis;
 
-use super::interrupted;
+use super::{interrupted, nth_fault};
 
 const NOW: Millis = Millis(1_000_000);
 
@@ -35,12 +35,7 @@ fn new(body: &str) -> NewToken {
 fn sweep() {
     for n in 1..=30 {
         for kind in 0..3 {
-            let at = Faults { lasting: n % 2 == 0, ..Faults::default() };
-            let faults = match kind {
-                0 => Faults { write: n, torn: n % 3 == 0, ..at },
-                1 => Faults { sync: n, ..at },
-                _ => Faults { sync: n, sync_reached: true, ..at },
-            };
+            let faults = nth_fault(n, n, kind);
             for cut in [Cut::ForgetAll, Cut::Kill, Cut::KeepSome(n * 7 + kind)] {
                 swept(faults, cut, false);
                 swept(faults, cut, true);

@@ -8,14 +8,14 @@ use parley::forum::Answer;
 use parley_kit::ensure;
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Change, KeyUse};
+use parley_protocol::entry::{Act, KeyUse};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Reason, Refusal};
-use parley_protocol::wire;
 use serde_json::Value;
 
-use crate::reference::{Reference, Verdict};
+use super::acts::Wish;
+use crate::reference::{Reference, Verdict, shows};
 
 /// An act that a participant wants done, once.
 #[derive(Debug)]
@@ -23,11 +23,7 @@ pub struct Intent {
     /// The text that no other has.
     pub text: String,
     pub principal: Principal,
-    /// As the call names it.
-    pub thread: Option<ThreadId>,
-    /// Where it is judged; `None` for an opening.
-    pub home: Option<ThreadId>,
-    pub command: Command,
+    pub wish: Wish,
     pub key: Option<Arc<str>>,
     pub used: Option<KeyUse>,
     /// What the language has said to it, at any of the moments at which it may have been judged.
@@ -86,13 +82,15 @@ pub struct Excuses {
     pub trouble: u64,
     /// All permits were taken.
     pub crowded: u64,
-    /// Panics of actors so far, and of the actor of this thread.
+    /// Panics of actors so far, or of those of inboxes, and of the actor of this thread.
     pub panics: u64,
     pub panics_here: u64,
     /// The server is being stopped.
     pub stopping: bool,
     /// A rate is in force.
     pub rated: bool,
+    /// The token is revoked.
+    pub revoked: bool,
 }
 
 /// Restarts of one thread's actor from which on it may refuse for a while.
@@ -104,14 +102,12 @@ impl Auditor {
         &mut self,
         text: String,
         principal: &Principal,
-        thread: Option<ThreadId>,
-        home: Option<ThreadId>,
-        command: Command,
+        wish: Wish,
         key: Option<Arc<str>>,
     ) -> usize {
         let used = key.as_deref().map(|key| KeyUse {
             key: key_digest(&principal.identity, key),
-            content: content_digest(thread, &command),
+            content: content_digest(wish.thread, &wish.command),
         });
         let number = self.intents.len();
         if let Some(used) = used {
@@ -121,9 +117,7 @@ impl Auditor {
         self.intents.push(Intent {
             text,
             principal: principal.clone(),
-            thread,
-            home,
-            command,
+            wish,
             key,
             used,
             verdicts: BTreeSet::new(),
@@ -152,7 +146,7 @@ impl Auditor {
 
     fn judge(&mut self, intent: usize, reference: &Reference) {
         let intent = &mut self.intents[intent];
-        let verdict = match (intent.home, &intent.command) {
+        let verdict = match (intent.wish.home, &intent.wish.command) {
             (Some(home), command) => reference.verdict(&intent.principal, home, command),
             (None, Command::Attest(_) | Command::Refute(_)) => {
                 Verdict::Refused(Reason::ClaimNotFound)
@@ -164,12 +158,9 @@ impl Auditor {
 
     /// `thread` has changed: a call that is being judged in it may have met this state.
     pub fn changed(&mut self, thread: ThreadId, reference: &Reference) {
-        let here = |it: &&usize| {
-            let intent = &self.intents[self.attempts[**it].intent];
-            intent.home == Some(thread)
-        };
-        let calls = self.under_way.iter().chain(&self.ghosts);
-        let concerned: Vec<usize> = calls.filter(here).copied().collect();
+        let home = |it: usize| self.intents[self.attempts[it].intent].wish.home;
+        let calls = self.under_way.iter().chain(&self.ghosts).copied();
+        let concerned: Vec<usize> = calls.filter(|it| home(*it) == Some(thread)).collect();
         for attempt in concerned {
             self.judge(self.attempts[attempt].intent, reference);
         }
@@ -271,9 +262,7 @@ impl Auditor {
         let Some((entry, shown)) = &intent.done else {
             return Err(format!("acknowledged and not there: {text}: {body}"));
         };
-        let member = ["message", "event", "claim"].into_iter().find(|name| body[*name] == *shown);
-        ensure(member.is_some(), || format!("{text}: told {body}, entry {entry} holds {shown}"))?;
-        Ok(())
+        ensure(shows(body, shown), || format!("{text}: told {body}, entry {entry} holds {shown}"))
     }
 
     fn check_refused(
@@ -293,11 +282,9 @@ impl Auditor {
             let others = known.is_some_and(|known| known.intents.len() > 1);
             return ensure(others, || format!("{}: {word}", intent.text));
         }
-        if intent.done.is_some() {
-            return Err(format!("{}: refused as {word}, and yet done", intent.text));
-        }
-        let again = known.and_then(|known| known.first.as_ref()).is_some_and(|it| it.1 == essence);
         let (text, verdicts) = (&intent.text, &intent.verdicts);
+        ensure(intent.done.is_none(), || format!("{text}: refused as {word}, and yet done"))?;
+        let again = known.and_then(|known| known.first.as_ref()).is_some_and(|it| it.1 == essence);
         ensure(again || verdicts.contains(&Verdict::Refused(reason)), || {
             format!("no state that was stored refuses so: {text}: {word}, but {verdicts:?}")
         })
@@ -316,13 +303,11 @@ impl Auditor {
         ensure(known.stored.is_some(), || format!("{text}: the outcome of its key is not stored"))?;
         match &known.first {
             None => known.first = Some((place, essence.clone())),
-            Some((other, first)) if *other != place || first != essence => {
-                return Err(format!("{text}: its key was answered {first}, and now {essence}"));
+            Some((other, first)) => {
+                let same = *other == place && first == essence;
+                ensure(same, || format!("{text}: its key was answered {first}, now {essence}"))?;
+                ensure(replayed, || format!("{text}: a known key, and not said to be"))?;
             }
-            Some(_) if !replayed => {
-                return Err(format!("{text}: a known key, and not said to be"));
-            }
-            Some(_) => {}
         }
         Ok(())
     }
@@ -385,22 +370,4 @@ impl Excuses {
             _ => false,
         }
     }
-}
-
-/// What answers show of an act.
-pub fn shown(act: &Act, reference: &Reference) -> Value {
-    let mut out = Vec::new();
-    match &act.change {
-        Change::Message(_) => wire::message(&mut out, act, None),
-        Change::Mark => wire::event(&mut out, act),
-        Change::Assert(_) | Change::Attest(..) | Change::Refute(..) => {
-            let claim = act.claims().next();
-            let thread = reference.threads.get(&act.thread);
-            match claim.and_then(|claim| thread.and_then(|thread| thread.claim(claim))) {
-                Some(claim) => wire::claim(&mut out, claim, act.at),
-                None => out.extend_from_slice(b"null"),
-            }
-        }
-    }
-    serde_json::from_slice(&out).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parley_kit::{Cut, Faults, elapse};
+use parley_kit::{Cut, Faults, elapse, ensure};
 use parley_protocol::command::{Call, Command};
 use parley_protocol::identity::Right;
 use parley_protocol::ids::ThreadId;
@@ -130,8 +130,7 @@ impl World {
         let principal = server.access.principal(&token.secret, &call);
         let principal = principal.map_err(|refusal| format!("{identity}: {refusal}"))?;
         history.trace.remark(format_args!("{identity} {key:?}: {call:?}"));
-        let intent =
-            history.auditor.want(text, &principal, wish.thread, wish.home, wish.command, key);
+        let intent = history.auditor.want(text, &principal, wish, key);
         drop(history);
         self.call(server, intent);
         Ok(())
@@ -154,9 +153,8 @@ impl World {
         let identity = Arc::clone(&self.history().auditor.intents[intent].principal.identity);
         let member = self.participants.iter().find(|member| *member.identity == *identity);
         let Some(token) = member.and_then(|member| member.token.clone()) else { return Ok(()) };
-        if server.access.tokens.find(&token.secret, server.access.now()).is_none() {
-            return Err(format!("the token of {identity} is unknown"));
-        }
+        let known = server.access.tokens.find(&token.secret, server.access.now()).is_some();
+        ensure(known, || format!("the token of {identity} is unknown"))?;
         self.call(server, intent);
         Ok(())
     }
@@ -165,18 +163,19 @@ impl World {
     fn call(&mut self, server: &ServerRun, intent: usize) {
         let (access, injector) = (server.access.clone(), Arc::clone(&self.setup.injector));
         let history = Arc::clone(&self.history);
-        let mut known = self.history();
+        let mut guard = self.history();
+        let known = &mut *guard;
         let (step, panics) = (known.step, injector.panicked());
-        let attempt = known.begin(intent, step, panics);
+        let attempt = known.auditor.begin(intent, step, panics, &known.reference);
         if known.auditor.busy() > self.setup.options.bounds.writes_max {
-            known.crowded = step;
+            known.excuses.crowded = step;
         }
         known.trace.note("call", &[attempt as u64, intent as u64]);
         let intent = &known.auditor.intents[intent];
-        let call = Call::Write(intent.thread, intent.command.clone());
+        let call = Call::Write(intent.wish.thread, intent.wish.command.clone());
         let (mut principal, mut key) = (intent.principal.clone(), intent.key.clone());
-        let confirms = matches!(intent.command, Command::Confirm(_));
-        drop(known);
+        let confirms = matches!(intent.wish.command, Command::Confirm(_));
+        drop(guard);
         if confirms && injector.injects(Fault::ConfirmWithoutLock) {
             principal.rights = principal.rights.with(Right::Lock);
         }
@@ -187,7 +186,7 @@ impl World {
                 let lost = access.engine.forum.admission().permit().await;
                 lost.into_iter().for_each(OwnedSemaphorePermit::forget);
             }
-            let outcome = access.perform(&principal, call, key.as_deref()).await;
+            let outcome = access.engine.forum.perform(&principal, call, key.as_deref()).await;
             let panics = |thread: Option<ThreadId>| {
                 thread.map_or_else(|| injector.panicked(), |thread| injector.panicked_at(thread))
             };
@@ -253,7 +252,7 @@ impl World {
         self.setup.disk.set(faults);
         self.troubled = true;
         let mut history = self.history();
-        history.trouble = history.step;
+        history.excuses.trouble = history.step;
     }
 
     /// A token is revoked, and its line gets another one.
@@ -265,9 +264,8 @@ impl World {
         self.setup.injector.forget_tokens();
         match tokens.revoke(token.id, now) {
             Ok(()) => {
-                self.revoked_ids.lock().unwrap().insert(token.id);
                 server.access.engine.feed_deps.hub.revoke(token.id);
-                self.revoked.push(token);
+                self.history.lock().unwrap().revoked.push(token);
             }
             // It may be revoked or not; no one uses it any more.
             Err(refusal) if self.troubled && refusal.reason == Reason::StorageUnavailable => {
@@ -283,12 +281,13 @@ impl World {
 
     /// A caller comes with a token that is revoked.
     fn stranger(&mut self, server: &ServerRun) -> Result<(), String> {
-        if self.revoked.is_empty() {
+        let history = self.history();
+        if history.revoked.is_empty() {
             return Ok(());
         }
-        let token = &self.revoked[self.rng.index(self.revoked.len())];
+        let token = self.rng.pick(&history.revoked);
         let found = server.access.tokens.find(&token.secret, server.access.now());
-        found.map_or(Ok(()), |_| Err(format!("{} was revoked and is let in", token.id)))
+        ensure(found.is_none(), || format!("{} was revoked and is let in", token.id))
     }
 
     /// The power goes, or the process; at times in the middle of a commit or a archive.

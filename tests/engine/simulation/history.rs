@@ -1,24 +1,27 @@
 //! All that is known of a run: what the log holds, what was asked and told, who listens. Whatever
 //! contradicts it is the run's end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use parley::feed::subscriber::CloseReason;
 use parley::forum::Answer;
 use parley::journal::Journal;
+use parley::journal::log::EntryRange;
 use parley::journal::view::View;
 use parley_kit::{ExpectedFeed, ensure, position, same};
 use parley_protocol::entry::{Act, Entry, KeyUse};
-use parley_protocol::ids::{MessageId, ThreadId};
+use parley_protocol::ids::{MessageId, ThreadId, TokenId};
 use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::thread::Thread;
 use serde_json::Value;
 
 use parley::feed::replay::OutgoingFrame;
 
-use super::auditor::{Auditor, Excuses, Told, shown};
-use super::sessions::{Excuse, Session};
+use super::auditor::{Auditor, Excuses, Told};
+use super::participants::Held as Token;
+use super::sessions::Session;
 use super::trace::{Trace, digest};
+use super::world::Report;
 use crate::reference::{Reference, text_of};
 
 /// Entries that are read at a time.
@@ -46,24 +49,24 @@ pub struct History {
     /// Calls that were told so since then.
     rejected: u64,
     generation: u64,
-    pub trouble: u64,
-    pub crowded: u64,
-    pub stopping: bool,
-    pub rated: bool,
+    pub excuses: Excuses,
     /// The threads that changed since they were compared last.
     changed: BTreeSet<ThreadId>,
+    /// Tokens that are revoked for certain.
+    pub revoked: Vec<Token>,
     /// Cursors that were given.
     pub cursors: Vec<Box<str>>,
     /// What went wrong first.
     pub wrong: Option<String>,
-    /// Acts acknowledged.
-    pub acknowledged: u64,
-    /// Calls that were refused.
-    pub refused: u64,
-    /// By reason.
-    pub reasons: BTreeMap<&'static str, u64>,
-    /// Frames told.
-    pub frames: u64,
+    /// What came of the run so far.
+    pub report: Report,
+}
+
+/// The next entries of the log after `upto`.
+fn stretch(journal: &Journal, upto: u64) -> Result<EntryRange, String> {
+    let read = journal.log().entries(upto, STRETCH, STRETCH_BYTES);
+    let read = read.map_err(|error| format!("the log cannot be read: {error}"))?;
+    read.ok_or_else(|| format!("the log does not reach back to {upto}"))
 }
 
 /// A held reading of an inbox.
@@ -90,7 +93,7 @@ impl History {
         if generation != self.generation {
             self.generation = generation;
             self.gap = true;
-            self.trouble = self.step;
+            self.excuses.trouble = self.step;
         }
         let found = self.read_on(journal);
         self.check(found);
@@ -98,9 +101,7 @@ impl History {
 
     fn read_on(&mut self, journal: &Journal) -> Result<(), String> {
         while self.read_upto < journal.committed() {
-            let read = journal.log().entries(self.read_upto, STRETCH, STRETCH_BYTES);
-            let stretch = read.map_err(|error| format!("the log cannot be read: {error}"))?;
-            let stretch = stretch.ok_or("the log does not reach back")?;
+            let stretch = stretch(journal, self.read_upto)?;
             for (number, entry) in &stretch.entries {
                 self.observe(*number, entry)?;
             }
@@ -132,9 +133,7 @@ impl History {
     fn read_again(&mut self, journal: &Journal) -> Result<(), String> {
         let (mut upto, mut place) = (0, 0);
         while upto < journal.committed() {
-            let read = journal.log().entries(upto, STRETCH, STRETCH_BYTES);
-            let stretch = read.map_err(|error| format!("the log cannot be read: {error}"))?;
-            let stretch = stretch.ok_or("the log has lost its beginning")?;
+            let stretch = stretch(journal, upto)?;
             for (number, entry) in &stretch.entries {
                 if let Some(known) = self.entries.get(place) {
                     let found = (*number, digest(&entry.encode(Vec::new())));
@@ -148,7 +147,7 @@ impl History {
         }
         self.read_upto = upto;
         let lost = self.entries.get(place);
-        lost.map_or(Ok(()), |lost| Err(format!("acknowledged or shown, and lost: {lost:?}")))
+        ensure(lost.is_none(), || format!("acknowledged or shown, and lost: {lost:?}"))
     }
 
     fn observe(&mut self, number: u64, entry: &Entry) -> Result<(), String> {
@@ -160,6 +159,7 @@ impl History {
         self.gap = false;
         let digest = digest(&entry.encode(Vec::new()));
         self.entries.push((number, digest));
+        self.report.entries += 1;
         self.trace.note("entry", &[number, digest]);
         if let Some(used) = entry.key() {
             self.auditor.remember(number, used)?;
@@ -175,23 +175,13 @@ impl History {
         let place = self.auditor.find(number, text_of(act), act)?;
         let intent = &self.auditor.intents[place];
         let used = intent.used;
-        self.reference.take(number, act, &intent.principal, &intent.command, used)?;
+        self.reference.take(number, act, &intent.principal, &intent.wish.command, used)?;
         ensure(key == used, || format!("stored under another key: {act:?}"))?;
-        let shown = shown(act, &self.reference);
+        let shown = self.reference.shown(act);
         self.auditor.intents[place].done = Some((number, shown));
         self.auditor.changed(act.thread, &self.reference);
         self.changed.insert(act.thread);
         Ok(())
-    }
-
-    /// Entries that the log has shown.
-    pub fn entries(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// A call for `intent` begins; gives its number.
-    pub fn begin(&mut self, intent: usize, step: u64, panics: u64) -> usize {
-        self.auditor.begin(intent, step, panics, &self.reference)
     }
 
     /// A listener goes; it may come back from any cursor that it was given.
@@ -236,26 +226,19 @@ impl History {
     ) {
         self.catch_up(journal);
         let intent = &self.auditor.intents[self.auditor.attempts[attempt].intent];
-        let excuses = Excuses {
-            trouble: self.trouble,
-            crowded: self.crowded,
-            panics: panics(None),
-            panics_here: intent.home.map_or(0, |home| panics(Some(home))),
-            stopping: self.stopping,
-            rated: self.rated,
-        };
+        let panics_here = intent.wish.home.map_or(0, |home| panics(Some(home)));
+        let excuses = Excuses { panics: panics(None), panics_here, ..self.excuses };
         match self.auditor.answered(attempt, outcome, excuses) {
             Ok(Told::Done { body, .. }) => {
-                self.acknowledged += 1;
+                self.report.acknowledged += 1;
                 self.trace.note("done", &[attempt as u64]);
                 if let Some(cursor) = body["thread"]["cursor"].as_str() {
                     self.give_cursor(cursor, journal);
                 }
             }
             Ok(Told::Refused { reason, .. }) => {
-                self.refused += 1;
                 self.rejected += u64::from(reason == Reason::StorageUnavailable);
-                *self.reasons.entry(reason.as_str()).or_default() += 1;
+                *self.report.reasons.entry(reason.as_str()).or_default() += 1;
                 self.trace.note(reason.as_str(), &[attempt as u64]);
             }
             Err(wrong) => self.check(Err(wrong)),
@@ -283,25 +266,21 @@ impl History {
             Ok(answer) => answer,
             Err(refusal) => {
                 let good = match refusal.reason {
-                    Reason::ShuttingDown => self.stopping,
+                    Reason::ShuttingDown => self.excuses.stopping,
                     // Reads have permits of their own, and few of them in some worlds.
-                    Reason::Overloaded => self.crowded > 0,
+                    Reason::Overloaded => self.excuses.crowded > 0,
                     _ => false,
                 };
                 return self.check(ensure(good, || format!("no inbox: {refusal}")));
             }
         };
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
-        let found: Vec<(ThreadId, MessageId)> = body["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|item| {
-                let thread = item["thread"]["id"].as_str().and_then(ThreadId::parse)?;
-                let message = item["message"]["id"].as_str().and_then(MessageId::parse)?;
-                Some((thread, message))
-            })
-            .collect();
+        let items = body["items"].as_array().into_iter().flatten();
+        let found = items.filter_map(|item| {
+            let thread = item["thread"]["id"].as_str().and_then(ThreadId::parse)?;
+            Some((thread, item["message"]["id"].as_str().and_then(MessageId::parse)?))
+        });
+        let found: Vec<(ThreadId, MessageId)> = found.collect();
         let want = self.reference.inbox(&held.feed, held.since);
         self.trace.note("inbox", &[found.len() as u64, held.since]);
         self.check(same(&held.feed, &found, &want));
@@ -321,9 +300,8 @@ impl History {
         journal: &Journal,
     ) {
         self.catch_up(journal);
-        let answer = match outcome {
-            Ok(answer) => answer,
-            Err(refusal) => return self.check(Err(format!("{thread} is not read: {refusal}"))),
+        let Ok(answer) = outcome else {
+            return self.check(Err(format!("{thread} is not read: {outcome:?}")));
         };
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
         let messages = body["messages"].as_array().into_iter().flatten();
@@ -343,17 +321,22 @@ impl History {
     /// A listener was told something.
     pub fn heard(&mut self, session: usize, sent: &OutgoingFrame, journal: &Journal) {
         self.catch_up(journal);
-        self.frames += 1;
+        self.report.frames += 1;
         self.trace.note(sent.kind.as_str(), &[session as u64, sent.cursor.0]);
         let found = self.sessions[session].hear(sent, &self.reference.seen);
         self.check(found);
     }
 
+    pub fn is_revoked(&self, token: TokenId) -> bool {
+        self.revoked.iter().any(|revoked| revoked.id == token)
+    }
+
     /// A feed has ended.
-    pub fn ended(&mut self, session: usize, why: CloseReason, revoked: bool, panics: u64) {
+    pub fn ended(&mut self, session: usize, why: CloseReason, panics: u64) {
         self.trace.note("closed", &[session as u64]);
-        let excuse = Excuse { revoked, stopping: self.stopping, panics };
-        let found = self.sessions[session].end(why, &excuse);
+        let revoked = self.is_revoked(self.sessions[session].token);
+        let excuses = Excuses { panics, revoked, ..self.excuses };
+        let found = self.sessions[session].end(why, &excuses);
         self.check(found);
         self.end_session(session);
     }

@@ -35,8 +35,19 @@ pub enum Fault {
 }
 
 impl Fault {
+    pub const ALL: [Self; 8] = [
+        Self::AcknowledgeBeforeSync,
+        Self::ForgetRevocation,
+        Self::DropNotification,
+        Self::SkipCursor,
+        Self::ReplayTwice,
+        Self::LosePermit,
+        Self::ForgetKey,
+        Self::ConfirmWithoutLock,
+    ];
+
     /// One opportunity in so many is taken.
-    fn rarity(self) -> u64 {
+    pub fn rarity(self) -> u64 {
         match self {
             Self::ConfirmWithoutLock => 1,
             // It shows only where a key is used again, or the power goes.
@@ -47,7 +58,7 @@ impl Fault {
 }
 
 /// The fault injector.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FaultInjector {
     rng: Rng,
     /// Milliseconds that a send is delayed at most.
@@ -66,17 +77,7 @@ impl FaultInjector {
     /// Of this options.
     pub fn new(rng: Rng, delay_ms_max: u64, panics: u64, fault: Option<Fault>) -> Self {
         panics::quiet();
-        Self {
-            rng,
-            delay_ms_max,
-            panics,
-            calm: AtomicBool::new(false),
-            fault,
-            injected: AtomicU64::new(0),
-            forgets_tokens: AtomicBool::new(false),
-            panicked: Mutex::default(),
-            inboxes_panicked: AtomicU64::new(0),
-        }
+        Self { rng, delay_ms_max, panics, fault, ..Self::default() }
     }
 
     /// Whether nothing is to go wrong for a while: no panics, and no fault.
@@ -130,17 +131,8 @@ impl FaultInjector {
         for _ in 0..self.rng.below(3) {
             tokio::task::yield_now().await;
         }
-        let millis = self.delay_ms();
-        if millis > 0 {
-            elapse(millis).await;
-        }
-    }
-
-    fn delay_ms(&self) -> u64 {
-        match self.delay_ms_max {
-            0 => 0,
-            max if self.rng.percent(50) => self.rng.below(max + 1),
-            _ => 0,
+        if self.delay_ms_max > 0 && self.rng.percent(50) {
+            elapse(self.rng.below(self.delay_ms_max + 1)).await;
         }
     }
 

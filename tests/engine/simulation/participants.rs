@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use parley::tokens::{NewToken, TokenName, Tokens};
-use parley_protocol::identity::{Right, Rights};
+use parley::tokens::{NewToken, Tokens};
+use parley_kit::clock::MORNING;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
-/// A name, its further right beside reading and writing, and whether it is a human's.
-const PARTICIPANTS: &[(&str, Option<Right>, bool)] = &[
-    ("ada", None, false),
-    ("bob", None, false),
-    ("kim", Some(Right::Lock), false),
-    ("hal", None, true),
-    ("vic", Some(Right::Verify), false),
-    ("cyd", None, false),
+/// The identities, and the tokens that are made for them.
+const PARTICIPANTS: [(&str, &str); 6] = [
+    ("local:ada", r#"{"handle":"ada","rights":["read","write"]}"#),
+    ("local:bob", r#"{"handle":"bob","rights":["read","write"]}"#),
+    ("local:kim", r#"{"handle":"kim","rights":["read","write","lock"],"label":"Kim"}"#),
+    ("human:hal", r#"{"human":"hal"}"#),
+    ("local:vic", r#"{"handle":"vic","rights":["read","write","verify"]}"#),
+    ("local:cyd", r#"{"handle":"cyd","rights":["read","write"]}"#),
 ];
 
 /// A token as its holder knows it.
@@ -36,23 +36,11 @@ pub struct Member {
 
 /// All of them.
 pub fn participants() -> Vec<Member> {
-    let member = |(name, more, human): &(&str, Option<Right>, bool)| {
-        let rights = [Right::Read, Right::Write].into_iter().chain(*more);
-        let rights = if *human { Rights::HUMAN } else { rights.collect() };
-        let realm = if *human { "human" } else { "local" };
-        let known = Box::from(*name);
-        Member {
-            identity: format!("{realm}:{name}"),
-            new: NewToken {
-                name: if *human { TokenName::Human(known) } else { TokenName::Handle(known) },
-                rights,
-                label: (*more == Some(Right::Lock)).then(|| "Kim".into()),
-                expires_at: None,
-            },
-            token: None,
-        }
+    let member = |(identity, token): (&str, &str)| {
+        let new = NewToken::read(token.as_bytes(), MORNING).unwrap();
+        Member { identity: identity.to_owned(), new, token: None }
     };
-    PARTICIPANTS.iter().map(member).collect()
+    PARTICIPANTS.map(member).into()
 }
 
 impl Member {

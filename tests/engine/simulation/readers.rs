@@ -73,7 +73,7 @@ impl World {
     pub async fn inbox(&mut self, server: &ServerRun) -> Result<(), String> {
         let Some((held, call, token)) = self.inbox_call(false) else { return Ok(()) };
         let principal = principal(server, &token, &call)?;
-        let outcome = server.access.perform(&principal, call, None).await;
+        let outcome = server.access.engine.forum.perform(&principal, call, None).await;
         self.history().inbox_read(&held, &outcome, &server.access.engine.journal);
         Ok(())
     }
@@ -85,7 +85,7 @@ impl World {
         let (access, history) = (server.access.clone(), Arc::clone(&self.history));
         let reading = held.clone();
         let task = tokio::spawn(async move {
-            let outcome = access.perform(&principal, call, None).await;
+            let outcome = access.engine.forum.perform(&principal, call, None).await;
             history.lock().unwrap().inbox_read(&reading, &outcome, &access.engine.journal);
         });
         self.held.push((held, task));
@@ -104,7 +104,7 @@ impl World {
         let call =
             Call::Read(ReadCall::Flat(thread, PageQuery { cursor: since, limit: Some(PAGE) }));
         let principal = principal(server, &token, &call)?;
-        let outcome = server.access.perform(&principal, call, None).await;
+        let outcome = server.access.engine.forum.perform(&principal, call, None).await;
         self.history().thread_read(thread, after, &outcome, &server.access.engine.journal);
         Ok(())
     }
@@ -114,18 +114,13 @@ impl World {
         if self.listeners.len() >= self.setup.options.listeners {
             return Ok(());
         }
-        let scopes: [Scope; Scope::ALL.len()] = [Scope::Inbox, Scope::All, Scope::Threads];
-        let scope = self.rng.pick(&scopes);
+        let scope = self.rng.pick(&Scope::ALL);
         let Some((feed, token)) = self.feed(scope) else { return Ok(()) };
         let cursor = self.cursor(70);
         let access = server.access.clone();
-        let since = match &cursor {
-            Some(text) => {
-                let since = access.engine.forum.position(Some(text));
-                Some(since.map_err(|refusal| format!("{text} was given: {refusal}"))?)
-            }
-            None => None,
-        };
+        let since = cursor.as_deref().map(|text| access.engine.forum.position(Some(text)));
+        let since = since.transpose();
+        let since = since.map_err(|refusal| format!("{cursor:?} was given: {refusal}"))?;
         let subscription = Subscription {
             participant: Participant {
                 identity: feed.identity.as_str().into(),
@@ -146,10 +141,8 @@ impl World {
         let opened = opened.ok_or_else(|| format!("{feed:?} waits to be opened"))?;
         let opened = opened.map_err(|refusal| format!("no feed for {feed:?}: {refusal}"))?;
         let mut hello = opened.hello(20);
-        if let Some(since) = since {
-            // What it must be told is decided by the cursor that it came with.
-            hello.cursor = since;
-        }
+        // What it must be told is decided by the cursor that it came with.
+        hello.cursor = since.unwrap_or(hello.cursor);
         let mut history = self.history();
         let session = history.sessions.len();
         history.trace.note("listen", &[session as u64, hello.cursor.0, u64::from(since.is_some())]);
@@ -170,7 +163,6 @@ impl World {
         stalled: Arc<AtomicBool>,
     ) -> impl Future<Output = ()> + use<> {
         let (history, injector) = (Arc::clone(&self.history), Arc::clone(&self.setup.injector));
-        let revoked = Arc::clone(&self.revoked_ids);
         async move {
             loop {
                 while stalled.load(Ordering::Relaxed) {
@@ -185,11 +177,7 @@ impl World {
                             history.heard(session, sent, &access.engine.journal);
                         }
                     }
-                    Err(why) => {
-                        let token = history.sessions[session].token;
-                        let revoked = revoked.lock().unwrap().contains(&token);
-                        return history.ended(session, why, revoked, injector.inboxes_panicked());
-                    }
+                    Err(why) => return history.ended(session, why, injector.inboxes_panicked()),
                 }
             }
         }

@@ -7,7 +7,6 @@ use parley::clock::Clock;
 use parley::engine::{Engine, EngineOptions, JournalTasks};
 use parley::feed::hub::FeedCaps;
 use parley::feed::replay_cache::ReadMode;
-use parley::forum::Answer;
 use parley::journal::archiver::Archiver;
 use parley::journal::{Writer, WriterStep};
 use parley::tokens::Tokens;
@@ -68,9 +67,8 @@ impl ServerRun {
             hook: Hook::of(Arc::clone(&setup.injector) as _),
         };
         let assembled = Engine::assemble(options, disk, clock, manifests, ReadMode::Here).await;
-        let assembled =
+        let (engine, JournalTasks { writer, mut publisher, archiver }) =
             assembled.map_err(|error| format!("the store cannot be opened: {error}"))?;
-        let (engine, JournalTasks { writer, mut publisher, archiver }) = assembled;
         let injector = Arc::clone(&setup.injector);
         tokio::spawn(async move {
             while publisher.step().await {
@@ -95,7 +93,7 @@ impl ServerRun {
         let mut stopping = tokio::spawn(engine.stop());
         let mut done = false;
         for _ in 0..ROUNDS {
-            done = done || self.writer.step() == WriterStep::Done;
+            done = self.writer.step() == WriterStep::Done;
             if done {
                 break;
             }
@@ -133,18 +131,5 @@ impl Access {
             None => Ok(principal),
             Some(right) => Err(Refusal::lacks(right)),
         }
-    }
-
-    /// Performs a call.
-    ///
-    /// # Errors
-    /// Whatever refuses it.
-    pub async fn perform(
-        &self,
-        principal: &Principal,
-        call: Call,
-        key: Option<&str>,
-    ) -> Result<Answer, Refusal> {
-        self.engine.forum.perform(principal, call, key).await
     }
 }

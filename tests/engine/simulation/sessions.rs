@@ -10,6 +10,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::wire::frame::FrameType;
 use serde_json::Value;
 
+use super::auditor::Excuses;
 use crate::reference::Seen;
 
 /// One feed, from its beginning to its end.
@@ -76,16 +77,14 @@ impl Session {
     pub fn hear(&mut self, sent: &OutgoingFrame, seen: &[Seen]) -> Result<(), String> {
         let body: Value = serde_json::from_str(&sent.text).unwrap();
         let cursor = body["cursor"].as_str().unwrap_or_default();
-        if position(cursor) != sent.cursor.0 || body["type"] != sent.kind.as_str() {
-            return Err(format!("{:?} carries {body}", sent.kind));
-        }
+        let fits = position(cursor) == sent.cursor.0 && body["type"] == sent.kind.as_str();
+        ensure(fits, || format!("{:?} carries {body}", sent.kind))?;
         self.look(seen);
         let next = self.pending.front();
         if sent.kind == FrameType::CaughtUp {
             let lacks = next.is_some_and(|next| next.position <= sent.cursor.0);
-            if lacks || self.caught_up || !self.resumed || sent.cursor.0 < self.last {
-                return Err(format!("{:?}: caught up at {cursor}, lacks {next:?}", self.feed));
-            }
+            let late = lacks || self.caught_up || !self.resumed || sent.cursor.0 < self.last;
+            ensure(!late, || format!("{:?}: caught up at {cursor}, lacks {next:?}", self.feed))?;
             self.caught_up = true;
         } else {
             let got = ExpectedFrame::read(sent.kind, sent.cursor.0, &body);
@@ -113,25 +112,14 @@ impl Session {
     ///
     /// # Errors
     /// If there was no reason for it.
-    pub fn end(&mut self, why: CloseReason, excuse: &Excuse) -> Result<(), String> {
+    pub fn end(&mut self, why: CloseReason, excuses: &Excuses) -> Result<(), String> {
         self.alive = false;
         let good = match why {
-            CloseReason::Revoked => excuse.revoked,
-            CloseReason::ShuttingDown => excuse.stopping,
-            CloseReason::Failed => self.feed.scope == Scope::Inbox && excuse.panics > self.panics,
+            CloseReason::Revoked => excuses.revoked,
+            CloseReason::ShuttingDown => excuses.stopping,
+            CloseReason::Failed => self.feed.scope == Scope::Inbox && excuses.panics > self.panics,
             CloseReason::SlowConsumer => false,
         };
         ensure(good, || format!("{:?} was closed: {why:?}", self.feed))
     }
-}
-
-/// What may have ended a feed.
-#[derive(Clone, Copy, Debug)]
-pub struct Excuse {
-    /// Its token is revoked.
-    pub revoked: bool,
-    /// The server is being stopped.
-    pub stopping: bool,
-    /// Panics of inbox actors so far.
-    pub panics: u64,
 }

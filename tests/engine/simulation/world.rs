@@ -1,13 +1,11 @@
 //! One world: runs of a server, its callers and listeners, and the events that a seed draws.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use parley::journal::WriterStep;
-use parley_kit::{Cut, FaultyDisk, Rng, elapse};
-use parley_protocol::ids::TokenId;
+use parley_kit::{Cut, FaultyDisk, Rng, elapse, ensure, same};
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
@@ -15,7 +13,7 @@ use super::events::Death;
 use super::history::{Held, History};
 use super::injector::{Fault, FaultInjector};
 use super::options::WorldOptions;
-use super::participants::{Held as Token, Member, participants};
+use super::participants::{Member, participants};
 use super::server_run::{RunSetup, ServerRun};
 use super::sessions::Session;
 
@@ -39,22 +37,14 @@ pub struct Report {
     pub sum: u64,
     pub runs: u64,
     pub entries: u64,
+    /// Calls acknowledged.
     pub acknowledged: u64,
-    pub refused: u64,
-    /// By reason.
+    /// Calls refused, by reason.
     pub reasons: BTreeMap<&'static str, u64>,
+    /// Frames told.
     pub frames: u64,
     /// How often the injected fault happened.
     pub injected: u64,
-}
-
-/// How a server ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Another one follows.
-    Next,
-    /// The run is over.
-    Over,
 }
 
 /// A listener at work.
@@ -71,9 +61,6 @@ pub struct World {
     pub setup: RunSetup,
     pub history: Arc<Mutex<History>>,
     pub participants: Vec<Member>,
-    /// Tokens that are revoked for certain.
-    pub revoked: Vec<Token>,
-    pub revoked_ids: Arc<Mutex<BTreeSet<TokenId>>>,
     pub calls: Vec<(usize, JoinHandle<()>)>,
     pub listeners: Vec<Listener>,
     /// Held readings of inboxes.
@@ -89,7 +76,8 @@ pub struct World {
 }
 
 /// What contradicts the promises.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("step {step}: {what}")]
 pub struct Wrong {
     /// What.
     pub what: String,
@@ -97,12 +85,6 @@ pub struct Wrong {
     pub step: u64,
     /// How often the injected fault had happened.
     pub injected: u64,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {}: {}", self.step, self.what)
-    }
 }
 
 /// Runs the world of a plan.
@@ -122,8 +104,8 @@ pub fn run(plan: Plan) -> Result<Report, Wrong> {
         world.held.clear();
         let step = world.history().step;
         match end {
-            Ok(End::Next) => {}
-            Ok(End::Over) => return Ok(world.report()),
+            Ok(None) => {}
+            Ok(Some(report)) => return Ok(report),
             Err(what) => {
                 let injected = world.setup.injector.injected();
                 return Err(Wrong { what, step, injected });
@@ -140,7 +122,7 @@ impl World {
         let injector = FaultInjector::new(injecting, options.delay_ms, options.panics, plan.fault);
         let mut history = History::default();
         history.reference.limits = options.limits.clone();
-        history.rated = options.limits.writes_per_minute > 0;
+        history.excuses.rated = options.limits.writes_per_minute > 0;
         let setup = RunSetup {
             disk: FaultyDisk::default(),
             clock: Arc::default(),
@@ -153,8 +135,6 @@ impl World {
             setup,
             history: Arc::new(Mutex::new(history)),
             participants: participants(),
-            revoked: Vec::new(),
-            revoked_ids: Arc::default(),
             calls: Vec::new(),
             listeners: Vec::new(),
             held: Vec::new(),
@@ -170,35 +150,25 @@ impl World {
         self.history.lock().unwrap()
     }
 
-    fn report(&self) -> Report {
-        let history = self.history();
-        Report {
-            sum: history.trace.sum(),
-            runs: self.runs,
-            entries: history.entries() as u64,
-            acknowledged: history.acknowledged,
-            refused: history.refused,
-            reasons: history.reasons.clone(),
-            frames: history.frames,
-            injected: self.setup.injector.injected(),
-        }
-    }
-
-    async fn live(&mut self) -> Result<End, String> {
+    /// The life of one server; gives the report if the run is over.
+    async fn live(&mut self) -> Result<Option<Report>, String> {
         self.runs += 1;
         let mut server = ServerRun::begin(&self.setup).await?;
         self.wake_up(&server)?;
         loop {
             let step = self.history().step;
             if self.over {
-                return Ok(End::Over);
+                let history = self.history();
+                let (sum, injected) = (history.trace.sum(), self.setup.injector.injected());
+                let report = history.report.clone();
+                return Ok(Some(Report { sum, runs: self.runs, injected, ..report }));
             }
             if step >= self.plan.steps {
                 self.rest(&mut server).await?;
                 self.over = true;
                 // What is left of it once the power has gone is looked at once more.
                 self.die(Cut::ForgetAll);
-                return Ok(End::Next);
+                return Ok(None);
             }
             self.history().step += 1;
             self.excuse(&server);
@@ -209,11 +179,11 @@ impl World {
                 None => self.go_on(&server).await?,
                 Some(Death::Cut(cut)) => {
                     self.die(cut);
-                    return Ok(End::Next);
+                    return Ok(None);
                 }
                 Some(Death::InOrder) => {
                     self.retire(server).await?;
-                    return Ok(End::Next);
+                    return Ok(None);
                 }
             }
         }
@@ -224,23 +194,22 @@ impl World {
         let journal = &server.access.engine.journal;
         {
             let mut history = self.history();
-            history.stopping = false;
+            history.excuses.stopping = false;
             history.reopened(journal);
             history.compare(&journal.view(), true);
         }
         let now = server.access.now();
         let tokens = &server.access.tokens;
-        for token in &self.revoked {
-            if tokens.find(&token.secret, now).is_some() {
-                return Err(format!("{} was revoked and is good again", token.id));
-            }
+        for token in &self.history().revoked {
+            let found = tokens.find(&token.secret, now);
+            ensure(found.is_none(), || format!("{} was revoked and is good again", token.id))?;
         }
         for member in &mut self.participants {
             match &member.token {
-                Some(token) if tokens.find(&token.secret, now).is_none() => {
-                    return Err(format!("{} of {} is lost", token.id, member.identity));
+                Some(token) => {
+                    let found = tokens.find(&token.secret, now);
+                    ensure(found.is_some(), || format!("{member:?} has lost its token"))?;
                 }
-                Some(_) => {}
                 None => member.equip(tokens, now).map_err(|it| format!("no token: {it}"))?,
             }
         }
@@ -272,10 +241,10 @@ impl World {
     pub fn excuse(&self, server: &ServerRun) {
         let mut history = self.history();
         if self.troubled || !server.access.engine.journal.is_writable() {
-            history.trouble = history.step;
+            history.excuses.trouble = history.step;
         }
         if self.full || history.auditor.busy() > self.setup.options.bounds.writes_max {
-            history.crowded = history.step;
+            history.excuses.crowded = history.step;
         }
     }
 
@@ -306,7 +275,7 @@ impl World {
         self.mend();
         self.setup.injector.set_calm(true);
         for listener in &self.listeners {
-            listener.stalled.store(false, std::sync::atomic::Ordering::Relaxed);
+            listener.stalled.store(false, Ordering::Relaxed);
         }
         let mut quiet = 0;
         for _ in 0..REST_ROUNDS {
@@ -330,33 +299,23 @@ impl World {
     fn at_rest(&self, server: &ServerRun) -> Result<(), String> {
         let forum = &server.access.engine.forum;
         let mut history = self.history();
-        if !history.auditor.under_way.is_empty() {
-            let waiting = history.auditor.under_way.iter();
-            let of = |it: &usize| &history.auditor.intents[history.auditor.attempts[*it].intent];
-            let waiting: Vec<_> = waiting.map(of).collect();
-            return Err(format!("callers without an answer: {waiting:?}"));
-        }
-        if !history.all_told() {
+        let waiting = history.auditor.under_way.iter();
+        let of = |it: &usize| &history.auditor.intents[history.auditor.attempts[*it].intent];
+        let waiting: Vec<_> = waiting.map(of).collect();
+        ensure(waiting.is_empty(), || format!("callers without an answer: {waiting:?}"))?;
+        let told = history.all_told();
+        ensure(told, || {
             let lacking = history.sessions.iter().filter(|it| it.alive).map(Session::lacks);
-            return Err(format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>()));
-        }
+            format!("listeners lack something: {:?}", lacking.collect::<Vec<_>>())
+        })?;
         forum.ready().map_err(|refusal| format!("the store does not resume: {refusal}"))?;
         let free = forum.admission().free();
-        if free != self.setup.options.bounds.writes_max {
-            return Err(format!(
-                "{free} of {} permits are left",
-                self.setup.options.bounds.writes_max
-            ));
-        }
-        let revoked = self.revoked_ids.lock().unwrap();
-        if let Some(on) = history.sessions.iter().find(|it| it.alive && revoked.contains(&it.token))
-        {
-            return Err(format!("a revoked token listens on: {:?}", on.feed));
-        }
-        for (held, task) in &self.held {
-            if !task.is_finished() && !history.reference.inbox(&held.feed, held.since).is_empty() {
-                return Err(format!("a held inbox sleeps though something waits: {held:?}"));
-            }
+        same("permits left", &free, &self.setup.options.bounds.writes_max)?;
+        let on = history.sessions.iter().find(|it| it.alive && history.is_revoked(it.token));
+        ensure(on.is_none(), || format!("a revoked token listens on: {on:?}"))?;
+        for (held, _) in self.held.iter().filter(|(_, task)| !task.is_finished()) {
+            let waits = history.reference.inbox(&held.feed, held.since);
+            ensure(waits.is_empty(), || format!("{held:?} sleeps though something waits"))?;
         }
         history.auditor.rest();
         history.touch_all();
@@ -395,7 +354,7 @@ impl World {
     /// The server is stopped in good order.
     async fn retire(&mut self, server: ServerRun) -> Result<(), String> {
         self.mend();
-        self.history().stopping = true;
+        self.history().excuses.stopping = true;
         let calls = self.calls.iter().map(|(_, task)| task);
         let held = self.held.iter().map(|(_, task)| task);
         let listeners = self.listeners.iter().map(|listener| &listener.task);

@@ -28,11 +28,7 @@ fn forms() {
     let disk = FaultyDisk::default();
     let meta = archive_meta(&disk);
     let mut world = World::new(3);
-    let harness = ViewHarness::new(disk.clone(), TailMax::default());
-    for _ in 0..50 {
-        world.act();
-    }
-    harness.views.push(&world.entries);
+    let harness = ViewHarness::holding(disk.clone(), world.acts(50));
     let (ours, now) = (cursors(&harness, &meta), harness.view().position());
     for position in [Position(0), Position(15), Position(now.0 / 2), now] {
         let text = ours.text(position);
@@ -91,9 +87,7 @@ fn lists() {
 #[test]
 fn a_new_era() {
     let mut world = World::new(5);
-    while world.entries.len() < 20 {
-        world.act();
-    }
+    world.grow_to(20);
     let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     let meta = archive_meta(&after_power_cut(&harness.disk));
     let source = cursors(&harness, &meta);
@@ -104,10 +98,7 @@ fn a_new_era() {
     let before = (source.text(copied), source.list_text("threads", 3));
 
     let copied_entries = world.entries.len();
-    while world.entries.len() < 40 {
-        world.act();
-    }
-    harness.views.push(&world.entries[copied_entries..]);
+    harness.views.push(world.grow_to(40));
     let after = (source.text(harness.view().position()), source.list_text("threads", 3));
 
     let mut archive = open_archive(&copy).unwrap();
@@ -124,8 +115,7 @@ fn a_new_era() {
     assert_eq!(ahead.claim, used.claim + (1 << 32));
     drop(archive);
 
-    let restored = ViewHarness::new(copy.clone(), TailMax::default());
-    restored.views.push(&world.entries[copied_entries..]);
+    let restored = ViewHarness::holding(copy.clone(), &world.entries[copied_entries..]);
     let now = restored.view().position();
     let theirs = cursors(&restored, &archive_meta(&after_power_cut(&copy)));
     assert_eq!(theirs.read(&before.0, now), Ok(copied));

@@ -26,9 +26,7 @@ use super::{FILE, ViewHarness, open_archive};
 fn a_lost_row_is_caught() {
     for seed in 1..=30 {
         let mut world = World::new(seed);
-        while world.entries.len() < 60 {
-            world.act();
-        }
+        world.grow_to(60);
         let lost = world.rng.index(59);
         let mut slice = world.entries.clone();
         slice.remove(lost);
@@ -49,10 +47,7 @@ fn a_full_tail() {
     let mut world = World::new(1);
     let max = TailMax { entries: 10, ..TailMax::default() };
     let mut harness = ViewHarness::new(FaultyDisk::default(), max);
-    while world.entries.len() < 9 {
-        world.act();
-    }
-    harness.views.push(&world.entries);
+    harness.views.push(world.grow_to(9));
     assert!(!harness.views.is_full());
     let tenth = world.open();
     harness.views.push(&[tenth]);
@@ -72,11 +67,7 @@ fn a_disk_that_refuses() {
     let mut world = World::new(11);
     let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     for round in 0..12 {
-        let before = world.entries.len();
-        for _ in 0..40 {
-            world.act();
-        }
-        harness.views.push(&world.entries[before..]);
+        harness.views.push(world.acts(40));
         if round % 3 != 0 {
             harness.archiver.step().unwrap();
         }
@@ -87,8 +78,7 @@ fn a_disk_that_refuses() {
         if round % 2 == 0 {
             harness.archiver.step().unwrap();
         }
-        let rng = world.rng.clone();
-        Model(&world.entries).compare(&harness.view(), &rng).unwrap();
+        Model(&world.entries).compare(&harness.view(), &world.rng).unwrap();
     }
     harness.archiver.finish().unwrap();
     assert_eq!(harness.views.tail_entries(), 0);
@@ -101,8 +91,7 @@ fn a_disk_that_refuses() {
 fn reads_from_the_tail_alone() {
     let mut world = World::new(2);
     let opened = world.open();
-    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
-    harness.views.push(std::slice::from_ref(&opened));
+    let harness = ViewHarness::holding(FaultyDisk::default(), std::slice::from_ref(&opened));
     drop(harness.archiver);
     let view = harness.views.view();
     assert!(view.summary(ThreadId(1)).unwrap().is_some());
@@ -121,26 +110,22 @@ fn outcomes_age() {
         Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
     };
     let began = Millis(1_800_000_000_000);
-    for number in 1..=100 {
-        let now = Millis(began.0 + number * hour);
+    let mut archive = |number, at, now| {
         harness.clock.set(now);
-        harness.views.push(&[outcome(number, now)]);
+        harness.views.push(&[outcome(number, at)]);
         harness.archiver.finish().unwrap();
-        // A clock that leaps a year ahead and comes back.
-        if number == 50 {
-            harness.clock.set(Millis(now.0 + 365 * 24 * hour));
-            harness.views.push(&[outcome(150, now)]);
-            harness.archiver.finish().unwrap();
-            break;
-        }
+        harness.views.view()
+    };
+    let after = |hours| Millis(began.0 + hours * hour);
+    for number in 1..=50 {
+        archive(number, after(number), after(number));
     }
+    // A clock that leaps a year ahead and comes back.
+    archive(150, after(50), after(50 + 365 * 24));
     for number in 151..=190 {
-        let now = Millis(began.0 + (number - 100) * hour);
-        harness.clock.set(now);
-        harness.views.push(&[outcome(number, now)]);
-        harness.archiver.finish().unwrap();
+        let view = archive(number, after(number - 100), after(number - 100));
         for (past, hours) in (1..=50).map(|past| (past, number - 100 - past)) {
-            let found = harness.view().outcome(&[u8::try_from(past).unwrap(); 16]).unwrap();
+            let found = view.outcome(&[u8::try_from(past).unwrap(); 16]).unwrap();
             if hours <= 24 {
                 assert!(found.is_some(), "{past} is forgotten after {hours} hours");
             } else if hours > 61 {
@@ -166,8 +151,7 @@ fn snapshots() {
     let mut world = World::new(21);
     world.open();
     inform_until(&mut world, 200);
-    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
-    harness.views.push(&world.entries);
+    let mut harness = ViewHarness::holding(FaultyDisk::default(), &world.entries);
     harness.archiver.finish().unwrap();
     let stored = world.threads[&ThreadId(1)].clone();
     let at = world.entries.len();
@@ -193,16 +177,10 @@ fn snapshots() {
 fn closing_folds_all() {
     let mut world = World::new(31);
     let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
-    let archiver = std::thread::spawn({
-        let archiver = harness.archiver;
-        move || archiver.run()
-    });
+    let archiver = harness.archiver;
+    let archiver = std::thread::spawn(|| archiver.run());
     for _ in 0..40 {
-        let before = world.entries.len();
-        for _ in 0..30 {
-            world.act();
-        }
-        harness.views.push(&world.entries[before..]);
+        harness.views.push(world.acts(30));
     }
     harness.views.close();
     archiver.join().unwrap();
@@ -220,10 +198,8 @@ fn closing_ends_on_a_dead_disk() {
     let mut world = World::new(41);
     let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     harness.disk.set(Faults::refusing());
-    let archiver = std::thread::spawn({
-        let archiver = harness.archiver;
-        move || archiver.run()
-    });
+    let archiver = harness.archiver;
+    let archiver = std::thread::spawn(|| archiver.run());
     harness.views.push(&[world.open()]);
     harness.views.pause(Duration::from_millis(1));
     harness.views.close();
@@ -236,9 +212,8 @@ fn closing_ends_on_a_dead_disk() {
 fn a_newer_format() {
     let disk = FaultyDisk::default();
     drop(open_archive(&disk).unwrap());
-    let database = redb::Database::builder()
-        .create_with_backend(BoxedFile::new(disk.open(FILE).unwrap()))
-        .unwrap();
+    let file = BoxedFile::new(disk.open(FILE).unwrap());
+    let database = redb::Database::builder().create_with_backend(file).unwrap();
     let transaction = database.begin_write().unwrap();
     let meta: redb::TableDefinition<'_, u8, &[u8]> = redb::TableDefinition::new("meta");
     transaction.open_table(meta).unwrap().insert(0, 2_u32.to_le_bytes().as_slice()).unwrap();

@@ -1,6 +1,6 @@
 //! The inbox, a row a case (parley.md §7).
 
-use parley::journal::view::{ScanLimits, TailMax};
+use parley::journal::view::ScanLimits;
 use parley_kit::FaultyDisk;
 use parley_kit::acts::{message, principal};
 use parley_protocol::act::Kind;
@@ -53,8 +53,7 @@ fn shown(harness: &ViewHarness, who: &str, anyone: bool, since: Position) -> Vec
 #[test]
 fn who_sees_what() {
     let world = scene();
-    let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
-    harness.views.push(&world.entries);
+    let mut harness = ViewHarness::holding(FaultyDisk::default(), &world.entries);
     for archived in [false, true] {
         if archived {
             harness.archiver.finish().unwrap();
@@ -80,11 +79,8 @@ fn who_sees_what() {
             ("local:ad", false, vec![]),
             ("local:eve", true, vec![1, 2]),
         ] {
-            assert_eq!(
-                shown(&harness, who, anyone, start),
-                want,
-                "{who} {anyone} archived {archived}"
-            );
+            let shown = shown(&harness, who, anyone, start);
+            assert_eq!(shown, want, "{who} {anyone} archived {archived}");
         }
     }
 }
@@ -95,8 +91,7 @@ fn who_sees_what() {
 #[test]
 fn since_and_cursor() {
     let mut world = scene();
-    let harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
-    harness.views.push(&world.entries);
+    let harness = ViewHarness::holding(FaultyDisk::default(), &world.entries);
     let set = world.entries[4].number;
     let (at, now) = (|slot| Position::of(set, slot), harness.view().position());
     for (since, want) in [

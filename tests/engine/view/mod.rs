@@ -18,7 +18,7 @@ use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
 use parley_kit::{Cut, FaultyDisk, TestClock};
 
-use model::Model;
+use model::{Model, read};
 use world::World;
 
 const CACHE_BYTES: usize = 1 << 20;
@@ -55,18 +55,13 @@ impl ViewHarness {
         let archive = open_archive(&disk).unwrap();
         let views = Arc::new(Views::new(archive.read().unwrap(), max));
         let clock = Arc::new(TestClock::default());
+        let (reopened, rescued) = (disk.clone(), disk.clone());
         let deps = ArchiverDeps {
             views: Arc::clone(&views),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            reopen: {
-                let disk = disk.clone();
-                Box::new(move || open_archive(&disk))
-            },
-            rescue: {
-                let disk = disk.clone();
-                // Nothing that is written beside the disk gets onto it.
-                Box::new(move || open_archive(&disk.copy()))
-            },
+            reopen: Box::new(move || open_archive(&reopened)),
+            // Nothing that is written beside the disk gets onto it.
+            rescue: Box::new(move || open_archive(&rescued.copy())),
             free_space: Box::new(|| Ok(())),
             slice_bytes_max: 64 << 20,
         };
@@ -75,7 +70,7 @@ impl ViewHarness {
     }
 
     /// What a restart makes of what is on `disk`: the archive, and the entries after it pushed.
-    fn restarted(disk: FaultyDisk, entries: &[Arc<Committed>]) -> Self {
+    fn holding(disk: FaultyDisk, entries: &[Arc<Committed>]) -> Self {
         let harness = Self::new(disk, TailMax::default());
         harness.views.push(entries);
         harness
@@ -103,52 +98,44 @@ fn run(seed: u64, steps: usize) -> model::Found {
     let mut harness = ViewHarness::new(FaultyDisk::default(), TailMax::default());
     let mut old: Vec<(View, usize)> = Vec::new();
     for step in 0..steps {
-        let before = world.entries.len();
-        for _ in 0..world.rng.below(4) {
-            world.act();
-        }
+        harness.views.push(world.acts(world.rng.below(4)));
         harness.clock.set(world.now);
-        harness.views.push(&world.entries[before..]);
         match world.rng.below(20) {
-            0..=5 => {
-                harness.archiver.step().map_err(|error| error.to_string())?;
-            }
+            0..=5 => drop(read("archiving", harness.archiver.step())?),
             6 => {
                 for thread in world.threads.values() {
                     harness.views.offer_snapshot(|| thread.clone());
                 }
             }
-            7 => harness.archiver.finish().map_err(|error| error.to_string())?,
+            7 => read("archiving", harness.archiver.finish())?,
             8 if world.rng.once_in(4) => {
-                harness = ViewHarness::restarted(after_power_cut(&harness.disk), &world.entries);
+                harness = ViewHarness::holding(after_power_cut(&harness.disk), &world.entries);
                 harness.clock.set(world.now);
                 old.clear();
             }
             9 => old.push((harness.view(), world.entries.len())),
             10 => {
-                harness.archiver.reopen().map_err(|error| error.to_string())?;
+                read("reopening", harness.archiver.reopen())?;
                 // Views from before cannot read a database that was closed.
                 old.clear();
             }
             _ => {}
         }
         if step % 25 == 0 && !world.entries.is_empty() {
-            let rng = world.rng.clone();
-            Model(&world.entries).compare(&harness.view(), &rng)?;
+            Model(&world.entries).compare(&harness.view(), &world.rng)?;
             if old.len() > 3 {
                 old.remove(0);
             }
             for (view, length) in old.iter().filter(|(_, length)| *length > 0) {
-                Model(&world.entries[..*length]).compare(view, &rng)?;
+                Model(&world.entries[..*length]).compare(view, &world.rng)?;
             }
         }
     }
-    harness.archiver.finish().map_err(|error| error.to_string())?;
+    read("archiving", harness.archiver.finish())?;
     let last = world.entries.last().map_or(0, |committed| committed.number);
     assert_eq!(harness.views.durable_upto(), last);
     assert_eq!((harness.views.tail_entries(), harness.views.tail_bytes()), (0, 0));
-    let rng = world.rng.clone();
-    Model(&world.entries).compare(&harness.view(), &rng)?;
-    let harness = ViewHarness::restarted(after_power_cut(&harness.disk), &[]);
-    Model(&world.entries).compare(&harness.view(), &rng)
+    Model(&world.entries).compare(&harness.view(), &world.rng)?;
+    let harness = ViewHarness::holding(after_power_cut(&harness.disk), &[]);
+    Model(&world.entries).compare(&harness.view(), &world.rng)
 }

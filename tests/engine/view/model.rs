@@ -1,5 +1,6 @@
 //! What a view must show, read off a plain list of entries, and the comparison with it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -27,10 +28,8 @@ pub type Found = Result<(), String>;
 /// The entries that a view must show.
 pub struct Model<'a>(pub &'a [Arc<Committed>]);
 
-fn read<T>(
-    what: impl Debug,
-    got: Result<T, parley::storage::error::StoreError>,
-) -> Result<T, String> {
+/// What is read, which must be readable.
+pub fn read<T>(what: impl Debug, got: StoreResult<T>) -> Result<T, String> {
     got.map_err(|error| format!("{what:?}: {error}"))
 }
 
@@ -75,10 +74,9 @@ impl Model<'_> {
             set_after
                 && match &awaiting.due {
                     Due::Anyone => anyone && awaiting.asker != *who,
-                    Due::Participant(due) if who.extension.is_none() => {
-                        due.identity == who.identity
+                    Due::Participant(due) => {
+                        due.identity == who.identity && (who.extension.is_none() || due == who)
                     }
-                    Due::Participant(due) => due == who,
                 }
         });
         waiting.sort_by_key(|head| head.awaiting_entry);
@@ -138,12 +136,7 @@ impl Model<'_> {
     }
 
     fn compare_lists(&self, view: &View, rng: &Rng) -> Found {
-        for order in [
-            ThreadOrder::Created,
-            ThreadOrder::Updated,
-            ThreadOrder::CreatedDescending,
-            ThreadOrder::UpdatedDescending,
-        ] {
+        for order in ThreadOrder::ALL {
             let state = rng.once_in(2).then(|| rng.pick(&State::ALL));
             let creator = rng.once_in(3).then(|| (rng.pick(&IDENTITIES)).into());
             let awaiting = rng.once_in(3).then(|| rng.once_in(2));
@@ -159,14 +152,10 @@ impl Model<'_> {
                         && query.locked.is_none_or(|it| head.locked() == it)
                 });
                 match order {
-                    ThreadOrder::Created | ThreadOrder::CreatedDescending => {
-                        want.sort_by_key(|head| head.id);
-                    }
-                    _ => want.sort_by_key(|head| head.position),
-                }
-                if matches!(order, ThreadOrder::CreatedDescending | ThreadOrder::UpdatedDescending)
-                {
-                    want.reverse();
+                    ThreadOrder::Created => want.sort_by_key(|head| head.id),
+                    ThreadOrder::Updated => want.sort_by_key(|head| head.position),
+                    ThreadOrder::CreatedDescending => want.sort_by_key(|it| Reverse(it.id)),
+                    ThreadOrder::UpdatedDescending => want.sort_by_key(|it| Reverse(it.position)),
                 }
                 let got =
                     paged(rng, |after, page| view.threads(&query, after, page, &mut |_| Ok(true)))?;
@@ -241,10 +230,8 @@ impl Model<'_> {
             let got = got.ok_or_else(|| format!("{}: the outcome is lost", committed.number))?;
             same("content", &got.content, &key.content)?;
             let want = match &committed.entry {
-                Entry::Act(act) => match committed.claims.first() {
-                    Some(claim) => {
-                        FirstOutcome::Claim { entry: committed.number, claim: claim.clone() }
-                    }
+                Entry::Act(act) => match committed.claims.first().cloned() {
+                    Some(claim) => FirstOutcome::Claim { entry: committed.number, claim },
                     None => FirstOutcome::Act { thread: act.thread, entry: committed.number },
                 },
                 Entry::Artifact(_) => FirstOutcome::Published(Box::from(&b"{}"[..])),
@@ -260,19 +247,13 @@ impl Model<'_> {
         let mut queries = vec![ArtifactQuery::default()];
         for (entry, published) in &all {
             let got = read(entry, view.artifact(&published.id))?;
-            same(
-                entry,
-                &got.as_ref().map(|one| (one.entry, one.published())),
-                &Some((*entry, *published)),
-            )?;
-            let mut objections = BTreeSet::new();
-            for (_, other) in all.iter().filter(|(_, other)| &*other.kind == "OBJECTION") {
-                // The world writes `objects-to` for every second reference.
-                let place = other.references.iter().position(|id| *id == published.id);
-                if place.is_some_and(|place| place % 2 == 0) {
-                    objections.insert(other.id);
-                }
-            }
+            let got = got.as_ref().map(|one| (one.entry, one.published()));
+            same(entry, &got, &Some((*entry, *published)))?;
+            // The world writes `objects-to` for every second reference.
+            let objects =
+                |it: &Published| it.references.iter().step_by(2).any(|id| *id == published.id);
+            let objections = all.iter().filter(|(_, it)| &*it.kind == "OBJECTION" && objects(it));
+            let objections: BTreeSet<_> = objections.map(|(_, it)| it.id).collect();
             let got = read(entry, view.objections_to(&published.id, usize::MAX))?;
             same((entry, "objections"), &got, &(objections, true))?;
             queries.push(ArtifactQuery {
@@ -306,7 +287,7 @@ fn random_page(rng: &Rng) -> ScanLimits {
 /// Every item of a list, taken in pages of random sizes.
 fn paged<T>(
     rng: &Rng,
-    list: impl Fn(Option<u64>, ScanLimits) -> Result<Scan<T>, parley::storage::error::StoreError>,
+    list: impl Fn(Option<u64>, ScanLimits) -> StoreResult<Scan<T>>,
 ) -> Result<Vec<T>, String> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

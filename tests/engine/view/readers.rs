@@ -68,11 +68,7 @@ fn readers_beside_writer_and_folder() {
         scope.spawn(move || {
             let mut world = World::new(51);
             for _ in 0..250 {
-                let before = world.entries.len();
-                for _ in 0..20 {
-                    world.act();
-                }
-                views.push(&world.entries[before..]);
+                views.push(world.acts(20));
             }
             done.store(true, Ordering::SeqCst);
             views.close();

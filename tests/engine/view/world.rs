@@ -7,18 +7,21 @@ use std::sync::Arc;
 use parley::journal::Committed;
 use parley_kit::Rng;
 use parley_kit::acts::{assertion, message, principal};
+use parley_kit::artifact::named;
+use parley_kit::numbers::Counters;
 use parley_protocol::act::Kind;
-use parley_protocol::artifact::{canonicalize, identity};
+use parley_protocol::artifact::Identifier;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{ClaimProof, Command, Mark};
 use parley_protocol::entry::{Act, Entry, KeyUse, Published, StoredOutcome};
 use parley_protocol::identity::{Participant, Principal};
-use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::StoredRefusal;
 use parley_protocol::state::State;
 use parley_protocol::thread::{Context, Thread};
 use parley_protocol::time::Millis;
+use serde_json::json;
 
 /// The identities that take part.
 pub const IDENTITIES: [&str; 4] = ["local:ada", "local:bob", "local:a", "human:eve"];
@@ -30,31 +33,8 @@ pub fn participant(identity: &str, extension: Option<&str>) -> Participant {
     Participant { identity: identity.into(), extension: extension.map(Into::into) }
 }
 
-#[derive(Clone, Debug, Default)]
-struct Counters {
-    message: u64,
-    event: u64,
-    claim: u64,
-}
-
-impl Numbers for Counters {
-    fn message(&mut self) -> MessageId {
-        self.message += 1;
-        MessageId(self.message)
-    }
-
-    fn event(&mut self) -> EventId {
-        self.event += 1;
-        EventId(self.event)
-    }
-
-    fn claim(&mut self) -> ClaimId {
-        self.claim += 1;
-        ClaimId(self.claim)
-    }
-}
-
 /// Threads as they stand, and every entry so far.
+#[derive(Default)]
 pub struct World {
     /// What decides.
     pub rng: Rng,
@@ -78,21 +58,32 @@ impl World {
     pub fn new(seed: u64) -> Self {
         Self {
             rng: Rng::new(seed),
-            threads: BTreeMap::new(),
-            entries: Vec::new(),
             now: Millis(1_800_000_000_000),
-            messages: BTreeMap::new(),
-            artifacts: Vec::new(),
-            counters: Counters::default(),
-            last: 0,
             gaps: true,
             limits: Limits { consecutive_max: 1_000, exchange_max: 1_000, ..Limits::default() },
+            ..Self::default()
         }
     }
 
     /// The same, every number given: where no commit ever failed.
     pub fn without_gaps(seed: u64) -> Self {
         Self { gaps: false, ..Self::new(seed) }
+    }
+
+    /// Lets something happen `times` times; returns the entries that came of it.
+    pub fn acts(&mut self, times: u64) -> &[Arc<Committed>] {
+        let before = self.entries.len();
+        (0..times).for_each(|_| drop(self.act()));
+        &self.entries[before..]
+    }
+
+    /// Lets things happen until there are `count` entries; returns the new ones.
+    pub fn grow_to(&mut self, count: usize) -> &[Arc<Committed>] {
+        let before = self.entries.len();
+        while self.entries.len() < count {
+            self.act();
+        }
+        &self.entries[before..]
     }
 
     /// Lets something happen; returns the entry, if one came of it.
@@ -199,17 +190,15 @@ impl World {
             }
         }
         let kind = self.rng.pick(&["CLAIM", "OBJECTION", "DECISION"]);
-        let hex =
-            |id: &[u8; 32]| id.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
         let written = references.iter().enumerate().map(|(place, id)| {
             let relation = if place % 2 == 0 { "objects-to" } else { "considers" };
-            format!("{{\"artifact_id\":\"sha256:{}\",\"relation\":\"{relation}\"}}", hex(id))
+            json!({ "artifact_id": Identifier::from_digest(*id), "relation": relation })
         });
-        let written = written.collect::<Vec<_>>().join(",");
-        let rest = format!("\"nonce\":\"{}\",\"references\":[{written}]}}", self.rng.number());
-        let unnamed = canonicalize(format!("{{{rest}").as_bytes()).expect("it is canonical");
-        let id = *identity::compute(&unnamed).digest();
-        let bytes = format!("{{\"artifact_id\":\"sha256:{}\",{rest}", hex(&id));
+        let written: Vec<_> = written.collect();
+        let nonce = self.rng.number().to_string();
+        let artifact = named(json!({ "nonce": nonce, "references": written }));
+        let id: Identifier = artifact["artifact_id"].as_str().unwrap().parse().unwrap();
+        let id = *id.digest();
         let ids: Vec<_> = self.threads.keys().copied().collect();
         let thread = (!ids.is_empty() && self.rng.once_in(2)).then(|| self.rng.pick(&ids));
         let key = self.key().map(|key| (key, Box::from(&b"{}"[..])));
@@ -217,7 +206,7 @@ impl World {
         self.place(Entry::Artifact(Box::new(Published {
             id,
             at: self.now,
-            bytes: bytes.into_bytes().into(),
+            bytes: artifact.to_string().into_bytes().into(),
             references,
             kind: kind.into(),
             thread,

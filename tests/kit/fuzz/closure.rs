@@ -42,16 +42,11 @@ impl ArtifactStore for Ordered<'_> {
 fn outcome(report: &ClosureReport) -> Outcome {
     let is_cycle = |class| class == ViolationClass::ReferenceCycle;
     let failures = report.failures.iter();
-    let ids = |ids: &[Identifier]| ids.iter().map(ToString::to_string).collect();
-    let later: Vec<_> = report.later_objections.iter().map(|it| it.artifact_id).collect();
-    let objections: Vec<_> = report.objections.iter().map(|it| it.artifact_id).collect();
+    let named = failures.clone().map(|it| (it.class.as_str(), it.artifact_id.to_string()));
     Outcome {
-        failures: failures
-            .clone()
-            .map(|it| (it.class.as_str(), it.artifact_id.to_string()))
-            .collect(),
-        later: ids(&later),
-        objections: ids(&objections),
+        failures: named.collect(),
+        later: report.later_objections.iter().map(|it| it.artifact_id.to_string()).collect(),
+        objections: report.objections.iter().map(|it| it.artifact_id.to_string()).collect(),
         artifact_count: report.artifact_count,
         depth: (!failures.clone().any(|it| is_cycle(it.class))).then_some(report.depth),
     }
@@ -90,6 +85,7 @@ fn kind(choice: usize, number: usize) -> (&'static str, Value, &'static str) {
                "unresolved_issues": [], "n": number})
     };
     let objection = |blocking: bool| json!({"statement": "s", "blocking": blocking, "n": number});
+    let evidence = || json!({"content": "c", "provenance_class": "HYPOTHESIS", "n": number});
     let states = ["completed", "deadlock", "exhausted", "suspended"];
     match choice {
         0 => ("CLAIM", json!({"statement": "s", "n": number}), "considers"),
@@ -98,14 +94,7 @@ fn kind(choice: usize, number: usize) -> (&'static str, Value, &'static str) {
         5..=7 => ("DECISION", decision("final"), "decides"),
         8 => ("DECISION", decision("provisional"), "decides"),
         9 => ("REVISION", json!({"statement": "s", "n": number}), "revises"),
-        10 => {
-            let class = "HYPOTHESIS";
-            (
-                "EVIDENCE",
-                json!({"content": "c", "provenance_class": class, "n": number}),
-                "supports",
-            )
-        }
+        10 => ("EVIDENCE", evidence(), "supports"),
         state => {
             let state = states[(state - 11) % 4];
             ("TERMINATION", json!({"state": state, "n": number}), "considers")

@@ -2,7 +2,6 @@
 //! that does not depend on their order, and closures of it are what the second implementation says.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use parley_protocol::artifact::collection::Collection;
 use serde_json::Value;
@@ -33,12 +32,8 @@ pub fn run(bytes: &[u8]) {
         let Some(id) = stated(line) else { break };
         // Of two under one identifier the right one stays, else the smaller one.
         let rank = |line: &[u8]| (naive::identifier(line).as_ref() != Ok(&id), line.to_vec());
-        match artifacts.entry(id.clone()) {
-            Entry::Vacant(entry) => drop(entry.insert(line.to_vec())),
-            Entry::Occupied(mut entry) if rank(line) < rank(entry.get()) => {
-                entry.insert(line.to_vec());
-            }
-            Entry::Occupied(_) => {}
+        if artifacts.get(&id).is_none_or(|held| rank(line) < rank(held)) {
+            artifacts.insert(id, line.to_vec());
         }
     }
     let is_whole = lines.clone().all(|line| stated(line).is_some());

@@ -17,9 +17,8 @@ pub fn run(bytes: &[u8]) {
         let at = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
         let (name, value) = line.split_at(at);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
-        {
+        let pair = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value));
+        if let (Ok(name), Ok(value)) = pair {
             map.append(name, value);
         }
     }

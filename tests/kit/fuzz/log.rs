@@ -2,28 +2,16 @@
 //! it. What its checksum does not let through is looked at under the right one too.
 
 use parley::fuzzing::{read_log_row, seal_log_row, write_log_row};
-use parley_protocol::entry::{Act, Entry};
-use parley_protocol::wire;
+use parley_protocol::entry::Entry;
 
-use super::Taps;
-
-/// What an act is shown as is JSON, whatever its bytes were.
-fn shown(act: &Act) {
-    let mut out = wire::JsonBuffer::new();
-    out.push(b'[');
-    wire::message(&mut out, act, None);
-    out.push(b',');
-    wire::event(&mut out, act);
-    out.push(b']');
-    serde_json::from_slice::<serde_json::Value>(&out).expect("JSON");
-}
+use super::{Taps, act_is_shown};
 
 fn entry(bytes: &[u8]) {
     let Some(entry) = Entry::decode(bytes) else { return };
     let again = Entry::decode(&entry.encode(Vec::new())).expect("what was written");
     assert_eq!(format!("{again:?}"), format!("{entry:?}"));
     if let Entry::Act(act) = &entry {
-        shown(act);
+        act_is_shown(act);
     }
 }
 

@@ -16,8 +16,10 @@ pub mod rows;
 pub mod texts;
 
 use parley_naive::{canonical, publish};
+use parley_protocol::entry::Act;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
+use parley_protocol::wire::{self, JsonBuffer};
 
 /// A target.
 pub type Target = fn(&[u8]);
@@ -49,6 +51,19 @@ fn is_refusal(refusal: &Refusal) {
     assert!(matches!(refusal.reason.status(), 400 | 404 | 406 | 415), "{refusal:?}");
     let problem: serde_json::Value = serde_json::from_slice(&refusal.to_json()).expect("JSON");
     assert_eq!(problem["reason"], refusal.reason.as_str());
+}
+
+/// What is put out is JSON.
+fn is_shown(put: impl FnOnce(&mut JsonBuffer)) {
+    let mut out = JsonBuffer::new();
+    put(&mut out);
+    serde_json::from_slice::<serde_json::Value>(&out).expect("JSON");
+}
+
+/// Message and event of an act are JSON, whatever its bytes were.
+fn act_is_shown(act: &Act) {
+    is_shown(|out| wire::message(out, act, None));
+    is_shown(|out| wire::event(out, act));
 }
 
 /// Bytes taken one by one; zeros once there are no more.

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use parley::journal::archive::{ArchiveMeta, ArchiveProgress, RememberedOutcome, Retraction};
 use parley::tokens::TokenRecord;
 use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Act, Published};
+use parley_protocol::entry::Published;
 use parley_protocol::thread::Thread;
-use parley_protocol::thread_summary::ThreadSummary;
-use parley_protocol::wire::{self, JsonBuffer};
+use parley_protocol::wire;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::NOW;
+use super::{NOW, act_is_shown, is_shown};
 
 /// Reads a row; what is read and written again reads the same.
 fn read<T: DeserializeOwned + Serialize + Debug>(bytes: &[u8]) -> Option<T> {
@@ -26,48 +25,24 @@ fn read<T: DeserializeOwned + Serialize + Debug>(bytes: &[u8]) -> Option<T> {
     Some(row)
 }
 
-/// What is put out is JSON.
-fn shown(put: impl FnOnce(&mut JsonBuffer)) {
-    let mut out = JsonBuffer::new();
-    put(&mut out);
-    serde_json::from_slice::<serde_json::Value>(&out).expect("JSON");
-}
-
 /// The target.
 pub fn run(bytes: &[u8]) {
     let Some((choice, row)) = bytes.split_first() else { return };
-    match choice % 10 {
-        0 => {
-            if let Some(head) = read::<ThreadSummary>(row) {
-                shown(|out| wire::thread(out, &head, "1.1.0"));
-            }
-        }
-        1 => {
-            if let Some(claim) = read::<Arc<Claim>>(row) {
-                shown(|out| wire::claim(out, &claim, NOW));
-            }
-        }
-        2 => {
-            if let Some(act) = read::<Act>(row) {
-                shown(|out| wire::message(out, &act, None));
-                shown(|out| wire::event(out, &act));
-            }
-        }
-        3 => {
-            if let Some(record) = read::<TokenRecord>(row) {
-                shown(|out| wire::token(out, &record.shown()));
-                assert!(!record.is_good(NOW) || record.revoked_at.is_none());
-            }
-        }
-        4 => drop(read::<RememberedOutcome>(row)),
-        5 => drop(read::<Retraction>(row)),
-        6 => drop(read::<Published>(row)),
-        7 => drop(read::<ArchiveMeta>(row)),
-        8 => drop(read::<ArchiveProgress>(row)),
-        _ => {
-            if let Ok(thread) = postcard::from_bytes::<Thread>(row) {
-                shown(|out| wire::thread(out, thread.summary(), "1.1.0"));
-            }
-        }
-    }
+    let _: Option<()> = match choice % 10 {
+        0 => read(row).map(|head| is_shown(|out| wire::thread(out, &head, "1.1.0"))),
+        1 => read(row).map(|claim: Arc<Claim>| is_shown(|out| wire::claim(out, &claim, NOW))),
+        2 => read(row).map(|act| act_is_shown(&act)),
+        3 => read(row).map(|record: TokenRecord| {
+            is_shown(|out| wire::token(out, &record.shown()));
+            assert!(!record.is_good(NOW) || record.revoked_at.is_none());
+        }),
+        4 => read::<RememberedOutcome>(row).map(drop),
+        5 => read::<Retraction>(row).map(drop),
+        6 => read::<Published>(row).map(drop),
+        7 => read::<ArchiveMeta>(row).map(drop),
+        8 => read::<ArchiveProgress>(row).map(drop),
+        _ => postcard::from_bytes::<Thread>(row)
+            .ok()
+            .map(|thread| is_shown(|out| wire::thread(out, thread.summary(), "1.1.0"))),
+    };
 }
