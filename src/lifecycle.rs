@@ -46,7 +46,10 @@ pub enum ServeError {
 /// Wrong configuration, or a failed start.
 pub fn serve(sources: &ConfigSources) -> Result<(), ServeError> {
     let config = Config::load(sources)?;
-    telemetry::start_log(&config.log);
+    let _log = telemetry::start_log(&config.log);
+    for name in sources.unknown_variables() {
+        tracing::warn!(name, "this variable sets no key; config/parley.toml shows every key");
+    }
     let runtime =
         Runtime::new().map_err(|source| ServeError::System { what: "a runtime", source })?;
     let served = runtime.block_on(run(config));

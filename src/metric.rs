@@ -27,6 +27,8 @@ pub struct MetricSpec {
     pub kind: MetricKind,
     /// The names of its labels. No label holds a value that a client chose.
     pub labels: &'static [&'static str],
+    /// The values of its label, if it has one whose values are few: each is there from the start.
+    pub values: &'static [&'static str],
     /// Its meaning, as scrapers show it.
     pub about: &'static str,
 }
@@ -34,7 +36,7 @@ pub struct MetricSpec {
 macro_rules! metrics {
     ($(
         $constant:ident $name:literal $kind:ident $(($buckets:ident))? [$($label:literal),*]
-        $about:literal;
+        $([$($value:literal),*])? $about:literal;
     )*) => {
         $(#[doc = $about] pub const $constant: &str = $name;)*
         /// Every metric.
@@ -42,6 +44,7 @@ macro_rules! metrics {
             name: $constant,
             kind: MetricKind::$kind $(($buckets))?,
             labels: &[$($label),*],
+            values: &[$($($value),*)?],
             about: $about,
         },)*];
     };
@@ -55,13 +58,19 @@ metrics! {
     THREADS_RESIDENT "parley_threads_resident" Gauge [] "Threads whose actor is in memory";
     INBOXES_RESIDENT "parley_inboxes_resident" Gauge [] "Inboxes whose actor is in memory";
     FEED_CONNECTIONS "parley_feed_connections" Gauge [] "Feeds open";
-    FEED_FRAMES "parley_feed_frames_total" Counter ["type"] "Frames sent, by type";
-    FEED_DROPPED "parley_feed_dropped_total" Counter ["cause"] "Feeds cut off, by cause";
+    FEED_FRAMES "parley_feed_frames_total" Counter ["type"]
+        ["hello", "message", "event", "claim", "awaiting", "settled", "caught_up", "subscribed",
+         "notice"]
+        "Frames sent, by type";
+    FEED_DROPPED "parley_feed_dropped_total" Counter ["cause"]
+        ["slow_consumer", "send_timeout", "silent", "revoked", "shutdown"]
+        "Feeds cut off, by cause";
     JOURNAL_BATCH_SIZE "parley_journal_batch_size" Histogram (ENTRIES) [] "Entries of one commit";
     JOURNAL_COMMIT_SECONDS "parley_journal_commit_seconds" Histogram (SECONDS) []
         "Time of one commit with its sync";
     JOURNAL_QUEUE "parley_journal_queue" Gauge [] "Items that wait for the journal's writer";
     ACTOR_RESTARTS "parley_actor_restarts_total" Counter ["actor"]
+        ["thread", "inbox", "router", "journal"]
         "Actors started anew after a fault";
     STORE_BYTES "parley_store_bytes" Gauge [] "Bytes that the store takes up";
     STORE_FREE_BYTES "parley_store_free_bytes" Gauge []

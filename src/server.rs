@@ -161,13 +161,13 @@ pub async fn start_on(
         };
         lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     }
+    let periodic = periodic(disk, clock, Arc::clone(&engine.feed_deps), Arc::clone(&gateway));
     let serve = move |connection, request| {
         let gateway = Arc::clone(&gateway);
         async move { gateway.serve(connection, request).await }
     };
     lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     let stop = lifetime.stop.clone();
-    let periodic = periodic(disk, clock, Arc::clone(&engine.feed_deps));
     tokio::spawn(async move { stop.run_until_cancelled(periodic).await });
     Ok(Running { address, metrics_address, lifetime, engine, first_start })
 }
@@ -218,7 +218,12 @@ fn manifests(config: &Config, meta: &ArchiveMeta) -> Manifests {
 }
 
 /// Periodic work: closes feeds of expired tokens, updates metrics, measures the disk.
-async fn periodic(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, deps: Arc<FeedDeps>) {
+async fn periodic(
+    disk: Arc<dyn Disk>,
+    clock: Arc<dyn Clock>,
+    deps: Arc<FeedDeps>,
+    gateway: Arc<Gateway>,
+) {
     /// Seconds between two updates of the metrics.
     const SLOW_EVERY: u64 = 5;
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
@@ -226,6 +231,8 @@ async fn periodic(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, deps: Arc<FeedDeps
     for second in 0_u64.. {
         seconds.tick().await;
         deps.hub.expire(clock.now());
+        gateway.log_sums();
+        telemetry::log_dropped_lines();
         if second % SLOW_EVERY == 0 {
             telemetry::upkeep();
             let disk = Arc::clone(&disk);

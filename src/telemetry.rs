@@ -3,12 +3,14 @@
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Reason;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::FmtSpan;
@@ -34,12 +36,16 @@ pub fn metrics() -> &'static PrometheusHandle {
         let handle = recorder.handle();
         // Only a program that embeds the server can have installed another recorder.
         if metrics::set_global_recorder(recorder).is_ok() {
-            for MetricSpec { name, kind, labels, about } in METRICS {
+            for MetricSpec { name, kind, labels, values, about } in METRICS {
                 match kind {
                     MetricKind::Counter => {
                         metrics::describe_counter!(*name, *about);
                         if labels.is_empty() {
                             metrics::counter!(*name).absolute(0);
+                        }
+                        for value in *values {
+                            let labels = [(labels[0], *value)];
+                            metrics::counter!(*name, &labels).absolute(0);
                         }
                     }
                     MetricKind::Gauge => {
@@ -130,8 +136,59 @@ impl RequestMetrics {
     }
 }
 
+/// The requests turned away with 503, summed up: one line a second and reason.
+pub struct TurnedAway {
+    counts: [AtomicU64; Reason::ALL.len()],
+}
+
+impl Default for TurnedAway {
+    fn default() -> Self {
+        Self { counts: [const { AtomicU64::new(0) }; Reason::ALL.len()] }
+    }
+}
+
+impl TurnedAway {
+    /// Counts a request that was turned away for `reason`.
+    pub fn count(&self, reason: Reason) {
+        self.counts[reason as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Logs the counts since the last call.
+    pub fn log(&self) {
+        for (reason, count) in Reason::ALL.iter().zip(&self.counts) {
+            let count = count.swap(0, Ordering::Relaxed);
+            if count > 0 {
+                let reason = reason.as_str();
+                tracing::info!(reason, count, "requests were turned away");
+            }
+        }
+    }
+}
+
+/// Lines of the log that may wait to be written; beyond them lines are dropped and counted.
+const LOG_LINES_MAX: usize = 8_192;
+
+/// The log of this process while it is open: its lines are written by a thread of its own, so that
+/// a log which nobody reads holds nothing up. Dropping this writes what is left.
+pub struct LogGuard {
+    _worker: WorkerGuard,
+}
+
+/// Logs how many lines of the log were dropped since the last call.
+pub fn log_dropped_lines() {
+    static TOLD: AtomicU64 = AtomicU64::new(0);
+    let dropped = DROPPED.get().map_or(0, |counter| counter.dropped_lines() as u64);
+    let told = TOLD.swap(dropped, Ordering::Relaxed);
+    if dropped > told {
+        let count = dropped - told;
+        tracing::warn!(count, "lines of the log were dropped: nobody reads it fast enough");
+    }
+}
+
+static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
+
 /// Starts the log of this process; a second call changes nothing.
-pub fn start_log(log: &LogConfig) {
+pub fn start_log(log: &LogConfig) -> LogGuard {
     let level = log.level.parse().unwrap_or(LevelFilter::INFO);
     // Of the libraries only warnings and errors are logged.
     let filter = Targets::new()
@@ -143,9 +200,11 @@ pub fn start_log(log: &LogConfig) {
         Some(format) => format == LogFormat::Text,
         None => terminal,
     };
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_span_events(FmtSpan::CLOSE);
+    let writer = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(LOG_LINES_MAX);
+    let (writer, worker) = writer.thread_name("log").finish(std::io::stderr());
+    DROPPED.get_or_init(|| writer.error_counter());
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(writer).with_span_events(FmtSpan::CLOSE);
     let registry = tracing_subscriber::registry();
     // An installed log stays: only tests start several servers in one process.
     let _ = if text {
@@ -154,4 +213,5 @@ pub fn start_log(log: &LogConfig) {
         let lines = lines.json().flatten_event(true).with_span_list(false);
         registry.with(lines.with_filter(filter)).try_init()
     };
+    LogGuard { _worker: worker }
 }

@@ -46,7 +46,7 @@ struct AssertArgs {
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
-    #[arg(value_name = "STATEMENT", allow_hyphen_values = true, help = statement_help())]
+    #[arg(value_name = "STATEMENT", help = statement_help())]
     statement: String,
     #[command(flatten)]
     proof: ProofArgs,

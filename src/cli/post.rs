@@ -35,13 +35,16 @@ pub struct PostArgs {
     /// An idempotency key: the same again gives the first outcome
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    #[arg(value_name = "BODY", allow_hyphen_values = true)]
+    #[arg(value_name = "BODY")]
     #[arg(help = body_help())]
     body: String,
 }
 
 fn body_help() -> String {
-    format!("What to say, 1 to {BODY_MAX} characters; - reads it from standard input")
+    format!(
+        "What to say, 1 to {BODY_MAX} characters; - reads it from standard input, and after -- \
+         it may begin with a hyphen"
+    )
 }
 
 /// Posts a message and prints it with the state of its thread.

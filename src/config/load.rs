@@ -46,6 +46,15 @@ impl ConfigSources {
         flags.extend(given.map(|(key, value)| (key.to_owned(), value.clone())));
         Ok(Self { flags, environment: std::env::vars_os().collect(), file })
     }
+
+    /// The variables that begin with `PARLEY_` and set no key, to be warned of.
+    pub fn unknown_variables(&self) -> Vec<String> {
+        let names = self.environment.iter().map(|(name, _)| name.to_string_lossy());
+        let is_unknown = |name: &str| {
+            name.starts_with("PARLEY_") && !RESERVED.contains(&name) && variable_key(name).is_none()
+        };
+        names.filter(|name| is_unknown(name)).map(std::borrow::Cow::into_owned).collect()
+    }
 }
 
 /// A faulty configuration: one line that names the key.
@@ -98,6 +107,12 @@ impl Config {
     }
 }
 
+/// The key that a variable sets.
+fn variable_key(name: &str) -> Option<&'static ConfigKey> {
+    let dotted = name.strip_prefix("PARLEY_")?.to_ascii_lowercase().replace("__", ".");
+    key(&dotted).filter(|key| key.variable() == name)
+}
+
 const HINT: &str = "config/parley.toml shows every key";
 
 fn read_variable(
@@ -106,14 +121,8 @@ fn read_variable(
     settings: &mut Settings,
 ) -> Result<(), ConfigError> {
     let shown = name.to_string_lossy();
-    let Some(rest) = shown.strip_prefix("PARLEY_") else { return Ok(()) };
-    if RESERVED.contains(&&*shown) {
-        return Ok(());
-    }
-    let dotted = rest.to_ascii_lowercase().replace("__", ".");
-    let Some(key) = key(&dotted).filter(|key| key.variable() == shown) else {
-        return fail(format!("unknown key `{dotted}` in the variable {shown}; {HINT}"));
-    };
+    // An orchestrator sets variables of its own, and empty ones for what is unset.
+    let Some(key) = variable_key(&shown).filter(|_| !value.is_empty()) else { return Ok(()) };
     let place = format!("in the variable {shown}");
     match value.to_str() {
         Some(value) => read_text(key, value, &place, settings),

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use axum::http::header::CONNECTION;
 use axum::http::request::Parts as Head;
-use axum::http::{HeaderValue, Method, Request};
+use axum::http::{HeaderValue, Method, Request, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hyper::body::Incoming;
@@ -54,7 +54,7 @@ use crate::config::Config;
 use crate::feed::replay::FeedDeps;
 use crate::feed::tickets::Tickets;
 use crate::forum::{Answer, Forum};
-use crate::telemetry::{RequestLabel, RequestMetrics};
+use crate::telemetry::{RequestLabel, RequestMetrics, TurnedAway};
 use crate::tokens::Tokens;
 
 /// Bytes from which on an answer is counted in the budget of answers: the number of connections
@@ -87,6 +87,7 @@ pub struct Gateway {
     wrong_tokens: WrongTokens,
     tickets: Tickets,
     requests: RequestMetrics,
+    turned_away: TurnedAway,
     ids: RequestIds,
     /// The bytes of bodies that are being read.
     request_bytes: Budget,
@@ -143,6 +144,7 @@ impl Gateway {
             wrong_tokens: WrongTokens::new(parts.config.gateway.wrong_tokens_per_minute),
             tickets: Tickets::default(),
             requests: RequestMetrics::default(),
+            turned_away: TurnedAway::default(),
             ids: RequestIds::default(),
             request_bytes: Budget::new(parts.config.overload.request_bytes),
             answer_bytes: Budget::new(parts.config.overload.answer_bytes),
@@ -205,8 +207,16 @@ impl Gateway {
         let reason = reply.extensions_mut().remove::<Reason>();
         let took = started.elapsed();
         self.requests.count(label, reason, took);
+        if reply.status() == StatusCode::SERVICE_UNAVAILABLE {
+            self.turned_away.count(reason.unwrap_or(Reason::Overloaded));
+        }
         record(&span, &reply, label, reason, (took > SLOW && !held).then_some(took));
         reply
+    }
+
+    /// Logs what happened often since the last call; called once a second.
+    pub fn log_sums(&self) {
+        self.turned_away.log();
     }
 
     async fn write(&self, write: PendingWrite) -> Result<HttpResponse> {
@@ -365,8 +375,6 @@ fn record(
     let status = reply.status();
     if status.as_u16() == 500 {
         tracing::error!(operation, outcome, request_id, "a request failed");
-    } else if status.is_server_error() {
-        tracing::info!(operation, outcome, request_id, "a request was turned away");
     } else if let Some(took) = slow {
         let took_ms = took.as_millis() as u64;
         tracing::info!(operation, outcome, request_id, took_ms, "a request was slow");

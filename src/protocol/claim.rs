@@ -61,28 +61,12 @@ fn is_lower_hex(text: &str, min: usize, max: usize) -> bool {
         && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// An absolute http or https URL with a host and no white space.
+/// An absolute http or https URL with a host, to RFC 3986 and to the WHATWG URL standard alike.
 fn is_web_url(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return false;
-    };
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
-        return false;
-    }
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let (host, port) = match host_port.strip_prefix('[') {
-        Some(bracketed) => match bracketed.split_once(']') {
-            Some((host, port)) => (host, port),
-            None => return false,
-        },
-        None => host_port.split_at(host_port.find(':').unwrap_or(host_port.len())),
-    };
-    let port_ok = match port.strip_prefix(':') {
-        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
-        None => port.is_empty(),
-    };
-    !host.is_empty() && port_ok && !text.chars().any(char::is_whitespace)
+    let Ok(uri) = fluent_uri::Uri::parse(text) else { return false };
+    let is_web = ["http", "https"].iter().any(|it| uri.scheme().as_str().eq_ignore_ascii_case(it));
+    let has_host = uri.authority().is_some_and(|authority| !authority.host().is_empty());
+    is_web && has_host && url::Url::parse(text).is_ok_and(|url| url.has_host())
 }
 
 /// A pointer, never an opinion.
