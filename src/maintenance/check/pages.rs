@@ -4,7 +4,8 @@ use redb::{Builder, Database, StorageBackend};
 
 use super::CheckReport;
 use super::FileKind;
-use crate::storage::disk::Disk;
+use crate::journal::log::failed_name;
+use crate::storage::disk::{Disk, names};
 use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::{open_closed, open_with};
@@ -34,11 +35,29 @@ pub(super) fn check(
     }
     let database = match header.strictly(name, file) {
         Ok(database) => database,
-        // A power cut may tear the last, unacknowledged commit of a segment that is written. A
-        // later segment that follows without a gap proves that no entry is missing.
-        Err(_) if kind == FileKind::Log && !is_last && !is_closed(disk, name)? => {
+        // A power cut or a full disk may tear the last commit of a file that is written. What the
+        // archive loses is in the log. In the log it was not acknowledged where the server has
+        // noted that it failed, or where a later segment follows without a gap.
+        Err(_)
+            if kind != FileKind::Tokens
+                && (kind == FileKind::Archive || !is_last || has_failed(disk, name)?)
+                && !is_closed(disk, name)? =>
+        {
             let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
-            verified(name, file)?
+            let database = verified(name, file)?;
+            if is_last || kind == FileKind::Archive {
+                let detail = "its last commit is incomplete, as after a full disk or a power cut: \
+                              the next start goes on from the commit before";
+                report.find_repairable(name, detail);
+            }
+            database
+        }
+        Err(error) if kind == FileKind::Log && is_last && !is_closed(disk, name)? => {
+            report.fail(name, error);
+            let detail = "after a power cut this may be its last commit, which was not \
+                          acknowledged then: the next start goes on from the commit before";
+            report.find(name, detail);
+            return Ok(());
         }
         Err(error) => return Err(error),
     };
@@ -58,7 +77,9 @@ fn check_format(
     let current = kind.format().current();
     StoreError::refuse_newer(name, stated, current)?;
     if stated < current {
-        report.find(name, format!("it has the older format {stated}: start the server once"));
+        report.is_outdated = true;
+        let detail = format!("it has the older format {stated}, which the next start migrates");
+        report.find_repairable(name, detail);
         return Ok(());
     }
     let formats = &mut report.formats;
@@ -118,6 +139,12 @@ fn verified(name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> 
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
     open_with(name, &builder, BoxedFile::new(file))
+}
+
+/// Whether the server has noted that the last commit of the segment failed.
+fn has_failed(disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
+    let noted = failed_name(name);
+    Ok(names(disk)?.contains(&noted))
 }
 
 /// Whether the file was closed in good order.
