@@ -151,10 +151,7 @@ fn a_full_disk_is_no_damage() {
         let server = Process::start(&data, &unreserved);
         let threads = || get(server.address, &server.admin, "/v1/threads?limit=1");
         assert_eq!(threads()["items"].as_array().map(Vec::len), Some(usize::from(stored > 0)));
-        let write = || {
-            let kind = "Content-Type: application/json\r\n";
-            ask(server.address, &server.admin, "POST /v1/messages", kind, &body).status
-        };
+        let write = || ask(server.address, &server.admin, "POST /v1/messages", "", &body).status;
         let mut status = write();
         while status == 201 {
             stored += 1;
@@ -173,8 +170,7 @@ fn a_full_disk_is_no_damage() {
     }
     assert!(stored > 10 && mount("remount,size=64m"));
     let server = Process::start(&data, &unreserved);
-    let kind = "Content-Type: application/json\r\n";
-    assert_eq!(ask(server.address, &server.admin, "POST /v1/messages", kind, &body).status, 201);
+    assert_eq!(ask(server.address, &server.admin, "POST /v1/messages", "", &body).status, 201);
     server.stop();
     let checked = run(&["check", "--data", &data, "--json"]).json();
     assert_eq!(checked["counts"]["threads"], stored + 1, "{checked}");

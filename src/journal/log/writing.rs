@@ -53,8 +53,9 @@ pub fn begin(disk: &dyn Disk, first: u64) -> StoreResult<()> {
 }
 
 /// Opens the log, making one if nothing was ever stored. Returns its entries after
-/// `archived_upto`, the number up to which all are archived. Without room for the segment that takes
-/// over after an unclean end (`has_room`), the log is read only until [`LogWriter::make_ready`].
+/// `archived_upto`, the number up to which all are archived. Without room (`has_room`) for the
+/// segment that takes over after an unclean end, the log is only read until
+/// [`LogWriter::make_ready`].
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], and
