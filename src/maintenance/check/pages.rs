@@ -30,7 +30,7 @@ pub(super) fn check(
     let header = DatabaseHeader::read(name, &*file)?;
     // A file of tokens that goes back one commit would show no gap, and a revoked token would be
     // valid again.
-    if kind == FileKind::Tokens && header.is_older() {
+    if kind == FileKind::Tokens && header.is_older() && header.other_is_whole(disk, name)? {
         report.find(name, "another commit than the last one is taken for the last one");
     }
     let database = match header.strictly(name, file) {
@@ -122,6 +122,15 @@ impl DatabaseHeader {
         };
         let last = usize::from(self.0[Self::FLAGS] & Self::SECOND_SLOT);
         commit(1 - last) > commit(last)
+    }
+
+    /// Whether the commit in the other slot is complete. One that is not was never acknowledged: a
+    /// close on a full disk leaves one.
+    fn other_is_whole(&self, disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
+        let mut other = Self(self.0);
+        other.0[Self::FLAGS] ^= Self::SECOND_SLOT;
+        let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
+        Ok(other.strictly(name, file).is_ok())
     }
 
     /// Opens the database, if its last commit is complete. Otherwise redb would go back to the
