@@ -129,7 +129,8 @@ fn restores_differ() {
 }
 
 /// Goal: a folder whose disk is full is no damaged folder: a check says so, though the last commit
-/// failed; the next start shows all once there is room. Method: a small file system in memory is filled by writes without a reserve.
+/// failed; the next start shows all once there is room. Method: a small file system
+/// in memory is filled by writes without a reserve.
 #[test]
 fn a_full_disk_is_no_damage() {
     let folder = Folder::new("full");
@@ -144,7 +145,8 @@ fn a_full_disk_is_no_damage() {
     }
     let data = folder.text("data");
     let unreserved = ["--set", "store.free_bytes_min=0", "--set", "limits.writes_per_minute=0"];
-    let body = serde_json::json!({ "kind": "ask", "body": "\u{1F600}".repeat(500) }).to_string();
+    let body = serde_json::json!({ "kind": "ask", "body": "\u{1F600}".repeat(500) });
+    let body = body.to_string();
     let mut stored = 0;
     let server = Process::start(&data, &unreserved);
     loop {

@@ -132,8 +132,8 @@ impl Act {
         one.into_iter().chain(more.iter().copied())
     }
 
-    /// The claims changed, in their state after the act, in the order of [`Act::claims`]. `find` gives
-    /// the state of a claim before it; a claim that it does not know is left out.
+    /// The claims changed, in their state after the act, in the order of [`Act::claims`]. `find`
+    /// gives the state of a claim before it; a claim that it does not know is left out.
     ///
     /// # Errors
     /// Those of `find`.
