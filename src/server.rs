@@ -37,6 +37,8 @@ const GRACE: Duration = Duration::from_millis(7_500);
 const ABORT_MAX: Duration = Duration::from_millis(500);
 /// Time of it that is left to the process for its own end.
 const RESERVE: Duration = Duration::from_millis(500);
+/// Bytes that a start may have to write.
+const START_BYTES_MIN: u64 = 16 << 20;
 /// File handles that are kept free for other uses than connections.
 const FILES_RESERVED: u64 = 256;
 /// The part of all places that feeds take at most: seven eighths.
@@ -106,7 +108,7 @@ pub async fn start(
     listener: TcpListener,
 ) -> Result<Running, StartError> {
     let disk = FolderDisk::open(&config.data)
-        .map_err(|error| error.in_folder(&config.data, config.store.free_bytes_min))?;
+        .map_err(|error| error.in_folder(&config.data, START_BYTES_MIN))?;
     start_on(config, clock, Arc::new(disk), listener).await
 }
 
@@ -127,7 +129,8 @@ pub async fn start_on(
     let address = listener.local_addr().map_err(refused)?;
     let metrics = config.metrics_listen.map(listen).transpose()?;
     let metrics_address = metrics.as_ref().and_then(|listener| listener.local_addr().ok());
-    let in_folder = |error: StoreError| error.in_folder(&config.data, config.store.free_bytes_min);
+    let needed_bytes = config.store.free_bytes_min.max(START_BYTES_MIN);
+    let in_folder = |error: StoreError| error.in_folder(&config.data, needed_bytes);
     let names = disk::names(&*disk)?;
     let has = |file: &str| names.iter().any(|name| name == file);
     if has(archive::FILE_NAME) && !has(tokens::FILE_NAME) {

@@ -12,7 +12,7 @@ use crate::cli::output;
 use crate::cli::target::DataFolder;
 use crate::cli::text::in_one_line;
 use crate::clock::SystemClock;
-use crate::maintenance::check::{CheckReport, check};
+use crate::maintenance::check::{CheckReport, Remedy, check};
 
 const EXAMPLES: &str = "Examples:
   parley check
@@ -39,22 +39,33 @@ pub fn run(options: CheckArgs) -> CliResult {
     } else {
         output::text(&as_text(&folder, &report))?;
     }
-    if report.is_good() {
-        return Ok(());
-    }
     let count = report.findings.len() as u64 + report.more;
     let folder = folder.display();
-    Err(CliError::failed(format!(
-        "{folder} is damaged ({count} findings): keep it as it is, and restore a backup into \
-         another folder"
-    )))
+    let line = match report.remedy() {
+        None | Some(Remedy::Start) => return Ok(()),
+        Some(Remedy::NewerVersion) => {
+            format!("{folder} was written by a newer version ({count} findings): use that one")
+        }
+        Some(Remedy::Restore) => format!(
+            "{folder} is damaged ({count} findings): keep it as it is, and restore a backup into \
+             another folder"
+        ),
+    };
+    Err(CliError::failed(line))
 }
 
 fn as_json(folder: &Path, report: &CheckReport) -> Value {
     let findings: Vec<_> = report
         .findings
         .iter()
-        .map(|finding| json!({ "file": finding.file, "detail": finding.detail }))
+        .map(|finding| {
+            let remedy = match finding.remedy {
+                Remedy::Start => "start",
+                Remedy::NewerVersion => "newer_version",
+                Remedy::Restore => "restore",
+            };
+            json!({ "file": finding.file, "detail": finding.detail, "remedy": remedy })
+        })
         .collect();
     let CheckReport { formats, counts, .. } = report;
     json!({
@@ -67,6 +78,7 @@ fn as_json(folder: &Path, report: &CheckReport) -> Value {
         "counts": {
             "last_entry": counts.last_entry,
             "log_entries": counts.log_entries,
+            "unarchived": counts.unarchived,
             "threads": counts.threads,
             "acts": counts.acts,
             "claims": counts.claims,
@@ -88,15 +100,18 @@ fn as_text(folder: &Path, report: &CheckReport) -> String {
     if report.more > 0 {
         let _ = writeln!(text, "and {} more", report.more);
     }
-    if report.is_good() {
+    if report.is_outdated {
+        let _ = writeln!(text, "{}: start the server once, then check again", folder.display());
+    } else if report.is_good() {
         let counts = &report.counts;
         let line = format!(
-            "{}: good. {} files, entries up to {}, {} in the log; {} threads, {} acts, {} claims, \
-             {} artifacts, {} tokens.",
+            "{}: good. {} files, entries up to {}, {} in the log, {} of them not archived yet; {} \
+             threads, {} acts, {} claims, {} artifacts, {} tokens.",
             folder.display(),
             report.files.len(),
             counts.last_entry,
             counts.log_entries,
+            counts.unarchived,
             counts.threads,
             counts.acts,
             counts.claims,

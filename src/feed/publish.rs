@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::hub::Hub;
 use crate::clock::Clock;
-use crate::journal::{BatchStream, Published};
+use crate::journal::{BatchStream, StreamItem};
 use crate::yield_points::{Hook, Point};
 
 /// Batches that may wait for the hub; above, all feeds fall behind and read the log instead.
@@ -20,8 +20,8 @@ pub async fn publish_batches(
     while let Some(published) = stream.next().await {
         hook.reach(Point::BeforePublish).await;
         match published {
-            Published::Batch(batch) => hub.deliver(&batch.committed, clock.now()),
-            Published::Missed(upto) => {
+            StreamItem::Batch(batch) => hub.deliver(&batch.committed, clock.now()),
+            StreamItem::Missed(upto) => {
                 tracing::warn!(upto, "publishing fell behind: all feeds read the log");
                 hub.skip(upto);
             }

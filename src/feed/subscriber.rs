@@ -190,8 +190,8 @@ impl Subscriber {
         }
     }
 
-    /// Puts the listener behind: items after those queued are to be read in the log. One that is not
-    /// live yet reads it anyway.
+    /// Puts the listener behind: items after those queued are to be read in the log. One that is
+    /// not live yet reads it anyway.
     pub(super) fn fall_behind(&self) {
         self.queue().behind = true;
         self.filled.notify_one();

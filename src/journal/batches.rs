@@ -1,5 +1,6 @@
-//! The queue of committed batches before one of their listeners. The publisher never waits for it: a
-//! listener that is too slow loses the batches and is told so, and finds their entries in the log.
+//! The queue of committed batches before one of their listeners. The publisher never waits for it:
+//! a listener that is too slow loses the batches and is told so, and finds their entries in the
+//! log.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,7 @@ impl CommittedBatch {
 
 /// What a listener receives.
 #[derive(Clone, Debug)]
-pub enum Published {
+pub enum StreamItem {
     /// The next batch.
     Batch(Arc<CommittedBatch>),
     /// The entries up to the one with this number were not received in time: they are in the log.
@@ -104,7 +105,7 @@ pub(super) fn batch_queue(after: u64, batches_max: usize) -> (BatchSender, Batch
 
 impl BatchStream {
     /// Waits for the next batch; `None` once the journal has ended. Loses none if it is dropped.
-    pub async fn next(&mut self) -> Option<Published> {
+    pub async fn next(&mut self) -> Option<StreamItem> {
         loop {
             let (next, has_ended) = self.look();
             if next.is_some() || has_ended {
@@ -115,14 +116,14 @@ impl BatchStream {
     }
 
     /// The next batch, if there is one now.
-    pub fn try_next(&mut self) -> Option<Published> {
+    pub fn try_next(&mut self) -> Option<StreamItem> {
         self.look().0
     }
 
-    fn look(&self) -> (Option<Published>, bool) {
+    fn look(&self) -> (Option<StreamItem>, bool) {
         let mut state = self.queue.state();
-        let missed = state.missed_upto.take().map(Published::Missed);
-        let next = missed.or_else(|| state.batches.pop_front().map(Published::Batch));
+        let missed = state.missed_upto.take().map(StreamItem::Missed);
+        let next = missed.or_else(|| state.batches.pop_front().map(StreamItem::Batch));
         (next, state.has_ended)
     }
 }

@@ -31,7 +31,7 @@ use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-pub use batches::{BatchStream, CommittedBatch, Published};
+pub use batches::{BatchStream, CommittedBatch, StreamItem};
 pub use numbers::JournalNumbers;
 pub use publisher::Publisher;
 pub use queue::AppendRefused;

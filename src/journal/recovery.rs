@@ -62,9 +62,10 @@ impl Journal {
         let cache_bytes = (options.cache_bytes as usize).saturating_sub(ACTIVE_CACHE_BYTES);
         let cache_bytes = cache_bytes.max(ACTIVE_CACHE_BYTES);
         disk::make(&*disk, archive::FILE_NAME, |file| Archive::open(file, cache_bytes).map(drop))?;
-        let mut free_space =
+        let free_space =
             FreeSpace::new(Arc::clone(&disk), Arc::clone(&clock), options.free_bytes_min);
-        let has_room = free_space.check().is_ok();
+        // The clone, since a check that found enough counts for a while.
+        let has_room = free_space.clone().check().is_ok();
         let opened = OpenedArchive::open(&*disk, cache_bytes)?;
         let (read, meta) = (opened.archive.read()?, opened.archive.meta().clone());
         let (archived_upto, maxima) = (read.upto(), read.progress().maxima);

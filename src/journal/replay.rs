@@ -1,10 +1,10 @@
-//! Replaying entries of the log that the archive lacks: each act needs the summary of its thread and
-//! the claims that it names, never the whole thread.
+//! Replaying entries of the log that the archive lacks: each act needs the summary of its thread
+//! and the claims that it names, never the whole thread.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use parley_protocol::claim::{Claim, changed_claims};
+use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry};
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::thread_summary::ThreadSummary;
@@ -18,7 +18,8 @@ use crate::storage::error::{StoreError, StoreResult};
 /// used: by what `base` shows, `maxima`, and by them.
 ///
 /// # Errors
-/// [`StoreError::Damaged`] for an act that is not the next one of its thread, and those of the disk.
+/// [`StoreError::Damaged`] for an act that is not the next one of its thread, and those of the
+/// disk.
 pub(super) fn replay(
     base: &View,
     entries: Vec<(u64, Entry)>,
@@ -85,7 +86,7 @@ impl<'a> ReplayState<'a> {
             None => ThreadSummary::open(act).ok_or_else(not_next)?,
         };
         summary.stamp(act, number);
-        let claims = changed_claims(act, |id| match self.claims.get(&id) {
+        let claims = act.changed_claims(|id| match self.claims.get(&id) {
             Some(claim) => Ok(Some(Arc::clone(claim))),
             None => self.base.claim(id),
         })?;

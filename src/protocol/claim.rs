@@ -1,11 +1,8 @@
 //! Claims of the profile `dialectic` (parley.md §8): proof over votes.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Identifier;
-use crate::entry::{Act, Change};
 use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, ThreadId};
 use crate::limits::{COMMIT_MAX, COMMIT_MIN, HEX_256, HEX_512};
@@ -167,47 +164,4 @@ impl Claim {
     pub fn is_settled(&self) -> bool {
         matches!(self.status, ClaimStatus::Refuted | ClaimStatus::Superseded)
     }
-}
-
-/// The claims that `act` changes, in their state after it, in the order of [`Act::claims`]. `find`
-/// gives the state of a claim before it; a claim that it does not know is left out.
-///
-/// # Errors
-/// Those of `find`.
-pub fn changed_claims<E>(
-    act: &Act,
-    mut find: impl FnMut(ClaimId) -> Result<Option<Arc<Claim>>, E>,
-) -> Result<Vec<Arc<Claim>>, E> {
-    let mut changed = Vec::new();
-    let mut change = |id: ClaimId, change: &dyn Fn(&mut Claim)| -> Result<(), E> {
-        if let Some(mut claim) = find(id)? {
-            change(Arc::make_mut(&mut claim));
-            changed.push(claim);
-        }
-        Ok(())
-    };
-    match &act.change {
-        Change::Assert(claim) => {
-            for old in &claim.supersedes {
-                change(*old, &|old| {
-                    old.status = ClaimStatus::Superseded;
-                    old.superseded_by = Some(claim.id);
-                })?;
-            }
-            changed.insert(0, Arc::new((**claim).clone()));
-        }
-        Change::Attest(id, attestation) => change(*id, &|claim| {
-            claim.status = match (attestation.seal, claim.status) {
-                (true, _) | (false, ClaimStatus::Verified) => ClaimStatus::Verified,
-                (false, _) => ClaimStatus::Supported,
-            };
-            claim.attestations.push(attestation.clone());
-        })?,
-        Change::Refute(id, refutation) => change(*id, &|claim| {
-            claim.status = ClaimStatus::Refuted;
-            claim.refutation = Some(refutation.clone());
-        })?,
-        Change::Message(_) | Change::Mark => {}
-    }
-    Ok(changed)
 }

@@ -107,8 +107,6 @@ struct State {
     faults: Faults,
     writes: u64,
     syncs: u64,
-    /// Bytes read of each file.
-    read_bytes: BTreeMap<String, u64>,
     /// Rises with each cut: what was open before is dead.
     life: u64,
     stalled: bool,
@@ -185,11 +183,6 @@ impl FaultyDisk {
     /// Writes since the faults were set.
     pub fn writes(&self) -> u64 {
         self.state().writes
-    }
-
-    /// Bytes read so far of the file `name`.
-    pub fn read_bytes(&self, name: &str) -> u64 {
-        self.state().read_bytes.get(name).copied().unwrap_or_default()
     }
 
     /// Whether the failing write or the failing sync has come.
@@ -342,8 +335,7 @@ impl StorageBackend for Handle {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mut state = self.alive()?;
-        *state.read_bytes.entry(self.name.clone()).or_default() += out.len() as u64;
+        let state = self.alive()?;
         let (seen, offset) = (&state.files[self.file].seen, offset as usize);
         let range = seen.get(offset..offset + out.len());
         out.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);

@@ -27,7 +27,7 @@ use segment::Segment;
 pub use chunk::RawEntry;
 pub(crate) use refill::refill;
 pub use retention_guard::RetentionGuard;
-pub use segment::{FILE_FORMAT, name, parse_name};
+pub use segment::{FILE_FORMAT, failed_name, name, parse_name};
 pub use writing::{LogWriter, begin, open};
 
 /// Entries read from the log.

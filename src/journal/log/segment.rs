@@ -42,6 +42,12 @@ pub fn name(first: u64) -> String {
     format!("log-{first:020}.redb")
 }
 
+/// The name of the empty file beside a segment whose last commit failed, and so was not
+/// acknowledged: it tells a check that nothing is lost with that commit.
+pub fn failed_name(segment: &str) -> String {
+    format!("{segment}.failed")
+}
+
 /// The number that a segment of this name begins with; `None` if it is not the name of one.
 pub fn parse_name(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("log-")?.strip_suffix(".redb")?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use parley_protocol::entry::Entry;
 
 use super::chunk::{ChunkWriter, RawEntry};
-use super::segment::{ENTRIES, Segment};
+use super::segment::{ENTRIES, Segment, failed_name};
 use super::{Log, SegmentSet, parse_name};
 use crate::journal::Committed;
 use crate::journal::options::CHUNK_BYTES;
@@ -53,8 +53,9 @@ pub fn begin(disk: &dyn Disk, first: u64) -> StoreResult<()> {
 }
 
 /// Opens the log, making one if nothing was ever stored. Returns its entries after
-/// `archived_upto`, the number up to which all are archived. Without room for the segment that takes
-/// over after an unclean end (`has_room`), the log is read only until [`LogWriter::make_ready`].
+/// `archived_upto`, the number up to which all are archived. Without room (`has_room`) for the
+/// segment that takes over after an unclean end, the log is only read until
+/// [`LogWriter::make_ready`].
 ///
 /// # Errors
 /// [`StoreError::Damaged`] if an entry is missing or altered, [`StoreError::NewerFormat`], and
@@ -226,12 +227,33 @@ impl LogWriter {
                 Ok(())
             }
             Ok(_) => {
-                self.fail();
+                self.fail_commit();
                 Err(StoreError::damaged("the log", "the disk failed while it was written"))
             }
             Err(error) => {
-                self.fail();
+                self.fail_commit();
                 Err(error)
+            }
+        }
+    }
+
+    /// Abandons the segment after a commit that failed, and notes that it did.
+    fn fail_commit(&mut self) {
+        let failed = self.active.as_ref().map(|active| failed_name(&active.segment.name()));
+        self.fail();
+        if let Some(Err(error)) = failed.map(|name| self.log.disk.create(&name)) {
+            tracing::debug!(%error, "the failed commit could not be noted");
+        }
+    }
+
+    /// Removes the notes of failed commits: a new segment has taken over.
+    fn forget_failed(&self) {
+        let disk = &self.log.disk;
+        let names = disk.list().unwrap_or_default();
+        let is_note = |name: &&String| name.strip_suffix(".failed").and_then(parse_name).is_some();
+        for name in names.iter().filter(is_note) {
+            if let Err(error) = disk.remove(name) {
+                tracing::debug!(%error, name, "the note of a failed commit could not be removed");
             }
         }
     }
@@ -289,6 +311,7 @@ impl LogWriter {
         doubtful.close()?;
         self.log.segments().by_first.insert(first, Arc::clone(&segment));
         self.active = Some(ActiveSegment { segment, latch, bytes });
+        self.forget_failed();
         Ok(())
     }
 

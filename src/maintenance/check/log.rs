@@ -22,10 +22,12 @@ pub(super) struct LogCoverage {
     pub artifacts: u64,
 }
 
-/// Checks every entry of the log.
+/// Checks every entry of the log. Those after `archived_upto` were not in the archive before this
+/// check.
 pub(super) fn check(
     log: &Log,
     archive: &ArchiveRead,
+    archived_upto: u64,
     report: &mut CheckReport,
 ) -> StoreResult<LogCoverage> {
     let (upto, after) = (archive.upto(), log.oldest().saturating_sub(1));
@@ -39,6 +41,7 @@ pub(super) fn check(
         before = Some(number);
         logged.first.get_or_insert(number);
         report.counts.log_entries += 1;
+        report.counts.unarchived += u64::from(number > archived_upto);
         let same = match Entry::decode(raw.bytes) {
             None => {
                 report.find(FILE, format!("entry {number} cannot be read"));

@@ -53,9 +53,22 @@ impl FileKind {
 /// Findings that are reported; more are only counted.
 const FINDINGS_MAX: usize = 100;
 
+/// What is to be done about a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Remedy {
+    /// Nothing: the next start repairs it, and nothing is lost.
+    Start,
+    /// The version that wrote the file is to be used.
+    NewerVersion,
+    /// Something is lost: a backup is to be restored.
+    Restore,
+}
+
 /// A defect of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// What is to be done about it.
+    pub remedy: Remedy,
     /// The file concerned, by its name in the data folder.
     pub file: String,
     /// The defect.
@@ -80,13 +93,15 @@ pub struct StoreCounts {
     pub last_entry: u64,
     /// Entries in the log.
     pub log_entries: u64,
-    /// Threads in the archive.
+    /// Those of them that the next start moves into the archive. The numbers below count them.
+    pub unarchived: u64,
+    /// Threads.
     pub threads: u64,
     /// Acts in them.
     pub acts: u64,
     /// Claims in them.
     pub claims: u64,
-    /// Artifacts in the archive.
+    /// Artifacts.
     pub artifacts: u64,
     /// Remembered outcomes.
     pub outcomes: u64,
@@ -111,17 +126,36 @@ pub struct CheckReport {
     pub findings: Vec<Finding>,
     /// The number of further defects.
     pub more: u64,
+    /// Whether a file has an older format, so that its contents were not checked.
+    pub is_outdated: bool,
 }
 
 impl CheckReport {
-    /// Whether there is no defect.
+    /// Whether there is no defect but those that the next start repairs.
     pub fn is_good(&self) -> bool {
-        self.findings.is_empty()
+        self.remedy().is_none_or(|remedy| remedy == Remedy::Start)
+    }
+
+    /// What is to be done about the worst finding.
+    pub fn remedy(&self) -> Option<Remedy> {
+        self.findings.iter().map(|finding| finding.remedy).max()
     }
 
     fn find(&mut self, file: impl Into<String>, detail: impl Into<String>) {
-        if self.findings.len() < FINDINGS_MAX {
-            self.findings.push(Finding { file: file.into(), detail: detail.into() });
+        self.find_with(Remedy::Restore, file, detail);
+    }
+
+    /// Reports a defect that the next start repairs.
+    fn find_repairable(&mut self, file: impl Into<String>, detail: impl Into<String>) {
+        self.find_with(Remedy::Start, file, detail);
+    }
+
+    fn find_with(&mut self, remedy: Remedy, file: impl Into<String>, detail: impl Into<String>) {
+        let (file, detail) = (file.into(), detail.into());
+        // What a start repairs must not hide what it does not.
+        let is_room = self.findings.len() < FINDINGS_MAX;
+        if is_room || (remedy == Remedy::Restore && self.remedy() != Some(Remedy::Restore)) {
+            self.findings.push(Finding { remedy, file, detail });
         } else {
             self.more += 1;
         }
@@ -131,6 +165,10 @@ impl CheckReport {
     fn fail(&mut self, file: &str, error: StoreError) {
         match error {
             StoreError::Damaged { file, detail } => self.find(file, detail),
+            StoreError::NewerFormat { found, known, .. } => {
+                let detail = format!("it has format {found}, this version knows up to {known}");
+                self.find_with(Remedy::NewerVersion, file, detail);
+            }
             other => self.find(file, other.to_string()),
         }
     }
@@ -168,8 +206,8 @@ pub fn check_disk(disk: ReadOnlyDisk, clock: Arc<dyn Clock>) -> StoreResult<Chec
         report.part(name, |report| pages::check(&disk, name, kind, is_last, report));
         report.files.push(name.clone());
     }
-    // With damaged pages, further findings would mean nothing.
-    if report.is_good() {
+    // With damaged pages, or another format, further findings would mean nothing.
+    if report.is_good() && !report.is_outdated {
         report.part(journal::archive::FILE_NAME, |report| check_store(&disk, &clock, report));
         if names.iter().any(|name| name == tokens::FILE_NAME) {
             report.part(tokens::FILE_NAME, |report| check_tokens(&disk, &names, &clock, report));
@@ -216,16 +254,19 @@ fn check_store(
     clock: &Arc<dyn Clock>,
     report: &mut CheckReport,
 ) -> StoreResult<()> {
-    let opened =
+    let mut opened =
         Journal::open(JournalOptions::default(), Arc::clone(disk) as _, Arc::clone(clock))?;
-    let OpenedJournal { journal, meta, .. } = &opened;
+    let OpenedJournal { journal, archiver, meta, .. } = &mut opened;
     report.instance = Some(meta.instance);
     report.era = meta.era;
     report.counts.last_entry = journal.committed();
+    let archived_upto = journal.view().archive().upto();
+    // As a start does, in memory: then all is counted, and checked, where a start would show it.
+    archiver.finish()?;
     let archive = journal.view().archive();
     let mut logged = log::LogCoverage::default();
     report.part("the log", |report| {
-        logged = log::check(journal.log(), &archive, report)?;
+        logged = log::check(journal.log(), &archive, archived_upto, report)?;
         Ok(())
     });
     report.part(journal::archive::FILE_NAME, |report| {

@@ -4,7 +4,8 @@ use redb::{Builder, Database, StorageBackend};
 
 use super::CheckReport;
 use super::FileKind;
-use crate::storage::disk::Disk;
+use crate::journal::log::failed_name;
+use crate::storage::disk::{Disk, names};
 use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::{open_closed, open_with};
@@ -29,16 +30,34 @@ pub(super) fn check(
     let header = DatabaseHeader::read(name, &*file)?;
     // A file of tokens that goes back one commit would show no gap, and a revoked token would be
     // valid again.
-    if kind == FileKind::Tokens && header.is_older() {
+    if kind == FileKind::Tokens && header.is_older() && header.other_is_whole(disk, name)? {
         report.find(name, "another commit than the last one is taken for the last one");
     }
     let database = match header.strictly(name, file) {
         Ok(database) => database,
-        // A power cut may tear the last, unacknowledged commit of a segment that is written. A
-        // later segment that follows without a gap proves that no entry is missing.
-        Err(_) if kind == FileKind::Log && !is_last && !is_closed(disk, name)? => {
+        // A power cut or a full disk may tear the last commit of a file that is written. What the
+        // archive loses is in the log. In the log it was not acknowledged where the server has
+        // noted that it failed, or where a later segment follows without a gap.
+        Err(_)
+            if kind != FileKind::Tokens
+                && (kind == FileKind::Archive || !is_last || has_failed(disk, name)?)
+                && !is_closed(disk, name)? =>
+        {
             let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
-            verified(name, file)?
+            let database = verified(name, file)?;
+            if is_last || kind == FileKind::Archive {
+                let detail = "its last commit is incomplete, as after a full disk or a power cut: \
+                              the next start goes on from the commit before";
+                report.find_repairable(name, detail);
+            }
+            database
+        }
+        Err(error) if kind == FileKind::Log && is_last && !is_closed(disk, name)? => {
+            report.fail(name, error);
+            let detail = "after a power cut this may be its last commit, which was not \
+                          acknowledged then: the next start goes on from the commit before";
+            report.find(name, detail);
+            return Ok(());
         }
         Err(error) => return Err(error),
     };
@@ -58,7 +77,9 @@ fn check_format(
     let current = kind.format().current();
     StoreError::refuse_newer(name, stated, current)?;
     if stated < current {
-        report.find(name, format!("it has the older format {stated}: start the server once"));
+        report.is_outdated = true;
+        let detail = format!("it has the older format {stated}, which the next start migrates");
+        report.find_repairable(name, detail);
         return Ok(());
     }
     let formats = &mut report.formats;
@@ -103,6 +124,15 @@ impl DatabaseHeader {
         commit(1 - last) > commit(last)
     }
 
+    /// Whether the commit in the other slot is complete. One that is not was never acknowledged: a
+    /// close on a full disk leaves one.
+    fn other_is_whole(&self, disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
+        let mut other = Self(self.0);
+        other.0[Self::FLAGS] ^= Self::SECOND_SLOT;
+        let file = disk.open(name).map_err(|error| StoreError::io(name, error))?;
+        Ok(other.strictly(name, file).is_ok())
+    }
+
     /// Opens the database, if its last commit is complete. Otherwise redb would go back to the
     /// commit before, unless it takes the last one for a commit in two phases: so the flag is set.
     fn strictly(&self, name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> {
@@ -118,6 +148,12 @@ fn verified(name: &str, file: Box<dyn StorageBackend>) -> StoreResult<Database> 
     let mut builder = Builder::new();
     builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
     open_with(name, &builder, BoxedFile::new(file))
+}
+
+/// Whether the server has noted that the last commit of the segment failed.
+fn has_failed(disk: &ReadOnlyDisk, name: &str) -> StoreResult<bool> {
+    let noted = failed_name(name);
+    Ok(names(disk)?.contains(&noted))
 }
 
 /// Whether the file was closed in good order.

@@ -8,7 +8,7 @@ use super::key::KeyUse;
 use super::position::slot;
 use super::turn::Awaiting;
 use crate::act::Kind;
-use crate::claim::{Attestation, Claim, Refutation};
+use crate::claim::{Attestation, Claim, ClaimStatus, Refutation};
 use crate::identity::{AuthorKind, Participant};
 use crate::ids::{ClaimId, EventId, MessageId, ThreadId};
 use crate::state::{Origin, State};
@@ -130,6 +130,49 @@ impl Act {
             Change::Message(_) | Change::Mark => (None, &[]),
         };
         one.into_iter().chain(more.iter().copied())
+    }
+
+    /// The claims changed, in their state after the act, in the order of [`Act::claims`]. `find`
+    /// gives the state of a claim before it; a claim that it does not know is left out.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub fn changed_claims<E>(
+        &self,
+        mut find: impl FnMut(ClaimId) -> Result<Option<Arc<Claim>>, E>,
+    ) -> Result<Vec<Arc<Claim>>, E> {
+        let mut changed = Vec::new();
+        let mut change = |id: ClaimId, change: &dyn Fn(&mut Claim)| -> Result<(), E> {
+            if let Some(mut claim) = find(id)? {
+                change(Arc::make_mut(&mut claim));
+                changed.push(claim);
+            }
+            Ok(())
+        };
+        match &self.change {
+            Change::Assert(claim) => {
+                for old in &claim.supersedes {
+                    change(*old, &|old| {
+                        old.status = ClaimStatus::Superseded;
+                        old.superseded_by = Some(claim.id);
+                    })?;
+                }
+                changed.insert(0, Arc::new((**claim).clone()));
+            }
+            Change::Attest(id, attestation) => change(*id, &|claim| {
+                claim.status = match (attestation.seal, claim.status) {
+                    (true, _) | (false, ClaimStatus::Verified) => ClaimStatus::Verified,
+                    (false, _) => ClaimStatus::Supported,
+                };
+                claim.attestations.push(attestation.clone());
+            })?,
+            Change::Refute(id, refutation) => change(*id, &|claim| {
+                claim.status = ClaimStatus::Refuted;
+                claim.refutation = Some(refutation.clone());
+            })?,
+            Change::Message(_) | Change::Mark => {}
+        }
+        Ok(changed)
     }
 
     /// The last slot that this act fills; 0 if it fills none but its own.

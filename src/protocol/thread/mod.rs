@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::claim::{Claim, changed_claims};
+use crate::claim::Claim;
 use crate::command::Command;
 use crate::entry::{Act, Change, Event, KeyUse, Message};
 use crate::identity::{AuthorKind, Participant, Principal};
@@ -156,7 +156,7 @@ impl Thread {
     fn apply_claim(&mut self, act: &Act) {
         // Taken out, so that a claim that nothing else holds is changed in place.
         let take = |id| Ok::<_, Infallible>(self.claims.remove(&id));
-        let Ok(changed) = changed_claims(act, take);
+        let Ok(changed) = act.changed_claims(take);
         self.claims.extend(changed.into_iter().map(|claim| (claim.id, claim)));
     }
 

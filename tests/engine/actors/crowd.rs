@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parley::engine::Engine;
-use parley::journal::Published;
+use parley::journal::StreamItem;
 use parley::storage::disk::{FolderDisk, MemoryDisk};
 use parley_kit::acts::{message, model};
 use parley_kit::{Folder, engine, number, position};
@@ -118,7 +118,7 @@ async fn hot_thread() {
     let counting = tokio::spawn(async move {
         let (mut batches, mut acts) = (0_u64, 0_u64);
         while let Some(published) = listening.next().await {
-            let Published::Batch(batch) = published else { panic!("{published:?}") };
+            let StreamItem::Batch(batch) = published else { panic!("{published:?}") };
             batches += 1;
             acts += batch.committed.len() as u64;
         }

@@ -2,7 +2,7 @@
 
 use parley::journal::WriterStep;
 use parley::journal::options::JournalOptions;
-use parley::journal::{BatchStream, Published};
+use parley::journal::{BatchStream, StreamItem};
 use parley::storage::disk::MemoryDisk;
 use parley_kit::FaultyDisk;
 use parley_kit::journal::{Came, JournalHarness, came};
@@ -102,7 +102,7 @@ fn listening() {
     }
     let mut heard = Vec::new();
     while let Some(published) = listening.try_next() {
-        let Published::Batch(batch) = published else { panic!("{published:?}") };
+        let StreamItem::Batch(batch) = published else { panic!("{published:?}") };
         heard.extend(batch.committed.iter().map(|committed| committed.number));
     }
     assert_eq!(heard, (2..=7).collect::<Vec<_>>());
@@ -121,8 +121,8 @@ fn missed() {
     let heard = |stream: &mut BatchStream| -> Vec<(bool, u64)> {
         let next = std::iter::from_fn(|| stream.try_next());
         next.map(|published| match published {
-            Published::Batch(batch) => (true, batch.upto()),
-            Published::Missed(upto) => (false, upto),
+            StreamItem::Batch(batch) => (true, batch.upto()),
+            StreamItem::Missed(upto) => (false, upto),
         })
         .collect()
     };

@@ -1,51 +1,53 @@
 //! What a start after a kill reads, and what it leaves to the first wake of a thread.
 
-use parley::journal::archive;
+use std::sync::Arc;
+
+use parley::journal::WriteOutcome;
+use parley::journal::archive::{self, Archive, SyncMode};
+use parley::journal::options::JournalOptions;
+use parley::storage::disk::Disk;
 use parley_kit::journal::{JournalHarness, is_stored};
 use parley_kit::{Cut, Faults, FaultyDisk};
 use parley_protocol::act::Kind;
 use parley_protocol::ids::ThreadId;
+use parley_protocol::time::Millis;
 
-/// Bytes of the archive that a start after a kill reads, where ten threads of `archived` acts each have three more
-/// that are not archived.
-fn read_at_start(archived: usize) -> u64 {
+/// Goal: a start reads the summaries of the threads that the log has acts of, not the threads.
+/// Method: an archive that holds a summary, and not all acts that made it, is opened with a log
+/// that goes on after it.
+#[test]
+fn reads_summaries() {
     let disk = FaultyDisk::default();
     let mut harness = JournalHarness::start(&disk);
-    let threads: Vec<_> = (0..10).map(|n| harness.opened("local:ada", &n.to_string())).collect();
-    let mut holders: Vec<_> = threads.iter().map(|thread| harness.load(*thread)).collect();
-    let mut speak = |harness: &mut JournalHarness, acts: usize| {
-        for n in 0..acts {
-            for holder in &mut holders {
-                let (by, kind) =
-                    (["local:bob", "local:eve"][n % 2], [Kind::Inform, Kind::Ask][n % 2]);
-                harness.say(holder, by, kind, &"x".repeat(200));
-            }
-            harness.work();
-        }
-    };
-    speak(&mut harness, archived);
-    harness.archiver.finish().unwrap();
-    speak(&mut harness, 3);
-    let before = disk.read_bytes(archive::FILE_NAME);
-    let harness = harness.restart(&disk, Cut::Kill).unwrap();
-    let read = disk.read_bytes(archive::FILE_NAME) - before;
-    let view = harness.journal.view();
-    for thread in threads {
-        let summary = view.summary(thread).unwrap().unwrap();
-        assert_eq!(*view.thread(thread).unwrap().unwrap().summary(), *summary);
-        assert_eq!(summary.seq as usize, 1 + archived + 3);
+    let mut opening = harness.ask("local:ada", "ask");
+    harness.work();
+    let mut stored = vec![opening.try_recv().unwrap()];
+    let mut holder = harness.load(ThreadId(1));
+    for n in 0..5 {
+        let mut next = harness.say(&mut holder, "local:bob", Kind::Inform, &n.to_string());
+        harness.work();
+        stored.push(next.try_recv().unwrap());
     }
-    read
-}
-
-/// Goal: a start costs what is not archived, however long the threads are that it belongs to.
-/// Method: the same three acts in each of ten threads, which have 10 acts before, or 1 000; the
-/// start reads little more of the longer ones.
-#[test]
-fn reads_heads() {
-    let (short, long) = (read_at_start(10), read_at_start(1_000));
-    println!("{short} bytes, {long} bytes");
-    assert!(long < 2 * short + (64 << 10), "{short} bytes, {long} bytes");
+    let stored: Vec<_> = stored
+        .into_iter()
+        .map(|outcome| match outcome {
+            Ok(WriteOutcome::Committed(committed)) => committed,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    disk.cut(Cut::Kill);
+    drop(harness);
+    {
+        let file = disk.open(archive::FILE_NAME).unwrap();
+        let archive = Archive::open(file, 1 << 20).unwrap();
+        let lacking = [Arc::clone(&stored[0]), Arc::clone(&stored[3])];
+        archive.append(&lacking, &[], Millis(1), SyncMode::Durable).unwrap();
+        archive.close().unwrap();
+    }
+    let harness = JournalHarness::start(&disk);
+    let view = harness.journal.view();
+    assert_eq!(*view.summary(ThreadId(1)).unwrap().unwrap(), *holder.thread.summary());
+    assert!(view.thread(ThreadId(1)).is_err(), "the thread as a whole cannot be read");
 }
 
 /// Goal: a snapshot that ends with an act that was never stored is never stored, though later
@@ -79,4 +81,45 @@ fn no_snapshot_of_what_failed() {
     let rebuilt = harness.journal.view().rebuilt(ThreadId(1)).unwrap().unwrap();
     assert_eq!(rebuilt.thread, holder.thread);
     assert_eq!(rebuilt.acts_read, 84, "there is no snapshot");
+}
+
+/// Goal: a start after a kill on a disk without a free byte shows all that is stored, refuses
+/// writes, and takes them once there is room. Method: the disk is as large as its files at the
+/// kill; the log was not closed, so that a new segment would be needed.
+#[test]
+fn without_a_free_byte() {
+    let disk = FaultyDisk::default();
+    let mut harness = JournalHarness::start(&disk);
+    for n in 0..20 {
+        harness.opened("local:ada", &n.to_string());
+    }
+    harness.archiver.finish().unwrap();
+    for n in 20..30 {
+        harness.opened("local:ada", &n.to_string());
+    }
+    let want = harness.subjects();
+    disk.cut(Cut::Kill);
+    drop(harness);
+    let full = disk.bytes().unwrap();
+    disk.set(Faults { bytes_max: Some(full), ..Faults::default() });
+    for free_bytes_min in [0, 1 << 20] {
+        let options = JournalOptions { free_bytes_min, ..JournalOptions::default() };
+        let mut harness = JournalHarness::open(&disk, options).unwrap();
+        assert_eq!(harness.subjects(), want);
+        assert!(!harness.journal.is_writable());
+        let mut refused = harness.ask("local:ada", "no room");
+        harness.work();
+        assert!(!is_stored(&mut refused));
+        disk.cut(Cut::Kill);
+        disk.set(Faults { bytes_max: Some(full), ..Faults::default() });
+    }
+    let mut harness = JournalHarness::start(&disk);
+    assert_eq!(harness.subjects(), want);
+    disk.mend();
+    harness.clock.pass(10_000);
+    harness.work();
+    harness.opened("local:ada", "room");
+    assert_eq!(harness.subjects().len(), 31);
+    harness.finish();
+    assert_eq!(JournalHarness::start(&disk).subjects().len(), 31);
 }

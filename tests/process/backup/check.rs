@@ -35,6 +35,12 @@ fn changes_nothing() {
     let killed = checked();
     let last = |told: &serde_json::Value| told["counts"]["last_entry"].as_u64().unwrap();
     assert_eq!(last(&killed), last(&told) + 40);
+    let number = |told: &serde_json::Value, name: &str| told["counts"][name].as_u64().unwrap();
+    // What is not archived yet is counted, as a start shows it.
+    assert_eq!(number(&killed, "threads"), number(&told, "threads") + 40, "{killed}");
+    assert_eq!(number(&killed, "acts"), number(&told, "acts") + 40, "{killed}");
+    assert_eq!(number(&told, "unarchived"), 0, "{told}");
+    assert!(number(&killed, "unarchived") <= 40, "{killed}");
     start(&data).stop();
     assert_eq!(last(&checked()), last(&killed));
     assert!(run(&["check", "--data", &data]).succeeded().contains("good"));
@@ -60,6 +66,9 @@ fn files_that_do_not_belong() {
         let ended = run(&["check", "--data", &folder.text("mixed")]);
         assert_eq!(ended.code, 1, "{name} removed: {ended:?}");
         if name == "tokens.redb" {
+            let told = try_start(&folder.text("mixed")).unwrap_err();
+            let line = told.failed(1);
+            assert!(line.contains(&folder.text("mixed")) && line.contains("restore"), "{line}");
             // Another state of the tokens is as good as any; no act names the token it came under.
             continue;
         }
