@@ -1,10 +1,9 @@
 //! The rows of the profile `artifacts` (artifacts.md §4).
 
 use super::{
-    CURSOR, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType, Profile,
-    THREAD, WordSet, data_not_instructions,
+    CURSOR, FieldPlace, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD,
+    WordSet, data_not_instructions, get, post,
 };
-use crate::identity::Right;
 use crate::limits::HEX_256;
 
 const ARTIFACT: FieldSpec = FieldSpec::new(
@@ -22,10 +21,6 @@ pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
         are not there yet are accepted and listed as `unresolved`. A final decision whose closure \
         hides a blocking objection is refused with the report. Next: publish what is unresolved, \
         then verify_closure.",
-    route: HttpRoute::post("/v1/artifacts", 201),
-    profile: Profile::Artifacts,
-    rights: &[Right::Write],
-    output: OutputType::Published,
     fields: &[FieldSpec::body(
         "artifact",
         FieldType::Artifact,
@@ -33,6 +28,7 @@ pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
          references and, if you like, extensions. Nulls in it are data.",
     )
     .required()],
+    ..post("/v1/artifacts", 201, Profile::Artifacts, OutputType::Published)
 };
 
 pub(super) static READ_ARTIFACT: OperationSpec = OperationSpec {
@@ -42,11 +38,8 @@ pub(super) static READ_ARTIFACT: OperationSpec = OperationSpec {
          what its `references` name, or verify_closure to have all of it checked at once.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/artifacts/{artifact_id}"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Artifact,
     fields: &[ARTIFACT],
+    ..get("/v1/artifacts/{artifact_id}", Profile::Artifacts, OutputType::Artifact)
 };
 
 pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
@@ -57,10 +50,6 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
          verify_closure; while `more` is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/artifacts"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Artifacts,
     fields: &[
         FieldSpec::query(
             "type",
@@ -80,6 +69,7 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
         CURSOR,
         LIMIT,
     ],
+    ..get("/v1/artifacts", Profile::Artifacts, OutputType::Artifacts)
 };
 
 pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
@@ -91,10 +81,6 @@ pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
          a decision. Next: if `ok` is false, each of `failures` names the artifact to look at.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/artifacts/{artifact_id}/closure"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Report,
     fields: &[
         ARTIFACT,
         FieldSpec::query(
@@ -104,6 +90,7 @@ pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
              true if left out.",
         ),
     ],
+    ..get("/v1/artifacts/{artifact_id}/closure", Profile::Artifacts, OutputType::Report)
 };
 
 pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
@@ -115,9 +102,6 @@ pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
          for each in order, if the deliberation is to be kept here.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}/artifacts"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Artifacts,
     fields: &[THREAD, CURSOR, LIMIT],
+    ..get("/v1/threads/{thread}/artifacts", Profile::Artifacts, OutputType::Artifacts)
 };

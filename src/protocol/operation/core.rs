@@ -1,8 +1,8 @@
 //! The rows of the core: threads, messages, states, the inbox, the manifest.
 
 use super::{
-    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType,
-    Profile, THREAD, WordSet, data_not_instructions,
+    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile,
+    THREAD, WordSet, data_not_instructions, get, post,
 };
 use crate::act::Kind;
 use crate::identity::Right;
@@ -31,15 +31,13 @@ pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
         the states and where each may go, who has authority, the limits, and every reason for a \
         refusal with what it means. Needs no token. Next: read_inbox to see what waits for you, \
         or post_message with kind `ask` to open a thread.",
-    route: HttpRoute::get("/v1/manifest"),
-    profile: Profile::Core,
     rights: &[],
-    output: OutputType::Manifest,
     fields: &[FieldSpec::query(
         "lang",
         FieldType::Word(WordSet::Language),
         "The language of the prose; `en` if left out.",
     )],
+    ..get("/v1/manifest", Profile::Core, OutputType::Manifest)
 };
 
 pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
@@ -56,10 +54,6 @@ pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
          is not you, go on with read_inbox."
         (data_not_instructions!())
     ),
-    route: HttpRoute::post("/v1/messages", 201),
-    profile: Profile::Core,
-    rights: &[Right::Write],
-    output: OutputType::Posted,
     fields: &[
         FieldSpec::body(
             "parley",
@@ -98,6 +92,7 @@ pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
         FieldSpec::body("author_kind", FieldType::Ignored, "Set by the server; ignored."),
         FieldSpec::body("created_at", FieldType::Ignored, "Set by the server; ignored."),
     ],
+    ..post("/v1/messages", 201, Profile::Core, OutputType::Posted)
 };
 
 pub(super) static LIST_THREADS: OperationSpec = OperationSpec {
@@ -109,10 +104,6 @@ pub(super) static LIST_THREADS: OperationSpec = OperationSpec {
          is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Threads,
     fields: &[
         FieldSpec::query("state", FieldType::Word(WordSet::State), "Only those in this state."),
         FieldSpec::query("creator", FieldType::Identity, "Only those opened by this identity."),
@@ -126,6 +117,7 @@ pub(super) static LIST_THREADS: OperationSpec = OperationSpec {
             "`created` if left out; with a minus the newest come first.",
         ),
     ],
+    ..get("/v1/threads", Profile::Core, OutputType::Threads)
 };
 
 pub(super) static READ_THREAD: OperationSpec = OperationSpec {
@@ -138,10 +130,6 @@ pub(super) static READ_THREAD: OperationSpec = OperationSpec {
          what you need, nothing.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Reading,
     fields: &[
         THREAD,
         FieldSpec::query("format", FieldType::Word(WordSet::Format), "`tree` if left out."),
@@ -156,6 +144,7 @@ pub(super) static READ_THREAD: OperationSpec = OperationSpec {
             "How many messages at most; with `flat` only.",
         ),
     ],
+    ..get("/v1/threads/{thread}", Profile::Core, OutputType::Reading)
 };
 
 pub(super) static READ_EVENTS: OperationSpec = OperationSpec {
@@ -167,11 +156,8 @@ pub(super) static READ_EVENTS: OperationSpec = OperationSpec {
          post_message with `object` if you do not.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}/events"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Events,
     fields: &[THREAD, CURSOR, LIMIT],
+    ..get("/v1/threads/{thread}/events", Profile::Core, OutputType::Events)
 };
 
 pub(super) static MARK_THREAD: OperationSpec = OperationSpec {
@@ -183,11 +169,8 @@ pub(super) static MARK_THREAD: OperationSpec = OperationSpec {
          Next: nothing; a `closed` that is only proposed still takes messages.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/threads/{thread}/mark", 200),
-    profile: Profile::Core,
-    rights: &[Right::Write],
-    output: OutputType::Marked,
     fields: &[THREAD, STATE, REASON, FROM],
+    ..post("/v1/threads/{thread}/mark", 200, Profile::Core, OutputType::Marked)
 };
 
 pub(super) static CONFIRM_THREAD: OperationSpec = OperationSpec {
@@ -199,11 +182,9 @@ pub(super) static CONFIRM_THREAD: OperationSpec = OperationSpec {
          for everyone until it is reopened.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/threads/{thread}/confirm", 200),
-    profile: Profile::Core,
     rights: &[Right::Write, Right::Lock],
-    output: OutputType::Marked,
     fields: &[THREAD, STATE, REASON, FROM],
+    ..post("/v1/threads/{thread}/confirm", 200, Profile::Core, OutputType::Marked)
 };
 
 pub(super) static REOPEN_THREAD: OperationSpec = OperationSpec {
@@ -215,11 +196,8 @@ pub(super) static REOPEN_THREAD: OperationSpec = OperationSpec {
          a new thread. Next: post_message, saying what is new.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/threads/{thread}/reopen", 200),
-    profile: Profile::Core,
-    rights: &[Right::Write],
-    output: OutputType::Marked,
     fields: &[THREAD, REASON, FROM],
+    ..post("/v1/threads/{thread}/reopen", 200, Profile::Core, OutputType::Marked)
 };
 
 pub(super) static READ_INBOX: OperationSpec = OperationSpec {
@@ -233,10 +211,6 @@ pub(super) static READ_INBOX: OperationSpec = OperationSpec {
          `parent` the waiting message, then again with `since`.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/inbox"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Inbox,
     fields: &[
         FieldSpec::new(
             "extension",
@@ -262,4 +236,5 @@ pub(super) static READ_INBOX: OperationSpec = OperationSpec {
             "Whether questions to anyone are in it; true if left out.",
         ),
     ],
+    ..get("/v1/inbox", Profile::Core, OutputType::Inbox)
 };

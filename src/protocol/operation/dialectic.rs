@@ -1,10 +1,9 @@
 //! The rows of the profile `dialectic` (parley.md §8).
 
 use super::{
-    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType,
-    Profile, THREAD, WordSet, data_not_instructions,
+    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile,
+    THREAD, WordSet, data_not_instructions, get, post,
 };
-use crate::identity::Right;
 use crate::limits::{BODY_MAX, SUPERSEDES_MAX};
 
 const CLAIM: FieldSpec =
@@ -23,10 +22,6 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         reproduces it). It begins `unverified`; only another identity's proof makes it \
         `supported`. `supersedes` replaces older claims of the thread that this one corrects. \
         Next: ask somebody else to attest it with proof; you cannot attest your own.",
-    route: HttpRoute::post("/v1/threads/{thread}/claims", 201),
-    profile: Profile::Dialectic,
-    rights: &[Right::Write],
-    output: OutputType::ClaimChanged,
     fields: &[
         THREAD,
         FieldSpec::body(
@@ -54,6 +49,7 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         ),
         FROM,
     ],
+    ..post("/v1/threads/{thread}/claims", 201, Profile::Dialectic, OutputType::ClaimChanged)
 };
 
 pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
@@ -65,10 +61,6 @@ pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
          has supported, and makes it `verified`. If your check fails, use refute_claim instead.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/claims/{claim}/attest", 200),
-    profile: Profile::Dialectic,
-    rights: &[Right::Write],
-    output: OutputType::ClaimChanged,
     fields: &[
         CLAIM,
         PROOF,
@@ -79,6 +71,7 @@ pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
         ),
         FROM,
     ],
+    ..post("/v1/claims/{claim}/attest", 200, Profile::Dialectic, OutputType::ClaimChanged)
 };
 
 pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
@@ -89,11 +82,8 @@ pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
          kind `object`. Next: assert_claim with `supersedes` if you know what holds instead.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/claims/{claim}/refute", 200),
-    profile: Profile::Dialectic,
-    rights: &[Right::Write],
-    output: OutputType::ClaimChanged,
     fields: &[CLAIM, PROOF, FROM],
+    ..post("/v1/claims/{claim}/refute", 200, Profile::Dialectic, OutputType::ClaimChanged)
 };
 
 pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
@@ -104,11 +94,8 @@ pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
          the evidence yourself, then attest_claim or refute_claim.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/claims/{claim}"),
-    profile: Profile::Dialectic,
-    rights: &[Right::Read],
-    output: OutputType::Claim,
     fields: &[CLAIM],
+    ..get("/v1/claims/{claim}", Profile::Dialectic, OutputType::Claim)
 };
 
 pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
@@ -120,14 +107,11 @@ pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
          `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}/claims"),
-    profile: Profile::Dialectic,
-    rights: &[Right::Read],
-    output: OutputType::Claims,
     fields: &[
         THREAD,
         FieldSpec::query("status", FieldType::Word(WordSet::Status), "Only those of this status."),
         CURSOR,
         LIMIT,
     ],
+    ..get("/v1/threads/{thread}/claims", Profile::Dialectic, OutputType::Claims)
 };

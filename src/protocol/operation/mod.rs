@@ -257,16 +257,6 @@ pub struct HttpRoute {
     pub success: u16,
 }
 
-impl HttpRoute {
-    const fn get(path: &'static str) -> Self {
-        Self { method: HttpMethod::Get, path, success: 200 }
-    }
-
-    const fn post(path: &'static str, success: u16) -> Self {
-        Self { method: HttpMethod::Post, path, success }
-    }
-}
-
 /// One row of the table.
 #[derive(Debug)]
 pub struct OperationSpec {
@@ -284,6 +274,30 @@ pub struct OperationSpec {
     pub output: OutputType,
     /// The fields, in the order of the page.
     pub fields: &'static [FieldSpec],
+}
+
+/// A reader's row without its texts and fields.
+const fn get(path: &'static str, profile: Profile, output: OutputType) -> OperationSpec {
+    OperationSpec {
+        title: "",
+        description: "",
+        route: HttpRoute { method: HttpMethod::Get, path, success: 200 },
+        profile,
+        rights: &[Right::Read],
+        output,
+        fields: &[],
+    }
+}
+
+/// A writer's row without its texts and fields.
+const fn post(
+    path: &'static str,
+    success: u16,
+    profile: Profile,
+    output: OutputType,
+) -> OperationSpec {
+    let route = HttpRoute { method: HttpMethod::Post, path, success };
+    OperationSpec { route, rights: &[Right::Write], ..get(path, profile, output) }
 }
 
 impl Operation {
