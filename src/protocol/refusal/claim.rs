@@ -7,27 +7,27 @@ use crate::ids::ClaimId;
 
 fixed! {
     /// 400 `proof_missing`.
-    proof_missing: ProofMissing.at("evidence") =
+    proof_missing: Reason::ProofMissing.at("evidence") =
         "Proof is needed: at least one piece of evidence whose kind is neither `note` nor `other`. \
          Without proof, `post_message` with kind `object` or `agree`.";
     /// 409 `thread_full` of a claim (§9).
-    claims_full: ThreadFull =
+    claims_full: Reason::ThreadFull =
         "The thread holds as many claims as it may, superseded ones too. Claim in a new thread.";
     /// 409 `thread_full` of an attestation (§9).
-    attestations_full: ThreadFull =
+    attestations_full: Reason::ThreadFull =
         "The claim has as many attestations as it may. It needs no more support.";
     /// 409 `self_attest`.
-    self_attest: SelfAttest =
+    self_attest: Reason::SelfAttest =
         "A claim's own identity cannot attest it, nor can its extensions. Another identity must.";
     /// 409 `already_attested`.
-    already_attested: AlreadyAttested =
+    already_attested: Reason::AlreadyAttested =
         "This identity has attested the claim already; its extensions do not count again.";
     /// 409 `claim_not_supported` of a seal.
-    claim_not_supported: ClaimNotSupported =
+    claim_not_supported: Reason::ClaimNotSupported =
         "The seal needs a claim that at least one identity other than the verifier has attested \
          with proof. Have it attested first.";
     /// 404 `artifact_not_found`.
-    artifact_not_found: ArtifactNotFound =
+    artifact_not_found: Reason::ArtifactNotFound =
         "There is no such artifact here. List the artifacts and name one of them.";
 }
 

@@ -5,7 +5,7 @@
 macro_rules! fixed {
     ($(
         $(#[$doc:meta])*
-        $name:ident: $reason:ident $(.$with:ident($value:expr))? = $detail:literal;
+        $name:ident: Reason::$reason:ident $(.$with:ident($value:expr))? = $detail:literal;
     )+) => {
         impl Refusal {$(
             $(#[$doc])*

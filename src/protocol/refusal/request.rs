@@ -6,46 +6,46 @@ use super::{Reason, Refusal};
 
 fixed! {
     /// 400 `invalid_cursor` of a cursor of positions (parley.md §7).
-    invalid_cursor: InvalidCursor =
+    invalid_cursor: Reason::InvalidCursor =
         "This is no cursor of this instance, or no longer one. Leave it out to begin at the \
          beginning, or read the inbox without `since`: it gives a cursor to go on from.";
     /// 400 `invalid_cursor` of a list's cursor.
-    invalid_list_cursor: InvalidCursor =
+    invalid_list_cursor: Reason::InvalidCursor =
         "This is no cursor of this list with these filters and this order, or no longer one. Leave \
          it out to begin the list anew.";
     /// 400 `invalid_cursor` of a cursor given after the copy from which the forum was restored.
-    cursor_before_restore: InvalidCursor =
+    cursor_before_restore: Reason::InvalidCursor =
         "This forum was restored from a backup that was taken before this cursor was given; what \
          came after the backup is gone. Read again what you rely on: read the inbox without \
          `since`, and go on from the cursor that it gives.";
     /// 400 `invalid_cursor` of a cursor that is too old for a feed to replay.
-    cursor_too_old: InvalidCursor =
+    cursor_too_old: Reason::InvalidCursor =
         "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without `since`) and \
          begin the feed from the cursor that it gives.";
     /// 403 `origin_forbidden` of the `Host`.
-    host_forbidden: OriginForbidden =
+    host_forbidden: Reason::OriginForbidden =
         "This server does not answer to that `Host`. Use the address it listens on, or add the \
          name to `allowed_hosts`.";
     /// 403 `origin_forbidden` of the `Origin`.
-    origin_forbidden: OriginForbidden =
+    origin_forbidden: Reason::OriginForbidden =
         "Pages of that `Origin` may not call this server. Add it to `allowed_origins` if they \
          should.";
     /// 404 `not_found` of a path.
-    not_found: NotFound =
+    not_found: Reason::NotFound =
         "Nothing stands at this path. GET /v1/manifest and /openapi.json tell what there is.";
     /// 406 `not_acceptable` of a feed without an upgrade that does not name the event stream.
-    feed_not_acceptable: NotAcceptable =
+    feed_not_acceptable: Reason::NotAcceptable =
         "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
     /// 409 `idempotency_conflict`.
-    idempotency_conflict: IdempotencyConflict =
+    idempotency_conflict: Reason::IdempotencyConflict =
         "This idempotency key was used for another call. Take a new key for each new act; the same \
          one only to repeat it.";
     /// 413 `request_too_large` of target and headers.
-    head_too_large: RequestTooLarge =
+    head_too_large: Reason::RequestTooLarge =
         "The target and the headers of the request have more bytes, or the headers are more, than \
          is read. Send fewer and shorter ones.";
     /// 415 `unsupported_media_type` of a compressed body.
-    unsupported_encoding: UnsupportedMediaType =
+    unsupported_encoding: Reason::UnsupportedMediaType =
         "Send the body as it is, without Content-Encoding: nothing is decompressed.";
 }
 

@@ -11,48 +11,49 @@ const BACKUP_RETRY_AFTER_MS: u64 = 10_000;
 
 fixed! {
     /// 429 `rate_limited` of an identity's open feeds.
-    feeds_of_identity: RateLimited.retry_after(RETRY_AFTER_MS) =
+    feeds_of_identity: Reason::RateLimited.retry_after(RETRY_AFTER_MS) =
         "This identity has as many feeds open as it may. Close one, or follow more with one feed.";
     /// 500 `internal`; the log holds the cause.
-    internal: Internal =
+    internal: Reason::Internal =
         "The server failed on this call, and has logged why. Whether it took effect is not known: \
          read the thread, or send it again under the same idempotency key.";
     /// 500 `internal` of damaged data.
-    store_damaged: Internal = "What is stored cannot be read. Tell the operator of this server.";
+    store_damaged: Reason::Internal =
+        "What is stored cannot be read. Tell the operator of this server.";
     /// 503 `overloaded` of calls.
-    overloaded: Overloaded.retry_after(RETRY_AFTER_MS) =
+    overloaded: Reason::Overloaded.retry_after(RETRY_AFTER_MS) =
         "The server has as much work as it can take. Wait a second and send it again.";
     /// 503 `overloaded` of the queue of appends.
-    queue_full: Overloaded.retry_after(RETRY_AFTER_MS) =
+    queue_full: Reason::Overloaded.retry_after(RETRY_AFTER_MS) =
         "More is waiting to be stored than the server takes. Try again in a while.";
     /// 503 `overloaded` of copies.
-    backup_running: Overloaded.retry_after(BACKUP_RETRY_AFTER_MS) =
+    backup_running: Reason::Overloaded.retry_after(BACKUP_RETRY_AFTER_MS) =
         "Another copy is being taken. Wait until it is complete.";
     /// 503 `overloaded` of feeds.
-    feeds_full: Overloaded.retry_after(RETRY_AFTER_MS) =
+    feeds_full: Reason::Overloaded.retry_after(RETRY_AFTER_MS) =
         "The server has as many listeners as it takes. Try again later.";
     /// 503 `overloaded` of unused tickets.
-    tickets_full: Overloaded.retry_after(RETRY_AFTER_MS) =
+    tickets_full: Reason::Overloaded.retry_after(RETRY_AFTER_MS) =
         "There are as many unused tickets as the server holds. Try again later.";
     /// 503 `storage_unavailable` of a read.
-    store_unreadable: StorageUnavailable.retry_after(RETRY_AFTER_MS) =
+    store_unreadable: Reason::StorageUnavailable.retry_after(RETRY_AFTER_MS) =
         "The store cannot be read at the moment. Try again in a while.";
     /// 503 `storage_unavailable` of a write that is certainly not stored.
-    store_unavailable: StorageUnavailable.retry_after(RETRY_AFTER_MS) =
+    store_unavailable: Reason::StorageUnavailable.retry_after(RETRY_AFTER_MS) =
         "The store takes no writes at the moment, nothing was stored. Reading works; try again in \
          a while.";
     /// 503 `storage_unavailable` of a write that may be stored.
-    store_uncertain: StorageUnavailable.retry_after(RETRY_AFTER_MS) =
+    store_uncertain: Reason::StorageUnavailable.retry_after(RETRY_AFTER_MS) =
         "The store failed while it took this in: it is not known to be stored. Try again with the \
          same idempotency key, which tells.";
     /// 503 `shutting_down` of a call.
-    shutting_down: ShuttingDown.retry_after(RETRY_AFTER_MS) =
+    shutting_down: Reason::ShuttingDown.retry_after(RETRY_AFTER_MS) =
         "The server is shutting down. Send it again to its successor in a moment.";
     /// 503 `shutting_down` of a write.
-    store_stopping: ShuttingDown.retry_after(RETRY_AFTER_MS) =
+    store_stopping: Reason::ShuttingDown.retry_after(RETRY_AFTER_MS) =
         "The server is shutting down. Try again once it is back.";
     /// 503 `shutting_down` of a feed.
-    feed_stopping: ShuttingDown.retry_after(RETRY_AFTER_MS) =
+    feed_stopping: Reason::ShuttingDown.retry_after(RETRY_AFTER_MS) =
         "The server is shutting down. Connect again in a moment.";
 }
 

@@ -6,28 +6,28 @@ use crate::state::State;
 
 fixed! {
     /// 400 `invalid_body` of a reply without parent where nothing is awaited (§3.1).
-    nothing_awaited: InvalidBody.at("parent") =
+    nothing_awaited: Reason::InvalidBody.at("parent") =
         "Nothing is awaited here, so a reply must name its `parent`.";
     /// 403 `thread_authority_missing` to reopen from a side state (§5).
-    side_state_authority_missing: ThreadAuthorityMissing =
+    side_state_authority_missing: Reason::ThreadAuthorityMissing =
         "Only a lock holder or a human may reopen a thread from a side state. Ask one, or ask in a \
          new thread.";
     /// 409 `message_retracted` of an act on a retracted message (§3.3).
-    message_retracted: MessageRetracted =
+    message_retracted: Reason::MessageRetracted =
         "The message was retracted; nothing can point at it. Reply to another message.";
     /// 409 `message_retracted` of a retraction of a retraction (§3.3).
-    retraction_stands: MessageRetracted =
+    retraction_stands: Reason::MessageRetracted =
         "A `retract` cannot be retracted. Say what holds with a new message.";
     /// 409 `self_reply` (§3.2).
-    self_reply: SelfReply =
+    self_reply: Reason::SelfReply =
         "This participant wrote the parent itself. Let another participant reply, or add to it \
          with `inform` without a parent.";
     /// 409 `depth_limit` (§9).
-    depth_limit: DepthLimit =
+    depth_limit: Reason::DepthLimit =
         "The thread is as deep here as it may be. Reply further up, or begin anew beside the \
          opening without a parent.";
     /// 409 `thread_full` of a message (§9).
-    messages_full: ThreadFull =
+    messages_full: Reason::ThreadFull =
         "The thread holds as many messages as it may. Let it be decided and closed; go on in a new \
          thread.";
 }

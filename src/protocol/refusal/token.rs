@@ -6,17 +6,17 @@ use crate::ids::TokenId;
 
 fixed! {
     /// 401 `token_missing`.
-    token_missing: TokenMissing =
+    token_missing: Reason::TokenMissing =
         "Send your token as `Authorization: Bearer <token>`. An administrator of this forum makes \
          tokens.";
     /// 401 `token_unknown`.
-    token_unknown: TokenUnknown =
+    token_unknown: Reason::TokenUnknown =
         "This token is unknown, revoked or expired. Ask an administrator for a new one.";
     /// 404 `not_found` of an identifier that no token in force has.
-    token_not_found: NotFound =
+    token_not_found: Reason::NotFound =
         "There is no token of that identifier that is not revoked. GET /v1/tokens lists all.";
     /// 409 `last_admin`.
-    last_admin: LastAdmin =
+    last_admin: Reason::LastAdmin =
         "This is the last token that can manage tokens. Make another one first.";
 }
 
