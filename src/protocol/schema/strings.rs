@@ -96,6 +96,11 @@ pub(super) fn threads() -> Value {
     json!({ "type": "string", "pattern": format!("^{thread}(,{thread}){{0,{more}}}$") })
 }
 
+/// A cursor.
+pub(super) fn cursor() -> Value {
+    json!({ "type": "string", "minLength": 1 })
+}
+
 /// An idempotency key.
 pub(super) fn key() -> Value {
     json!({ "type": "string", "minLength": 1, "maxLength": KEY_MAX, "pattern": "^[!-~]+$" })
