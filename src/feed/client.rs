@@ -28,11 +28,8 @@ pub fn read(text: &str) -> Result<ClientFrame> {
         return Err(Refusal::body(None, FORM));
     };
     if let Some((name, _)) = object.iter().find(|(name, _)| !["type", "threads"].contains(name)) {
-        let mut field = String::new();
-        json::push_token(&mut field, name);
-        field.remove(0);
         let detail = format!("There is no such member. {FORM}");
-        return Err(Refusal::body(field, detail));
+        return Err(Refusal::body(json::token(name), detail));
     }
     let make = match object.get("type").and_then(JsonValue::as_str) {
         Some("subscribe") => ClientFrame::Subscribe,

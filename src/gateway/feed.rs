@@ -355,11 +355,7 @@ fn check_empty(body: &[u8]) -> Result<()> {
     let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
     match object.iter().next() {
         None => Ok(()),
-        Some((name, _)) => {
-            let mut field = String::new();
-            json::push_token(&mut field, name);
-            Err(Refusal::body(field.split_off(1), detail))
-        }
+        Some((name, _)) => Err(Refusal::body(json::token(name), detail)),
     }
 }
 

@@ -96,8 +96,8 @@ mod tests {
     fn visible_needs_one_visible_character() {
         let invisible = " \t\r\n\0\u{7f}\u{85}\u{9f}\u{a0}\u{ad}\u{34f}\u{61c}\u{600}\u{115f}\
                          \u{1160}\u{17b4}\u{180e}\u{180f}\u{2003}\u{200b}\u{200d}\u{2028}\u{2029}\
-                         \u{202e}\u{2060}\u{2065}\u{3000}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fffb}\
-                         \u{110bd}\u{1d173}\u{e0001}\u{e0fff}";
+                         \u{202e}\u{2060}\u{2065}\u{3000}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\
+                         \u{fffb}\u{110bd}\u{1d173}\u{e0001}\u{e0fff}";
         let visible =
             "aé漢😀\u{ac}\u{ae}\u{300}\u{378}\u{1161}\u{2800}\u{e000}\u{fffc}\u{fffd}\u{e1000}";
         assert!(!is_visible("") && !is_visible(invisible));

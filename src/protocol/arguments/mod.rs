@@ -17,7 +17,7 @@ pub use value::NO_EXTENSION;
 use std::borrow::Cow;
 
 use crate::command::Call;
-use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, push_token};
+use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Reason, Refusal, Result};
@@ -252,14 +252,6 @@ fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
         format!("`{}` has no such field. It takes: {}.", operation.as_str(), names.join(", "))
     };
     at_fault(place, Some(token(name)), detail.into())
-}
-
-/// A member's name as a JSON Pointer without the first slash.
-fn token(name: &str) -> String {
-    let mut pointer = String::new();
-    push_token(&mut pointer, name);
-    pointer.remove(0);
-    pointer
 }
 
 fn fault_detail(kind: JsonFaultKind) -> &'static str {

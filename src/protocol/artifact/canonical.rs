@@ -90,10 +90,8 @@ fn normalize(value: JsonValue) -> Result<JsonValue, ArtifactFault> {
         // The strict reader returns none; refused all the same, so that no later change of
         // the reader lets one in.
         JsonValue::Surrogate => {
-            return Err(ArtifactFault::from(json::JsonFault {
-                kind: JsonFaultKind::Surrogate,
-                pointer: String::new(),
-            }));
+            let detail = "A string or a name holds an unpaired surrogate.";
+            return Err(ArtifactFault::at_top(ViolationClass::UnsupportedValue, detail));
         }
         JsonValue::Array(items) => {
             let items = items.into_iter().enumerate().map(|(index, item)| {
@@ -125,10 +123,8 @@ fn normalize_object(object: JsonObject) -> Result<JsonObject, ArtifactFault> {
 }
 
 /// Moves a fault's place one level down, while the recursion unwinds.
-fn under(token: &str, mut fault: ArtifactFault) -> ArtifactFault {
-    let mut pointer = String::new();
-    json::push_token(&mut pointer, token);
-    fault.pointer.insert_str(0, &pointer);
+fn under(name: &str, mut fault: ArtifactFault) -> ArtifactFault {
+    fault.pointer.insert_str(0, &format!("/{}", json::token(name)));
     fault
 }
 

@@ -7,7 +7,7 @@ use super::{
     ArtifactFault, ArtifactReference, ArtifactType, Canonical, Content, Identifier, REFERENCES_MAX,
     Relation, ViolationClass,
 };
-use crate::json::{JsonObject, JsonValue, push_token};
+use crate::json::{JsonObject, JsonValue, token};
 use crate::text::is_visible;
 
 /// The one version there is.
@@ -63,11 +63,9 @@ fn visible_text(value: &JsonValue) -> Option<&str> {
     value.as_str().filter(|text| is_visible(text))
 }
 
-/// Appends a token to a pointer.
-fn join(pointer: &str, token: &str) -> String {
-    let mut pointer = pointer.to_owned();
-    push_token(&mut pointer, token);
-    pointer
+/// The pointer to a member of the object at `pointer`.
+fn join(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", token(name))
 }
 
 struct Examiner<'a> {
