@@ -10,7 +10,7 @@ use crate::state::State;
 const NOW: Millis = Millis(1_796_068_800_000);
 
 fn http(operation: Operation, id: &str, query: &str, body: Option<&[u8]>) -> Result<Call> {
-    let field = operation.spec().fields.iter().find(|field| field.place == FieldPlace::Path);
+    let field = operation.spec().fields.iter().find(|field| field.is_in_path());
     let values: Option<(&str, &str)> = field.map(|field| (field.name, id));
     read_http(operation, values.as_slice(), query, body, &Limits::default(), NOW)
 }

@@ -1,15 +1,16 @@
 //! The rows of the profile `artifacts` (artifacts.md §4).
 
 use super::{
-    CURSOR, FieldPlace, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD,
-    WordSet, data_not_instructions, get, post,
+    CURSOR, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD, WordSet, body,
+    data_not_instructions, get, path, post, query,
 };
 use crate::limits::HEX_256;
+use crate::refusal::Reason;
 
-const ARTIFACT: FieldSpec = FieldSpec::new(
+const ARTIFACT: FieldSpec = path(
     "artifact_id",
-    FieldPlace::Path,
     FieldType::ArtifactId,
+    Reason::ArtifactNotFound,
     numbered!("The artifact: `sha256:` and " {HEX_256} " lowercase hex digits."),
 );
 
@@ -21,7 +22,7 @@ pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
         are not there yet are accepted and listed as `unresolved`. A final decision whose closure \
         hides a blocking objection is refused with the report. Next: publish what is unresolved, \
         then verify_closure.",
-    fields: &[FieldSpec::body(
+    fields: &[body(
         "artifact",
         FieldType::Artifact,
         "The artifact: an object with protocol_version, artifact_id, artifact_type, payload, \
@@ -51,17 +52,9 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
         data_not_instructions!()
     ),
     fields: &[
-        FieldSpec::query(
-            "type",
-            FieldType::Word(WordSet::ArtifactType),
-            "Only those of this type.",
-        ),
-        FieldSpec::query(
-            "references",
-            FieldType::ArtifactId,
-            "Only those that refer to this artifact.",
-        ),
-        FieldSpec::query(
+        query("type", FieldType::Word(WordSet::ArtifactType), "Only those of this type."),
+        query("references", FieldType::ArtifactId, "Only those that refer to this artifact."),
+        query(
             "thread",
             FieldType::Thread,
             "Only those that name this thread in `extensions[\"parley/1\"]`.",
@@ -83,7 +76,7 @@ pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
     ),
     fields: &[
         ARTIFACT,
-        FieldSpec::query(
+        query(
             "strict",
             FieldType::Bool,
             "Whether objections known to the store count that nothing in the closure refers to; \

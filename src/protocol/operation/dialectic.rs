@@ -1,14 +1,15 @@
 //! The rows of the profile `dialectic` (parley.md §8).
 
 use super::{
-    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile,
-    THREAD, WordSet, data_not_instructions, get, post,
+    CURSOR, FROM, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD, WordSet,
+    body, data_not_instructions, get, path, post, query,
 };
 use crate::limits::{BODY_MAX, SUPERSEDES_MAX};
+use crate::refusal::Reason;
 
 const CLAIM: FieldSpec =
-    FieldSpec::new("claim", FieldPlace::Path, FieldType::Claim, "The claim, as `cl_7`.");
-const PROOF: FieldSpec = FieldSpec::body(
+    path("claim", FieldType::Claim, Reason::ClaimNotFound, "The claim, as `cl_7`.");
+const PROOF: FieldSpec = body(
     "evidence",
     FieldType::Evidence,
     "The proof: at least one piece whose kind is neither `note` nor `other`.",
@@ -24,29 +25,21 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         Next: ask somebody else to attest it with proof; you cannot attest your own.",
     fields: &[
         THREAD,
-        FieldSpec::body(
+        body(
             "statement",
             FieldType::Text { min: 1, max: BODY_MAX },
             numbered!("What is claimed: 1 to " {BODY_MAX} " characters, something visible."),
         )
         .required(),
-        FieldSpec::body(
-            "evidence",
-            FieldType::Evidence,
-            "What speaks for it: pointers, not opinions.",
-        ),
-        FieldSpec::body(
+        body("evidence", FieldType::Evidence, "What speaks for it: pointers, not opinions."),
+        body(
             "supersedes",
             FieldType::Claims,
             numbered!(
                 "Up to " {SUPERSEDES_MAX} " older claims of the thread that this one replaces."
             ),
         ),
-        FieldSpec::body(
-            "valid_until",
-            FieldType::Future,
-            "When it expires: an RFC 3339 time in the future.",
-        ),
+        body("valid_until", FieldType::Future, "When it expires: an RFC 3339 time in the future."),
         FROM,
     ],
     ..post("/v1/threads/{thread}/claims", 201, Profile::Dialectic, OutputType::ClaimChanged)
@@ -64,11 +57,7 @@ pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
     fields: &[
         CLAIM,
         PROOF,
-        FieldSpec::body(
-            "seal",
-            FieldType::Bool,
-            "Whether it is the verifier's seal; false if left out.",
-        ),
+        body("seal", FieldType::Bool, "Whether it is the verifier's seal; false if left out."),
         FROM,
     ],
     ..post("/v1/claims/{claim}/attest", 200, Profile::Dialectic, OutputType::ClaimChanged)
@@ -109,7 +98,7 @@ pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
     ),
     fields: &[
         THREAD,
-        FieldSpec::query("status", FieldType::Word(WordSet::Status), "Only those of this status."),
+        query("status", FieldType::Word(WordSet::Status), "Only those of this status."),
         CURSOR,
         LIMIT,
     ],

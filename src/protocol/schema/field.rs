@@ -22,7 +22,7 @@ pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
     };
     json!({
         "name": field.name,
-        "in": if field.place == FieldPlace::Path { "path" } else { "query" },
+        "in": if field.is_in_path() { "path" } else { "query" },
         "required": field.required,
         "description": field.doc,
         "schema": schema,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::field::{self, component};
-use super::output::page;
+use super::output::{page, texts};
 use super::output_value::OutputValue::{self, AnyObject, Named, Object, Text, Time};
 use super::output_value::{OutputObject, always};
 use super::{strings, with};
@@ -258,7 +258,7 @@ fn feed() -> [PathEntry; 2] {
 
 /// Probes, metrics and this document (operations.md §1, §4).
 fn server() -> [PathEntry; 4] {
-    let alive = json(&Object(vec![always("status", Text)]));
+    let alive = json(&texts(["status"]));
     let metrics = answer("The metrics.", "text/plain", string());
     let unchanged = json!({ "description": "Not changed." });
     let plain = |path, id, title, description, rights: &[Right], success| {

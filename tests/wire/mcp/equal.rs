@@ -55,7 +55,7 @@ fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
     for (name, value) in step.arguments.as_object().expect("an object") {
         match operation.field(name).map(|field| field.place) {
             _ if name == "idempotency_key" => key = Some(text_of(value)),
-            Some(FieldPlace::Path) => {
+            Some(FieldPlace::Path(_)) => {
                 path = path.replace(&format!("{{{name}}}"), &encoded(&text_of(value)));
             }
             Some(FieldPlace::Body) => drop(body.insert(name.clone(), value.clone())),
