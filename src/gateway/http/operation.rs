@@ -38,7 +38,7 @@ impl Gateway {
         value: Option<(&'static str, Cow<'_, str>)>,
     ) -> Result<NextStep> {
         let head = context.head;
-        let rights = operation.rights();
+        let rights = operation.spec().rights;
         let known = if rights.is_empty() {
             self.principal(context)?
         } else {

@@ -227,7 +227,7 @@ impl Gateway {
         call: ToolCall<'_>,
     ) -> Result<Answer> {
         let ToolCall { operation, arguments } = call;
-        if let Some(right) = principal.lacks(operation.rights()) {
+        if let Some(right) = principal.lacks(operation.spec().rights) {
             return Err(Refusal::lacks(right));
         }
         let limits = &self.parts.config.limits;

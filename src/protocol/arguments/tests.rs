@@ -58,6 +58,11 @@ fn artifacts_untouched() {
     assert_eq!(call, Call::PublishArtifact(Box::default()));
 }
 
+fn becomes(operation: Operation, path: &str, query: &str, want: Call) {
+    assert_eq!(Operation::of(&want), operation);
+    assert_eq!(http(operation, path, query, None), Ok(want), "{operation} ?{query}");
+}
+
 /// Goal: every operation becomes the call that it is, defaults filled in.
 #[test]
 fn calls() {
@@ -120,8 +125,7 @@ fn calls() {
             Call::Read(ReadCall::ListClaims(th, Some(ClaimStatus::Verified), page("c", 7))),
         ),
     ] {
-        assert_eq!(Operation::of(&want), operation);
-        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.as_str());
+        becomes(operation, path, query, want);
     }
 }
 
@@ -150,8 +154,7 @@ fn calls_of_artifacts() {
         ),
         (ExportThread, "1", "cursor=c&limit=7", Call::Read(ReadCall::Export(ThreadId(1), page()))),
     ] {
-        assert_eq!(Operation::of(&want), operation);
-        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.as_str());
+        becomes(operation, path, query, want);
     }
 }
 

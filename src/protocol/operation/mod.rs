@@ -348,11 +348,6 @@ impl Operation {
         self.spec().route.method == HttpMethod::Post
     }
 
-    /// The rights that it needs, but the one that a `seal` needs.
-    pub fn rights(self) -> &'static [Right] {
-        self.spec().rights
-    }
-
     /// The field of that name.
     pub fn field(self, name: &str) -> Option<&'static FieldSpec> {
         self.spec().fields.iter().find(|field| field.name == name)

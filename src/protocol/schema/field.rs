@@ -90,8 +90,8 @@ fn envelope(limits: &Limits) -> Value {
         let kinds = Kind::ALL.into_iter().filter(|kind| fits(*kind));
         kinds.map(Kind::as_str).collect()
     };
-    let spoken = |kind: Kind| kind.parent_rule() != ParentRule::Required;
-    let retraction = |kind: Kind| kind.parent_rule() == ParentRule::Required;
+    let spoken = |kind: Kind| kind.spec().parent != ParentRule::Required;
+    let retraction = |kind: Kind| kind.spec().parent == ParentRule::Required;
     json!({ "oneOf": [
         form(words(Kind::opens), &["thread", "parent"], &["kind", "body"]),
         form(words(spoken), &[], &["kind", "body", "thread"]),

@@ -65,7 +65,7 @@ impl Thread {
     pub(super) fn speak(&self, ctx: &mut Context<'_>, envelope: &Envelope) -> Result<Act> {
         let named = envelope.parent.map(|id| self.meta(id)).transpose()?;
         self.refuse_locked()?;
-        let parent = match (named, envelope.kind.parent_rule()) {
+        let parent = match (named, envelope.kind.spec().parent) {
             (None, ParentRule::Reply) => Some(self.awaited_parent()?),
             (named, _) => named,
         };

@@ -270,7 +270,7 @@ fn acts() {
     for (kind, word, parent, expects, mark) in table {
         assert_eq!((kind.as_str(), Kind::parse(word)), (word, Some(kind)));
         assert_eq!(
-            (kind.parent_rule(), kind.expects_reply(), kind.mark()),
+            (kind.spec().parent, kind.expects_reply(), kind.mark()),
             (parent, expects, mark)
         );
     }
