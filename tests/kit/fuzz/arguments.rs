@@ -4,7 +4,7 @@
 use parley_protocol::arguments::{content_digest, read_http, read_mcp};
 use parley_protocol::command::Call;
 use parley_protocol::limits::Limits;
-use parley_protocol::operation::{FieldPlace, Operation};
+use parley_protocol::operation::Operation;
 
 use super::{NOW, is_refusal};
 
