@@ -10,7 +10,7 @@ use super::envelope::Params;
 use super::error::RpcError;
 use super::resources::{RESOURCES, TEMPLATES};
 use super::result::{CacheHint, ResultMembers};
-use super::revision::{Revision, SERVED};
+use super::revision::{Revision, served};
 use super::texts::{INSTRUCTIONS, PROMPTS};
 use super::tools::ManifestResults;
 
@@ -81,7 +81,7 @@ impl Documents {
     pub fn discover() -> ResultMembers {
         let mut out = JsonBuffer::new();
         raw(&mut out, "\"supportedVersions\":");
-        raw(&mut out, &json!(SERVED).to_string());
+        raw(&mut out, &json!(served()).to_string());
         raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true},");
         raw(&mut out, "\"prompts\":{}}");
         instructions(&mut out);

@@ -258,8 +258,8 @@ impl Gateway {
         };
         let not_found = || resources::not_found(task.family, &uri);
         let address = ResourceUri::parse(&uri).ok_or_else(not_found)?;
-        let arguments = address.arguments();
-        let call = ToolCall { operation: address.operation(), arguments: &arguments };
+        let (operation, arguments) = address.call();
+        let call = ToolCall { operation, arguments: &arguments };
         context.label = RequestLabel::Operation(call.operation);
         match self.perform_tool(context, principal, call).await {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
