@@ -40,7 +40,7 @@ enum TokenCommand {
     /// Make a token; its secret alone goes to standard output, this once.
     Create(CreateTokenArgs),
     /// List all tokens ever made.
-    List(ListTokensArgs),
+    List(TargetArgs),
     /// Revoke a token, at once.
     Revoke(RevokeTokenArgs),
 }
@@ -68,12 +68,6 @@ struct CreateTokenArgs {
 }
 
 #[derive(Debug, Args)]
-struct ListTokensArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-}
-
-#[derive(Debug, Args)]
 struct RevokeTokenArgs {
     #[command(flatten)]
     target: TargetArgs,
@@ -86,7 +80,7 @@ struct RevokeTokenArgs {
 pub fn run(options: TokenArgs) -> CliResult {
     match options.command {
         TokenCommand::Create(options) => create(options),
-        TokenCommand::List(ListTokensArgs { target }) => {
+        TokenCommand::List(target) => {
             let list = match target.resolve()? {
                 Target::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
                 Target::Folder(disk, config) => offline(disk, &config)?.list()?,
