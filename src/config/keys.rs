@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use parley_protocol::identity::HUMAN_REALM;
 use parley_protocol::text::is_handle;
+use toml::Table;
 
 use super::{Config, HostPort, Network, PROFILES, PublicUrl, WebOrigin};
 
@@ -150,10 +151,15 @@ pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 
+/// The defaults as a document; it lacks the keys that have none.
+pub fn defaults() -> Table {
+    Table::try_from(Config::default()).expect("defaults are a table")
+}
+
 /// `config/parley.toml`: every key with its default and its range.
 pub fn example() -> String {
     use std::fmt::Write;
-    let defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+    let defaults = defaults();
     let mut text = String::from(
         "# Every key of the server, set to its default. A line that is commented out has none.\n\
          # Flags go before the environment (PARLEY_ and the key, __ for a dot, lists with\n\

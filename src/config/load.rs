@@ -8,7 +8,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use super::Config;
-use super::keys::{ConfigKey, KEYS, ValueKind, key};
+use super::keys::{self, ConfigKey, KEYS, ValueKind, key};
 
 /// Variables that begin with `PARLEY_` and set no key.
 const RESERVED: [&str; 4] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN", "PARLEY_VECTORS"];
@@ -239,15 +239,15 @@ fn read_member(
 }
 
 fn build(settings: Settings) -> Result<Config, ConfigError> {
-    let mut table = Table::new();
+    let mut table = keys::defaults();
     for (name, value) in settings {
         match name.split_once('.') {
             None => {
                 table.insert(name.into(), value);
             }
             Some((section, member)) => {
-                let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
-                if let Value::Table(inner) = inner {
+                // The defaults have every section.
+                if let Some(Value::Table(inner)) = table.get_mut(section) {
                     inner.insert(member.into(), value);
                 }
             }
