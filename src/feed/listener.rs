@@ -260,15 +260,11 @@ impl Feed {
     }
 
     fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
-        match self.subscriber.subscription.scope {
-            Scope::Threads => {}
-            Scope::Inbox | Scope::All => return Err(client::only_in_threads()),
+        if self.subscriber.subscription.scope != Scope::Threads {
+            return Err(client::only_in_threads());
         }
         let is_followed = |thread: &ThreadId| self.threads.binary_search(thread).is_ok();
-        let (follow, changed) = match frame {
-            ClientFrame::Subscribe(threads) => (true, threads),
-            ClientFrame::Unsubscribe(threads) => (false, threads),
-        };
+        let ClientFrame { follow, threads: changed } = frame;
         let new: Vec<_> = changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
         self.find(&new)?;
         let is_live = self.replay.as_ref().is_none_or(|replay| replay.was_live);

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use parley_protocol::feed::{Frame, Scope};
 use parley_protocol::identity::Participant;
@@ -14,6 +14,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::time::Millis;
 use tokio::sync::Notify;
 
+use super::lock;
 use super::publication::Publication;
 
 /// Items above which an emptied queue frees its memory.
@@ -113,10 +114,6 @@ impl Subscriber {
         self.register.get().copied()
     }
 
-    fn queue(&self) -> MutexGuard<'_, SubscriberQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Queues frames of an act.
     pub fn publish(&self, publication: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
         let frames =
@@ -141,7 +138,7 @@ impl Subscriber {
             return;
         }
         {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             if queue.close.is_some() || queue.behind {
                 return;
             }
@@ -166,7 +163,7 @@ impl Subscriber {
     /// stops.
     pub fn close(&self, why: CloseReason) {
         {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             let first = *queue.close.get_or_insert(why);
             if first != CloseReason::ShuttingDown {
                 queue.items = VecDeque::new();
@@ -177,7 +174,7 @@ impl Subscriber {
 
     /// The reason for which the feed is to end, if it is.
     pub fn closing(&self) -> Option<CloseReason> {
-        self.queue().close
+        lock(&self.queue).close
     }
 
     /// Waits until the feed is to end.
@@ -192,14 +189,14 @@ impl Subscriber {
 
     /// Whether an item found no room since the last [`Subscriber::catch_up`].
     pub fn is_behind(&self) -> bool {
-        self.queue().behind
+        lock(&self.queue).behind
     }
 
     /// Queues the items `missed`, whatever its bound, and from then on the entries after `number`.
     /// The hub calls it, under the lock that orders entries.
     pub(super) fn catch_up(&self, missed: impl IntoIterator<Item = FeedItem>, number: u64) {
         {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             if queue.close.is_none() {
                 queue.behind = false;
                 queue.items.extend(missed);
@@ -216,7 +213,7 @@ impl Subscriber {
     pub async fn take(&self, max: usize) -> Result<Taken, CloseReason> {
         loop {
             {
-                let mut queue = self.queue();
+                let mut queue = lock(&self.queue);
                 if !queue.items.is_empty() {
                     let count = queue.items.len().min(max);
                     let items = queue.items.drain(..count).collect();
