@@ -4,7 +4,6 @@
 //! its timers and sees that the feed is to end.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -150,7 +149,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             let Self { socket, feed, .. } = self;
             let (reads, writes) = (self.answers < ANSWERS_MAX, self.unflushed);
             let is_blocked = self.blocked_since.is_some();
-            let subscriber = Arc::clone(feed.subscriber());
+            let subscriber = Arc::clone(&feed.subscriber);
             let done = tokio::select! {
                 biased;
                 event = poll_fn(|context| poll(socket, reads, writes, is_blocked, context)) => {
@@ -166,15 +165,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             if let Err(over) = done {
                 return over;
             }
-            self.set(alarm.as_mut());
-        }
-    }
-
-    /// Sets the alarm, if it must ring earlier, or has rung.
-    fn set(&self, alarm: Pin<&mut Sleep>) {
-        let next = self.next_check();
-        if next < alarm.deadline() || alarm.is_elapsed() {
-            alarm.reset(next);
+            // Set anew only if it must ring earlier, or has rung.
+            let next = self.next_check();
+            if next < alarm.deadline() || alarm.is_elapsed() {
+                alarm.as_mut().reset(next);
+            }
         }
     }
 
@@ -195,7 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         let patience = self.options.heartbeat * 2;
         if let Some(since) = self.blocked_since {
             if self.feed.is_behind() && now >= since + SLOW_AFTER {
-                self.feed.subscriber().close(CloseReason::SlowConsumer);
+                self.feed.subscriber.close(CloseReason::SlowConsumer);
                 return Err(ConnectionEnd::Ended(CloseReason::SlowConsumer));
             }
             if now >= since + patience {
@@ -363,7 +358,7 @@ fn count_dropped(cause: &'static str) {
 }
 
 fn log(feed: &Feed, over: ConnectionEnd) {
-    let scope = feed.subscriber().subscription.scope.as_str();
+    let scope = feed.subscriber.subscription.scope.as_str();
     match over {
         ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
         _ => tracing::debug!(scope, ?over, "a feed is over"),

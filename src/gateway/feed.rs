@@ -314,14 +314,7 @@ impl Gateway {
         } else {
             Body::from_stream(sse::events(feed, self.parts.feed_deps.encoder.clone(), options))
         };
-        let mut reply = HttpResponse::new(body);
-        let headers = reply.headers_mut();
-        let kind = HeaderValue::from_static(EVENT_STREAM);
-        headers.insert(axum::http::header::CONTENT_TYPE, kind);
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // Proxies must not buffer events.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        reply
+        answer::events(body, "no-store")
     }
 
     /// `POST /v1/feed/tickets`.

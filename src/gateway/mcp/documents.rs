@@ -25,7 +25,8 @@ pub struct Documents {
     pub templates: ResultMembers,
     /// The result of `prompts/list`.
     pub prompts: ResultMembers,
-    server: Box<str>,
+    /// The server info, as JSON.
+    pub server: Box<str>,
     /// The results of `get_manifest`.
     pub manifests: ManifestResults,
 }
@@ -58,11 +59,6 @@ impl Documents {
             server: server.to_string().into(),
             manifests: ManifestResults::default(),
         }
-    }
-
-    /// The server info, as JSON.
-    pub fn server(&self) -> &str {
-        &self.server
     }
 
     /// The answer to `initialize`.

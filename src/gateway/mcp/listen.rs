@@ -309,7 +309,7 @@ impl Gateway {
         let stream = ListenStream {
             first: Some(acknowledged(&task.id, &wanted, requested.as_deref())),
             id: task.id.clone(),
-            server: self.documents.server().into(),
+            server: self.documents.server.clone(),
             threads: wanted.threads,
             followed,
             ended: Box::pin(async move { tokens.ended(token).await }),

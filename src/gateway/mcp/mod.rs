@@ -22,7 +22,7 @@ pub(crate) mod tools;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::CONTENT_TYPE;
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
@@ -44,15 +44,13 @@ use revision::ProtocolFamily;
 use rpc_id::RpcId;
 use tools::ToolCall;
 
-use super::answer::{self, HttpResponse, JSON};
+use super::answer::{self, HttpResponse, JSON, reasoned};
 use super::{Gateway, RequestContext, accept};
 use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
 /// Bytes of a message beyond the limit of an HTTP body, at most (mcp.md §2).
 const MESSAGE_BYTES_EXTRA: u64 = 16_384;
-
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// The outcome of a task.
 enum TaskOutcome {
@@ -85,13 +83,7 @@ fn status(number: u16) -> StatusCode {
 
 /// An event stream of `body`.
 fn events(body: axum::body::Body) -> HttpResponse {
-    let mut reply = answer::empty(StatusCode::OK).map(|_| body);
-    let headers = reply.headers_mut();
-    headers.insert(CONTENT_TYPE, EVENTS);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies must not buffer the stream.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    reply
+    answer::events(body, "no-cache")
 }
 
 impl Gateway {
@@ -111,13 +103,12 @@ impl Gateway {
                 Ok(match self.perform_task(context, principal, &task).await {
                     Ok(TaskOutcome::Done(done)) if streamed => {
                         let mut out = JsonBuffer::new();
-                        done.put(&mut out, &task.id, task.family, self.documents.server());
+                        done.put(&mut out, &task.id, task.family, &self.documents.server);
                         reasoned(events(result::event(&out).into()), done.reason)
                     }
                     Ok(TaskOutcome::Done(done)) => {
                         let reason = done.reason;
-                        let segments =
-                            done.segments(&task.id, task.family, self.documents.server());
+                        let segments = done.segments(&task.id, task.family, &self.documents.server);
                         reasoned(answer::segmented(StatusCode::OK, JSON, segments), reason)
                     }
                     Ok(TaskOutcome::Stream(reply)) => reply,
@@ -145,7 +136,7 @@ impl Gateway {
                 MessageStep::Perform(task) => {
                     match self.perform_task(context, principal, task).await {
                         Ok(TaskOutcome::Done(done)) => {
-                            done.put(&mut one, &task.id, task.family, self.documents.server());
+                            done.put(&mut one, &task.id, task.family, &self.documents.server);
                         }
                         // Streams exist in no revision with batches.
                         Ok(TaskOutcome::Stream(_)) => continue,
@@ -273,14 +264,6 @@ impl Gateway {
 fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let bytes_max = limits.request_bytes_max;
     if bytes as u64 > bytes_max { Err(Refusal::body_too_large(bytes_max)) } else { Ok(()) }
-}
-
-/// Attaches the reason under which the reply is counted.
-fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
-    if let Some(reason) = reason {
-        reply.extensions_mut().insert(reason);
-    }
-    reply
 }
 
 /// Whether the method needs no token (mcp.md §2).
