@@ -60,11 +60,14 @@ pub enum StartError {
 
 /// A running server.
 pub struct Running {
-    address: SocketAddr,
-    metrics_address: Option<SocketAddr>,
+    /// The address on which it listens.
+    pub address: SocketAddr,
+    /// The address of `metrics_listen`, if that is set.
+    pub metrics_address: Option<SocketAddr>,
+    /// The tokens of the first start; `None` on later ones.
+    pub first_start: Option<FirstStart>,
     lifetime: Lifetime,
     engine: Engine,
-    first_start: Option<FirstStart>,
 }
 
 /// Binds the address, with a backlog that holds bursts of connections.
@@ -239,21 +242,6 @@ fn raise_file_limit() -> u64 {
 }
 
 impl Running {
-    /// The address on which it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The address of `metrics_listen`, if that is set.
-    pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics_address
-    }
-
-    /// The tokens of the first start; `None` on later ones.
-    pub fn first_start(&self) -> Option<&FirstStart> {
-        self.first_start.as_ref()
-    }
-
     /// Stops accepting, completes requests in progress, closes the remaining connections after
     /// [`GRACE`], and commits every accepted write.
     pub async fn stop(self) {

@@ -33,7 +33,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 pub struct Client {
     http: legacy::Client<HttpConnector, Full<Bytes>>,
     /// `http://HOST:PORT` and the path before every route, without a final slash.
-    url: String,
+    pub url: String,
     /// The token; never shown.
     token: Option<HeaderValue>,
 }
@@ -89,11 +89,6 @@ impl Client {
     /// A client of the same server with another token.
     pub fn with_token(&self, token: &str) -> CliResult<Self> {
         Ok(Self { token: Some(bearer(token)?), ..self.clone() })
-    }
-
-    /// `http://HOST:PORT`, as given.
-    pub fn url(&self) -> &str {
-        &self.url
     }
 
     /// GET of `path`, which may have a query.

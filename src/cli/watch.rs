@@ -142,11 +142,11 @@ async fn connect(
     let response = client.open(Method::GET, &path, &headers, Bytes::new()).await?;
     let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|accepted| accepted != &derive_accept_key(key.as_bytes())) {
-        let line = format!("{} does not speak WebSocket; is it a Parley server?", client.url());
+        let line = format!("{} does not speak WebSocket; is it a Parley server?", client.url);
         return Err(CliError::failed(line));
     }
     let upgraded = hyper::upgrade::on(response).await.map_err(|error| {
-        CliError::failed(format!("{} broke off: {error}; try again", client.url()))
+        CliError::failed(format!("{} broke off: {error}; try again", client.url))
     })?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(FRAME_BYTES_MAX))
