@@ -363,21 +363,8 @@ mod tests {
     use super::*;
     use crate::yield_points::Hook;
 
+    use crate::feed::subscriber::{Taken, tests::subscriber};
     use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
-    use parley_protocol::identity::Participant;
-
-    use crate::feed::subscriber::Taken;
-
-    fn subscriber(scope: Scope) -> Arc<Subscriber> {
-        let subscription = Subscription {
-            participant: Participant { identity: "local:ada".into(), extension: None },
-            scope,
-            anyone: true,
-            token: TokenId(1),
-            expires_at: None,
-        };
-        Subscriber::new(subscription, 8)
-    }
 
     /// Entries of which no feed tells, up to the number `upto`.
     fn pass(hub: &Hub, upto: u64) {
@@ -399,8 +386,9 @@ mod tests {
         let inboxes = Inboxes::start(Hook::default()).await.unwrap();
         let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
         let hub = Hub::new(inboxes, caps, 10);
-        let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(subscriber);
-        let registration = subscriber(Scope::All);
+        let listeners =
+            [Scope::All, Scope::Threads, Scope::Inbox].map(|scope| subscriber(scope, 8));
+        let registration = subscriber(Scope::All, 8);
         hub.register(&registration).unwrap();
         for listener in &listeners {
             hub.register(listener).unwrap();

@@ -235,13 +235,13 @@ impl Subscriber {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn subscriber(bound: usize) -> Arc<Subscriber> {
+    pub fn subscriber(scope: Scope, bound: usize) -> Arc<Subscriber> {
         let subscription = Subscription {
             participant: Participant { identity: "local:ada".into(), extension: None },
-            scope: Scope::Inbox,
+            scope,
             anyone: true,
             token: TokenId(1),
             expires_at: None,
@@ -270,7 +270,7 @@ mod tests {
     /// never grows. Method: three items into a queue of two.
     #[tokio::test]
     async fn full() {
-        let subscriber = subscriber(2);
+        let subscriber = subscriber(Scope::Inbox, 2);
         for number in 1..=3 {
             subscriber.watermark(number);
         }
@@ -288,7 +288,7 @@ mod tests {
     /// more; the first reason stands. Method: close after one item, for either reason.
     #[tokio::test]
     async fn closing() {
-        let (stopped, revoked) = (subscriber(2), subscriber(2));
+        let [stopped, revoked] = [2, 2].map(|bound| subscriber(Scope::Inbox, bound));
         for (subscriber, why) in
             [(&stopped, CloseReason::ShuttingDown), (&revoked, CloseReason::Revoked)]
         {

@@ -93,6 +93,13 @@ impl hyper::body::Body for SegmentedBody {
     }
 }
 
+/// Headers of a request, without those that have no value.
+#[cfg(test)]
+pub fn headers_of<const N: usize>(given: [(HeaderName, Option<&'static str>); N]) -> HeaderMap {
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given.map(|(name, value)| (name, HeaderValue::from_static(value))).collect()
+}
+
 /// 200 with JSON.
 pub fn json(body: impl Into<Bytes>) -> HttpResponse {
     bytes(StatusCode::OK, JSON, body.into())
