@@ -98,18 +98,30 @@ impl Client {
 
     /// All pages of the list at `path` as one: `items`, the last page's `cursor`, `more` false.
     pub async fn list(&self, path: &str, filters: &[(&str, Option<String>)]) -> CliResult<Value> {
+        self.pages(path, filters, "items", "cursor").await
+    }
+
+    /// All pages at `path` as one: the last page, with the `member` of all. The parameter `after`
+    /// takes the cursor of the page before.
+    pub async fn pages(
+        &self,
+        path: &str,
+        filters: &[(&str, Option<String>)],
+        member: &str,
+        after: &str,
+    ) -> CliResult<Value> {
         let mut items = Vec::new();
         let mut cursor = None;
         loop {
             let mut parameters = filters.to_vec();
-            parameters.push(("cursor", cursor.take()));
+            parameters.push((after, cursor.take()));
             let mut page = self.get(&with_query(path, &parameters)).await?.json()?;
-            if let Value::Array(more) = page["items"].take() {
+            if let Value::Array(more) = page[member].take() {
                 items.extend(more);
             }
             cursor = page["cursor"].as_str().map(str::to_owned);
             if page["more"] != true || cursor.is_none() {
-                page["items"] = Value::Array(items);
+                page[member] = Value::Array(items);
                 return Ok(page);
             }
         }

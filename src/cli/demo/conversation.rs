@@ -101,11 +101,9 @@ impl Conversation {
         let inbox = participant.client.get(&path).await?.json()?;
         let first = &inbox["items"][0];
         let waiting = render::text_at(first, "/message/id");
-        print_step(
-            &step,
-            &format!("{} waits with {waiting}", render::text_at(first, "/thread/id")),
-        )?;
-        self.expect("waiting thread", &render::text_at(first, "/thread/id"), &self.thread)?;
+        let thread = render::text_at(first, "/thread/id");
+        print_step(&step, &format!("{thread} waits with {waiting}"))?;
+        self.expect("waiting thread", &thread, &self.thread)?;
         self.expect("waiting message", &waiting, message)
     }
 
