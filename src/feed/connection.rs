@@ -91,7 +91,17 @@ pub async fn serve_feed<S, P>(
         .max_frame_size(Some(options.message_bytes_max));
     let socket =
         WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await;
-    let mut connection = FeedConnection::new(socket, feed, options);
+    let now = Instant::now();
+    let mut connection = FeedConnection {
+        socket,
+        feed,
+        options,
+        last_received: now,
+        last_ping: now,
+        unflushed: false,
+        blocked_since: None,
+        answers: 0,
+    };
     // A server that must exit now waits for no peer.
     if let Some(over) = end.run_until_cancelled(connection.run()).await {
         // On the heap: a connection is not closing for most of its life.
@@ -125,20 +135,6 @@ enum SocketEvent {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
-    fn new(socket: WebSocketStream<S>, feed: Feed, options: ConnectionOptions) -> Self {
-        let now = Instant::now();
-        Self {
-            socket,
-            feed,
-            options,
-            last_received: now,
-            last_ping: now,
-            unflushed: false,
-            blocked_since: None,
-            answers: 0,
-        }
-    }
-
     async fn run(&mut self) -> ConnectionEnd {
         let hello = self.feed.hello(self.options.heartbeat.as_secs());
         if let Err(over) = self.send([hello]) {

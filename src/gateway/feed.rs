@@ -206,9 +206,6 @@ impl Gateway {
         if let Some(right) = principal.lacks(&[Right::Read]) {
             return Err(Refusal::lacks(right));
         }
-        if upgrade.is_none() {
-            check_event_stream(&head.headers)?;
-        }
         let mut key = None;
         if let Some(upgrade) = &upgrade {
             let tickets = upgrade.tickets().count();
@@ -217,6 +214,8 @@ impl Gateway {
                 return Err(Refusal::parameter("Sec-WebSocket-Protocol", detail));
             }
             key = Some(upgrade.key()?);
+        } else {
+            check_event_stream(&head.headers)?;
         }
         let query = FeedQuery::read(head.uri.query().unwrap_or_default())?;
         let since = self.since(&head.headers, &query, upgrade.is_some())?;

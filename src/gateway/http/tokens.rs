@@ -53,15 +53,13 @@ impl Gateway {
             Some(text) => self.parts.forum.read_list_cursor(LIST, &text)?,
             None => 0,
         };
-        let page = self.parts.tokens.list(TokenId(after), limit as usize + 1);
-        let (more, page) = match page.get(..limit as usize) {
-            Some(shown) if page.len() > shown.len() => (true, shown),
-            _ => (false, &page[..]),
-        };
+        let mut page = self.parts.tokens.list(TokenId(after), limit as usize + 1);
+        let more = page.len() > limit as usize;
+        page.truncate(limit as usize);
         let end = page.last().map_or(after, |last| last.id.0);
         let mut out = JsonBuffer::new();
         let mut list = ListWriter::begin(&mut out);
-        for record in page {
+        for record in &page {
             wire::token(list.item(), &TokenRecord::shown(record));
         }
         list.end(&self.parts.forum.list_cursor(LIST, end), more);
