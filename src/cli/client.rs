@@ -154,26 +154,6 @@ impl Client {
         extra: ExtraHeaders<'_>,
         body: Bytes,
     ) -> CliResult<Response<Incoming>> {
-        let request = self.request(method, path, extra, body)?;
-        let response = timeout(ANSWER_MAX, self.http.request(request))
-            .await
-            .map_err(|_| self.unreachable("it takes too long to answer"))?
-            .map_err(|error| self.failure(&error))?;
-        let status = response.status();
-        if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(response);
-        }
-        let text = self.read_body(response).await?;
-        Err(self.refusal(status.as_u16(), &text))
-    }
-
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        extra: ExtraHeaders<'_>,
-        body: Bytes,
-    ) -> CliResult<Request<Full<Bytes>>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
@@ -184,9 +164,19 @@ impl Client {
         for (name, value) in extra {
             request = request.header(name, *value);
         }
-        request.body(Full::new(body)).map_err(|_| {
+        let request = request.body(Full::new(body)).map_err(|_| {
             CliError::usage("an argument holds characters that no HTTP request may hold")
-        })
+        })?;
+        let response = timeout(ANSWER_MAX, self.http.request(request))
+            .await
+            .map_err(|_| self.unreachable("it takes too long to answer"))?
+            .map_err(|error| self.failure(&error))?;
+        let status = response.status();
+        if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(response);
+        }
+        let text = self.read_body(response).await?;
+        Err(self.refusal(status.as_u16(), &text))
     }
 
     async fn read_answer(&self, response: Response<Incoming>) -> CliResult<ApiResponse> {

@@ -68,13 +68,9 @@ pub struct WatchArgs {
     anyone: bool,
 }
 
-/// The end of one connection.
-enum WatchEnd {
-    /// It broke, or the server closed it for now: reconnect.
-    Retry(String),
-    /// A reconnection would end the same way.
-    Final(CliError),
-}
+/// The end of one connection: why it broke, or was closed for now, so that a reconnection follows;
+/// or the failure that a reconnection would meet again.
+type WatchEnd = CliResult<String>;
 
 /// Follows the feed until a signal ends it (exit 0) or the server refuses.
 pub async fn run(options: WatchArgs) -> CliResult {
@@ -94,10 +90,7 @@ async fn follow(client: &Client, options: &WatchArgs) -> CliResult {
             Ok(socket) => {
                 was_connected = true;
                 pause = PAUSE_MIN;
-                match listen(socket, options.server.json, &mut cursor).await {
-                    WatchEnd::Retry(why) => why,
-                    WatchEnd::Final(failure) => return Err(failure),
-                }
+                listen(socket, options.server.json, &mut cursor).await?
             }
             // A 5xx refusal and a lost server pass; other refusals, and no server at first, do not.
             Err(CliError::Refused(problem)) if was_connected && problem.status >= 500 => {
@@ -160,23 +153,18 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
     let mut silence_max = HEARTBEAT_FIRST * 2;
     loop {
         let Ok(next) = timeout(silence_max, socket.next()).await else {
-            return WatchEnd::Retry("nothing came for two heartbeats".to_owned());
+            return Ok("nothing came for two heartbeats".to_owned());
         };
         match next {
             Some(Ok(Message::Text(text))) => {
-                let Ok(frame) = serde_json::from_str::<Value>(&text) else {
-                    return WatchEnd::Final(CliError::failed(
-                        "the server sent a frame that is no JSON",
-                    ));
-                };
+                let frame: Value = serde_json::from_str(&text)
+                    .map_err(|_| CliError::failed("the server sent a frame that is no JSON"))?;
                 if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
                     silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
                 }
                 let printed =
                     if json { output::json(&text) } else { output::text(&describe(&frame)) };
-                if let Err(failure) = printed {
-                    return WatchEnd::Final(failure);
-                }
+                printed?;
                 if let Some(last) = frame["cursor"].as_str() {
                     *cursor = Some(last.to_owned());
                 }
@@ -185,24 +173,22 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
             // The library answers pings while it reads.
             Some(Ok(_)) => {}
             Some(Err(Error::Capacity(error))) => {
-                return WatchEnd::Final(CliError::failed(format!(
-                    "the server sent too much: {error}"
-                )));
+                return Err(CliError::failed(format!("the server sent too much: {error}")));
             }
-            Some(Err(error)) => return WatchEnd::Retry(error.to_string()),
-            None => return WatchEnd::Retry("the connection ended".to_owned()),
+            Some(Err(error)) => return Ok(error.to_string()),
+            None => return Ok("the connection ended".to_owned()),
         }
     }
 }
 
 fn closed(close: Option<&CloseFrame>) -> WatchEnd {
-    let Some(close) = close else { return WatchEnd::Retry("the connection was closed".to_owned()) };
+    let Some(close) = close else { return Ok("the connection was closed".to_owned()) };
     let reason = in_one_line(&close.reason);
     if u16::from(close.code) == CLOSE_TOKEN_UNKNOWN {
         let line = format!("{reason}: the token was revoked or has expired; use another one");
-        return WatchEnd::Final(CliError::failed(line));
+        return Err(CliError::failed(line));
     }
-    WatchEnd::Retry(reason)
+    Ok(reason)
 }
 
 /// A frame as text for people.

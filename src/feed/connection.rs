@@ -51,7 +51,7 @@ pub struct ConnectionOptions {
 
 /// The reason for which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ConnectionEnd {
+pub(super) enum ConnectionEnd {
     /// The feed ends.
     Ended(CloseReason),
     /// The peer violated the protocol: closed with this code.
@@ -317,9 +317,8 @@ fn close_frame(over: ConnectionEnd, cursor: &str) -> Option<CloseFrame> {
         ConnectionEnd::Ended(CloseReason::Revoked) => (4001, "token_unknown"),
         ConnectionEnd::Ended(CloseReason::ShuttingDown) => (1001, "shutting_down"),
         ConnectionEnd::Ended(CloseReason::Failed) => (1011, "internal"),
-        ConnectionEnd::Broken(code) => {
-            (code, if code == 1009 { "request_too_large" } else { "invalid_body" })
-        }
+        ConnectionEnd::Broken(1009) => (1009, "request_too_large"),
+        ConnectionEnd::Broken(code) => (code, "invalid_body"),
         ConnectionEnd::Left
         | ConnectionEnd::Gone
         | ConnectionEnd::Silent
@@ -329,27 +328,19 @@ fn close_frame(over: ConnectionEnd, cursor: &str) -> Option<CloseFrame> {
     Some(CloseFrame { code: CloseCode::from(code), reason })
 }
 
-/// Counts a connection that the server ended.
-fn count(over: ConnectionEnd) {
-    match over {
-        ConnectionEnd::Ended(close) => count_closed(close),
-        ConnectionEnd::Silent => count_dropped("silent"),
-        ConnectionEnd::Stuck => count_dropped("send_timeout"),
-        ConnectionEnd::Broken(_) | ConnectionEnd::Left | ConnectionEnd::Gone => {}
-    }
-}
-
-/// Counts a feed that the server closed (operations.md §4).
-pub(super) fn count_closed(close: CloseReason) {
-    match close {
-        CloseReason::SlowConsumer => count_dropped("slow_consumer"),
-        CloseReason::Revoked => count_dropped("revoked"),
-        CloseReason::ShuttingDown => count_dropped("shutdown"),
-        CloseReason::Failed => {}
-    }
-}
-
-fn count_dropped(cause: &'static str) {
+/// Counts a connection that the server ended (operations.md §4).
+pub(super) fn count(over: ConnectionEnd) {
+    let cause = match over {
+        ConnectionEnd::Ended(CloseReason::SlowConsumer) => "slow_consumer",
+        ConnectionEnd::Ended(CloseReason::Revoked) => "revoked",
+        ConnectionEnd::Ended(CloseReason::ShuttingDown) => "shutdown",
+        ConnectionEnd::Silent => "silent",
+        ConnectionEnd::Stuck => "send_timeout",
+        ConnectionEnd::Ended(CloseReason::Failed)
+        | ConnectionEnd::Broken(_)
+        | ConnectionEnd::Left
+        | ConnectionEnd::Gone => return,
+    };
     metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
 }
 

@@ -25,6 +25,7 @@ pub const KEPT_BYTES_MAX: usize = 96 << 20;
 const ACT_BYTES: usize = size_of::<(u64, Act)>() + 256;
 
 /// The acts of some consecutive entries of the log, indexed by the listeners that they concern.
+#[derive(Default)]
 pub struct ReplayChunk {
     /// The entry before its first.
     after: u64,
@@ -43,10 +44,8 @@ impl ReplayChunk {
             after,
             upto,
             acts: Vec::with_capacity(entries.len()),
-            by_identity: HashMap::new(),
-            by_thread: HashMap::new(),
-            anyone: Vec::new(),
             bytes: bytes + entries.len() * ACT_BYTES,
+            ..Self::default()
         };
         for (number, entry) in entries {
             if let Entry::Act(act) = entry {

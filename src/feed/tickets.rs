@@ -2,7 +2,6 @@
 //! which cannot send a token with it. Held hashed, in memory, and bounded.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
 use parley_protocol::identity::{Identity, Principal};
@@ -57,10 +56,7 @@ impl Tickets {
         if held.by_hash.len() >= TICKETS_MAX {
             return Err(Refusal::tickets_full());
         }
-        let mut secret = String::with_capacity(64);
-        for byte in entropy::<32>() {
-            let _ = write!(secret, "{byte:02x}");
-        }
+        let secret = entropy::<32>().map(|byte| format!("{byte:02x}")).concat();
         let expires_at = Millis(now.0 + TICKET_MS);
         let ticket = Ticket { principal: Arc::clone(principal), expires_at };
         held.by_hash.insert(hash(&secret), ticket);

@@ -81,13 +81,6 @@ impl RpcError {
         Self { data: Some(data), ..Self::new(400, VERSION_NOT_SERVED, message) }
     }
 
-    /// No resource at `uri`; 200 with `code`.
-    pub fn no_resource(code: i32, uri: &str) -> Self {
-        let message = "Resource not found. `resources/list` and `resources/templates/list` tell \
-                       what there is.";
-        Self { data: Some(json!({ "uri": uri })), ..Self::new(200, code, message) }
-    }
-
     /// Appends the error response to the request `id`, if one could be read.
     pub fn put(&self, out: &mut JsonBuffer, id: Option<&RpcId>) {
         raw(out, "{\"jsonrpc\":\"2.0\"");

@@ -206,7 +206,7 @@ impl Gateway {
             Ok(answer) => Ok(tools::answered(answer.body)),
             // A token that ended meanwhile is a failure of the request, not of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
-            Err(refusal) => Ok(tools::refused(&refusal)),
+            Err(refusal) => Ok(tools::problem(&refusal.to_json(), Some(refusal.reason))),
         }
     }
 

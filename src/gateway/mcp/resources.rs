@@ -131,7 +131,9 @@ impl<'u> ResourceUri<'u> {
 /// The error for a URI without a resource.
 pub fn not_found(family: ProtocolFamily, uri: &str) -> RpcError {
     let code = if family == ProtocolFamily::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
-    RpcError::no_resource(code, uri)
+    let message = "Resource not found. `resources/list` and `resources/templates/list` tell what \
+                   there is.";
+    RpcError { data: Some(json!({ "uri": uri })), ..RpcError::new(200, code, message) }
 }
 
 /// Whether the refusal means that there is no such resource.
