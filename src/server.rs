@@ -7,7 +7,7 @@ use std::time::Duration;
 use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
@@ -78,11 +78,8 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     /// Connections that the system queues until they are accepted.
     const BACKLOG: u32 = 4_096;
     let open = || {
-        let socket = if address.is_ipv4() {
-            tokio::net::TcpSocket::new_v4()?
-        } else {
-            tokio::net::TcpSocket::new_v6()?
-        };
+        let new = if address.is_ipv4() { TcpSocket::new_v4 } else { TcpSocket::new_v6 };
+        let socket = new()?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(BACKLOG)

@@ -194,11 +194,12 @@ fn closed(close: Option<&CloseFrame>) -> WatchEnd {
 /// A frame as text for people.
 fn describe(frame: &Value) -> String {
     let thread = &frame["thread"];
+    let text = |pointer| render::text_at(frame, pointer);
     let line = |text: &str| format!("{}\n{text}", render::head(thread));
     match frame["type"].as_str().unwrap_or_default() {
         "hello" => {
-            let scope = render::text_at(frame, "/scope");
-            format!("Listening as {} ({scope}).\n", render::participant(&frame["participant"]))
+            let participant = render::participant(&frame["participant"]);
+            format!("Listening as {participant} ({}).\n", text("/scope"))
         }
         "message" => line(&render::message(&frame["message"], 1)),
         "event" => line(&format!("    {}", render::event(&frame["event"]))),
@@ -206,20 +207,13 @@ fn describe(frame: &Value) -> String {
             let claim = &frame["claim"];
             format!("{}  {}", render::text_at(claim, "/thread"), render::claim(claim))
         }
-        "awaiting" => format!(
-            "{}  waits for you\n{}",
-            render::text_at(thread, "/id"),
-            render::message(&frame["message"], 1)
-        ),
-        "settled" => format!("{}  waits for you no more\n", render::text_at(frame, "/thread")),
-        "caught_up" => "Caught up.\n".to_owned(),
-        "notice" => {
-            format!(
-                "{}: {}\n",
-                render::text_at(frame, "/reason"),
-                render::text_at(frame, "/detail")
-            )
+        "awaiting" => {
+            let message = render::message(&frame["message"], 1);
+            format!("{}  waits for you\n{message}", text("/thread/id"))
         }
+        "settled" => format!("{}  waits for you no more\n", text("/thread")),
+        "caught_up" => "Caught up.\n".to_owned(),
+        "notice" => format!("{}: {}\n", text("/reason"), text("/detail")),
         other => format!("({})\n", in_one_line(other)),
     }
 }

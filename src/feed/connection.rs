@@ -247,7 +247,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
     /// Closes, with a handshake if the peer can take part in one.
     async fn finish(&mut self, over: ConnectionEnd) {
         count(over);
-        log(&self.feed, over);
+        let scope = self.feed.subscriber.subscription.scope.as_str();
+        match over {
+            ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
+            _ => tracing::debug!(scope, ?over, "a feed is over"),
+        }
         // Its place under the caps is free from here on.
         self.feed.leave();
         let cursor = self.feed.cursor();
@@ -342,14 +346,6 @@ pub(super) fn count(over: ConnectionEnd) {
         | ConnectionEnd::Gone => return,
     };
     metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
-}
-
-fn log(feed: &Feed, over: ConnectionEnd) {
-    let scope = feed.subscriber.subscription.scope.as_str();
-    match over {
-        ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
-        _ => tracing::debug!(scope, ?over, "a feed is over"),
-    }
 }
 
 #[cfg(test)]

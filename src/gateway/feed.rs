@@ -29,7 +29,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
-use super::http::no_idempotency_key;
+use super::http::{no_idempotency_key, no_parameters, query};
 use super::{Connection, Gateway, RequestContext, accept};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
@@ -323,9 +323,7 @@ impl Gateway {
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         accept::negotiate(&context.head.headers, &["application/json"])?;
         no_idempotency_key(context)?;
-        if let Some(name) = Query::parse(context.head.uri.query().unwrap_or_default())?.rest() {
-            return Err(Refusal::parameter(name, "A ticket takes no parameters."));
-        }
+        no_parameters(&query(context)?, "A ticket takes no parameters.")?;
         check_empty(&body)?;
         let (ticket, expires_at) = self.tickets.issue(&principal, self.parts.clock.now())?;
         let mut body = wire::JsonBuffer::new();

@@ -12,6 +12,7 @@ use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
+use parley_protocol::url::Query;
 
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
@@ -152,6 +153,16 @@ fn idempotency_key<'a>(context: &RequestContext<'a>) -> Result<Option<&'a str>> 
             Err(Refusal::parameter("Idempotency-Key", detail))
         }
     }
+}
+
+/// The query of a request.
+pub(in crate::gateway) fn query<'a>(context: &RequestContext<'a>) -> Result<Query<'a>> {
+    Query::parse(context.head.uri.query().unwrap_or_default())
+}
+
+/// Refuses parameters that were not taken.
+pub(in crate::gateway) fn no_parameters(query: &Query<'_>, detail: &'static str) -> Result<()> {
+    query.rest().map_or(Ok(()), |name| Err(Refusal::parameter(name, detail)))
 }
 
 /// Refuses an idempotency key where none applies.

@@ -7,12 +7,11 @@ use bytes::Bytes;
 use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::url::Query;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
 use super::super::answer::{self, HttpResponse, JSON};
 use super::super::{Gateway, RequestContext, accept};
-use super::operation::no_idempotency_key;
+use super::operation::{no_idempotency_key, no_parameters, query};
 use crate::tokens::{NewToken, TokenRecord};
 
 /// The kind of the list's cursors.
@@ -28,7 +27,7 @@ impl Gateway {
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         accept::negotiate(&context.head.headers, &["application/json"])?;
         no_idempotency_key(context)?;
-        end(&query(context)?)?;
+        no_parameters(&query(context)?, NO_PARAMETER)?;
         let now = self.parts.clock.now();
         let new = NewToken::read(&body, now)?;
         let tokens = self.parts.tokens.clone();
@@ -44,7 +43,7 @@ impl Gateway {
         let mut query = query(context)?;
         let cursor = query.take("cursor");
         let limit = query.take("limit");
-        end(&query)?;
+        no_parameters(&query, NO_PARAMETER)?;
         let limit = match limit {
             Some(text) => self.limit(&text)?,
             None => self.parts.config.limits.page_default(),
@@ -73,7 +72,7 @@ impl Gateway {
     ) -> Result<HttpResponse> {
         self.principal_with(context, &[Right::Admin])?;
         no_idempotency_key(context)?;
-        end(&query(context)?)?;
+        no_parameters(&query(context)?, NO_PARAMETER)?;
         let id = TokenId::parse(id).ok_or_else(Refusal::token_not_found)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
         let deps = Arc::clone(&self.parts.feed_deps);
@@ -98,17 +97,7 @@ impl Gateway {
     }
 }
 
-fn query<'a>(context: &RequestContext<'a>) -> Result<Query<'a>> {
-    Query::parse(context.head.uri.query().unwrap_or_default())
-}
-
-/// Refuses parameters that were not taken.
-fn end(query: &Query<'_>) -> Result<()> {
-    match query.rest() {
-        Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
-        None => Ok(()),
-    }
-}
+const NO_PARAMETER: &str = "There is no such parameter here.";
 
 /// Runs disk work on a blocking thread; it completes even if the caller is dropped.
 async fn blocking<T: Send + 'static>(
