@@ -146,7 +146,7 @@ pub async fn start_on(
     let stop = lifetime.stop.clone();
     let periodic = periodic(disk, clock, Arc::clone(&engine.feed_deps));
     tokio::spawn(async move { stop.run_until_cancelled(periodic).await });
-    Ok(Running { address, metrics_address, lifetime, engine, first_start })
+    Ok(Running { address, metrics_address, first_start, lifetime, engine })
 }
 
 fn options(config: &Config) -> EngineOptions {

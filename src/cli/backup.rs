@@ -156,13 +156,11 @@ impl PartialFile {
 
 /// Refuses a target that exists: no copy is overwritten.
 fn refuse_present(target: &Path) -> CliResult {
-    match target.symlink_metadata() {
-        Err(_) => Ok(()),
-        Ok(_) => {
-            let file = target.display();
-            Err(CliError::failed(format!("{file} is there already: name another file")))
-        }
+    if target.symlink_metadata().is_err() {
+        return Ok(());
     }
+    let file = target.display();
+    Err(CliError::failed(format!("{file} is there already: name another file")))
 }
 
 impl Drop for PartialFile {

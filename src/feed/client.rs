@@ -24,9 +24,7 @@ const FORM: &str = "Send `{\"type\":\"subscribe\",\"threads\":[\"th_1\"]}` or \
 pub fn read(text: &str) -> Result<ClientFrame> {
     let value = json::parse(text.as_bytes(), NESTING_MAX)
         .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), FORM))?;
-    let JsonValue::Object(object) = &value else {
-        return Err(Refusal::body(None, FORM));
-    };
+    let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, FORM)) };
     if let Some((name, _)) = object.iter().find(|(name, _)| !["type", "threads"].contains(name)) {
         let mut field = String::new();
         json::push_token(&mut field, name);

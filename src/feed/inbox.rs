@@ -214,9 +214,7 @@ impl Inboxes {
     /// Removes a listener; the last one passivates the inbox.
     pub fn forget(&self, participant: &Participant, listener: &InboxListener) {
         let mut registry = lock(&self.registry);
-        let Some(inbox) = registry.active.get_mut(participant) else {
-            return;
-        };
+        let Some(inbox) = registry.active.get_mut(participant) else { return };
         let before = inbox.listeners.len();
         inbox.listeners.retain(|other| !other.is(listener));
         if inbox.listeners.len() == before {
@@ -249,9 +247,7 @@ impl Inboxes {
         };
         let spawned =
             ractor::ActorRuntime::spawn_linked_instant(None, actor, (), self.supervisor.clone());
-        let Ok((actor, _)) = spawned else {
-            return false;
-        };
+        let Ok((actor, _)) = spawned else { return false };
         registry.participants.insert(actor.get_id(), participant.clone());
         let inbox = ActiveInbox { actor, waiting, listeners: Vec::new(), anyone: 0 };
         registry.active.insert(participant.clone(), inbox);
@@ -348,9 +344,7 @@ impl Actor for InboxSupervisor {
             _ => return Ok(()),
         };
         let mut registry = lock(registry);
-        let Some(participant) = registry.participants.remove(&id) else {
-            return Ok(());
-        };
+        let Some(participant) = registry.participants.remove(&id) else { return Ok(()) };
         if failed {
             metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "inbox").increment(1);
             let inbox = registry.active.get(&participant);

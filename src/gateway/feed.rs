@@ -30,7 +30,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
 use super::http::{no_idempotency_key, no_parameters, query};
-use super::{Connection, Gateway, RequestContext, accept};
+use super::{Connection, Gateway, RequestContext, accept, check_rights};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
@@ -203,9 +203,7 @@ impl Gateway {
         let head = context.head;
         let upgrade = Upgrade::of(head);
         let principal = self.feed_principal(context, upgrade.as_ref())?;
-        if let Some(right) = principal.lacks(&[Right::Read]) {
-            return Err(Refusal::lacks(right));
-        }
+        check_rights(&principal, &[Right::Read])?;
         let mut key = None;
         if let Some(upgrade) = &upgrade {
             let tickets = upgrade.tickets().count();

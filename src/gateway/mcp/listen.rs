@@ -15,14 +15,14 @@ use parley_protocol::feed::Scope;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue, NESTING_CEILING};
-use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::refusal::Result;
 use parley_protocol::text::is_handle;
 use parley_protocol::wire::{JsonBuffer, array, raw, text};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::HttpResponse;
-use super::super::{Gateway, RequestContext};
+use super::super::{Gateway, RequestContext, check_rights};
 use super::dispatch::McpTask;
 use super::envelope::Params;
 use super::error::RpcError;
@@ -279,9 +279,7 @@ impl Gateway {
         principal: &Arc<Principal>,
         task: &McpTask<'_>,
     ) -> Result<HttpResponse, RpcError> {
-        if let Some(right) = principal.lacks(&[Right::Read]) {
-            return Err(Refusal::lacks(right).into());
-        }
+        check_rights(principal, &[Right::Read])?;
         let requested = addresses(&task.params)?;
         let mut wanted = RequestedResources::of(requested.as_deref().unwrap_or_default());
         let mut unknown = Vec::new();

@@ -45,7 +45,7 @@ use rpc_id::RpcId;
 use tools::ToolCall;
 
 use super::answer::{self, HttpResponse, JSON, reasoned};
-use super::{Gateway, RequestContext, accept};
+use super::{Gateway, RequestContext, accept, check_rights};
 use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
@@ -218,9 +218,7 @@ impl Gateway {
         call: ToolCall<'_>,
     ) -> Result<Answer> {
         let ToolCall { operation, arguments } = call;
-        if let Some(right) = principal.lacks(operation.rights()) {
-            return Err(Refusal::lacks(right));
-        }
+        check_rights(principal, operation.rights())?;
         let limits = &self.parts.config.limits;
         // For an artifact the limit is that of its own bytes, below.
         if operation != Operation::PublishArtifact {
