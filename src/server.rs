@@ -7,7 +7,7 @@ use std::time::Duration;
 use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::MissedTickBehavior;
 
 use crate::clock::Clock;
@@ -60,11 +60,14 @@ pub enum StartError {
 
 /// A running server.
 pub struct Running {
-    address: SocketAddr,
-    metrics_address: Option<SocketAddr>,
+    /// The address on which it listens.
+    pub address: SocketAddr,
+    /// The address of `metrics_listen`, if that is set.
+    pub metrics_address: Option<SocketAddr>,
+    /// The tokens of the first start; `None` on later ones.
+    pub first_start: Option<FirstStart>,
     lifetime: Lifetime,
     engine: Engine,
-    first_start: Option<FirstStart>,
 }
 
 /// Binds the address, with a backlog that holds bursts of connections.
@@ -75,11 +78,8 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     /// Connections that the system queues until they are accepted.
     const BACKLOG: u32 = 4_096;
     let open = || {
-        let socket = if address.is_ipv4() {
-            tokio::net::TcpSocket::new_v4()?
-        } else {
-            tokio::net::TcpSocket::new_v6()?
-        };
+        let new = if address.is_ipv4() { TcpSocket::new_v4 } else { TcpSocket::new_v6 };
+        let socket = new()?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(BACKLOG)
@@ -146,7 +146,7 @@ pub async fn start_on(
     let stop = lifetime.stop.clone();
     let periodic = periodic(disk, clock, Arc::clone(&engine.feed_deps));
     tokio::spawn(async move { stop.run_until_cancelled(periodic).await });
-    Ok(Running { address, metrics_address, lifetime, engine, first_start })
+    Ok(Running { address, metrics_address, first_start, lifetime, engine })
 }
 
 fn options(config: &Config) -> EngineOptions {
@@ -239,21 +239,6 @@ fn raise_file_limit() -> u64 {
 }
 
 impl Running {
-    /// The address on which it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The address of `metrics_listen`, if that is set.
-    pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics_address
-    }
-
-    /// The tokens of the first start; `None` on later ones.
-    pub fn first_start(&self) -> Option<&FirstStart> {
-        self.first_start.as_ref()
-    }
-
     /// Stops accepting, completes requests in progress, closes the remaining connections after
     /// [`GRACE`], and commits every accepted write.
     pub async fn stop(self) {

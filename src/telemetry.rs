@@ -139,10 +139,7 @@ pub fn start_log(log: &LogConfig) {
         .with_target("parley", level)
         .with_target("parley_protocol", level);
     let terminal = std::io::stderr().is_terminal();
-    let text = match log.format {
-        Some(format) => format == LogFormat::Text,
-        None => terminal,
-    };
+    let text = log.format.map_or(terminal, |format| format == LogFormat::Text);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_span_events(FmtSpan::CLOSE);

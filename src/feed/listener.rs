@@ -29,7 +29,8 @@ pub const FOLLOWED_MAX: usize = 1_000;
 /// `next` may be dropped at any wait and called again.
 pub struct Feed {
     deps: Arc<FeedDeps>,
-    subscriber: Arc<Subscriber>,
+    /// The listener's queue.
+    pub subscriber: Arc<Subscriber>,
     /// The threads followed, sorted.
     threads: Vec<ThreadId>,
     /// The position up to which every frame was given.
@@ -40,8 +41,8 @@ pub struct Feed {
     retold_upto: u64,
     /// The replay under way, if it is not live.
     replay: Option<Box<Replay>>,
-    /// Whether its `caught_up` is still to come.
-    replaying: bool,
+    /// Whether its `caught_up` is still to come: its listener sets the pace until then.
+    pub replaying: bool,
     /// Changes of the threads followed whose answer is queued.
     owed: usize,
 }
@@ -97,16 +98,6 @@ impl Feed {
             view.summary(*thread)?.ok_or_else(|| Refusal::no_thread(*thread))?;
         }
         Ok(())
-    }
-
-    /// The listener's queue.
-    pub fn subscriber(&self) -> &Arc<Subscriber> {
-        &self.subscriber
-    }
-
-    /// Whether the feed has not been live yet: its listener sets the pace then.
-    pub fn is_replaying(&self) -> bool {
-        self.replaying
     }
 
     /// Whether a live listener has not taken its frames in time.
@@ -260,15 +251,11 @@ impl Feed {
     }
 
     fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
-        match self.subscriber.subscription.scope {
-            Scope::Threads => {}
-            Scope::Inbox | Scope::All => return Err(client::only_in_threads()),
+        if self.subscriber.subscription.scope != Scope::Threads {
+            return Err(client::only_in_threads());
         }
         let is_followed = |thread: &ThreadId| self.threads.binary_search(thread).is_ok();
-        let (follow, changed) = match frame {
-            ClientFrame::Subscribe(threads) => (true, threads),
-            ClientFrame::Unsubscribe(threads) => (false, threads),
-        };
+        let ClientFrame { follow, threads: changed } = frame;
         let new: Vec<_> = changed.iter().copied().filter(|thread| !is_followed(thread)).collect();
         self.find(&new)?;
         let is_live = self.replay.as_ref().is_none_or(|replay| replay.was_live);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::{ConnectionOptions, SLOW_AFTER, count_closed};
+use super::connection::{ConnectionEnd, ConnectionOptions, SLOW_AFTER, count};
 use super::encode::Encoder;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
@@ -69,7 +69,7 @@ impl EventStream {
     }
 
     fn end(close: CloseReason) -> Option<Bytes> {
-        count_closed(close);
+        count(ConnectionEnd::Ended(close));
         None
     }
 

@@ -22,7 +22,7 @@ pub(crate) mod tools;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::CONTENT_TYPE;
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
@@ -44,15 +44,13 @@ use revision::ProtocolFamily;
 use rpc_id::RpcId;
 use tools::ToolCall;
 
-use super::answer::{self, HttpResponse, JSON};
-use super::{Gateway, RequestContext, accept};
+use super::answer::{self, HttpResponse, JSON, reasoned};
+use super::{Gateway, RequestContext, accept, check_rights};
 use crate::forum::Answer;
 use crate::telemetry::RequestLabel;
 
 /// Bytes of a message beyond the limit of an HTTP body, at most (mcp.md §2).
 const MESSAGE_BYTES_EXTRA: u64 = 16_384;
-
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// The outcome of a task.
 enum TaskOutcome {
@@ -85,13 +83,7 @@ fn status(number: u16) -> StatusCode {
 
 /// An event stream of `body`.
 fn events(body: axum::body::Body) -> HttpResponse {
-    let mut reply = answer::empty(StatusCode::OK).map(|_| body);
-    let headers = reply.headers_mut();
-    headers.insert(CONTENT_TYPE, EVENTS);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies must not buffer the stream.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    reply
+    answer::events(body, "no-cache")
 }
 
 impl Gateway {
@@ -111,13 +103,12 @@ impl Gateway {
                 Ok(match self.perform_task(context, principal, &task).await {
                     Ok(TaskOutcome::Done(done)) if streamed => {
                         let mut out = JsonBuffer::new();
-                        done.put(&mut out, &task.id, task.family, self.documents.server());
+                        done.put(&mut out, &task.id, task.family, &self.documents.server);
                         reasoned(events(result::event(&out).into()), done.reason)
                     }
                     Ok(TaskOutcome::Done(done)) => {
                         let reason = done.reason;
-                        let segments =
-                            done.segments(&task.id, task.family, self.documents.server());
+                        let segments = done.segments(&task.id, task.family, &self.documents.server);
                         reasoned(answer::segmented(StatusCode::OK, JSON, segments), reason)
                     }
                     Ok(TaskOutcome::Stream(reply)) => reply,
@@ -145,7 +136,7 @@ impl Gateway {
                 MessageStep::Perform(task) => {
                     match self.perform_task(context, principal, task).await {
                         Ok(TaskOutcome::Done(done)) => {
-                            done.put(&mut one, &task.id, task.family, self.documents.server());
+                            done.put(&mut one, &task.id, task.family, &self.documents.server);
                         }
                         // Streams exist in no revision with batches.
                         Ok(TaskOutcome::Stream(_)) => continue,
@@ -215,7 +206,7 @@ impl Gateway {
             Ok(answer) => Ok(tools::answered(answer.body)),
             // A token that ended meanwhile is a failure of the request, not of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
-            Err(refusal) => Ok(tools::refused(&refusal)),
+            Err(refusal) => Ok(tools::problem(&refusal.to_json(), Some(refusal.reason))),
         }
     }
 
@@ -227,9 +218,7 @@ impl Gateway {
         call: ToolCall<'_>,
     ) -> Result<Answer> {
         let ToolCall { operation, arguments } = call;
-        if let Some(right) = principal.lacks(operation.spec().rights) {
-            return Err(Refusal::lacks(right));
-        }
+        check_rights(principal, operation.spec().rights)?;
         let limits = &self.parts.config.limits;
         // For an artifact the limit is that of its own bytes, below.
         if operation != Operation::PublishArtifact {
@@ -258,8 +247,8 @@ impl Gateway {
         };
         let not_found = || resources::not_found(task.family, &uri);
         let address = ResourceUri::parse(&uri).ok_or_else(not_found)?;
-        let arguments = address.arguments();
-        let call = ToolCall { operation: address.operation(), arguments: &arguments };
+        let (operation, arguments) = address.call();
+        let call = ToolCall { operation, arguments: &arguments };
         context.label = RequestLabel::Operation(call.operation);
         match self.perform_tool(context, principal, call).await {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
@@ -273,14 +262,6 @@ impl Gateway {
 fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let bytes_max = limits.request_bytes_max;
     if bytes as u64 > bytes_max { Err(Refusal::body_too_large(bytes_max)) } else { Ok(()) }
-}
-
-/// Attaches the reason under which the reply is counted.
-fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
-    if let Some(reason) = reason {
-        reply.extensions_mut().insert(reason);
-    }
-    reply
 }
 
 /// Whether the method needs no token (mcp.md §2).
