@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Awaiting, Change, Due, Entry, Position};
+use parley_protocol::entry::{Act, Awaiting, Change, Due, Position};
 use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
@@ -13,7 +13,7 @@ use parley_protocol::thread::Thread;
 use super::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
 use super::verdict::{Verdict, judge};
 use crate::generator::Generator;
-use crate::harness::ThreadHarness;
+use crate::harness::{ThreadHarness, stored};
 use crate::scenario;
 
 /// Enters what happened, as the page's verdict says, under the numbers that the core gave.
@@ -227,18 +227,6 @@ fn rebuilt(acts: &[(u64, Act)]) -> Thread {
     thread.expect("there is an act")
 }
 
-/// The acts as they come back from their stored form.
-fn stored(acts: &[(u64, Act)]) -> Vec<(u64, Act)> {
-    let back = acts.iter().map(|(entry, act)| {
-        let bytes = Entry::Act(Box::new(act.clone())).encode(Vec::new());
-        match Entry::decode(&bytes) {
-            Some(Entry::Act(act)) => (*entry, *act),
-            other => panic!("an act comes back as {other:?}"),
-        }
-    });
-    back.collect()
-}
-
 fn snapshot(thread: &Thread) -> Thread {
     let bytes = postcard::to_stdvec(thread).expect("a thread serializes");
     postcard::from_bytes(&bytes).expect("and comes back")
@@ -309,13 +297,8 @@ fn word(verdict: &Verdict, command: &Command) -> String {
                 Command::Confirm(_) => "confirm",
                 Command::Reopen(_) => "reopen",
                 Command::Assert(_) => "assert",
-                Command::Attest(proof) => {
-                    if proof.seal {
-                        "seal"
-                    } else {
-                        "attest"
-                    }
-                }
+                Command::Attest(proof) if proof.seal => "seal",
+                Command::Attest(_) => "attest",
                 Command::Refute(_) => "refute",
             };
             format!("{change}{}", if to.is_some() { " moves" } else { "" })
