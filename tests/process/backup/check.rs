@@ -5,7 +5,7 @@ use parley_kit::process::run;
 use parley_kit::{Folder, Process};
 use serde_json::json;
 
-use super::forum::fill;
+use super::forum::filled;
 use super::site::{copy_folder, start, state, try_start};
 
 /// Goal: a check changes nothing, finds a good store good, however its server ended, and tells what
@@ -14,9 +14,7 @@ use super::site::{copy_folder, start, state, try_start};
 fn changes_nothing() {
     let folder = Folder::new("check");
     let data = folder.text("data");
-    let server = start(&data);
-    fill(&server, 12);
-    server.stop();
+    filled(&data, 12);
     let checked = || {
         let before = state(&folder.join("data"));
         let told = run(&["check", "--data", &data, "--json"]).json();
@@ -46,9 +44,7 @@ fn changes_nothing() {
 fn files_that_do_not_belong() {
     let folder = Folder::new("mixed");
     let data = folder.text("data");
-    let server = start(&data);
-    fill(&server, 6);
-    server.stop();
+    filled(&data, 6);
     copy_folder(&folder.join("data"), &folder.join("older"));
     let server = start(&data);
     ask(&server, 20);
@@ -77,9 +73,7 @@ fn files_that_do_not_belong() {
 fn files_cut_short() {
     let folder = Folder::new("cut");
     let data = folder.text("data");
-    let server = start(&data);
-    fill(&server, 6);
-    server.stop();
+    filled(&data, 6);
     for name in folder_files(&folder) {
         let length = folder.join(&format!("data/{name}")).metadata().unwrap().len();
         for left in [0, 100, length / 2, length - 4_096, length - 1] {

@@ -18,8 +18,8 @@ use parley_protocol::identity::{Right, Rights};
 use parley_protocol::time::Millis;
 use redb::{Builder, Database, TableDefinition};
 
-use super::forum::fill;
-use super::site::{is_database, start};
+use super::forum::filled;
+use super::site::is_database;
 
 type Table<'a, K, V> = TableDefinition<'a, K, V>;
 
@@ -96,9 +96,7 @@ fn contents(disk: &FaultyDisk) -> Result<Vec<u8>, StoreError> {
 /// A store with a bit of everything, written by the binary.
 fn store() -> FaultyDisk {
     let folder = Folder::new("migrate");
-    let server = start(&folder.text("data"));
-    fill(&server, 6);
-    server.stop();
+    filled(&folder.text("data"), 6);
     let disk = FaultyDisk::default();
     for name in names(&folder.join("data")).iter().filter(|name| is_database(name)) {
         let bytes = std::fs::read(folder.join("data").join(name)).unwrap();

@@ -13,7 +13,6 @@ fn from_a_terminal() {
     let server = serve(&folder);
     let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
     let bob = token(&server, &["--handle", "bob", "--rights", "read,write"]);
-    let admin = server.admin.clone();
 
     let asked = server.run(&bob, &["post", "What do we call the flag?"]);
     assert!(asked.succeeded().contains("msg_1  local:bob ask"), "{asked:?}");
@@ -35,9 +34,9 @@ fn from_a_terminal() {
     assert!(marked.succeeded().contains("answered → closed (proposed)\n  Settled."), "{marked:?}");
     let refused = server.run(&bob, &["confirm", "th_1", "closed"]);
     assert!(refused.failed(1).starts_with("token_right_missing: "), "{refused:?}");
-    let confirmed = server.json(&admin, &["confirm", "th_1", "closed"]);
+    let confirmed = server.json(&server.admin, &["confirm", "th_1", "closed"]);
     assert_eq!(confirmed["thread"]["locked"], true);
-    let again = server.run(&admin, &["mark", "th_1", "open"]);
+    let again = server.run(&server.admin, &["mark", "th_1", "open"]);
     assert!(again.failed(1).starts_with("thread_closed: "), "{again:?}");
     let reopened = server.run(&bob, &["reopen", "th_1", "--reason", "It is taken."]);
     assert!(reopened.succeeded().contains("closed → open (proposed)"), "{reopened:?}");
@@ -58,7 +57,6 @@ fn claims_from_a_terminal() {
     let folder = Folder::new("claims");
     let server = serve(&folder);
     let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
-    let admin = server.admin.clone();
     server.run(&ada, &["post", "Does it hold?"]).succeeded();
     let claim = ["claim", "assert", "th_1", "It holds.", "--evidence", "log:runs/1"];
     let asserted = server.run(&ada, &claim);
@@ -67,10 +65,10 @@ fn claims_from_a_terminal() {
         "cl_1  unverified  local:ada\n  It holds.\n    - log runs/1\n"
     );
     let note = ["claim", "attest", "cl_1", "--evidence", "note:I think so"];
-    let refused = server.run(&admin, &note);
+    let refused = server.run(&server.admin, &note);
     assert!(refused.failed(1).starts_with("proof_missing: "), "{refused:?}");
     let proof = ["claim", "attest", "cl_1", "--evidence", "{\"kind\":\"log\",\"ref\":\"runs/2\"}"];
-    assert_eq!(server.json(&admin, &proof)["claim"]["status"], "supported");
+    assert_eq!(server.json(&server.admin, &proof)["claim"]["status"], "supported");
     let proof = ["claim", "refute", "cl_1", "--evidence", "reproducer:tests/fails"];
     assert_eq!(server.json(&ada, &proof)["claim"]["status"], "refuted");
     let newer = ["claim", "assert", "th_1", "It held.", "--supersedes", "cl_1"];

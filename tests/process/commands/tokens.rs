@@ -35,8 +35,7 @@ fn running_and_stopped() {
     assert_eq!(server.run(&stopped, &["inbox"]).code, 0);
     let revoked = server.run(&running, &["inbox"]);
     assert!(revoked.failed(1).starts_with("token_unknown: "), "{revoked:?}");
-    let admin = server.admin.clone();
-    server.run(&admin, &["token", "revoke", "tok_4"]).succeeded();
+    server.run(&server.admin, &["token", "revoke", "tok_4"]).succeeded();
     let revoked = server.run(&stopped, &["inbox"]);
     assert!(revoked.failed(1).starts_with("token_unknown: "), "{revoked:?}");
     server.stop();
@@ -90,11 +89,11 @@ fn refusals_are_the_same() {
 fn what_is_printed() {
     let folder = Folder::new("printed");
     let server = serve(&folder);
-    let made = server.run(&server.admin.clone(), &["token", "create", "--human", "grace"]);
+    let made = server.run(&server.admin, &["token", "create", "--human", "grace"]);
     let secret = made.succeeded();
     assert!(secret.ends_with('\n') && !secret.trim_end().contains(char::is_whitespace));
     let line = ["token", "create", "--handle", "night", "--rights", "lock", "--label", "N"];
-    let made = server.json(&server.admin.clone(), &line);
+    let made = server.json(&server.admin, &line);
     assert_eq!(made["token"]["label"], "N");
     assert!(made["secret"].is_string());
     server.stop();

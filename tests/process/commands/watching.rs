@@ -80,8 +80,7 @@ fn turns_come_and_go_over_a_restart() {
     told.sort();
     assert_eq!(told, ["awaiting", "caught_up"], "what was missed comes once");
 
-    let admin = server.admin.clone();
-    server.run(&admin, &["token", "revoke", "tok_3"]).succeeded();
+    server.run(&server.admin, &["token", "revoke", "tok_3"]).succeeded();
     let (code, err) = watch.end();
     assert_eq!(code, 1, "{err}");
     let last = err.lines().last().expect("a line");
@@ -95,20 +94,20 @@ fn turns_come_and_go_over_a_restart() {
 fn scopes() {
     let folder = Folder::new("scopes");
     let server = serve(&folder);
-    let admin = server.admin.clone();
-    server.run(&admin, &["post", "One?"]).succeeded();
-    server.run(&admin, &["post", "Two?"]).succeeded();
-    let mut watch = Watch::start(&server, &admin, &["--scope", "threads", "--threads", "th_2"]);
+    server.run(&server.admin, &["post", "One?"]).succeeded();
+    server.run(&server.admin, &["post", "Two?"]).succeeded();
+    let mut watch =
+        Watch::start(&server, &server.admin, &["--scope", "threads", "--threads", "th_2"]);
     watch.next("hello");
-    server.run(&admin, &["post", "--thread", "1", "--kind", "inform", "Here."]).succeeded();
-    server.run(&admin, &["post", "--thread", "2", "--kind", "inform", "There."]).succeeded();
+    server.run(&server.admin, &["post", "--thread", "1", "--kind", "inform", "Here."]).succeeded();
+    server.run(&server.admin, &["post", "--thread", "2", "--kind", "inform", "There."]).succeeded();
     assert_eq!(watch.next("message")["message"]["body"], "There.");
     for (more, want) in [
         (&["--scope", "threads", "--threads", "th_9"][..], "thread_not_found: "),
         (&["--since", "nonsense"], "invalid_cursor: "),
         (&["--scope", "threads", "--extension", "w", "--threads", "th_1"], "invalid_parameter: "),
     ] {
-        let ended = server.run(&admin, &[&["watch"], more].concat());
+        let ended = server.run(&server.admin, &[&["watch"], more].concat());
         assert!(ended.failed(1).starts_with(want), "{more:?}: {ended:?}");
     }
     drop(watch);
