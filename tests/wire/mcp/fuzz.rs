@@ -38,37 +38,17 @@ fn bodies() -> Vec<String> {
     bodies
 }
 
-const PIECES: [&str; 22] = [
-    "{",
-    "}",
-    "[",
-    "]",
-    "\"",
-    ",",
-    ":",
-    "null",
-    "true",
-    "1e9",
-    "-0",
-    "1.5",
-    "\\ud800",
-    "\\u0000",
-    "\u{feff}",
-    "99999999999999999999",
-    "{}",
-    "[]",
-    "\"id\":1,",
-    "\"_meta\":{},",
-    "\u{e4}",
-    "NaN",
-];
+/// What is put in at random places, apart by spaces.
+const PIECES: &str = "{ } [ ] \" , : null true 1e9 -0 1.5 \\ud800 \\u0000 \u{feff} \
+                      99999999999999999999 {} [] \"id\":1, \"_meta\":{}, \u{e4} NaN";
 
 fn spoil(rng: &Rng, body: &str) -> String {
+    let pieces: Vec<&str> = PIECES.split(' ').collect();
     let mut characters: Vec<char> = body.chars().collect();
     for _ in 0..=rng.below(3) {
         let at = rng.index(characters.len().max(1));
         let end = (at + rng.index(12)).min(characters.len());
-        let piece: Vec<char> = rng.pick(&PIECES).chars().collect();
+        let piece: Vec<char> = rng.pick(&pieces).chars().collect();
         match rng.below(6) {
             0 => drop(characters.splice(at..end, piece)),
             1 => drop(characters.splice(at..at, piece)),

@@ -103,21 +103,16 @@ fn refused(add: Add<'_>) {
     add("ada", post, reply("answer", 1, 99, "x"), "message_not_found");
     add("ada", post, reply("answer", 1, 1, "x"), "self_reply");
     add("bob", post, say("decide", 1, "x"), "thread_authority_missing");
-    let key = json!({ "kind": "inform", "thread": 1, "body": "Once.", "idempotency_key": "k" });
-    add("ada", post, key.clone(), "ok");
-    add("ada", post, key, "ok");
-    add(
-        "ada",
-        post,
-        json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "k" }),
-        "idempotency_conflict",
-    );
-    add(
-        "ada",
-        post,
-        json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "" }),
-        "invalid_parameter",
-    );
+    for (body, key, outcome) in [
+        ("Once.", "k", "ok"),
+        ("Once.", "k", "ok"),
+        ("x", "k", "idempotency_conflict"),
+        ("x", "", "invalid_parameter"),
+    ] {
+        let mut arguments = say("inform", 1, body);
+        arguments["idempotency_key"] = key.into();
+        add("ada", post, arguments, outcome);
+    }
     // msg_5 takes msg_2 back.
     add("bob", post, reply("retract", 1, 2, "No."), "ok");
     add("ada", post, reply("agree", 1, 2, "x"), "message_retracted");
@@ -210,45 +205,19 @@ fn limits(add: Add<'_>) {
 
 fn dialectic(add: Add<'_>) {
     let url = json!([{ "kind": "url", "ref": "https://example.org/", "note": "see" }]);
-    let assert = "assert_claim";
-    add("ada", assert, json!({ "thread": 2, "statement": "First.", "evidence": url }), "ok");
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "Second.", "supersedes": ["cl_1"] }),
-        "ok",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "supersedes": [1] }),
-        "claim_settled",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "supersedes": [9] }),
-        "claim_not_found",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "supersedes": [2, 2] }),
-        "invalid_body",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "valid_until": "yesterday" }),
-        "invalid_body",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x",
-        "evidence": [{ "kind": "commit", "ref": "x" }] }),
-        "invalid_body",
-    );
+    let commit = json!([{ "kind": "commit", "ref": "x" }]);
+    for (statement, member, value, outcome) in [
+        ("First.", "evidence", url.clone(), "ok"),
+        ("Second.", "supersedes", json!(["cl_1"]), "ok"),
+        ("x", "supersedes", json!([1]), "claim_settled"),
+        ("x", "supersedes", json!([9]), "claim_not_found"),
+        ("x", "supersedes", json!([2, 2]), "invalid_body"),
+        ("x", "valid_until", json!("yesterday"), "invalid_body"),
+        ("x", "evidence", commit, "invalid_body"),
+    ] {
+        let arguments = json!({ "thread": 2, "statement": statement, member: value });
+        add("ada", "assert_claim", arguments, outcome);
+    }
     proofs(add, &url);
 }
 
@@ -258,16 +227,12 @@ fn proofs(add: Add<'_>, url: &Value) {
     add("ada", attest, json!({ "claim": 2, "evidence": url }), "self_attest");
     add("bob", attest, json!({ "claim": 2 }), "proof_missing");
     add("bob", attest, json!({ "claim": 2, "evidence": note }), "proof_missing");
-    add(
-        "vera",
-        attest,
-        json!({ "claim": 2, "evidence": url, "seal": true }),
-        "claim_not_supported",
-    );
-    add("bob", attest, json!({ "claim": 2, "evidence": url, "seal": true }), "token_right_missing");
+    let seal = json!({ "claim": 2, "evidence": url, "seal": true });
+    add("vera", attest, seal.clone(), "claim_not_supported");
+    add("bob", attest, seal.clone(), "token_right_missing");
     add("bob", attest, json!({ "claim": "cl_2", "evidence": url }), "ok");
     add("bob", attest, json!({ "claim": 2, "evidence": url }), "already_attested");
-    add("vera", attest, json!({ "claim": 2, "evidence": url, "seal": true }), "ok");
+    add("vera", attest, seal, "ok");
     add("bob", attest, json!({ "claim": 99, "evidence": url }), "claim_not_found");
     add("bob", attest, json!({ "claim": "x", "evidence": url }), "claim_not_found");
     add("bob", refute, json!({ "claim": 2, "evidence": [] }), "proof_missing");
