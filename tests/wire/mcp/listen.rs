@@ -131,18 +131,14 @@ fn refused() {
     let server = BlockingServer::start(&[("feed.per_identity_max", "1")]);
     let writer = server.make_token(&json!({ "handle": "writer", "rights": ["write"] }));
     let inboxes = json!({ "resourceSubscriptions": ["parley://inbox", "parley://inbox/w"] });
+    let numbers = json!({ "resourceSubscriptions": [7] });
     for (secret, params, status, code) in [
         ("", json!({ "notifications": {} }), 401, 401),
         (&*writer, json!({ "notifications": {} }), 403, 403),
         (&*server.agent, json!({}), 200, -32_602),
         (&*server.agent, json!({ "notifications": [] }), 200, -32_602),
         (&*server.agent, json!({ "notifications": { "resourceSubscriptions": 7 } }), 200, -32_602),
-        (
-            &*server.agent,
-            json!({ "notifications": { "resourceSubscriptions": [7] } }),
-            200,
-            -32_602,
-        ),
+        (&*server.agent, json!({ "notifications": numbers }), 200, -32_602),
         (&*server.agent, json!({ "notifications": inboxes }), 429, 429),
     ] {
         let client = Client::modern(&server, secret);
