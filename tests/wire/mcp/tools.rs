@@ -116,7 +116,14 @@ fn shapes_of_params() {
 fn raw_arguments() {
     let server = BlockingServer::start(&[]);
     let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+    let key = "{\"thread\":1,\"idempotency_key\":\"\"}";
     let agent = bearer(&server.agent);
+    let call = |name: &str, arguments: &str| {
+        let params = format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}");
+        let head = "\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"";
+        let body = format!("{{{head},\"params\":{params}}}");
+        post(&server, &[&agent], &body).json()["result"].clone()
+    };
     for (name, arguments, reason, field) in [
         ("post_message", "{\"kind\":\"ask\",\"kind\":\"ask\"}", "invalid_body", "kind"),
         ("post_message", "{\"kind\":\"ask\",\"body\":\"\\ud800\"}", "invalid_body", "body"),
@@ -127,21 +134,12 @@ fn raw_arguments() {
         ("read_inbox", "{\"wait_seconds\":26}", "invalid_parameter", "wait_seconds"),
         ("read_thread", "{}", "invalid_parameter", "thread"),
         ("list_threads", "{\"nonsense\":null}", "invalid_parameter", "nonsense"),
-        (
-            "mark_thread",
-            "{\"thread\":1,\"idempotency_key\":\"\"}",
-            "invalid_parameter",
-            "idempotency_key",
-        ),
+        ("mark_thread", key, "invalid_parameter", "idempotency_key"),
         ("publish_artifact", "{\"artifact\":{\"a\":1.5}}", "artifact_invalid", ""),
         ("publish_artifact", "{\"artifact\":7}", "artifact_invalid", ""),
         ("publish_artifact", "{}", "invalid_body", "artifact"),
     ] {
-        let params = format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}");
-        let body = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}"
-        );
-        let result = post(&server, &[&agent], &body).json()["result"].clone();
+        let result = call(name, arguments);
         let text = result["content"][0]["text"].as_str().expect("a text");
         let said: Value = serde_json::from_str(text).expect("a problem");
         assert_eq!(
@@ -151,10 +149,7 @@ fn raw_arguments() {
         );
         assert_eq!(said["field"].as_str().unwrap_or_default(), field, "{arguments}");
     }
-    let params = format!("{{\"name\":\"post_message\",\"arguments\":{{\"body\":{deep}}}}}");
-    let body =
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
-    let result = post(&server, &[&agent], &body).json()["result"].clone();
+    let result = call("post_message", &format!("{{\"body\":{deep}}}"));
     assert!(
         result["content"][0]["text"].as_str().is_some_and(|text| text.contains("invalid_body"))
     );
