@@ -63,14 +63,8 @@ fn piece(kind: EvidenceKind, reference: &str, note: Option<&str>) -> Evidence {
 }
 
 fn assertion(statement: &str, evidence: Vec<Evidence>, supersedes: Vec<ClaimId>) -> Command {
-    let statement = statement.into();
-    Command::Assert(Assertion {
-        statement,
-        evidence,
-        supersedes,
-        valid_until: None,
-        extension: None,
-    })
+    let (statement, valid_until, extension) = (statement.into(), None, None);
+    Command::Assert(Assertion { statement, evidence, supersedes, valid_until, extension })
 }
 
 /// The thread of the worked example in docs/guide/ARTIFACTS.md.

@@ -11,7 +11,7 @@ use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
 
 use super::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
-use super::verdict::{Verdict, judge};
+use super::verdict::{Judge, Verdict};
 use crate::generator::Generator;
 use crate::harness::{ThreadHarness, stored};
 use crate::scenario;
@@ -21,46 +21,30 @@ fn record(model: &mut Model, principal: &Principal, act: &Act, entry: u64, verdi
     let Verdict::Done { parent, to } = verdict else { panic!("only what is done is recorded") };
     let (at, by) = (act.at, act.by.clone());
     let from = (!model.facts.is_empty()).then(|| model.state());
-    let mut message = None;
-    match &act.change {
+    let user = principal.author_kind.as_str() == "human";
+    let proved = |claim, what| Fact::Proved(Proved { claim, at, by: by.clone(), what });
+    model.facts.extend(match &act.change {
         Change::Message(one) => {
-            message = Some(one.id);
-            let human = principal.author_kind.as_str() == "human";
-            let (id, kind, parent) = (one.id, one.kind, *parent);
-            let by = by.clone();
-            model.facts.push(Fact::Said(Said { id, at, entry, by, human, kind, parent }));
+            let (id, kind, parent, by) = (one.id, one.kind, *parent, by.clone());
+            Some(Fact::Said(Said { id, at, entry, by, human: user, kind, parent }))
         }
-        Change::Mark => {}
+        Change::Mark => None,
         Change::Assert(claim) => {
             let (id, until, older) = (claim.id, claim.valid_until, claim.supersedes.clone());
-            model.facts.push(Fact::Held(Held { id, at, by: by.clone(), until, older }));
+            Some(Fact::Held(Held { id, at, by: by.clone(), until, older }))
         }
-        Change::Attest(claim, attestation) => {
-            let what = if attestation.seal { For::Seal } else { For::Support };
-            model.facts.push(Fact::Proved(Proved { claim: *claim, at, by: by.clone(), what }));
-        }
-        Change::Refute(claim, _) => {
-            let what = For::Refutation;
-            model.facts.push(Fact::Proved(Proved { claim: *claim, at, by: by.clone(), what }));
-        }
-    }
+        Change::Attest(claim, one) if one.seal => Some(proved(*claim, For::Seal)),
+        Change::Attest(claim, _) => Some(proved(*claim, For::Support)),
+        Change::Refute(claim, _) => Some(proved(*claim, For::Refutation)),
+    });
     if let Some(to) = *to {
         let event = act.event.as_ref().expect("there is one");
-        let user = principal.author_kind.as_str() == "human";
         let label = (!user && confirms(principal)).then_some(principal.label.as_deref()).flatten();
         let label = label.map(|label| format!("KI · {label}"));
+        let message = act.message().map(|message| message.id);
         let (id, confirmed) = (event.id, confirms(principal));
-        model.facts.push(Fact::Moved(Moved {
-            id,
-            at,
-            by,
-            from,
-            to,
-            user,
-            confirmed,
-            label,
-            message,
-        }));
+        let moved = Moved { id, at, by, from, to, user, confirmed, label, message };
+        model.facts.push(Fact::Moved(moved));
     }
     model.updated_at = at;
 }
@@ -244,7 +228,8 @@ fn play(seed: u64, steps: usize, seen: &mut BTreeMap<String, u64>) {
         let want = if harness.thread.is_none() {
             Verdict::Done { parent: None, to: Some(State::Open) }
         } else {
-            judge(&model, &principal, &command, &harness.limits, harness.now)
+            let (principal, limits, now) = (&principal, &harness.limits, harness.now);
+            Judge { model: &model, principal, limits, now }.judge(&command)
         };
         let before = harness.thread.clone();
         let result = harness.act(&principal, &command);
