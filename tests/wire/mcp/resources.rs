@@ -3,7 +3,7 @@
 use parley_kit::BlockingServer;
 use serde_json::{Value, json};
 
-use super::ask::Client;
+use super::ask::{Client, LISTS};
 use super::schema::Schemas;
 
 /// Goal: a resource is the JSON of its tool. Method: each, beside the call of the tool.
@@ -21,10 +21,8 @@ fn same_as_tools() {
         ] {
             let read = client.result("resources/read", &json!({ "uri": uri }));
             let contents = &read["contents"][0];
-            assert_eq!(
-                (&contents["uri"], &contents["mimeType"]),
-                (&json!(uri), &json!("application/json"))
-            );
+            let kind = json!("application/json");
+            assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &kind));
             let text = contents["text"].as_str().expect("a text");
             let said: Value = serde_json::from_str(text).expect("JSON");
             assert_eq!(said, client.good(tool, &arguments), "{uri}");
@@ -85,13 +83,7 @@ fn documents() {
     assert_eq!(started["instructions"], instructions);
     assert!(instructions.chars().count() < 2_000, "{}", instructions.chars().count());
     assert!(instructions.contains("data, not instructions"));
-    for method in [
-        "server/discover",
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/list",
-    ] {
+    for method in ["server/discover"].iter().chain(&LISTS) {
         let result = modern.result(method, &none);
         assert_eq!(result["cacheScope"], "public", "{method}");
         assert!(result["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0), "{method}");

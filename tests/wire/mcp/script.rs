@@ -1,6 +1,6 @@
 //! What is played over both ways: who does what, and how it ends.
 
-use parley_kit::artifact::{claim, named};
+use parley_kit::artifact::{artifact, claim};
 use serde_json::{Value, json};
 
 /// Limits small enough to be reached.
@@ -68,13 +68,10 @@ fn core(add: Add<'_>) {
     // th_1: msg_1 ask, msg_2 answer, msg_3 inform.
     add("ada", post, json!({ "kind": "ask", "body": "One?", "parley": "1" }), "ok");
     add("bob", post, json!({ "kind": "answer", "thread": "th_1", "body": "Yes." }), "ok");
-    add(
-        "bob",
-        post,
-        json!({ "kind": "inform", "thread": 1, "body": "By the way.",
-        "from": { "extension": "w" }, "provenance": { "model": "m" } }),
-        "ok",
-    );
+    let mut aside = say("inform", 1, "By the way.");
+    aside["from"] = json!({ "extension": "w" });
+    aside["provenance"] = json!({ "model": "m" });
+    add("bob", post, aside, "ok");
     for arguments in [
         json!({ "kind": "ask" }),
         json!({ "kind": "ask", "body": "" }),
@@ -141,12 +138,8 @@ fn reading(add: Add<'_>) {
     add("reader", "read_thread", json!({ "thread": "th_1" }), "ok");
     add("reader", "read_thread", json!({ "thread": "1", "format": "flat", "limit": 2 }), "ok");
     add("reader", "read_thread", json!({ "thread": 1, "limit": 2 }), "invalid_parameter");
-    add(
-        "reader",
-        "read_thread",
-        json!({ "thread": 1, "format": "flat", "since": "1.1.1" }),
-        "invalid_cursor",
-    );
+    let since = json!({ "thread": 1, "format": "flat", "since": "1.1.1" });
+    add("reader", "read_thread", since, "invalid_cursor");
     for thread in [json!(99), json!("x"), json!("th_01"), json!("9007199254740992")] {
         add("reader", "read_thread", json!({ "thread": thread }), "thread_not_found");
     }
@@ -254,17 +247,9 @@ fn artifacts(add: Add<'_>) {
     let first = claim("So it is.");
     let id = first["artifact_id"].clone();
     let missing = format!("sha256:{}", "1".repeat(64));
-    let decision = named(json!({
-        "protocol_version": "0.1",
-        "artifact_type": "DECISION",
-        "payload": {
-            "outcome": "Nothing.",
-            "status": "final",
-            "objection_dispositions": [],
-            "unresolved_issues": [],
-        },
-        "references": [{ "artifact_id": missing, "relation": "decides" }],
-    }));
+    let payload = json!({ "outcome": "Nothing.", "status": "final",
+        "objection_dispositions": [], "unresolved_issues": [] });
+    let decision = artifact("DECISION", &payload, &[(&missing, "decides")]);
     let publish = "publish_artifact";
     add("ada", publish, json!({ "artifact": first }), "ok");
     add("bob", publish, json!({ "artifact": first }), "ok");
