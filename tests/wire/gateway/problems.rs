@@ -175,8 +175,7 @@ fn order_of_checks() {
         (&["GET /v1/threads/none?a=b HTTP/1.1", HOST, AGENT], "", "invalid_parameter"),
         (&["GET /v1/manifest HTTP/1.1", HOST, wrong, HTML], "", "token_unknown"),
     ] {
-        let answer = server.ask(lines, body);
-        answer.problem(reason, &format!("{lines:?}"));
+        server.ask(lines, body).problem(reason, &format!("{lines:?}"));
     }
 }
 
@@ -188,15 +187,12 @@ fn too_large() {
     let post = "POST /v1/messages HTTP/1.1";
     for length in [65_537, 200_000, 4_000_000] {
         let answer = server.ask(&[post, HOST, AGENT], &"x".repeat(length));
-        assert_eq!(answer.status, 413);
-        answer.problem("request_too_large", "a length");
+        answer.refusal(413, "request_too_large");
     }
     let mut peer = server.connect();
     let head = server.request(&[post, HOST, AGENT, "Transfer-Encoding: chunked"], "");
     peer.send(format!("{head}20000\r\n{}\r\n0\r\n\r\n", "x".repeat(0x2_0000)));
-    let answer = peer.answer(false);
-    assert_eq!(answer.status, 413);
-    answer.problem("request_too_large", "chunks");
+    peer.answer(false).refusal(413, "request_too_large");
     let fits = format!("{{\"kind\":\"ask\",\"body\":\"a\"{}}}", " ".repeat(65_500));
     assert_eq!(server.ask(&[post, HOST, AGENT], &fits).status, 201);
 }

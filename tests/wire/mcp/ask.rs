@@ -101,15 +101,16 @@ impl<'s> Client<'s> {
         message["result"].clone()
     }
 
-    /// Asks what must fail, which is checked against the schemas: status, code and error.
-    pub fn error(&self, method: &str, params: &Value) -> (u16, i64, Value) {
+    /// Asks what must fail with this status and code, checked against the schemas; gives the error.
+    pub fn fails(&self, method: &str, params: &Value, status: u16, code: i64) -> Value {
         let answer = self.post(method, params);
         let message = answer.json();
         assert_eq!(answer.header("content-type"), Some("application/json"), "{method}");
         Schemas::check_error(self.revision, &message);
         assert_eq!(message["id"], 1, "{method}: {message}");
-        let error = message["error"].clone();
-        (answer.status, error["code"].as_i64().expect("a code"), error)
+        let got = (answer.status, message["error"]["code"].as_i64());
+        assert_eq!(got, (status, Some(code)), "{method} {params}");
+        message["error"].clone()
     }
 
     /// Calls a tool: whether it refused, and what its text says.

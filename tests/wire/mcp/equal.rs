@@ -229,11 +229,8 @@ fn ways_in_are_equal() {
         }
     }
     for operation in Operation::ALL {
-        assert!(
-            operations.contains(operation.as_str()),
-            "{} never has an answer or an item",
-            operation.as_str()
-        );
+        let name = operation.as_str();
+        assert!(operations.contains(name), "{name} never has an answer or an item");
     }
     for reason in Reason::ALL {
         let aside = ASIDE.iter().any(|(known, why)| known == reason && !why.is_empty());

@@ -49,8 +49,8 @@ fn refusals() {
             (Client::legacy(&server, &server.agent), -32_002),
             (Client::modern(&server, &server.agent), -32_602),
         ] {
-            let (status, got, error) = client.error("resources/read", &params);
-            assert_eq!((status, got, &error["data"]["uri"]), (200, code, &json!(uri)), "{uri}");
+            let error = client.fails("resources/read", &params, 200, code);
+            assert_eq!(error["data"]["uri"], uri);
         }
     }
     for (secret, uri, status, reason) in [
@@ -59,13 +59,11 @@ fn refusals() {
         (&*server.agent, "parley://inbox/a%20b", 400, "invalid_parameter"),
     ] {
         let client = Client::modern(&server, secret);
-        let (got, code, error) = client.error("resources/read", &json!({ "uri": uri }));
-        assert_eq!((got, code, &error["message"]), (status, i64::from(status), &json!(reason)));
-        assert_eq!(error["data"]["reason"], reason);
+        let params = json!({ "uri": uri });
+        let error = client.fails("resources/read", &params, status, i64::from(status));
+        assert_eq!((&error["message"], &error["data"]["reason"]), (&json!(reason), &json!(reason)));
     }
-    let (status, code, _) =
-        Client::legacy(&server, &server.agent).error("resources/read", &json!({}));
-    assert_eq!((status, code), (200, -32_602));
+    Client::legacy(&server, &server.agent).fails("resources/read", &json!({}), 200, -32_602);
 }
 
 /// Goal: lists, discovery and prompts say what they must, and no more than they may. Method: each.
@@ -95,8 +93,7 @@ fn documents() {
         legacy.result("prompts/get", &json!({ "name": name }));
     }
     for params in [json!({ "name": "x" }), json!({ "name": "join", "arguments": 7 })] {
-        let (status, code, _) = legacy.error("prompts/get", &params);
-        assert_eq!((status, code), (200, -32_602), "{params}");
+        legacy.fails("prompts/get", &params, 200, -32_602);
     }
     Schemas::check(modern.revision, "DiscoverResult", &discovered);
 }

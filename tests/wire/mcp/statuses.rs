@@ -102,19 +102,19 @@ fn free() {
             ("resources/read", some("uri", "parley://inbox")),
             ("resources/read", some("uri", "parley://nonsense")),
         ] {
-            let (status, code, _) = client.error(method, &params);
-            assert_eq!((status, code), (401, 401), "{method} {params}");
+            client.fails(method, &params, 401, 401);
         }
     }
     let version = json!({ "protocolVersion": "2025-06-18" });
     assert_eq!(legacy.result("initialize", &version)["protocolVersion"], "2025-06-18");
     assert_eq!(legacy.result("ping", &none), none);
     modern.result("server/discover", &none);
-    assert_eq!(legacy.error("logging/setLevel", &none).0, 401);
-    assert_eq!(modern.error("subscriptions/listen", &none).0, 401);
+    legacy.fails("logging/setLevel", &none, 401, 401);
+    modern.fails("subscriptions/listen", &none, 401, 401);
     // An unknown method is unknown before a token is missed.
-    assert_eq!(legacy.error("nonsense", &none).1, -32_601);
-    assert_eq!((modern.error("nonsense", &none).0, modern.error("ping", &none).1), (404, -32_601));
+    legacy.fails("nonsense", &none, 200, -32_601);
+    modern.fails("nonsense", &none, 404, -32_601);
+    modern.fails("ping", &none, 404, -32_601);
     let agent = Client::legacy(&server, &server.agent);
     assert_eq!(agent.result("logging/setLevel", &json!({ "level": "debug" })), none);
 }

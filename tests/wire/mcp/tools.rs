@@ -1,6 +1,7 @@
 //! Tools (mcp.md §4).
 
 use parley_kit::BlockingServer;
+use parley_kit::http::{AGENT, HOST};
 use serde_json::{Value, json};
 
 use super::ask::{Client, LISTS, bearer, post, request, text_said};
@@ -62,8 +63,7 @@ fn listed() {
     let client = Client::legacy(&core, &core.agent);
     let list = client.result("tools/list", &json!({}));
     assert_eq!(list["tools"].as_array().map(Vec::len), Some(9));
-    let (status, code, _) = client.error("tools/call", &json!({ "name": "list_claims" }));
-    assert_eq!((status, code), (200, -32_602));
+    client.fails("tools/call", &json!({ "name": "list_claims" }), 200, -32_602);
 }
 
 /// Goal: the four lists have one page and take no cursor. Method: one given, in both eras.
@@ -72,8 +72,7 @@ fn cursors() {
     let server = BlockingServer::start(&[]);
     for client in [Client::legacy(&server, ""), Client::modern(&server, "")] {
         for method in LISTS {
-            let (status, code, _) = client.error(method, &json!({ "cursor": "x" }));
-            assert_eq!((status, code), (200, -32_602), "{method}");
+            client.fails(method, &json!({ "cursor": "x" }), 200, -32_602);
             client.result(method, &json!({ "cursor": null }));
         }
     }
@@ -100,13 +99,11 @@ fn shapes_of_params() {
             json!({ "name": "list_threads", "arguments": [] }),
             json!({ "name": "list_threads", "arguments": "{}" }),
         ] {
-            let (status, code, _) = client.error("tools/call", &params);
-            assert_eq!((status, code), (200, -32_602), "{params}");
+            client.fails("tools/call", &params, 200, -32_602);
         }
     }
     for params in [json!({}), json!({ "name": 7 })] {
-        let legacy = Client::legacy(&server, &server.agent).error("tools/call", &params);
-        assert_eq!((legacy.0, legacy.1), (200, -32_602), "{params}");
+        Client::legacy(&server, &server.agent).fails("tools/call", &params, 200, -32_602);
     }
 }
 
@@ -223,12 +220,7 @@ fn keys() {
     let arguments = json!({ "kind": "ask", "body": "Once?", "idempotency_key": "k-1" });
     let first = client.good("post_message", &arguments);
     assert_eq!(client.good("post_message", &arguments), first);
-    let lines = [
-        "POST /v1/messages HTTP/1.1",
-        "Host: {own}",
-        "Authorization: Bearer {agent}",
-        "Idempotency-Key: k-1",
-    ];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT, "Idempotency-Key: k-1"];
     let again = server.ask(&lines, "{\"kind\":\"ask\",\"body\":\"Once?\"}");
     assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")));
     assert_eq!(again.json(), first);
