@@ -111,7 +111,8 @@ async fn slow(name: &str, key: &str, is_answered: bool, head: impl Fn(&Target) -
     target.under(name, attack).await;
 }
 
-/// Sends a byte each second until the server has had enough; gives what it said, and after which time.
+/// Sends a byte each second until the server has had enough; gives what it said, and how long that
+/// took.
 async fn drip(wire: Connection) -> (String, Duration) {
     let began = Instant::now();
     let (mut from, mut to) = wire.socket.into_split();
