@@ -132,7 +132,10 @@ fn performed(task: &McpTask<'_>, limits: &Limits, now: Millis) -> MessageOutcome
         McpMethod::ReadResource => {
             let uri = task.params.text("uri").unwrap_or_default();
             match ResourceUri::parse(&uri) {
-                Some(address) => read(address.operation(), &address.arguments()),
+                Some(address) => {
+                    let (operation, arguments) = address.call();
+                    read(operation, &arguments)
+                }
                 None => MessageOutcome::Other,
             }
         }

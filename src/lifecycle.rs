@@ -132,10 +132,10 @@ impl Signals {
 
 /// Prints the address, and on the first start the tokens. A closed standard output is no failure.
 fn greet(running: &Running, public: Option<&str>) {
-    let own = format!("http://{}", running.address());
+    let own = format!("http://{}", running.address);
     let url = public.unwrap_or(&own);
     let mut text = format!("parley listens on {own}; begin with: curl {own}/v1/manifest\n");
-    if let Some(first) = running.first_start() {
+    if let Some(first) = &running.first_start {
         text.push_str(&first_start_text(url, &first.admin, &first.agent));
     }
     let mut out = std::io::stdout().lock();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::clock::Clock;
@@ -71,11 +71,14 @@ pub enum StartError {
 
 /// A running server.
 pub struct Running {
-    address: SocketAddr,
-    metrics_address: Option<SocketAddr>,
+    /// The address on which it listens.
+    pub address: SocketAddr,
+    /// The address of `metrics_listen`, if that is set.
+    pub metrics_address: Option<SocketAddr>,
+    /// The tokens of the first start; `None` on later ones.
+    pub first_start: Option<FirstStart>,
     lifetime: Lifetime,
     engine: Engine,
-    first_start: Option<FirstStart>,
 }
 
 /// Binds the address, with a backlog that holds bursts of connections.
@@ -86,11 +89,8 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     /// Connections that the system queues until they are accepted.
     const BACKLOG: u32 = 4_096;
     let open = || {
-        let socket = if address.is_ipv4() {
-            tokio::net::TcpSocket::new_v4()?
-        } else {
-            tokio::net::TcpSocket::new_v6()?
-        };
+        let new = if address.is_ipv4() { TcpSocket::new_v4 } else { TcpSocket::new_v6 };
+        let socket = new()?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(BACKLOG)
@@ -172,7 +172,7 @@ pub async fn start_on(
     lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     let stop = lifetime.stop.clone();
     tokio::spawn(async move { stop.run_until_cancelled(periodic).await });
-    Ok(Running { address, metrics_address, lifetime, engine, first_start })
+    Ok(Running { address, metrics_address, first_start, lifetime, engine })
 }
 
 fn size(number: u64) -> usize {
@@ -282,21 +282,6 @@ fn raise_file_limit() -> u64 {
 }
 
 impl Running {
-    /// The address on which it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The address of `metrics_listen`, if that is set.
-    pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics_address
-    }
-
-    /// The tokens of the first start; `None` on later ones.
-    pub fn first_start(&self) -> Option<&FirstStart> {
-        self.first_start.as_ref()
-    }
-
     /// Waits until a part ends that nothing restarts: the journal's writer or publisher, the hub,
     /// the archiver. The server is to be stopped then; what was acknowledged is stored.
     pub fn part_ended(&self) -> impl Future<Output = PartEnd> + use<> {

@@ -196,10 +196,7 @@ pub fn start_log(log: &LogConfig) -> LogGuard {
         .with_target("parley", level)
         .with_target("parley_protocol", level);
     let terminal = std::io::stderr().is_terminal();
-    let text = match log.format {
-        Some(format) => format == LogFormat::Text,
-        None => terminal,
-    };
+    let text = log.format.map_or(terminal, |format| format == LogFormat::Text);
     let writer = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(LOG_LINES_MAX);
     let (writer, worker) = writer.thread_name("log").finish(std::io::stderr());
     DROPPED.get_or_init(|| writer.error_counter());

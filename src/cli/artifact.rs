@@ -99,12 +99,8 @@ pub fn run(options: ArtifactArgs) -> CliResult {
             bytes.push(b'\n');
             output::bytes(&bytes)
         }
-        ArtifactCommand::Verify(ArtifactFileArgs { file }) => {
-            print_verdict(&ArtifactVerdict::verify(&read_one(&file)?))
-        }
-        ArtifactCommand::Validate(ArtifactFileArgs { file }) => {
-            print_verdict(&ArtifactVerdict::validate(&read_one(&file)?))
-        }
+        ArtifactCommand::Verify(one) => print_verdict(&one.file, ArtifactVerdict::verify),
+        ArtifactCommand::Validate(one) => print_verdict(&one.file, ArtifactVerdict::validate),
         ArtifactCommand::Closure(options) => close(&options),
     }
 }
@@ -117,9 +113,10 @@ fn print(value: &impl Serialize) -> CliResult {
     output::bytes(&line)
 }
 
-/// Prints a verdict; one that is not ok fails with its first violation.
-fn print_verdict(verdict: &ArtifactVerdict) -> CliResult {
-    print(verdict)?;
+/// Prints the verdict on a file; one that is not ok fails with its first violation.
+fn print_verdict(file: &Path, judge: fn(&[u8]) -> ArtifactVerdict) -> CliResult {
+    let verdict = judge(&read_one(file)?);
+    print(&verdict)?;
     let (Some(class), Some(detail)) = (verdict.class, verdict.detail) else { return Ok(()) };
     let place = place(verdict.pointer.as_deref().unwrap_or_default());
     Err(CliError::failed(format!("{class}{place}: {detail}")))

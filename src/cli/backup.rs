@@ -10,13 +10,13 @@ use bytes::Bytes;
 use clap::Args;
 use http_body_util::BodyExt;
 use hyper::Method;
-use serde_json::Value;
+use serde_json::json;
 
 use crate::cli::client::Client;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::target::{Target, TargetArgs};
 use crate::cli::text::in_one_line;
-use crate::cli::{block_on, output, request};
+use crate::cli::{block_on, output};
 use crate::clock::{Clock, SystemClock, entropy};
 use crate::journal::Journal;
 use crate::journal::options;
@@ -60,11 +60,7 @@ pub fn run(options: BackupArgs) -> CliResult {
     partial.rename(&options.file)?;
     let file = options.file.to_string_lossy();
     if options.target.json {
-        let object = request::object([
-            ("file", Some(Value::from(file))),
-            ("bytes", Some(bytes.into())),
-            ("cursor", Some(cursor.into())),
-        ]);
+        let object = json!({ "file": file, "bytes": bytes, "cursor": cursor });
         return output::json(&object.to_string());
     }
     let file = in_one_line(&file);
@@ -160,13 +156,11 @@ impl PartialFile {
 
 /// Refuses a target that exists: no copy is overwritten.
 fn refuse_present(target: &Path) -> CliResult {
-    match target.symlink_metadata() {
-        Err(_) => Ok(()),
-        Ok(_) => {
-            let file = target.display();
-            Err(CliError::failed(format!("{file} is there already: name another file")))
-        }
+    if target.symlink_metadata().is_err() {
+        return Ok(());
     }
+    let file = target.display();
+    Err(CliError::failed(format!("{file} is there already: name another file")))
 }
 
 impl Drop for PartialFile {

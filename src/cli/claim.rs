@@ -34,7 +34,7 @@ enum ClaimCommand {
     /// Refute a claim with proof.
     Refute(RefuteArgs),
     /// Show a claim.
-    Show(ShowClaimArgs),
+    Show(ClaimIdArgs),
     /// List the claims of a thread.
     List(ListClaimsArgs),
 }
@@ -61,10 +61,7 @@ struct AssertArgs {
 #[derive(Debug, Args)]
 struct AttestArgs {
     #[command(flatten)]
-    server: ServerArgs,
-    /// The claim
-    #[arg(value_name = "CLAIM")]
-    claim: String,
+    claim: ClaimIdArgs,
     /// Give the verifier's seal
     #[arg(long)]
     seal: bool,
@@ -75,21 +72,24 @@ struct AttestArgs {
 #[derive(Debug, Args)]
 struct RefuteArgs {
     #[command(flatten)]
-    server: ServerArgs,
-    /// The claim
-    #[arg(value_name = "CLAIM")]
-    claim: String,
+    claim: ClaimIdArgs,
     #[command(flatten)]
     proof: ProofArgs,
 }
 
 #[derive(Debug, Args)]
-struct ShowClaimArgs {
+struct ClaimIdArgs {
     #[command(flatten)]
     server: ServerArgs,
     /// The claim
     #[arg(value_name = "CLAIM")]
-    claim: String,
+    id: String,
+}
+
+impl ClaimIdArgs {
+    fn path(&self, operation: &str) -> String {
+        format!("/v1/claims/{}{operation}", encode(&self.id))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -148,17 +148,17 @@ pub async fn run(options: ClaimArgs) -> CliResult {
             write(assert.server, &path, more, assert.proof).await
         }
         ClaimCommand::Attest(attest) => {
-            let path = format!("/v1/claims/{}/attest", encode(&attest.claim));
+            let path = attest.claim.path("/attest");
             let more = request::object([("seal", attest.seal.then(|| true.into()))]);
-            write(attest.server, &path, more, attest.proof).await
+            write(attest.claim.server, &path, more, attest.proof).await
         }
         ClaimCommand::Refute(refute) => {
-            let path = format!("/v1/claims/{}/refute", encode(&refute.claim));
-            write(refute.server, &path, json!({}), refute.proof).await
+            let path = refute.claim.path("/refute");
+            write(refute.claim.server, &path, json!({}), refute.proof).await
         }
-        ClaimCommand::Show(ShowClaimArgs { server, claim }) => {
-            let answer = server.client()?.get(&format!("/v1/claims/{}", encode(&claim))).await?;
-            server.print(&answer, render::claim)
+        ClaimCommand::Show(claim) => {
+            let answer = claim.server.client()?.get(&claim.path("")).await?;
+            claim.server.print(&answer, render::claim)
         }
         ClaimCommand::List(options) => list(options).await,
     }

@@ -33,7 +33,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 pub struct Client {
     http: legacy::Client<HttpConnector, Full<Bytes>>,
     /// `http://HOST:PORT` and the path before every route, without a final slash.
-    url: String,
+    pub url: String,
     /// The token; never shown.
     token: Option<HeaderValue>,
 }
@@ -91,11 +91,6 @@ impl Client {
         Ok(Self { token: Some(bearer(token)?), ..self.clone() })
     }
 
-    /// `http://HOST:PORT`, as given.
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
     /// GET of `path`, which may have a query.
     pub async fn get(&self, path: &str) -> CliResult<ApiResponse> {
         self.read_answer(self.open(Method::GET, path, &[], Bytes::new()).await?).await
@@ -103,18 +98,30 @@ impl Client {
 
     /// All pages of the list at `path` as one: `items`, the last page's `cursor`, `more` false.
     pub async fn list(&self, path: &str, filters: &[(&str, Option<String>)]) -> CliResult<Value> {
+        self.pages(path, filters, "items", "cursor").await
+    }
+
+    /// All pages at `path` as one: the last page, with the `member` of all. The parameter `after`
+    /// takes the cursor of the page before.
+    pub async fn pages(
+        &self,
+        path: &str,
+        filters: &[(&str, Option<String>)],
+        member: &str,
+        after: &str,
+    ) -> CliResult<Value> {
         let mut items = Vec::new();
         let mut cursor = None;
         loop {
             let mut parameters = filters.to_vec();
-            parameters.push(("cursor", cursor.take()));
+            parameters.push((after, cursor.take()));
             let mut page = self.get(&with_query(path, &parameters)).await?.json()?;
-            if let Value::Array(more) = page["items"].take() {
+            if let Value::Array(more) = page[member].take() {
                 items.extend(more);
             }
             cursor = page["cursor"].as_str().map(str::to_owned);
             if page["more"] != true || cursor.is_none() {
-                page["items"] = Value::Array(items);
+                page[member] = Value::Array(items);
                 return Ok(page);
             }
         }
@@ -147,26 +154,6 @@ impl Client {
         extra: ExtraHeaders<'_>,
         body: Bytes,
     ) -> CliResult<Response<Incoming>> {
-        let request = self.request(method, path, extra, body)?;
-        let response = timeout(ANSWER_MAX, self.http.request(request))
-            .await
-            .map_err(|_| self.unreachable("it takes too long to answer"))?
-            .map_err(|error| self.failure(&error))?;
-        let status = response.status();
-        if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(response);
-        }
-        let text = self.read_body(response).await?;
-        Err(self.refusal(status.as_u16(), &text))
-    }
-
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        extra: ExtraHeaders<'_>,
-        body: Bytes,
-    ) -> CliResult<Request<Full<Bytes>>> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.url))
@@ -177,9 +164,19 @@ impl Client {
         for (name, value) in extra {
             request = request.header(name, *value);
         }
-        request.body(Full::new(body)).map_err(|_| {
+        let request = request.body(Full::new(body)).map_err(|_| {
             CliError::usage("an argument holds characters that no HTTP request may hold")
-        })
+        })?;
+        let response = timeout(ANSWER_MAX, self.http.request(request))
+            .await
+            .map_err(|_| self.unreachable("it takes too long to answer"))?
+            .map_err(|error| self.failure(&error))?;
+        let status = response.status();
+        if status.is_success() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(response);
+        }
+        let text = self.read_body(response).await?;
+        Err(self.refusal(status.as_u16(), &text))
     }
 
     async fn read_answer(&self, response: Response<Incoming>) -> CliResult<ApiResponse> {

@@ -23,15 +23,10 @@ const REOPEN_EXAMPLES: &str = "Example:
 #[command(after_help = MARK_EXAMPLES)]
 pub struct MarkArgs {
     #[command(flatten)]
-    server: ServerArgs,
-    /// The thread
-    #[arg(value_name = "THREAD")]
-    thread: String,
+    change: ChangeArgs,
     /// The state to set
     #[arg(value_name = "STATE", value_parser = request::words(State::ALL.map(State::as_str)))]
     state: String,
-    #[command(flatten)]
-    why: ReasonArgs,
 }
 
 /// The arguments of `parley confirm`.
@@ -39,15 +34,10 @@ pub struct MarkArgs {
 #[command(after_help = CONFIRM_EXAMPLES)]
 pub struct ConfirmArgs {
     #[command(flatten)]
-    server: ServerArgs,
-    /// The thread
-    #[arg(value_name = "THREAD")]
-    thread: String,
+    change: ChangeArgs,
     /// The state that the thread is in, and that is confirmed
     #[arg(value_name = "STATE", value_parser = request::words(State::ALL.map(State::as_str)))]
     state: String,
-    #[command(flatten)]
-    why: ReasonArgs,
 }
 
 /// The arguments of `parley reopen`.
@@ -55,16 +45,16 @@ pub struct ConfirmArgs {
 #[command(after_help = REOPEN_EXAMPLES)]
 pub struct ReopenArgs {
     #[command(flatten)]
+    change: ChangeArgs,
+}
+
+#[derive(Debug, Args)]
+struct ChangeArgs {
+    #[command(flatten)]
     server: ServerArgs,
     /// The thread
     #[arg(value_name = "THREAD")]
     thread: String,
-    #[command(flatten)]
-    why: ReasonArgs,
-}
-
-#[derive(Debug, Args)]
-struct ReasonArgs {
     #[arg(long, value_name = "R", help = format!("The reason, 1 to {REASON_MAX} characters"))]
     reason: Option<String>,
     /// Act as this extension of the token's line
@@ -74,35 +64,27 @@ struct ReasonArgs {
 
 /// Sets a state.
 pub async fn mark(options: MarkArgs) -> CliResult {
-    let MarkArgs { server, thread, state, why } = options;
-    set_state(server, &thread, "mark", Some(state), why).await
+    set_state(options.change, "mark", Some(options.state)).await
 }
 
 /// Confirms the current state.
 pub async fn confirm(options: ConfirmArgs) -> CliResult {
-    let ConfirmArgs { server, thread, state, why } = options;
-    set_state(server, &thread, "confirm", Some(state), why).await
+    set_state(options.change, "confirm", Some(options.state)).await
 }
 
 /// Reopens a thread.
 pub async fn reopen(options: ReopenArgs) -> CliResult {
-    let ReopenArgs { server, thread, why } = options;
-    set_state(server, &thread, "reopen", None, why).await
+    set_state(options.change, "reopen", None).await
 }
 
-async fn set_state(
-    server: ServerArgs,
-    thread: &str,
-    operation: &str,
-    state: Option<String>,
-    why: ReasonArgs,
-) -> CliResult {
+async fn set_state(change: ChangeArgs, operation: &str, state: Option<String>) -> CliResult {
+    let ChangeArgs { server, thread, reason, extension } = change;
     let body = request::object([
         ("state", state.map(Value::from)),
-        ("reason", why.reason.map(Value::from)),
-        ("from", request::from(why.extension.as_deref())),
+        ("reason", reason.map(Value::from)),
+        ("from", request::from(extension.as_deref())),
     ]);
-    let path = format!("/v1/threads/{}/{operation}", encode(thread));
+    let path = format!("/v1/threads/{}/{operation}", encode(&thread));
     let answer = server.client()?.post(&path, &body, request::NO_EXTRA).await?;
     server.print(&answer, |answer| {
         let event = match &answer["event"] {

@@ -1,9 +1,8 @@
 //! `parley read`: prints a thread.
 
 use clap::Args;
-use serde_json::Value;
 
-use crate::cli::client::{Client, encode, with_query};
+use crate::cli::client::encode;
 use crate::cli::error::CliResult;
 use crate::cli::server::ServerArgs;
 use crate::cli::{output, render};
@@ -34,7 +33,8 @@ pub async fn run(options: ReadArgs) -> CliResult {
         return output::json(&client.get(&path).await?.text);
     }
     // The tree is built here, so that neither its messages nor its depth are bounded.
-    let mut thread = read_flat(&client, &path).await?;
+    let format = [("format", Some("flat".to_owned()))];
+    let mut thread = client.pages(&path, &format, "messages", "since").await?;
     if options.server.json {
         return output::json(&thread.to_string());
     }
@@ -46,24 +46,4 @@ pub async fn run(options: ReadArgs) -> CliResult {
         render::tree(messages)
     };
     output::text(&format!("{}\n{messages}", render::thread(&thread)))
-}
-
-/// All pages of a thread as one: the thread of the last page with the messages of all.
-async fn read_flat(client: &Client, path: &str) -> CliResult<Value> {
-    let mut messages = Vec::new();
-    let mut since = None;
-    loop {
-        let parameters = [("format", Some("flat".to_owned())), ("since", since.take())];
-        let mut page = client.get(&with_query(path, &parameters)).await?.json()?;
-        if let Value::Array(items) = page["messages"].take() {
-            messages.extend(items);
-        }
-        let cursor = page["cursor"].as_str().map(str::to_owned);
-        if page["more"] == true && cursor.is_some() {
-            since = cursor;
-            continue;
-        }
-        page["messages"] = Value::Array(messages);
-        return Ok(page);
-    }
 }

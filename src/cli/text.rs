@@ -51,11 +51,10 @@ pub fn in_one_line(text: &str) -> String {
 pub fn neutral_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
-        match character {
-            '\u{7f}'..='\u{9f}' => {
-                let _ = write!(safe, "\\u{:04x}", u32::from(character));
-            }
-            other => safe.push(other),
+        if matches!(character, '\u{7f}'..='\u{9f}') {
+            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
         }
     }
     safe

@@ -40,7 +40,7 @@ enum TokenCommand {
     /// Make a token; its secret alone goes to standard output, this once.
     Create(CreateTokenArgs),
     /// List all tokens ever made.
-    List(ListTokensArgs),
+    List(TargetArgs),
     /// Revoke a token, at once.
     Revoke(RevokeTokenArgs),
 }
@@ -68,12 +68,6 @@ struct CreateTokenArgs {
 }
 
 #[derive(Debug, Args)]
-struct ListTokensArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-}
-
-#[derive(Debug, Args)]
 struct RevokeTokenArgs {
     #[command(flatten)]
     target: TargetArgs,
@@ -86,10 +80,10 @@ struct RevokeTokenArgs {
 pub fn run(options: TokenArgs) -> CliResult {
     match options.command {
         TokenCommand::Create(options) => create(options),
-        TokenCommand::List(ListTokensArgs { target }) => {
+        TokenCommand::List(target) => {
             let list = match target.resolve()? {
                 Target::Server(client) => block_on(client.list("/v1/tokens", &[]))?,
-                Target::Folder(disk, config) => offline(disk, &config)?.list()?,
+                Target::Folder(disk, config) => list_offline(&offline(disk, &config)?)?,
             };
             if target.json {
                 return output::json(&list.to_string());
@@ -102,7 +96,7 @@ pub fn run(options: TokenArgs) -> CliResult {
                     let path = format!("/v1/tokens/{}", encode(&id));
                     block_on(client.delete(&path))?;
                 }
-                Target::Folder(disk, config) => offline(disk, &config)?.revoke(&id)?,
+                Target::Folder(disk, config) => revoke_offline(&offline(disk, &config)?, &id)?,
             }
             if target.json {
                 return output::json(&json!({ "revoked": id }).to_string());
@@ -126,7 +120,7 @@ fn create(options: CreateTokenArgs) -> CliResult {
         Target::Server(client) => {
             block_on(client.post("/v1/tokens", &request, request::NO_EXTRA))?.text
         }
-        Target::Folder(disk, config) => offline(disk, &config)?.create(&request)?,
+        Target::Folder(disk, config) => create_offline(&offline(disk, &config)?, &request)?,
     };
     if options.target.json {
         return output::json(&created);
@@ -137,13 +131,8 @@ fn create(options: CreateTokenArgs) -> CliResult {
     output::text(&format!("{secret}\n"))
 }
 
-/// The tokens of a stopped server, with the objects of `/v1/tokens`.
-struct OfflineTokens {
-    tokens: Tokens,
-    now: Millis,
-}
-
-fn offline(disk: Arc<FolderDisk>, config: &Config) -> CliResult<OfflineTokens> {
+/// The tokens of a stopped server.
+fn offline(disk: Arc<FolderDisk>, config: &Config) -> CliResult<Tokens> {
     let tokens = Tokens::open(disk, &config.realm, Arc::new(SystemClock))
         .map_err(|error| CliError::failed(error.to_string()))?;
     // The first start creates the administrator's token and shows it.
@@ -152,36 +141,35 @@ fn offline(disk: Arc<FolderDisk>, config: &Config) -> CliResult<OfflineTokens> {
         let line = format!("{data} has no tokens yet: start it once with `parley serve`");
         return Err(CliError::failed(line));
     }
-    Ok(OfflineTokens { tokens, now: SystemClock.now() })
+    Ok(tokens)
 }
 
-impl OfflineTokens {
-    fn create(&self, request: &Value) -> CliResult<String> {
-        let new = NewToken::read(request.to_string().as_bytes(), self.now);
-        let created = new.and_then(|new| self.tokens.create(&new, self.now));
-        let (record, secret) = created.map_err(|refusal| CliError::from(&refusal))?;
-        let mut out = JsonBuffer::new();
-        wire::token_created(&mut out, &record.shown(), &secret);
-        text_of(out)
-    }
+fn create_offline(tokens: &Tokens, request: &Value) -> CliResult<String> {
+    let now = SystemClock.now();
+    let new = NewToken::read(request.to_string().as_bytes(), now);
+    let created = new.and_then(|new| tokens.create(&new, now));
+    let (record, secret) = created.map_err(|refusal| CliError::from(&refusal))?;
+    let mut out = JsonBuffer::new();
+    wire::token_created(&mut out, &record.shown(), &secret);
+    text_of(out)
+}
 
-    fn list(&self) -> CliResult<Value> {
-        let mut out = JsonBuffer::new();
-        let mut list = ListWriter::begin(&mut out);
-        for record in self.tokens.list(TokenId(0), usize::MAX) {
-            wire::token(list.item(), &record.shown());
-        }
-        list.end("", false);
-        serde_json::from_str(&text_of(out)?)
-            .map_err(|error| CliError::failed(format!("the list cannot be written: {error}")))
+fn list_offline(tokens: &Tokens) -> CliResult<Value> {
+    let mut out = JsonBuffer::new();
+    let mut list = ListWriter::begin(&mut out);
+    for record in tokens.list(TokenId(0), usize::MAX) {
+        wire::token(list.item(), &record.shown());
     }
+    list.end("", false);
+    serde_json::from_str(&text_of(out)?)
+        .map_err(|error| CliError::failed(format!("the list cannot be written: {error}")))
+}
 
-    fn revoke(&self, id: &str) -> CliResult {
-        let id = TokenId::parse(id).ok_or_else(|| {
-            CliError::usage(format!("{id} is no token's identifier; `parley token list` has them"))
-        })?;
-        self.tokens.revoke(id, self.now).map_err(|refusal| CliError::from(&refusal))
-    }
+fn revoke_offline(tokens: &Tokens, id: &str) -> CliResult {
+    let id = TokenId::parse(id).ok_or_else(|| {
+        CliError::usage(format!("{id} is no token's identifier; `parley token list` has them"))
+    })?;
+    tokens.revoke(id, SystemClock.now()).map_err(|refusal| CliError::from(&refusal))
 }
 
 fn text_of(out: JsonBuffer) -> CliResult<String> {

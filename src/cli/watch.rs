@@ -68,13 +68,9 @@ pub struct WatchArgs {
     anyone: bool,
 }
 
-/// The end of one connection.
-enum WatchEnd {
-    /// It broke, or the server closed it for now: reconnect.
-    Retry(String),
-    /// A reconnection would end the same way.
-    Final(CliError),
-}
+/// The end of one connection: why it broke, or was closed for now, so that a reconnection follows;
+/// or the failure that a reconnection would meet again.
+type WatchEnd = CliResult<String>;
 
 /// Follows the feed until a signal ends it (exit 0) or the server refuses.
 pub async fn run(options: WatchArgs) -> CliResult {
@@ -94,10 +90,7 @@ async fn follow(client: &Client, options: &WatchArgs) -> CliResult {
             Ok(socket) => {
                 was_connected = true;
                 pause = PAUSE_MIN;
-                match listen(socket, options.server.json, &mut cursor).await {
-                    WatchEnd::Retry(why) => why,
-                    WatchEnd::Final(failure) => return Err(failure),
-                }
+                listen(socket, options.server.json, &mut cursor).await?
             }
             // A 5xx refusal and a lost server pass; other refusals, and no server at first, do not.
             Err(CliError::Refused(problem)) if was_connected && problem.status >= 500 => {
@@ -142,11 +135,11 @@ async fn connect(
     let response = client.open(Method::GET, &path, &headers, Bytes::new()).await?;
     let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
     if accepted.is_none_or(|accepted| accepted != &derive_accept_key(key.as_bytes())) {
-        let line = format!("{} does not speak WebSocket; is it a Parley server?", client.url());
+        let line = format!("{} does not speak WebSocket; is it a Parley server?", client.url);
         return Err(CliError::failed(line));
     }
     let upgraded = hyper::upgrade::on(response).await.map_err(|error| {
-        CliError::failed(format!("{} broke off: {error}; try again", client.url()))
+        CliError::failed(format!("{} broke off: {error}; try again", client.url))
     })?;
     let config = WebSocketConfig::default()
         .max_message_size(Some(FRAME_BYTES_MAX))
@@ -160,23 +153,18 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
     let mut silence_max = HEARTBEAT_FIRST * 2;
     loop {
         let Ok(next) = timeout(silence_max, socket.next()).await else {
-            return WatchEnd::Retry("nothing came for two heartbeats".to_owned());
+            return Ok("nothing came for two heartbeats".to_owned());
         };
         match next {
             Some(Ok(Message::Text(text))) => {
-                let Ok(frame) = serde_json::from_str::<Value>(&text) else {
-                    return WatchEnd::Final(CliError::failed(
-                        "the server sent a frame that is no JSON",
-                    ));
-                };
+                let frame: Value = serde_json::from_str(&text)
+                    .map_err(|_| CliError::failed("the server sent a frame that is no JSON"))?;
                 if let Some(seconds) = frame["heartbeat_seconds"].as_u64() {
                     silence_max = Duration::from_secs(seconds.saturating_mul(2).max(1));
                 }
                 let printed =
                     if json { output::json(&text) } else { output::text(&describe(&frame)) };
-                if let Err(failure) = printed {
-                    return WatchEnd::Final(failure);
-                }
+                printed?;
                 if let Some(last) = frame["cursor"].as_str() {
                     *cursor = Some(last.to_owned());
                 }
@@ -185,34 +173,33 @@ async fn listen(mut socket: FeedSocket, json: bool, cursor: &mut Option<String>)
             // The library answers pings while it reads.
             Some(Ok(_)) => {}
             Some(Err(Error::Capacity(error))) => {
-                return WatchEnd::Final(CliError::failed(format!(
-                    "the server sent too much: {error}"
-                )));
+                return Err(CliError::failed(format!("the server sent too much: {error}")));
             }
-            Some(Err(error)) => return WatchEnd::Retry(error.to_string()),
-            None => return WatchEnd::Retry("the connection ended".to_owned()),
+            Some(Err(error)) => return Ok(error.to_string()),
+            None => return Ok("the connection ended".to_owned()),
         }
     }
 }
 
 fn closed(close: Option<&CloseFrame>) -> WatchEnd {
-    let Some(close) = close else { return WatchEnd::Retry("the connection was closed".to_owned()) };
+    let Some(close) = close else { return Ok("the connection was closed".to_owned()) };
     let reason = in_one_line(&close.reason);
     if u16::from(close.code) == CLOSE_TOKEN_UNKNOWN {
         let line = format!("{reason}: the token was revoked or has expired; use another one");
-        return WatchEnd::Final(CliError::failed(line));
+        return Err(CliError::failed(line));
     }
-    WatchEnd::Retry(reason)
+    Ok(reason)
 }
 
 /// A frame as text for people.
 fn describe(frame: &Value) -> String {
     let thread = &frame["thread"];
+    let text = |pointer| render::text_at(frame, pointer);
     let line = |text: &str| format!("{}\n{text}", render::head(thread));
     match frame["type"].as_str().unwrap_or_default() {
         "hello" => {
-            let scope = render::text_at(frame, "/scope");
-            format!("Listening as {} ({scope}).\n", render::participant(&frame["participant"]))
+            let participant = render::participant(&frame["participant"]);
+            format!("Listening as {participant} ({}).\n", text("/scope"))
         }
         "message" => line(&render::message(&frame["message"], 1)),
         "event" => line(&format!("    {}", render::event(&frame["event"]))),
@@ -220,20 +207,13 @@ fn describe(frame: &Value) -> String {
             let claim = &frame["claim"];
             format!("{}  {}", render::text_at(claim, "/thread"), render::claim(claim))
         }
-        "awaiting" => format!(
-            "{}  waits for you\n{}",
-            render::text_at(thread, "/id"),
-            render::message(&frame["message"], 1)
-        ),
-        "settled" => format!("{}  waits for you no more\n", render::text_at(frame, "/thread")),
-        "caught_up" => "Caught up.\n".to_owned(),
-        "notice" => {
-            format!(
-                "{}: {}\n",
-                render::text_at(frame, "/reason"),
-                render::text_at(frame, "/detail")
-            )
+        "awaiting" => {
+            let message = render::message(&frame["message"], 1);
+            format!("{}  waits for you\n{message}", text("/thread/id"))
         }
+        "settled" => format!("{}  waits for you no more\n", text("/thread")),
+        "caught_up" => "Caught up.\n".to_owned(),
+        "notice" => format!("{}: {}\n", text("/reason"), text("/detail")),
         other => format!("({})\n", in_one_line(other)),
     }
 }

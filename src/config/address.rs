@@ -138,15 +138,10 @@ impl PublicUrl {
 
     /// Parses an http or https URL without query and fragment; `None` for other texts.
     pub fn parse(text: &str) -> Option<Self> {
-        let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
-        let after = if lower.starts_with("https://") {
-            8
-        } else if lower.starts_with("http://") {
-            7
-        } else {
+        let (scheme, rest) = text.split_once("://")?;
+        if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
             return None;
-        };
-        let rest = text.get(after..)?;
+        }
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains(['?', '#', '@']) {
             return None;
         }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use parley_protocol::identity::HUMAN_REALM;
 use parley_protocol::text::is_handle;
+use toml::Table;
 
 use super::{Config, HostPort, Network, PROFILES, PublicUrl, WebOrigin};
 
@@ -60,20 +61,8 @@ fn is_realm(text: &str) -> bool {
     is_handle(text) && !text.eq_ignore_ascii_case(HUMAN_REALM)
 }
 
-fn is_path(text: &str) -> bool {
-    !text.is_empty() && !text.contains('\0')
-}
-
 fn is_level(text: &str) -> bool {
     ["off", "error", "warn", "info", "debug", "trace"].contains(&text)
-}
-
-fn is_format(text: &str) -> bool {
-    ["text", "json"].contains(&text)
-}
-
-fn is_profile(text: &str) -> bool {
-    PROFILES.contains(&text)
 }
 
 macro_rules! keys {
@@ -91,7 +80,8 @@ keys! {
         "where the server listens; port 0 is any free one";
     "metrics_listen" Text("an address and a port", is::<SocketAddr>),
         "where /metrics is given without a token";
-    "data" Text("a path", is_path), "the folder that holds everything";
+    "data" Text("a path", |text| !text.is_empty() && !text.contains('\0')),
+        "the folder that holds everything";
     "realm" Text("a handle, not `human`", is_realm), "what the identities of models begin with";
     "public_url" Text("an http or https URL", is::<PublicUrl>),
         "the address under which others reach the server";
@@ -101,7 +91,7 @@ keys! {
         "names under which the server may be called, beside its own address";
     "trusted_proxies" Texts("addresses or blocks such as 10.0.0.0/8", is::<Network>),
         "proxies whose X-Forwarded-For is believed";
-    "profiles" Texts("of dialectic, feed, artifacts", is_profile),
+    "profiles" Texts("of dialectic, feed, artifacts", |text| PROFILES.contains(&text)),
         "what is left out is not there and not in the manifest";
     "limits.thread_messages_max" Integer(1, COUNT_MAX), "messages of a thread";
     "limits.thread_depth_max" Integer(1, 10_000), "depth of a thread, the opening having 1";
@@ -147,7 +137,8 @@ keys! {
     "overload.wait_ms" Integer(0, 250), "how long a write waits before 503";
     "overload.request_bytes" Integer(64 << 20, BYTES_MAX), "bodies being read, all together";
     "overload.answer_bytes" Integer(64 << 20, BYTES_MAX), "answers being written, all together";
-    "log.format" Text("text or json", is_format), "unset: text on a terminal, else json";
+    "log.format" Text("text or json", |text| ["text", "json"].contains(&text)),
+        "unset: text on a terminal, else json";
     "log.level" Text("off, error, warn, info, debug or trace", is_level),
         "the least severe that is written";
 }
@@ -157,10 +148,15 @@ pub fn key(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 
+/// The defaults as a document; it lacks the keys that have none.
+pub fn defaults() -> Table {
+    Table::try_from(Config::default()).expect("defaults are a table")
+}
+
 /// `config/parley.toml`: every key with its default and its range.
 pub fn example() -> String {
     use std::fmt::Write;
-    let defaults = toml::Table::try_from(Config::default()).unwrap_or_default();
+    let defaults = defaults();
     let mut text = String::from(
         "# Every key of the server, set to its default. A line that is commented out has none.\n\
          # Flags go before the environment (PARLEY_ and the key, __ for a dot, lists with\n\

@@ -8,7 +8,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use super::Config;
-use super::keys::{ConfigKey, KEYS, ValueKind, key};
+use super::keys::{self, ConfigKey, KEYS, ValueKind, key};
 
 /// Variables that begin with `PARLEY_` and set no key.
 const RESERVED: [&str; 4] = ["PARLEY_CONFIG", "PARLEY_URL", "PARLEY_TOKEN", "PARLEY_VECTORS"];
@@ -198,27 +198,19 @@ fn insert(
 
 fn read_file(path: &PathBuf, settings: &mut Settings) -> Result<(), ConfigError> {
     let shown = path.display();
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            return fail(format!("the configuration file {shown} cannot be read: {error}"));
-        }
-    };
+    let text = std::fs::read_to_string(path)
+        .or_else(|error| fail(format!("the configuration file {shown} cannot be read: {error}")))?;
     read_document(&text, &format!("file {shown}"), settings)
 }
 
 /// Reads a TOML document; `shown` names it in errors.
 fn read_document(text: &str, shown: &str, settings: &mut Settings) -> Result<(), ConfigError> {
-    let table: Table = match text.parse() {
-        Ok(table) => table,
-        Err(error) => {
-            let error: toml::de::Error = error;
-            let before = error.span().map_or(0, |span| span.start).min(text.len());
-            let line = 1 + text.get(..before).unwrap_or_default().matches('\n').count();
-            let message = error.message();
-            return fail(format!("the configuration {shown} is no TOML: line {line}: {message}"));
-        }
-    };
+    let table = text.parse::<Table>().or_else(|error| {
+        let before = error.span().map_or(0, |span| span.start).min(text.len());
+        let line = 1 + text.get(..before).unwrap_or_default().matches('\n').count();
+        let message = error.message();
+        fail(format!("the configuration {shown} is no TOML: line {line}: {message}"))
+    })?;
     let place = format!("in the {shown}");
     for (name, value) in table {
         read_member(&name, value, &place, settings)?;
@@ -248,15 +240,15 @@ fn read_member(
 }
 
 fn build(settings: Settings) -> Result<Config, ConfigError> {
-    let mut table = Table::new();
+    let mut table = keys::defaults();
     for (name, value) in settings {
         match name.split_once('.') {
             None => {
                 table.insert(name.into(), value);
             }
             Some((section, member)) => {
-                let inner = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
-                if let Value::Table(inner) = inner {
+                // The defaults have every section.
+                if let Some(Value::Table(inner)) = table.get_mut(section) {
                     inner.insert(member.into(), value);
                 }
             }

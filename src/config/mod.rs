@@ -61,7 +61,7 @@ pub struct Config {
 
 /// `runtime.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct RuntimeConfig {
     /// Seconds without work after which an actor leaves memory.
     pub idle_seconds: u64,
@@ -71,7 +71,7 @@ pub struct RuntimeConfig {
 
 /// `gateway.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
     /// Connections at a time; above: 503 `overloaded`.
     pub connections_max: u64,
@@ -91,7 +91,7 @@ pub struct GatewayConfig {
 
 /// `feed.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct FeedConfig {
     /// Feeds at a time; above: 503 `overloaded`.
     pub connections_max: u64,
@@ -107,7 +107,7 @@ pub struct FeedConfig {
 
 /// `overload.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct OverloadConfig {
     /// Writes in progress at a time.
     pub writes_max: u64,
@@ -123,7 +123,7 @@ pub struct OverloadConfig {
 
 /// `log.*`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct LogConfig {
     /// The form; `None` is text on a terminal, else JSON.
     pub format: Option<LogFormat>,
@@ -155,61 +155,31 @@ impl Default for Config {
             profiles: PROFILES.map(String::from).into(),
             limits: Limits::default(),
             store: JournalOptions::default(),
-            runtime: RuntimeConfig::default(),
-            gateway: GatewayConfig::default(),
-            feed: FeedConfig::default(),
-            overload: OverloadConfig::default(),
-            log: LogConfig::default(),
+            runtime: RuntimeConfig { idle_seconds: 60, resident_threads_max: 20_000 },
+            gateway: GatewayConfig {
+                connections_max: 16_384,
+                authenticated_reserve: 2_048,
+                per_address_max: 1_024,
+                header_seconds: 10,
+                body_seconds: 30,
+                idle_seconds: 75,
+                wrong_tokens_per_minute: 600,
+            },
+            feed: FeedConfig {
+                connections_max: 16_384,
+                per_identity_max: 1_000,
+                heartbeat_seconds: 20,
+                buffer: 256,
+                replay_max: JournalOptions::default().replay_max,
+            },
+            overload: OverloadConfig {
+                writes_max: 2_048,
+                reads_max: 4_096,
+                wait_ms: 250,
+                request_bytes: 128 << 20,
+                answer_bytes: 128 << 20,
+            },
+            log: LogConfig { format: None, level: "info".into() },
         }
-    }
-}
-
-impl Default for RuntimeConfig {
-    fn default() -> Self {
-        Self { idle_seconds: 60, resident_threads_max: 20_000 }
-    }
-}
-
-impl Default for GatewayConfig {
-    fn default() -> Self {
-        Self {
-            connections_max: 16_384,
-            authenticated_reserve: 2_048,
-            per_address_max: 1_024,
-            header_seconds: 10,
-            body_seconds: 30,
-            idle_seconds: 75,
-            wrong_tokens_per_minute: 600,
-        }
-    }
-}
-
-impl Default for FeedConfig {
-    fn default() -> Self {
-        Self {
-            connections_max: 16_384,
-            per_identity_max: 1_000,
-            heartbeat_seconds: 20,
-            buffer: 256,
-            replay_max: JournalOptions::default().replay_max,
-        }
-    }
-}
-
-impl Default for OverloadConfig {
-    fn default() -> Self {
-        Self {
-            writes_max: 2_048,
-            reads_max: 4_096,
-            wait_ms: 250,
-            request_bytes: 128 << 20,
-            answer_bytes: 128 << 20,
-        }
-    }
-}
-
-impl Default for LogConfig {
-    fn default() -> Self {
-        Self { format: None, level: "info".into() }
     }
 }

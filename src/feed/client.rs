@@ -7,39 +7,34 @@ use parley_protocol::refusal::{Refusal, Result};
 
 /// A frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClientFrame {
-    /// Follow these threads too.
-    Subscribe(Vec<ThreadId>),
-    /// Follow these threads no longer.
-    Unsubscribe(Vec<ThreadId>),
+pub struct ClientFrame {
+    /// Whether the threads are followed from now on, or no longer.
+    pub follow: bool,
+    /// The threads, sorted, each once.
+    pub threads: Vec<ThreadId>,
 }
 
 const FORM: &str = "Send `{\"type\":\"subscribe\",\"threads\":[\"th_1\"]}` or \
                     `{\"type\":\"unsubscribe\",\"threads\":[\"th_1\"]}`, as text.";
 
-/// Parses a frame; gives its threads sorted, each once.
+/// Parses a frame.
 ///
 /// # Errors
 /// 400 `invalid_body`, naming the member at fault.
 pub fn read(text: &str) -> Result<ClientFrame> {
     let value = json::parse(text.as_bytes(), NESTING_MAX)
         .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), FORM))?;
-    let JsonValue::Object(object) = &value else {
-        return Err(Refusal::body(None, FORM));
-    };
+    let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, FORM)) };
     if let Some((name, _)) = object.iter().find(|(name, _)| !["type", "threads"].contains(name)) {
-        let mut field = String::new();
-        json::push_token(&mut field, name);
-        field.remove(0);
         let detail = format!("There is no such member. {FORM}");
-        return Err(Refusal::body(field, detail));
+        return Err(Refusal::body(json::token(name), detail));
     }
-    let make = match object.get("type").and_then(JsonValue::as_str) {
-        Some("subscribe") => ClientFrame::Subscribe,
-        Some("unsubscribe") => ClientFrame::Unsubscribe,
+    let follow = match object.get("type").and_then(JsonValue::as_str) {
+        Some("subscribe") => true,
+        Some("unsubscribe") => false,
         _ => return Err(Refusal::body("type".to_owned(), FORM)),
     };
-    threads(object).map(make)
+    Ok(ClientFrame { follow, threads: threads(object)? })
 }
 
 fn threads(object: &JsonObject) -> Result<Vec<ThreadId>> {
@@ -104,10 +99,7 @@ mod tests {
             ("subscribe", Err(None)),
             ("", Err(None)),
         ] {
-            let got = read(text).map(|frame| match frame {
-                ClientFrame::Subscribe(threads) => (true, threads),
-                ClientFrame::Unsubscribe(threads) => (false, threads),
-            });
+            let got = read(text).map(|frame| (frame.follow, frame.threads));
             let got = got.map_err(|refusal| {
                 assert_eq!(refusal.reason, Reason::InvalidBody);
                 refusal.field

@@ -4,7 +4,6 @@
 //! its timers and sees that the feed is to end.
 
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -55,7 +54,7 @@ pub struct ConnectionOptions {
 
 /// The reason for which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ConnectionEnd {
+pub(super) enum ConnectionEnd {
     /// The feed ends.
     Ended(CloseReason),
     /// The peer violated the protocol: closed with this code.
@@ -95,7 +94,18 @@ pub async fn serve_feed<S, P>(
         .max_frame_size(Some(options.message_bytes_max));
     let socket =
         WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await;
-    let mut connection = FeedConnection::new(socket, feed, options);
+    let now = Instant::now();
+    let mut connection = FeedConnection {
+        socket,
+        feed,
+        options,
+        last_received: now,
+        last_ping: now,
+        check_due: now + options.heartbeat,
+        unflushed: false,
+        blocked_since: None,
+        answers: 0,
+    };
     // A server that must exit now waits for no peer.
     if let Some(over) = end.run_until_cancelled(connection.run()).await {
         // On the heap: a connection is not closing for most of its life.
@@ -131,21 +141,6 @@ enum SocketEvent {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
-    fn new(socket: WebSocketStream<S>, feed: Feed, options: ConnectionOptions) -> Self {
-        let now = Instant::now();
-        Self {
-            socket,
-            feed,
-            options,
-            last_received: now,
-            last_ping: now,
-            check_due: now + options.heartbeat,
-            unflushed: false,
-            blocked_since: None,
-            answers: 0,
-        }
-    }
-
     async fn run(&mut self) -> ConnectionEnd {
         let hello = self.feed.hello(self.options.heartbeat.as_secs());
         if let Err(over) = self.send([hello]) {
@@ -157,7 +152,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             let reads = self.answers < ANSWERS_MAX && !feed.is_owing();
             let writes = self.unflushed;
             let is_blocked = self.blocked_since.is_some();
-            let subscriber = Arc::clone(feed.subscriber());
+            let subscriber = Arc::clone(&feed.subscriber);
             let done = tokio::select! {
                 biased;
                 event = poll_fn(|context| poll(socket, reads, writes, is_blocked, context)) => {
@@ -173,16 +168,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
             if let Err(over) = done {
                 return over;
             }
-            self.set(alarm.as_mut());
-        }
-    }
-
-    /// Sets the alarm, if it must ring earlier, or has rung.
-    fn set(&mut self, alarm: Pin<&mut Sleep>) {
-        let next = self.next_check();
-        self.check_due = next;
-        if next < alarm.deadline() || alarm.is_elapsed() {
-            alarm.reset(next);
+            // Set anew only if it must ring earlier, or has rung.
+            let next = self.next_check();
+            self.check_due = next;
+            if next < alarm.deadline() || alarm.is_elapsed() {
+                alarm.as_mut().reset(next);
+            }
         }
     }
 
@@ -209,7 +200,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
         }
         if let Some(since) = self.blocked_since {
             if self.feed.is_behind() && now >= since + SLOW_AFTER {
-                self.feed.subscriber().close(CloseReason::SlowConsumer);
+                self.feed.subscriber.close(CloseReason::SlowConsumer);
                 return Err(ConnectionEnd::Ended(CloseReason::SlowConsumer));
             }
             if now >= since + patience {
@@ -276,7 +267,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> FeedConnection<S> {
     /// Closes, with a handshake if the peer can take part in one.
     async fn finish(&mut self, over: ConnectionEnd) {
         count(over);
-        log(&self.feed, over);
+        let scope = self.feed.subscriber.subscription.scope.as_str();
+        match over {
+            ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
+            _ => tracing::debug!(scope, ?over, "a feed is over"),
+        }
         // Its place under the caps is free from here on.
         self.feed.leave();
         let cursor = self.feed.cursor();
@@ -347,45 +342,28 @@ fn close_frame(over: ConnectionEnd, cursor: &str) -> Option<CloseFrame> {
         ConnectionEnd::Ended(CloseReason::ShuttingDown) => (1001, "shutting_down"),
         ConnectionEnd::Ended(CloseReason::Failed) => (1011, "internal"),
         ConnectionEnd::Silent => (4000, "silent"),
-        ConnectionEnd::Broken(code) => {
-            (code, if code == 1009 { "request_too_large" } else { "invalid_body" })
-        }
+        ConnectionEnd::Broken(1009) => (1009, "request_too_large"),
+        ConnectionEnd::Broken(code) => (code, "invalid_body"),
         ConnectionEnd::Left | ConnectionEnd::Gone | ConnectionEnd::Stuck => return None,
     };
     let reason = format!("{reason} {cursor}").into();
     Some(CloseFrame { code: CloseCode::from(code), reason })
 }
 
-/// Counts a connection that the server ended.
-fn count(over: ConnectionEnd) {
-    match over {
-        ConnectionEnd::Ended(close) => count_closed(close),
-        ConnectionEnd::Silent => count_dropped("silent"),
-        ConnectionEnd::Stuck => count_dropped("send_timeout"),
-        ConnectionEnd::Broken(_) | ConnectionEnd::Left | ConnectionEnd::Gone => {}
-    }
-}
-
-/// Counts a feed that the server closed (operations.md §4).
-pub(super) fn count_closed(close: CloseReason) {
-    match close {
-        CloseReason::SlowConsumer => count_dropped("slow_consumer"),
-        CloseReason::Revoked => count_dropped("revoked"),
-        CloseReason::ShuttingDown => count_dropped("shutdown"),
-        CloseReason::Failed => {}
-    }
-}
-
-fn count_dropped(cause: &'static str) {
+/// Counts a connection that the server ended (operations.md §4).
+pub(super) fn count(over: ConnectionEnd) {
+    let cause = match over {
+        ConnectionEnd::Ended(CloseReason::SlowConsumer) => "slow_consumer",
+        ConnectionEnd::Ended(CloseReason::Revoked) => "revoked",
+        ConnectionEnd::Ended(CloseReason::ShuttingDown) => "shutdown",
+        ConnectionEnd::Silent => "silent",
+        ConnectionEnd::Stuck => "send_timeout",
+        ConnectionEnd::Ended(CloseReason::Failed)
+        | ConnectionEnd::Broken(_)
+        | ConnectionEnd::Left
+        | ConnectionEnd::Gone => return,
+    };
     metrics::counter!(metric::FEED_DROPPED, "cause" => cause).increment(1);
-}
-
-fn log(feed: &Feed, over: ConnectionEnd) {
-    let scope = feed.subscriber().subscription.scope.as_str();
-    match over {
-        ConnectionEnd::Ended(CloseReason::Failed) => tracing::warn!(scope, "a feed failed"),
-        _ => tracing::debug!(scope, ?over, "a feed is over"),
-    }
 }
 
 #[cfg(test)]

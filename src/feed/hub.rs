@@ -6,7 +6,7 @@
 //! orders deliveries.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use parley_protocol::entry::{Act, Position};
 use parley_protocol::feed::{Frame, Scope, act_frames, turn_frame};
@@ -18,6 +18,7 @@ use parley_protocol::time::Millis;
 use crate::feed::inbox::Inboxes;
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, FeedItem, Subscriber, Subscription};
+use crate::feed::{lock, release};
 use crate::journal::Committed;
 use crate::metric;
 
@@ -120,24 +121,15 @@ impl Hub {
         Self { index: Mutex::new(index), inboxes, caps }
     }
 
-    fn index(&self) -> MutexGuard<'_, HubIndex> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The inbox actors.
-    pub fn inboxes(&self) -> &Inboxes {
-        &self.inboxes
-    }
-
     /// The number of the last entry delivered.
     pub fn delivered(&self) -> u64 {
-        self.index().delivered
+        lock(&self.index).delivered
     }
 
     /// Queues the frames of a batch of committed entries for every live listener that they concern.
     /// It waits for no listener.
     pub fn deliver(&self, batch: &[Arc<Committed>], now: Millis) {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         let before = index.delivered;
         for committed in batch {
             if let Some(publication) = Publication::of(committed, now) {
@@ -155,7 +147,7 @@ impl Hub {
     /// Passes over the entries up to `upto`, which were not delivered: every live listener is
     /// behind and reads them in the log, and held inbox reads look again.
     pub fn skip(&self, upto: u64) {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         index.ring.clear();
         index.ring_after = upto;
         index.delivered = upto;
@@ -184,7 +176,7 @@ impl Hub {
     /// # Errors
     /// 503 `overloaded`, 429 `rate_limited`, 503 `shutting_down`.
     pub fn register(&self, subscriber: &Arc<Subscriber>) -> Result<()> {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         if index.stopping {
             return Err(Refusal::feed_stopping());
         }
@@ -206,7 +198,7 @@ impl Hub {
 
     /// Makes a registered listener live now; gives the number of the entry after which it begins.
     pub fn join(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) -> u64 {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         subscriber.catch_up([], index.delivered);
         self.go_live(&mut index, subscriber, threads);
         index.delivered
@@ -222,7 +214,7 @@ impl Hub {
         place: FeedPlace,
         was_live: bool,
     ) -> CatchUp {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         if place.after < index.ring_after {
             return CatchUp::Far;
         }
@@ -258,30 +250,25 @@ impl Hub {
 
     /// Follows further threads from now on, and queues the answer, for a live listener.
     pub fn follow(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         index.follow(subscriber, threads);
         subscriber.following(index.delivered);
     }
 
     /// Follows these threads no longer, and queues the answer, for a live listener.
     pub fn unfollow(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         index.unfollow(subscriber, threads);
         subscriber.following(index.delivered);
     }
 
     /// Removes a listener, which may have left already.
     pub fn leave(&self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         let number = subscriber.registration();
         if number.is_some_and(|number| index.registrations.remove(&number).is_some()) {
             let identity = &subscriber.subscription.participant.identity;
-            if let Some(count) = index.per_identity.get_mut(identity) {
-                *count -= 1;
-                if *count == 0 {
-                    index.per_identity.remove(identity);
-                }
-            }
+            release(&mut index.per_identity, identity);
         }
         index.gauge();
         match subscriber.subscription.scope {
@@ -293,18 +280,18 @@ impl Hub {
 
     /// Closes the feeds of a revoked token.
     pub fn revoke(&self, token: TokenId) {
-        self.index().close(CloseReason::Revoked, |it| it.token == token);
+        lock(&self.index).close(CloseReason::Revoked, |it| it.token == token);
     }
 
     /// Closes the feeds whose token has expired.
     pub fn expire(&self, now: Millis) {
         let is_expired = |it: &Subscription| it.expires_at.is_some_and(|at| at <= now);
-        self.index().close(CloseReason::Revoked, is_expired);
+        lock(&self.index).close(CloseReason::Revoked, is_expired);
     }
 
     /// Closes all feeds; none registers from then on.
     pub fn stop(&self) {
-        let mut index = self.index();
+        let mut index = lock(&self.index);
         index.stopping = true;
         index.close(CloseReason::ShuttingDown, |_| true);
     }
@@ -389,21 +376,8 @@ mod tests {
     use super::*;
     use crate::yield_points::Hook;
 
+    use crate::feed::subscriber::{Taken, tests::subscriber};
     use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
-    use parley_protocol::identity::Participant;
-
-    use crate::feed::subscriber::Taken;
-
-    fn subscriber(scope: Scope) -> Arc<Subscriber> {
-        let subscription = Subscription {
-            participant: Participant { identity: "local:ada".into(), extension: None },
-            scope,
-            anyone: true,
-            token: TokenId(1),
-            expires_at: None,
-        };
-        Subscriber::new(subscription, 8)
-    }
 
     /// Entries of which no feed tells, up to the number `upto`.
     fn pass(hub: &Hub, upto: u64) {
@@ -425,8 +399,9 @@ mod tests {
         let inboxes = Inboxes::start(Hook::default()).await.unwrap();
         let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
         let hub = Hub::new(inboxes, caps, 10);
-        let listeners = [Scope::All, Scope::Threads, Scope::Inbox].map(subscriber);
-        let registration = subscriber(Scope::All);
+        let listeners =
+            [Scope::All, Scope::Threads, Scope::Inbox].map(|scope| subscriber(scope, 8));
+        let registration = subscriber(Scope::All, 8);
         hub.register(&registration).unwrap();
         for listener in &listeners {
             hub.register(listener).unwrap();

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use parley_protocol::entry::Due;
 use parley_protocol::feed::{Frame, turn_frame};
@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, Subscriber};
+use crate::feed::{dues, lock};
 use crate::metric;
 use crate::yield_points::{Hook, Point};
 
@@ -182,10 +183,6 @@ impl Inboxes {
         Ok(Self { registry, supervisor: supervisor.get_cell(), hook })
     }
 
-    fn registry(&self) -> MutexGuard<'_, InboxRegistry> {
-        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a feed to the inbox of its participant, activating that if need be.
     pub fn join(&self, subscriber: &Arc<Subscriber>) {
         let participant = &subscriber.subscription.participant;
@@ -200,7 +197,7 @@ impl Inboxes {
 
     /// Adds a listener to the inbox of `participant`, activating that if need be.
     pub fn listen(&self, participant: &Participant, listener: InboxListener) {
-        let mut registry = self.registry();
+        let mut registry = lock(&self.registry);
         if !registry.active.contains_key(participant) && !self.activate(&mut registry, participant)
         {
             return listener.close(CloseReason::Failed);
@@ -216,10 +213,8 @@ impl Inboxes {
 
     /// Removes a listener; the last one passivates the inbox.
     pub fn forget(&self, participant: &Participant, listener: &InboxListener) {
-        let mut registry = self.registry();
-        let Some(inbox) = registry.active.get_mut(participant) else {
-            return;
-        };
+        let mut registry = lock(&self.registry);
+        let Some(inbox) = registry.active.get_mut(participant) else { return };
         let before = inbox.listeners.len();
         inbox.listeners.retain(|other| !other.is(listener));
         if inbox.listeners.len() == before {
@@ -236,11 +231,8 @@ impl Inboxes {
 
     /// Adds a listener again whose inbox was passivated meanwhile because it failed.
     pub fn renew(&self, participant: &Participant, listener: &InboxListener) {
-        let is_there = self
-            .registry()
-            .active
-            .get(participant)
-            .is_some_and(|inbox| inbox.listeners.iter().any(|other| other.is(listener)));
+        let inbox_has = |inbox: &ActiveInbox| inbox.listeners.iter().any(|it| it.is(listener));
+        let is_there = lock(&self.registry).active.get(participant).is_some_and(inbox_has);
         if !is_there {
             self.listen(participant, listener.clone());
         }
@@ -255,9 +247,7 @@ impl Inboxes {
         };
         let spawned =
             ractor::ActorRuntime::spawn_linked_instant(None, actor, (), self.supervisor.clone());
-        let Ok((actor, _)) = spawned else {
-            return false;
-        };
+        let Ok((actor, _)) = spawned else { return false };
         registry.participants.insert(actor.get_id(), participant.clone());
         let inbox = ActiveInbox { actor, waiting, listeners: Vec::new(), anyone: 0 };
         registry.active.insert(participant.clone(), inbox);
@@ -267,7 +257,7 @@ impl Inboxes {
 
     /// Sends an act to the active inboxes that it may concern.
     pub fn publish(&self, publication: &Arc<Publication>) {
-        let mut registry = self.registry();
+        let mut registry = lock(&self.registry);
         if registry.active.is_empty() {
             return;
         }
@@ -298,7 +288,7 @@ impl Inboxes {
 
     /// Sends a feed a watermark, behind all earlier acts.
     pub fn watermark(&self, subscriber: &Arc<Subscriber>, number: u64) {
-        let registry = self.registry();
+        let registry = lock(&self.registry);
         if let Some(inbox) = registry.active.get(&subscriber.subscription.participant) {
             // A full mailbox loses no more than this watermark.
             let _ = inbox.send(InboxMessage::Watermark(Arc::clone(subscriber), number));
@@ -307,7 +297,7 @@ impl Inboxes {
 
     /// Wakes every held read, which then looks at the inbox itself.
     pub fn wake_held(&self) {
-        for inbox in self.registry().active.values() {
+        for inbox in lock(&self.registry).active.values() {
             for listener in &inbox.listeners {
                 if let InboxListener::Held { notify, .. } = listener {
                     notify.notify_one();
@@ -318,7 +308,7 @@ impl Inboxes {
 
     /// How many inboxes are active.
     pub fn count(&self) -> usize {
-        self.registry().active.len()
+        lock(&self.registry).active.len()
     }
 
     /// Stops the supervisor and with it the actors.
@@ -364,17 +354,13 @@ impl Actor for InboxSupervisor {
             SupervisionEvent::ActorFailed(cell, _) => (cell.get_id(), true),
             _ => return Ok(()),
         };
-        let mut registry = registry.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(participant) = registry.participants.remove(&id) else {
-            return Ok(());
-        };
+        let mut registry = lock(registry);
+        let Some(participant) = registry.participants.remove(&id) else { return Ok(()) };
         if failed {
             metrics::counter!(metric::ACTOR_RESTARTS, "actor" => "inbox").increment(1);
-            let same = registry.active.get(&participant).is_some_and(|it| it.actor.get_id() == id);
-            if same {
-                if let Some(inbox) = registry.active.get(&participant) {
-                    inbox.close(CloseReason::Failed);
-                }
+            let inbox = registry.active.get(&participant);
+            if let Some(inbox) = inbox.filter(|inbox| inbox.actor.get_id() == id) {
+                inbox.close(CloseReason::Failed);
                 registry.passivate(&participant);
             }
         }
@@ -385,11 +371,8 @@ impl Actor for InboxSupervisor {
 /// The participants whose turn an act may change by name: each one due, and its identity without an
 /// extension.
 fn directed(publication: &Publication) -> impl Iterator<Item = Participant> {
-    let act = publication.act();
-    let now = act.awaiting.as_ref().filter(|_| act.awaiting_set);
-    let both = [now, act.awaiting_was.as_ref()];
     let mut found: Vec<Participant> = Vec::new();
-    for due in both.into_iter().flatten().map(|awaiting| &awaiting.due) {
+    for due in dues(publication.act()) {
         let Due::Participant(due) = due else { continue };
         let line = Participant { identity: Arc::clone(&due.identity), extension: None };
         for participant in [due.clone(), line] {
@@ -403,8 +386,5 @@ fn directed(publication: &Publication) -> impl Iterator<Item = Participant> {
 
 /// Whether an act asks anyone, or settles a question to anyone.
 fn concerns_anyone(publication: &Publication) -> bool {
-    let act = publication.act();
-    let set = act.awaiting_set.then_some(act.awaiting.as_ref()).flatten();
-    let both = [set, act.awaiting_was.as_ref()];
-    both.into_iter().flatten().any(|awaiting| awaiting.due == Due::Anyone)
+    dues(publication.act()).any(|due| *due == Due::Anyone)
 }

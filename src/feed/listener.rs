@@ -32,7 +32,8 @@ pub const FOLLOWED_MAX: usize = 1_000;
 /// `next` may be dropped at any wait and called again.
 pub struct Feed {
     deps: Arc<FeedDeps>,
-    subscriber: Arc<Subscriber>,
+    /// The listener's queue.
+    pub subscriber: Arc<Subscriber>,
     /// The threads followed, sorted.
     threads: Arc<[ThreadId]>,
     /// The position up to which every frame was given.
@@ -43,8 +44,8 @@ pub struct Feed {
     retold_upto: u64,
     /// The replay under way, if it is not live.
     replay: Option<Box<Replay>>,
-    /// Whether its `caught_up` is still to come.
-    replaying: bool,
+    /// Whether its `caught_up` is still to come: its listener sets the pace until then.
+    pub replaying: bool,
     /// For each change whose answer is queued the threads followed from then on.
     owed: VecDeque<Arc<[ThreadId]>>,
 }
@@ -108,16 +109,6 @@ impl Feed {
         let caller = &self.subscriber.subscription.participant.identity;
         // On the heap: most feeds follow no thread by name.
         Box::pin(self.deps.reads.run(caller, found)).await
-    }
-
-    /// The listener's queue.
-    pub fn subscriber(&self) -> &Arc<Subscriber> {
-        &self.subscriber
-    }
-
-    /// Whether the feed has not been live yet: its listener sets the pace then.
-    pub fn is_replaying(&self) -> bool {
-        self.replaying
     }
 
     /// Whether a live listener has not taken its frames in time.
@@ -293,15 +284,11 @@ impl Feed {
     }
 
     async fn apply(&mut self, frame: ClientFrame) -> Result<Option<OutgoingFrame>> {
-        match self.subscriber.subscription.scope {
-            Scope::Threads => {}
-            Scope::Inbox | Scope::All => return Err(client::only_in_threads()),
+        if self.subscriber.subscription.scope != Scope::Threads {
+            return Err(client::only_in_threads());
         }
         let is_followed = |thread: &ThreadId| self.threads.binary_search(thread).is_ok();
-        let (follow, changed) = match frame {
-            ClientFrame::Subscribe(threads) => (true, threads),
-            ClientFrame::Unsubscribe(threads) => (false, threads),
-        };
+        let ClientFrame { follow, threads: changed } = frame;
         // The bound goes before the look-up of each.
         if changed.len() > FOLLOWED_MAX {
             return Err(client::too_many(FOLLOWED_MAX));

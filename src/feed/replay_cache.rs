@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::size_of;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use parley_protocol::entry::{Act, Due, Entry};
 use parley_protocol::feed::Scope;
@@ -12,6 +12,7 @@ use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 
 use crate::feed::subscriber::Subscription;
+use crate::feed::{dues, lock};
 use crate::journal::Journal;
 
 /// Entries of a chunk, at most.
@@ -24,6 +25,7 @@ pub const KEPT_BYTES_MAX: usize = 96 << 20;
 const ACT_BYTES: usize = size_of::<(u64, Act)>() + 256;
 
 /// The acts of some consecutive entries of the log, indexed by the listeners that they concern.
+#[derive(Default)]
 pub struct ReplayChunk {
     /// The entry before its first.
     after: u64,
@@ -42,10 +44,8 @@ impl ReplayChunk {
             after,
             upto,
             acts: Vec::with_capacity(entries.len()),
-            by_identity: HashMap::new(),
-            by_thread: HashMap::new(),
-            anyone: Vec::new(),
             bytes: bytes + entries.len() * ACT_BYTES,
+            ..Self::default()
         };
         for (number, entry) in entries {
             if let Entry::Act(act) = entry {
@@ -58,9 +58,8 @@ impl ReplayChunk {
     fn add(&mut self, number: u64, act: Act) {
         let row = u32::try_from(self.acts.len()).unwrap_or(u32::MAX);
         self.by_thread.entry(act.thread).or_default().push(row);
-        let now = act.awaiting.as_ref().filter(|_| act.awaiting_set);
-        for awaiting in [now, act.awaiting_was.as_ref()].into_iter().flatten() {
-            let rows = match &awaiting.due {
+        for due in dues(&act) {
+            let rows = match due {
                 Due::Anyone => &mut self.anyone,
                 Due::Participant(due) => {
                     self.by_identity.entry(Arc::clone(&due.identity)).or_default()
@@ -179,18 +178,18 @@ impl ReplayCache {
     /// # Errors
     /// 400 `invalid_cursor` if the log no longer holds the entry, 503 if it cannot be read.
     pub async fn at(&self, after: u64) -> Result<Arc<ReplayChunk>> {
-        if let Some(chunk) = self.inner.cached().find(after) {
+        if let Some(chunk) = lock(&self.inner.cached).find(after) {
             return Ok(chunk);
         }
         let reading = Arc::clone(&self.reading).lock_owned().await;
-        if let Some(chunk) = self.inner.cached().find(after) {
+        if let Some(chunk) = lock(&self.inner.cached).find(after) {
             return Ok(chunk);
         }
         let inner = Arc::clone(&self.inner);
         // A chunk whose reading has begun is kept even if this listener goes away meanwhile.
         let read = move || {
             let chunk = inner.read(after)?;
-            inner.cached().keep(&chunk);
+            lock(&inner.cached).keep(&chunk);
             drop(reading);
             Ok(chunk)
         };
@@ -205,15 +204,11 @@ impl ReplayCache {
 
     /// How many chunks were read from the log so far.
     pub fn reads(&self) -> u64 {
-        self.inner.cached().reads
+        lock(&self.inner.cached).reads
     }
 }
 
 impl ReplayCacheInner {
-    fn cached(&self) -> MutexGuard<'_, CachedChunks> {
-        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Reads the chunk of the entry after `after`. Chunks begin at multiples of [`CHUNK_ENTRIES`]
     /// where the log has them, so that replays from different places share them.
     fn read(&self, after: u64) -> Result<Arc<ReplayChunk>> {

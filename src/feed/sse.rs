@@ -8,7 +8,7 @@ use futures_util::Stream;
 use parley_protocol::wire::event_data;
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::{ConnectionOptions, SLOW_AFTER, count_closed};
+use super::connection::{ConnectionEnd, ConnectionOptions, SLOW_AFTER, count};
 use super::encode::Encoder;
 use super::listener::Feed;
 use super::replay::OutgoingFrame;
@@ -70,7 +70,7 @@ impl EventStream {
     }
 
     fn end(close: CloseReason) -> Option<Bytes> {
-        count_closed(close);
+        count(ConnectionEnd::Ended(close));
         None
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use parley_protocol::feed::{Frame, Scope};
 use parley_protocol::identity::Participant;
@@ -14,6 +14,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::time::Millis;
 use tokio::sync::Notify;
 
+use super::lock;
 use super::publication::Publication;
 
 /// Items above which an emptied queue frees its memory.
@@ -113,10 +114,6 @@ impl Subscriber {
         self.register.get().copied()
     }
 
-    fn queue(&self) -> MutexGuard<'_, SubscriberQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Queues frames of an act.
     pub fn publish(&self, publication: &Arc<Publication>, frames: impl IntoIterator<Item = Frame>) {
         let frames =
@@ -141,7 +138,7 @@ impl Subscriber {
             return;
         }
         {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             if queue.close.is_some() || queue.behind {
                 return;
             }
@@ -166,7 +163,7 @@ impl Subscriber {
     /// stops.
     pub fn close(&self, why: CloseReason) {
         {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             let first = *queue.close.get_or_insert(why);
             if first != CloseReason::ShuttingDown {
                 queue.items = VecDeque::new();
@@ -177,7 +174,7 @@ impl Subscriber {
 
     /// The reason for which the feed is to end, if it is.
     pub fn closing(&self) -> Option<CloseReason> {
-        self.queue().close
+        lock(&self.queue).close
     }
 
     /// Waits until the feed is to end.
@@ -193,18 +190,18 @@ impl Subscriber {
     /// Puts the listener behind: items after those queued are to be read in the log. One that is
     /// not live yet reads it anyway.
     pub(super) fn fall_behind(&self) {
-        self.queue().behind = true;
+        lock(&self.queue).behind = true;
         self.filled.notify_one();
     }
 
     /// Whether an item found no room since the last [`Subscriber::catch_up`].
     pub fn is_behind(&self) -> bool {
-        self.queue().behind
+        lock(&self.queue).behind
     }
 
     /// Whether every item queued was taken, and none found no room.
     pub(super) fn is_empty(&self) -> bool {
-        let queue = self.queue();
+        let queue = lock(&self.queue);
         queue.items.is_empty() && !queue.behind
     }
 
@@ -212,7 +209,7 @@ impl Subscriber {
     /// The hub calls it, under the lock that orders entries.
     pub(super) fn catch_up(&self, missed: impl IntoIterator<Item = FeedItem>, number: u64) {
         {
-            let mut queue = self.queue();
+            let mut queue = lock(&self.queue);
             if queue.close.is_none() {
                 queue.behind = false;
                 queue.items.extend(missed);
@@ -229,7 +226,7 @@ impl Subscriber {
     pub async fn take(&self, max: usize) -> Result<Taken, CloseReason> {
         loop {
             {
-                let mut queue = self.queue();
+                let mut queue = lock(&self.queue);
                 if !queue.items.is_empty() {
                     let count = queue.items.len().min(max);
                     let items = queue.items.drain(..count).collect();
@@ -251,13 +248,13 @@ impl Subscriber {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn subscriber(bound: usize) -> Arc<Subscriber> {
+    pub fn subscriber(scope: Scope, bound: usize) -> Arc<Subscriber> {
         let subscription = Subscription {
             participant: Participant { identity: "local:ada".into(), extension: None },
-            scope: Scope::Inbox,
+            scope,
             anyone: true,
             token: TokenId(1),
             expires_at: None,
@@ -286,7 +283,7 @@ mod tests {
     /// never grows. Method: three items into a queue of two.
     #[tokio::test]
     async fn full() {
-        let subscriber = subscriber(2);
+        let subscriber = subscriber(Scope::Inbox, 2);
         for number in 1..=3 {
             subscriber.watermark(number);
         }
@@ -304,7 +301,7 @@ mod tests {
     /// more; the first reason stands. Method: close after one item, for either reason.
     #[tokio::test]
     async fn closing() {
-        let (stopped, revoked) = (subscriber(2), subscriber(2));
+        let [stopped, revoked] = [2, 2].map(|bound| subscriber(Scope::Inbox, bound));
         for (subscriber, why) in
             [(&stopped, CloseReason::ShuttingDown), (&revoked, CloseReason::Revoked)]
         {

@@ -2,8 +2,7 @@
 //! which cannot send a token with it. Held hashed, in memory, and bounded.
 
 use std::collections::HashMap;
-use std::fmt::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::TokenId;
@@ -12,6 +11,7 @@ use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::time::Millis;
 use sha2::{Digest, Sha256};
 
+use super::{lock, release};
 use crate::clock::entropy;
 
 /// Milliseconds for which a ticket is valid.
@@ -39,16 +39,12 @@ struct TicketTable {
 pub struct Tickets(Mutex<TicketTable>);
 
 impl Tickets {
-    fn table(&self) -> MutexGuard<'_, TicketTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes a ticket for `principal`; gives its secret and the time at which it expires.
     ///
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
     pub fn issue(&self, principal: &Arc<Principal>, now: Millis) -> Result<(String, Millis)> {
-        let mut held = self.table();
+        let mut held = lock(&self.0);
         let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if held.by_hash.len() >= TICKETS_MAX || count >= TICKETS_PER_IDENTITY_MAX {
             held.drop_if(|ticket| ticket.expires_at <= now);
@@ -60,10 +56,7 @@ impl Tickets {
         if held.by_hash.len() >= TICKETS_MAX {
             return Err(Refusal::tickets_full());
         }
-        let mut secret = String::with_capacity(64);
-        for byte in entropy::<32>() {
-            let _ = write!(secret, "{byte:02x}");
-        }
+        let secret = entropy::<32>().map(|byte| format!("{byte:02x}")).concat();
         let expires_at = Millis(now.0 + TICKET_MS);
         let ticket = Ticket { principal: Arc::clone(principal), expires_at };
         held.by_hash.insert(hash(&secret), ticket);
@@ -73,15 +66,15 @@ impl Tickets {
 
     /// Removes a ticket; gives its principal, if it was valid.
     pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
-        let mut held = self.table();
+        let mut held = lock(&self.0);
         let ticket = held.by_hash.remove(&hash(secret))?;
-        held.forget(&ticket.principal.identity);
+        release(&mut held.per_identity, &ticket.principal.identity);
         (now < ticket.expires_at).then_some(ticket.principal)
     }
 
     /// Drops the tickets of a token that was revoked.
     pub fn revoke(&self, token: TokenId) {
-        self.table().drop_if(|ticket| ticket.principal.token == token);
+        lock(&self.0).drop_if(|ticket| ticket.principal.token == token);
     }
 }
 
@@ -89,16 +82,7 @@ impl TicketTable {
     fn drop_if(&mut self, is_over: impl Fn(&Ticket) -> bool) {
         let over: Vec<_> = self.by_hash.extract_if(|_, ticket| is_over(ticket)).collect();
         for (_, ticket) in over {
-            self.forget(&ticket.principal.identity);
-        }
-    }
-
-    fn forget(&mut self, identity: &Identity) {
-        if let Some(count) = self.per_identity.get_mut(identity) {
-            *count -= 1;
-            if *count == 0 {
-                self.per_identity.remove(identity);
-            }
+            release(&mut self.per_identity, &ticket.principal.identity);
         }
     }
 }
@@ -141,7 +125,7 @@ mod tests {
         tickets.revoke(TokenId(1));
         assert!(tickets.redeem(&revoked, Millis(1_001)).is_none());
         assert!(tickets.redeem("", Millis(1_001)).is_none());
-        assert!(tickets.table().per_identity.is_empty());
+        assert!(lock(&tickets.0).per_identity.is_empty());
     }
 
     /// Goal: unused tickets are few, for one identity and in all, and make room when they end.
@@ -161,6 +145,6 @@ mod tests {
         let other = principal("local:other", 2);
         assert_eq!(tickets.issue(&other, Millis(1)).unwrap_err().reason, Reason::Overloaded);
         tickets.issue(&other, Millis(TICKET_MS)).unwrap();
-        assert_eq!(tickets.table().by_hash.len(), 1);
+        assert_eq!(lock(&tickets.0).by_hash.len(), 1);
     }
 }

@@ -97,6 +97,7 @@ fn thousandths(text: &str) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::answer::headers_of;
 
     /// Goal: ranges, weights and precedence follow RFC 9110. Method: a row a header.
     #[test]
@@ -118,9 +119,7 @@ mod tests {
             ("application/problem+json", None),
             ("nonsense", None),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT, HeaderValue::from_str(accept).expect("a header"));
-            let got = negotiate(&headers, &offered).ok();
+            let got = negotiate(&headers_of([(ACCEPT, Some(accept))]), &offered).ok();
             assert_eq!(got, want.map(|at: usize| offered[at]), "{accept}");
         }
         assert_eq!(negotiate(&HeaderMap::new(), &offered).ok(), Some(offered[0]));
@@ -140,10 +139,7 @@ mod tests {
             (Some("application/json"), Some("gzip"), false),
             (None, Some("br"), false),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.extend(kind.map(|kind| (CONTENT_TYPE, HeaderValue::from_static(kind))));
-            let coding = encoding.map(|one| (CONTENT_ENCODING, HeaderValue::from_static(one)));
-            headers.extend(coding);
+            let headers = headers_of([(CONTENT_TYPE, kind), (CONTENT_ENCODING, encoding)]);
             let got = check_content_type(&headers, &["application/json"]);
             assert_eq!(got.is_ok(), good, "{kind:?} {encoding:?}");
         }

@@ -20,6 +20,8 @@ use parley_protocol::refusal::{Reason, Refusal};
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// `application/problem+json`.
 pub const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+/// `text/event-stream`.
+pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// The header of a request's id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Marks an outcome that is replayed under an idempotency key.
@@ -91,6 +93,13 @@ impl hyper::body::Body for SegmentedBody {
     }
 }
 
+/// Headers of a request, without those that have no value.
+#[cfg(test)]
+pub fn headers_of<const N: usize>(given: [(HeaderName, Option<&'static str>); N]) -> HeaderMap {
+    let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given.map(|(name, value)| (name, HeaderValue::from_static(value))).collect()
+}
+
 /// 200 with JSON.
 pub fn json(body: impl Into<Bytes>) -> HttpResponse {
     bytes(StatusCode::OK, JSON, body.into())
@@ -102,6 +111,24 @@ pub fn stream<E: std::error::Error + Send + Sync + 'static>(
     segments: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> HttpResponse {
     typed(StatusCode::OK, kind, Body::from_stream(segments))
+}
+
+/// An event stream of `body`, which proxies must neither keep, compress nor buffer: a compressor
+/// holds events back.
+pub fn events(body: Body) -> HttpResponse {
+    let mut reply = typed(StatusCode::OK, EVENT_STREAM, body);
+    let headers = reply.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    reply
+}
+
+/// `reply`, counted under `reason`.
+pub fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
+    if let Some(reason) = reason {
+        reply.extensions_mut().insert(reason);
+    }
+    reply
 }
 
 /// An answer without a body.
@@ -116,10 +143,8 @@ pub fn from_forum(answer: crate::forum::Answer) -> HttpResponse {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let refused = answer.is_refusal();
     let reason = if refused { reason_of(&answer.body) } else { None };
-    let mut reply = bytes(status, if refused { PROBLEM } else { JSON }, answer.body);
-    if let Some(reason) = reason {
-        reply.extensions_mut().insert(reason);
-    }
+    let kind = if refused { PROBLEM } else { JSON };
+    let mut reply = reasoned(bytes(status, kind, answer.body), reason);
     if let Some(thread) = answer.location {
         let location = HeaderValue::from_str(&format!("/v1/threads/{thread}"));
         reply.headers_mut().extend(location.ok().map(|location| (LOCATION, location)));
@@ -161,13 +186,6 @@ fn retry_after_seconds(refusal: &Refusal) -> Option<u64> {
         (None, 429 | 503) => Some(1),
         _ => None,
     }
-}
-
-/// Asks proxies to neither keep, compress nor buffer an event stream: a compressor holds events
-/// back.
-pub fn unbuffered(headers: &mut HeaderMap) {
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
 }
 
 /// A refused upgrade: 426 with the version of WebSocket that is spoken.

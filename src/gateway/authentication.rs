@@ -125,7 +125,9 @@ mod tests {
     use parley_protocol::refusal::Reason;
     use std::time::Duration;
 
-    use axum::http::HeaderValue;
+    use axum::http::HeaderName;
+
+    use crate::gateway::answer::headers_of;
 
     /// Goal: only a bearer token is read as a token. Method: a row a header.
     #[test]
@@ -139,9 +141,7 @@ mod tests {
             (Some("Basic abc"), Bearer::None),
             (Some("Bearer a b"), Bearer::Token("a b")),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.extend(value.map(|value| (AUTHORIZATION, HeaderValue::from_static(value))));
-            assert_eq!(bearer(&headers), want, "{value:?}");
+            assert_eq!(bearer(&headers_of([(AUTHORIZATION, value)])), want, "{value:?}");
         }
     }
 
@@ -157,11 +157,8 @@ mod tests {
             ("10.0.0.1", Some("[2001:db8::1]:44"), "2001:db8::1"),
             ("10.0.0.1", None, "10.0.0.1"),
         ] {
-            let mut headers = HeaderMap::new();
-            let value = forwarded.map(HeaderValue::from_static);
-            headers.extend(
-                value.map(|value| (axum::http::HeaderName::from_static("x-forwarded-for"), value)),
-            );
+            let name = HeaderName::from_static("x-forwarded-for");
+            let headers = headers_of([(name, forwarded)]);
             let peer: IpAddr = peer.parse().expect("an address");
             let got = address(peer, &headers, &trusted);
             assert_eq!(got.to_string(), want, "{peer} {forwarded:?}");

@@ -177,6 +177,7 @@ pub struct DeadlineStream<S> {
 }
 
 /// The answer to an unreadable request, and how far it is written and the input dropped.
+#[derive(Default)]
 struct FinalBytes {
     bytes: Vec<u8>,
     written: usize,
@@ -197,13 +198,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
         bytes: &[u8],
     ) -> Option<Poll<io::Result<usize>>> {
         if self.final_bytes.is_none() {
-            let instead = self.bare_errors.instead_of(bytes)?;
-            self.final_bytes = Some(Box::new(FinalBytes {
-                bytes: instead,
-                written: 0,
-                is_shut: false,
-                dropped: 0,
-            }));
+            let bytes = self.bare_errors.instead_of(bytes)?;
+            self.final_bytes = Some(Box::new(FinalBytes { bytes, ..FinalBytes::default() }));
             self.deadline.enter(DRAINING);
         }
         let final_bytes = self.final_bytes.as_mut()?;

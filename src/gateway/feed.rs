@@ -29,8 +29,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
-use super::http::no_idempotency_key;
-use super::{Connection, Gateway, RequestContext, accept};
+use super::http::{no_idempotency_key, no_parameters, query};
+use super::{Connection, Gateway, RequestContext, accept, check_rights};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
@@ -217,12 +217,7 @@ impl Gateway {
             upgrade.check_protocols()?;
         }
         let principal = self.feed_principal(context, upgrade.as_ref())?;
-        if let Some(right) = principal.lacks(&[Right::Read]) {
-            return Err(Refusal::lacks(right));
-        }
-        if upgrade.is_none() {
-            check_event_stream(&head.headers)?;
-        }
+        check_rights(&principal, &[Right::Read])?;
         let mut key = None;
         if let Some(upgrade) = &upgrade {
             let tickets = upgrade.tickets().count();
@@ -235,6 +230,8 @@ impl Gateway {
                 return Ok(answer::upgrade_required(&Refusal::websocket_version()));
             }
             key = Some(upgrade.key()?);
+        } else {
+            check_event_stream(&head.headers)?;
         }
         let query = FeedQuery::read(head.uri.query().unwrap_or_default())?;
         let since = self.since(&head.headers, &query, upgrade.is_some())?;
@@ -339,12 +336,7 @@ impl Gateway {
         } else {
             Body::from_stream(sse::events(feed, self.parts.feed_deps.encoder.clone(), options))
         };
-        let mut reply = HttpResponse::new(body);
-        let headers = reply.headers_mut();
-        let kind = HeaderValue::from_static(EVENT_STREAM);
-        headers.insert(axum::http::header::CONTENT_TYPE, kind);
-        answer::unbuffered(headers);
-        reply
+        answer::events(body)
     }
 
     /// `POST /v1/feed/tickets`.
@@ -355,9 +347,7 @@ impl Gateway {
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         accept::negotiate(&context.head.headers, &["application/json"])?;
         no_idempotency_key(context)?;
-        if let Some(name) = Query::parse(context.head.uri.query().unwrap_or_default())?.rest() {
-            return Err(Refusal::parameter(name, "A ticket takes no parameters."));
-        }
+        no_parameters(&query(context)?, "A ticket takes no parameters.")?;
         check_empty(&body)?;
         let (ticket, expires_at) = self.tickets.issue(&principal, self.parts.clock.now())?;
         let mut body = wire::JsonBuffer::new();
@@ -379,11 +369,7 @@ fn check_empty(body: &[u8]) -> Result<()> {
     let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
     match object.iter().next() {
         None => Ok(()),
-        Some((name, _)) => {
-            let mut field = String::new();
-            json::push_token(&mut field, name);
-            Err(Refusal::body(field.split_off(1), detail))
-        }
+        Some((name, _)) => Err(Refusal::body(json::token(name), detail)),
     }
 }
 

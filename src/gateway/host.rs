@@ -151,7 +151,7 @@ pub fn preflight(methods: &[&'static str], request: &HeaderMap) -> HttpResponse 
 mod tests {
     use super::*;
 
-    fn check(own: &str, host: &str, origin: Option<&str>) -> bool {
+    fn check(own: &str, host: &'static str, origin: Option<&'static str>) -> bool {
         let config = Config {
             public_url: Some("https://forum.example".parse().expect("a URL")),
             allowed_hosts: vec![
@@ -165,10 +165,7 @@ mod tests {
             ..Config::default()
         };
         let hosts = HostRules::new(own.parse().expect("an address"), &config);
-        let mut headers = HeaderMap::new();
-        headers.insert(HOST, HeaderValue::from_str(host).expect("a header"));
-        let origin = origin.map(|one| HeaderValue::from_str(one).expect("a header"));
-        headers.extend(origin.map(|origin| (ORIGIN, origin)));
+        let headers = answer::headers_of([(HOST, Some(host)), (ORIGIN, origin)]);
         hosts.check(&Uri::from_static("/v1/threads"), &headers).is_ok()
     }
 

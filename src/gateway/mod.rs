@@ -291,10 +291,8 @@ impl Gateway {
         rights: &[Right],
     ) -> Result<Arc<Principal>> {
         let principal = self.principal(context)?.ok_or_else(Refusal::token_missing)?;
-        match principal.lacks(rights) {
-            Some(right) => Err(Refusal::lacks(right)),
-            None => Ok(principal),
-        }
+        check_rights(&principal, rights)?;
+        Ok(principal)
     }
 
     /// The peer as the budgets count it: the identity of a good token, else the address.
@@ -348,6 +346,11 @@ fn catch_panic<T>(
     caught
         .map(|caught| caught.unwrap_or_else(|_| Err(Refusal::internal())))
         .instrument(span.clone())
+}
+
+/// Refuses a principal that lacks one of `rights`.
+fn check_rights(principal: &Principal, rights: &[Right]) -> Result<()> {
+    principal.lacks(rights).map_or(Ok(()), |right| Err(Refusal::lacks(right)))
 }
 
 /// Adds `Connection: close` to a refusal at shutdown.

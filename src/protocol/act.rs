@@ -213,11 +213,6 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The rule for the act's parent.
-    pub fn parent_rule(self) -> ParentRule {
-        self.spec().parent
-    }
-
     /// Whether the act expects a reply, and so sets `awaiting`.
     pub fn expects_reply(self) -> bool {
         self.spec().turn == TurnRule::Await

@@ -53,17 +53,6 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The `type` on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::Event => "event",
-            Self::Claim(_) => "claim",
-            Self::Awaiting => "awaiting",
-            Self::Settled => "settled",
-        }
-    }
-
     /// The position of the frame where the act is the entry `entry`.
     pub fn position(self, entry: u64) -> Position {
         let slot = match self {

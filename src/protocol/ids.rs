@@ -45,8 +45,8 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| *number < ID_END)
 }
 
-macro_rules! identifier {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+macro_rules! identifiers {
+    ($($(#[$doc:meta])* $name:ident $prefix:literal,)+) => {$(
         $(#[$doc])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
@@ -74,34 +74,21 @@ macro_rules! identifier {
                 f.write_str(itoa::Buffer::new().format(self.0))
             }
         }
-    };
+    )+};
 }
 
-identifier!(
+identifiers! {
     /// A thread, `th_…`.
-    ThreadId,
-    "th_"
-);
-identifier!(
+    ThreadId "th_",
     /// A message, `msg_…`.
-    MessageId,
-    "msg_"
-);
-identifier!(
+    MessageId "msg_",
     /// A claim, `cl_…`.
-    ClaimId,
-    "cl_"
-);
-identifier!(
+    ClaimId "cl_",
     /// A change of state, `ev_…`.
-    EventId,
-    "ev_"
-);
-identifier!(
+    EventId "ev_",
     /// A token, `tok_…` (bindings.md §3).
-    TokenId,
-    "tok_"
-);
+    TokenId "tok_",
+}
 
 #[cfg(test)]
 mod tests {

@@ -91,67 +91,22 @@ mod tests {
     use super::*;
 
     /// One character of every invisible kind is not enough, one visible one among them is:
-    /// a table of texts.
+    /// character by character, then all invisible ones together.
     #[test]
     fn visible_needs_one_visible_character() {
-        let invisible = [
-            "",
-            " ",
-            "\t\r\n",
-            "\u{a0}",
-            "\u{2003}",
-            "\u{3000}",
-            "\u{85}",
-            "\0",
-            "\u{7f}",
-            "\u{9f}",
-            "\u{ad}",
-            "\u{34f}",
-            "\u{61c}",
-            "\u{115f}\u{1160}",
-            "\u{17b4}",
-            "\u{180e}",
-            "\u{180f}",
-            "\u{200b}\u{200d}",
-            "\u{202e}",
-            "\u{2028}\u{2029}",
-            "\u{2060}",
-            "\u{2065}",
-            "\u{3164}",
-            "\u{fe0f}",
-            "\u{feff}",
-            "\u{ffa0}",
-            "\u{fff0}",
-            "\u{fffb}",
-            "\u{600}",
-            "\u{110bd}",
-            "\u{1d173}",
-            "\u{e0001}",
-            "\u{e0fff}",
-        ];
-        for text in invisible {
-            assert!(!is_visible(text), "{text:?}");
+        let invisible = " \t\r\n\0\u{7f}\u{85}\u{9f}\u{a0}\u{ad}\u{34f}\u{61c}\u{600}\u{115f}\
+                         \u{1160}\u{17b4}\u{180e}\u{180f}\u{2003}\u{200b}\u{200d}\u{2028}\u{2029}\
+                         \u{202e}\u{2060}\u{2065}\u{3000}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\
+                         \u{fffb}\u{110bd}\u{1d173}\u{e0001}\u{e0fff}";
+        let visible =
+            "aé漢😀\u{ac}\u{ae}\u{300}\u{378}\u{1161}\u{2800}\u{e000}\u{fffc}\u{fffd}\u{e1000}";
+        assert!(!is_visible("") && !is_visible(invisible));
+        for text in invisible.chars().map(String::from) {
+            assert!(!is_visible(&text), "{text:?}");
         }
-        let visible = [
-            "a",
-            " a ",
-            "é",
-            "漢",
-            "\u{300}",
-            "\u{200b}x",
-            "😀",
-            "\u{2800}",
-            "\u{e000}",
-            "\u{378}",
-            "\u{fffd}",
-            "\u{fffc}",
-            "\u{e1000}",
-            "\u{1161}",
-            "\u{ac}",
-            "\u{ae}",
-        ];
-        for text in visible {
-            assert!(is_visible(text), "{text:?}");
+        for text in visible.chars().map(String::from) {
+            assert!(is_visible(&text), "{text:?}");
+            assert!(is_visible(&format!("{invisible}{text}{invisible}")), "{text:?}");
         }
     }
 

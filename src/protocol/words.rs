@@ -1,6 +1,7 @@
 //! Enumerations whose values are words on the wire.
 
-/// Defines an enumeration with the word of each value: `ALL` in the order of the page and `as_str`.
+/// Defines an enumeration with the word of each value: `ALL` in the order of the page, `as_str`
+/// and `Display`.
 /// A value cannot be left out of either.
 macro_rules! names {
     (
@@ -17,6 +18,12 @@ macro_rules! names {
             /// The word on the wire.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str(self.as_str())
             }
         }
     };

@@ -84,8 +84,8 @@ impl Server {
         let (config, disk) = (self.config.clone(), Arc::clone(&self.disk));
         let running = server::start_on(config, self.clock.clone(), disk, listener).await;
         let running = running.expect("it starts");
-        self.address = running.address();
-        if let Some(first) = running.first_start() {
+        self.address = running.address;
+        if let Some(first) = &running.first_start {
             (self.admin, self.agent) = (first.admin.clone(), first.agent.clone());
         }
         self.running = Some(running);

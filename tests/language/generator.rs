@@ -8,8 +8,8 @@ use parley_protocol::act::Kind;
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
 use parley_protocol::entry::Provenance;
-use parley_protocol::identity::Principal;
-use parley_protocol::ids::{ClaimId, MessageId};
+use parley_protocol::identity::{Principal, Right};
+use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
 use parley_protocol::time::Millis;
@@ -85,13 +85,15 @@ impl Generator {
 
     /// The next command, and whose it is.
     pub fn next(&mut self, harness: &ThreadHarness) -> (Principal, Command) {
-        let extension = self.extension();
+        let extensions = [(12, None), (2, Some("x")), (1, Some("worker-2"))];
+        let extension = self.rng.weighed(&extensions).map(Arc::from);
         if harness.thread.is_none() {
             let principal = self.rng.pick(&self.cast);
             let envelope = self.envelope(Kind::Ask, None, None, extension);
             return (principal, Command::Post(envelope));
         }
-        let principal = self.principal();
+        let few = if self.rng.percent(self.pairs) { 2 } else { self.cast.len() };
+        let principal = self.rng.pick(&self.cast[..few]);
         if self.rng.percent(self.claims) {
             return self.claim(harness, principal, extension);
         }
@@ -150,15 +152,6 @@ impl Generator {
         Some((principal, Command::Post(envelope)))
     }
 
-    fn principal(&mut self) -> Principal {
-        let few = if self.rng.percent(self.pairs) { 2 } else { self.cast.len() };
-        self.rng.pick(&self.cast[..few])
-    }
-
-    fn extension(&mut self) -> Option<Arc<str>> {
-        self.rng.weighed(&[(12, None), (2, Some("x")), (1, Some("worker-2"))]).map(Arc::from)
-    }
-
     /// Mostly one of the last messages, or what is awaited; at times any, or none of this thread.
     fn message(&mut self, harness: &ThreadHarness) -> MessageId {
         let messages = harness.acts.iter().filter_map(|(_, act)| act.message());
@@ -175,7 +168,7 @@ impl Generator {
     fn envelope(
         &mut self,
         kind: Kind,
-        thread: Option<parley_protocol::ids::ThreadId>,
+        thread: Option<ThreadId>,
         parent: Option<MessageId>,
         extension: Option<Arc<str>>,
     ) -> Envelope {
@@ -236,7 +229,7 @@ impl Generator {
     fn claim(
         &mut self,
         harness: &ThreadHarness,
-        principal: Principal,
+        mut principal: Principal,
         extension: Option<Arc<str>>,
     ) -> (Principal, Command) {
         let made = harness.opened().summary().claim_count;
@@ -250,10 +243,8 @@ impl Generator {
             let proof = ClaimProof { claim, evidence, seal: false, extension };
             return (principal, Command::Refute(proof));
         }
-        let verifies =
-            |principal: &Principal| principal.rights.iter().any(|right| right.as_str() == "verify");
+        let verifies = |principal: &Principal| principal.rights.has(Right::Verify);
         let mut seal = self.rng.percent(40);
-        let mut principal = principal;
         if seal && !verifies(&principal) {
             let verifiers: Vec<_> = self.cast.iter().filter(|one| verifies(one)).cloned().collect();
             seal = !verifiers.is_empty();

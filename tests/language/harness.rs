@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use parley_protocol::command::Command;
-use parley_protocol::entry::Act;
+use parley_protocol::entry::{Act, Entry};
 use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::{ClaimId, EventId, MessageId, Numbers, ThreadId, TokenId};
 use parley_protocol::limits::Limits;
@@ -117,4 +117,16 @@ pub fn token(name: &str) -> Principal {
         rights,
         label: (first == 'k').then(|| Arc::from("Kim")),
     }
+}
+
+/// The acts as they come back from their stored form.
+pub fn stored(acts: &[(u64, Act)]) -> Vec<(u64, Act)> {
+    let back = |(number, act): &(u64, Act)| {
+        let bytes = Entry::Act(Box::new(act.clone())).encode(Vec::new());
+        match Entry::decode(&bytes) {
+            Some(Entry::Act(act)) => (*number, *act),
+            other => panic!("an act comes back as {other:?}"),
+        }
+    };
+    acts.iter().map(back).collect()
 }

@@ -24,20 +24,17 @@ async fn killed() {
             ada.open(&format!("question {round} {place}")).await;
             acknowledged += 1;
         }
+        let mut frames = Vec::new();
         for _ in 0..20 {
-            let frame = listener.frame().await;
-            frame.cursor().clone_into(&mut cursor);
-            if frame.kind() != "caught_up" {
-                heard.push(frame.position);
-            }
+            frames.push(listener.frame().await);
         }
         process.kill();
         while let Heard::Frame(frame) = listener.hear().await {
-            frame.cursor().clone_into(&mut cursor);
-            if frame.kind() != "caught_up" {
-                heard.push(frame.position);
-            }
+            frames.push(frame);
         }
+        frames[frames.len() - 1].cursor().clone_into(&mut cursor);
+        frames.retain(|frame| frame.kind() != "caught_up");
+        heard.extend(frames.iter().map(|frame| frame.position));
         process = Process::start(&data, &GENEROUS);
         ada = Client::new(process.address, &token);
     }

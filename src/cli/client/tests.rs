@@ -105,7 +105,7 @@ fn urls() {
         ("", None),
     ] {
         let client = Client::new(url, None).ok();
-        assert_eq!(client.as_ref().map(Client::url), want, "{url}");
+        assert_eq!(client.map(|client| client.url).as_deref(), want, "{url}");
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::participants::DemoParticipant;
 use crate::cli::client::ApiResponse;
 use crate::cli::error::{CliError, CliResult};
-use crate::cli::request::{NO_EXTRA, object};
+use crate::cli::request::{NO_EXTRA, from, object};
 use crate::cli::text::{WIDTH, push_block};
 use crate::cli::{output, render};
 
@@ -50,28 +50,17 @@ pub struct Step {
 /// The thread of the demo, and counts of the steps so far.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    thread: String,
-    steps: u32,
-    refusals: u32,
-    kinds: BTreeSet<String>,
+    /// The thread's identifier; empty before the first post.
+    pub thread: String,
+    /// The number of steps so far.
+    pub steps: u32,
+    /// The number of refusals among them.
+    pub refusals: u32,
+    /// The speech acts posted so far.
+    pub kinds: BTreeSet<String>,
 }
 
 impl Conversation {
-    /// The thread's identifier; empty before the first post.
-    pub fn thread(&self) -> &str {
-        &self.thread
-    }
-
-    /// The number of different speech acts posted so far.
-    pub fn kinds(&self) -> usize {
-        self.kinds.len()
-    }
-
-    /// The number of steps so far, and of the refusals among them.
-    pub fn steps(&self) -> (u32, u32) {
-        (self.steps, self.refusals)
-    }
-
     /// Posts a message; the first opens the thread. Returns the message's identifier.
     pub async fn post(
         &mut self,
@@ -112,11 +101,9 @@ impl Conversation {
         let inbox = participant.client.get(&path).await?.json()?;
         let first = &inbox["items"][0];
         let waiting = render::text_at(first, "/message/id");
-        print_step(
-            &step,
-            &format!("{} waits with {waiting}", render::text_at(first, "/thread/id")),
-        )?;
-        self.expect("waiting thread", &render::text_at(first, "/thread/id"), &self.thread)?;
+        let thread = render::text_at(first, "/thread/id");
+        print_step(&step, &format!("{thread} waits with {waiting}"))?;
+        self.expect("waiting thread", &thread, &self.thread)?;
         self.expect("waiting message", &waiting, message)
     }
 
@@ -129,15 +116,11 @@ impl Conversation {
         reason: &str,
         want: ExpectedThread<'_>,
     ) -> CliResult {
-        let what = match state {
-            Some(state) => format!("{} {state}", verb(operation)),
-            None => verb(operation),
-        };
-        let step = self.begin(participant, &what, None, reason);
+        let step = self.begin(participant, &verb(operation), state, reason);
         let body = object([
             ("state", state.map(Value::from)),
             ("reason", (!reason.is_empty()).then(|| reason.into())),
-            ("from", participant.from()),
+            ("from", from(participant.extension)),
         ]);
         let path = format!("/v1/threads/{}/{operation}", self.thread);
         let answer = participant.client.post(&path, &body, NO_EXTRA).await?.json()?;
@@ -162,7 +145,7 @@ impl Conversation {
             ("statement", Some(statement.into())),
             ("evidence", Some(evidence_of(evidence))),
             ("supersedes", supersedes.map(|old| json!([old]))),
-            ("from", participant.from()),
+            ("from", from(participant.extension)),
         ]);
         let path = format!("/v1/threads/{}/claims", self.thread);
         let claim = participant.client.post(&path, &body, NO_EXTRA).await?.json()?["claim"].take();
@@ -228,7 +211,7 @@ impl Conversation {
             ("kind", Some(kind.into())),
             ("thread", thread),
             ("parent", parent.map(Value::from)),
-            ("from", participant.from()),
+            ("from", from(participant.extension)),
             ("body", Some(body.into())),
         ]);
         let outcome = participant.client.post("/v1/messages", &envelope, NO_EXTRA).await;
@@ -249,7 +232,7 @@ impl Conversation {
         let body = object([
             ("evidence", Some(evidence_of(&[(kind, reference)]))),
             ("seal", (what == "seal").then(|| true.into())),
-            ("from", participant.from()),
+            ("from", from(participant.extension)),
         ]);
         let path = format!("/v1/claims/{claim}/{operation}");
         let outcome = participant.client.post(&path, &body, NO_EXTRA).await;

@@ -19,7 +19,8 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// A server that runs until [`DemoForum::stop`].
 pub struct DemoForum {
     running: Running,
-    admin: Client,
+    /// A client with the administrator's token.
+    pub admin: Client,
     directory: TemporaryDirectory,
 }
 
@@ -33,15 +34,10 @@ impl DemoForum {
         let listener = server::listen(listen).map_err(failed)?;
         let running = server::start(config, Arc::new(SystemClock), listener).await;
         let running = running.map_err(failed)?;
-        let first = running.first_start().map(|first| first.admin.clone());
-        let url = format!("http://{}", running.address());
+        let first = running.first_start.as_ref().map(|first| first.admin.clone());
+        let url = format!("http://{}", running.address);
         let admin = Client::new(&url, first.as_deref())?;
         Ok(Self { running, admin, directory })
-    }
-
-    /// A client with the administrator's token.
-    pub fn admin(&self) -> &Client {
-        &self.admin
     }
 
     /// Stops the server and removes its directory.

@@ -31,8 +31,8 @@ pub fn run(_: DemoArgs) -> CliResult {
 }
 
 async fn converse(forum: &forum::DemoForum) -> CliResult {
-    let url = forum.admin().url();
+    let url = &forum.admin.url;
     output::text(&format!("A forum of its own listens on {url}; it is gone when this ends.\n"))?;
-    let participants = participants::DemoParticipants::create(forum.admin()).await?;
+    let participants = participants::DemoParticipants::create(&forum.admin).await?;
     script::run(&participants, conversation::Conversation::default()).await
 }

@@ -30,11 +30,6 @@ impl DemoParticipant {
             None => self.identity.clone(),
         }
     }
-
-    /// The member `from` of its requests; `None` without an extension.
-    pub fn from(&self) -> Option<Value> {
-        self.extension.map(|extension| json!({ "extension": extension }))
-    }
 }
 
 /// All participants.

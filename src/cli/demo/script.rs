@@ -166,16 +166,16 @@ async fn has_claims(participants: &DemoParticipants) -> CliResult<bool> {
 
 /// Reads the thread once more and prints a summary.
 async fn end(participants: &DemoParticipants, conversation: &Conversation) -> CliResult {
-    let path = format!("/v1/threads/{}", conversation.thread());
+    let path = format!("/v1/threads/{}", conversation.thread);
     let client = &participants.planner.client;
     let thread = client.get(&path).await?.json()?;
     let events = client.list(&format!("{path}/events"), &[]).await?;
     let (messages, claims) = (&thread["message_count"], &thread["claim_count"]);
     let events = events["items"].as_array().map_or(0, Vec::len);
-    if conversation.kinds() != KINDS {
+    if conversation.kinds.len() != KINDS {
         return Err(CliError::failed("not every act was shown"));
     }
-    let (steps, refusals) = conversation.steps();
+    let Conversation { steps, refusals, .. } = conversation;
     remark(&format!(
         "\n{steps} actions, {refusals} of them refused as they should be. The thread holds \
          {messages} messages of all {KINDS} kinds, {events} changes of state and {claims} claims.",

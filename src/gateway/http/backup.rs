@@ -3,11 +3,11 @@
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use parley_protocol::identity::Right;
-use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::url::Query;
+use parley_protocol::refusal::Result;
 
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
+use super::operation::{no_parameters, query};
 use crate::forum::BackupStream;
 
 /// The header with the cursor of a copy.
@@ -19,9 +19,7 @@ impl Gateway {
     pub(super) fn backup(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
         self.principal_with(context, &[Right::Admin])?;
         accept::negotiate(&context.head.headers, &[BYTES])?;
-        if let Some(name) = Query::parse(context.head.uri.query().unwrap_or_default())?.rest() {
-            return Err(Refusal::parameter(name, "A copy takes no parameters: it is of all."));
-        }
+        no_parameters(&query(context)?, "A copy takes no parameters: it is of all.")?;
         let BackupStream { cursor, pieces } = self.parts.forum.backup(&self.parts.tokens)?;
         let mut reply = answer::stream(HeaderValue::from_static(BYTES), pieces);
         let headers = reply.headers_mut();

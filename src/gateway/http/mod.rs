@@ -7,7 +7,7 @@ mod page;
 mod tokens;
 
 pub use health::metrics_only;
-pub(super) use operation::no_idempotency_key;
+pub(super) use operation::{no_idempotency_key, no_parameters, query};
 
 use std::borrow::Cow;
 
@@ -25,8 +25,8 @@ use crate::telemetry::RequestLabel;
 pub(super) enum Endpoint<'p> {
     /// An operation of the table, with the name and value of its path parameter.
     Operation(Operation, Option<(&'static str, Cow<'p, str>)>),
-    /// One of [`FIXED`].
-    Fixed(FixedResource),
+    /// One of [`FIXED`], with its label.
+    Fixed(FixedResource, RequestLabel),
     /// `DELETE /v1/tokens/{id}`.
     Token(Cow<'p, str>),
 }
@@ -47,34 +47,39 @@ pub(super) enum FixedResource {
 }
 
 const READ: &[&str] = &["GET", "HEAD"];
+const POST: &[&str] = &["POST"];
 
-/// The resources that are no operations: path, methods, profile that they need, resource.
-const FIXED: &[(&str, &[&str], Option<Profile>, FixedResource)] = &[
-    ("/", READ, None, FixedResource::Page),
-    ("/healthz", READ, None, FixedResource::Health),
-    ("/readyz", READ, None, FixedResource::Ready),
-    ("/metrics", READ, None, FixedResource::Metrics),
-    ("/openapi.json", READ, None, FixedResource::OpenApi),
-    ("/v1/tokens", &["GET", "HEAD", "POST"], None, FixedResource::Tokens),
-    ("/v1/backup", READ, None, FixedResource::Backup),
-    ("/mcp", &["POST"], None, FixedResource::Mcp),
-    ("/mcp/", &["POST"], None, FixedResource::Mcp),
-    ("/v1/feed", READ, Some(Profile::Feed), FixedResource::Feed),
-    ("/v1/feed/tickets", &["POST"], Some(Profile::Feed), FixedResource::Tickets),
+/// A resource that is no operation: path, methods, profile that it needs, resource, label.
+type FixedRow =
+    (&'static str, &'static [&'static str], Option<Profile>, FixedResource, RequestLabel);
+
+/// The resources that are no operations.
+const FIXED: &[FixedRow] = &[
+    ("/", READ, None, FixedResource::Page, RequestLabel::Other),
+    ("/healthz", READ, None, FixedResource::Health, RequestLabel::Other),
+    ("/readyz", READ, None, FixedResource::Ready, RequestLabel::Other),
+    ("/metrics", READ, None, FixedResource::Metrics, RequestLabel::Other),
+    ("/openapi.json", READ, None, FixedResource::OpenApi, RequestLabel::Other),
+    ("/v1/tokens", &["GET", "HEAD", "POST"], None, FixedResource::Tokens, RequestLabel::Tokens),
+    ("/v1/backup", READ, None, FixedResource::Backup, RequestLabel::Backup),
+    ("/mcp", POST, None, FixedResource::Mcp, RequestLabel::Other),
+    ("/mcp/", POST, None, FixedResource::Mcp, RequestLabel::Other),
+    ("/v1/feed", READ, Some(Profile::Feed), FixedResource::Feed, RequestLabel::Feed),
+    ("/v1/feed/tickets", POST, Some(Profile::Feed), FixedResource::Tickets, RequestLabel::Feed),
 ];
 
-fn fixed_at(path: &str) -> Option<FixedResource> {
-    FIXED.iter().find(|(own, ..)| *own == path).map(|(.., fixed)| *fixed)
+fn fixed_at(path: &str) -> Option<&'static FixedRow> {
+    FIXED.iter().find(|(own, ..)| *own == path)
 }
 
 /// Whether `path` is a health check, which may use any `Host`.
 pub(super) fn is_health(path: &str) -> bool {
-    matches!(fixed_at(path), Some(FixedResource::Health | FixedResource::Ready))
+    fixed_at(path).is_some_and(|row| matches!(row.3, FixedResource::Health | FixedResource::Ready))
 }
 
 /// Whether `path` is that of the MCP binding.
 pub(super) fn is_mcp(path: &str) -> bool {
-    fixed_at(path) == Some(FixedResource::Mcp)
+    fixed_at(path).is_some_and(|row| row.3 == FixedResource::Mcp)
 }
 
 /// The principal of requests without a token.
@@ -96,8 +101,8 @@ impl Gateway {
     /// The endpoint of `method` at `path`; `None` if there is none.
     pub(super) fn route<'p>(&self, method: &Method, path: &'p str) -> Option<Endpoint<'p>> {
         let method = method.as_str();
-        if let Some((methods, fixed)) = self.fixed(path) {
-            return methods.contains(&method).then_some(Endpoint::Fixed(fixed));
+        if let Some((_, methods, _, fixed, label)) = self.fixed(path) {
+            return methods.contains(&method).then_some(Endpoint::Fixed(*fixed, *label));
         }
         if let PathMatch::Operation(operation, value) = find(method, path, self.profiles) {
             return Some(Endpoint::Operation(operation, value));
@@ -105,10 +110,9 @@ impl Gateway {
         token_at(path).filter(|_| method == "DELETE").map(|id| Endpoint::Token(decoded(id)))
     }
 
-    /// The resource at `path` that is no operation, with its methods, if its profile is active.
-    fn fixed(&self, path: &str) -> Option<(&'static [&'static str], FixedResource)> {
-        let (_, methods, profile, fixed) = FIXED.iter().find(|(own, ..)| *own == path)?;
-        profile.is_none_or(|profile| self.profiles.has(profile)).then_some((*methods, *fixed))
+    /// The resource at `path` that is no operation, if its profile is active.
+    fn fixed(&self, path: &str) -> Option<&'static FixedRow> {
+        fixed_at(path).filter(|row| row.2.is_none_or(|profile| self.profiles.has(profile)))
     }
 
     /// The methods of `path`; empty if nothing is there.
@@ -117,7 +121,7 @@ impl Gateway {
         if let PathMatch::OtherMethod(methods) = find("", path, self.profiles) {
             return methods;
         }
-        if let Some((methods, _)) = self.fixed(path) {
+        if let Some((_, methods, ..)) = self.fixed(path) {
             return methods.to_vec();
         }
         token_at(path).map(|_| vec!["DELETE"]).unwrap_or_default()
@@ -137,37 +141,27 @@ impl Gateway {
                 context.label = RequestLabel::Tokens;
                 self.revoke_token(context, &id).await
             }
-            Endpoint::Fixed(fixed) => match fixed {
-                FixedResource::Page => page::page(context),
-                FixedResource::Health => Ok(health::alive()),
-                FixedResource::Ready => self.ready(context),
-                FixedResource::Metrics => {
-                    self.principal_with(context, &[Right::Admin])?;
-                    health::metrics(&context.head.headers)
-                }
-                FixedResource::OpenApi => self.openapi(context),
-                FixedResource::Mcp => Box::pin(self.mcp(context)).await,
-                FixedResource::Tokens => {
-                    context.label = RequestLabel::Tokens;
-                    if context.head.method == Method::POST {
-                        self.create_token(context).await
-                    } else {
-                        self.list_tokens(context)
+            Endpoint::Fixed(fixed, label) => {
+                context.label = label;
+                match fixed {
+                    FixedResource::Page => page::page(context),
+                    FixedResource::Health => Ok(health::alive()),
+                    FixedResource::Ready => self.ready(context),
+                    FixedResource::Metrics => {
+                        self.principal_with(context, &[Right::Admin])?;
+                        health::metrics(&context.head.headers)
                     }
+                    FixedResource::OpenApi => self.openapi(context),
+                    FixedResource::Mcp => Box::pin(self.mcp(context)).await,
+                    FixedResource::Tokens if context.head.method == Method::POST => {
+                        self.create_token(context).await
+                    }
+                    FixedResource::Tokens => self.list_tokens(context),
+                    FixedResource::Backup => self.backup(context),
+                    FixedResource::Feed => Box::pin(self.feed(context)).await,
+                    FixedResource::Tickets => self.ticket(context).await,
                 }
-                FixedResource::Backup => {
-                    context.label = RequestLabel::Backup;
-                    self.backup(context)
-                }
-                FixedResource::Feed => {
-                    context.label = RequestLabel::Feed;
-                    Box::pin(self.feed(context)).await
-                }
-                FixedResource::Tickets => {
-                    context.label = RequestLabel::Feed;
-                    self.ticket(context).await
-                }
-            },
+            }
         };
         reply.map(NextStep::Reply)
     }
@@ -193,7 +187,7 @@ mod tests {
         let limits = Limits::default();
         let facts = OpenApiFacts { version: "0", profiles: Profiles::ALL, limits: &limits };
         let document = openapi(&facts);
-        for (path, methods, _, _) in FIXED.iter().filter(|row| !ASIDE.contains(&row.0)) {
+        for (path, methods, ..) in FIXED.iter().filter(|row| !ASIDE.contains(&row.0)) {
             let shown = document["paths"][*path].as_object().into_iter().flatten();
             let shown: BTreeSet<String> = shown.map(|(name, _)| name.to_uppercase()).collect();
             let own = methods.iter().filter(|method| **method != "HEAD");

@@ -12,20 +12,19 @@ use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
+use parley_protocol::url::Query;
 
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
 use crate::forum::Answer;
 
-/// The media types of answers.
-const ANSWERS: &[&str] = &["application/json"];
+/// The media types of answers and of request bodies.
+const JSON_ONLY: &[&str] = &["application/json"];
 /// The media types of an export: pages, or the whole thread with one artifact per line.
 const EXPORTS: &[&str] = &["application/json", JSON_LINES];
 const JSON_LINES: &str = "application/jsonl";
 /// The tag of an empty body.
 const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
-/// The media types of request bodies.
-const BODIES: &[&str] = &["application/json"];
 /// The media types of an artifact as a request body.
 const ARTIFACTS: &[&str] = &["application/json", "application/octet-stream"];
 
@@ -38,7 +37,7 @@ impl Gateway {
         value: Option<(&'static str, Cow<'_, str>)>,
     ) -> Result<NextStep> {
         let head = context.head;
-        let rights = operation.rights();
+        let rights = operation.spec().rights;
         let known = if rights.is_empty() {
             self.principal(context)?
         } else {
@@ -50,11 +49,11 @@ impl Gateway {
             if operation.has_body() { Some(self.body(context, &holder).await?) } else { None };
         if body.is_some() {
             let artifact = operation == Operation::PublishArtifact;
-            let types = if artifact { ARTIFACTS } else { BODIES };
+            let types = if artifact { ARTIFACTS } else { JSON_ONLY };
             accept::check_content_type(&head.headers, types)?;
         }
         let exports = operation == Operation::ExportThread;
-        let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { ANSWERS })?;
+        let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { JSON_ONLY })?;
         let key = if operation.writes() { idempotency_key(context)? } else { None };
         let values = value.as_ref().map(|(name, value)| (*name, &**value));
         let mut call = arguments::read_http(
@@ -71,17 +70,12 @@ impl Gateway {
         match &mut call {
             Call::Write(..) => {
                 let principal = known.unwrap_or_else(|| Arc::clone(&self.anonymous));
-                return Ok(NextStep::Write(PendingWrite {
-                    principal,
-                    call,
-                    key: key.map(Box::from),
-                }));
+                let key = key.map(Box::from);
+                return Ok(NextStep::Write(PendingWrite { principal, call, key }));
             }
             Call::GetManifest(language) => {
-                let language = *language;
-                return Box::pin(self.manifest(context, principal, language))
-                    .await
-                    .map(NextStep::Reply);
+                let answered = Box::pin(self.manifest(context, principal, *language)).await;
+                return answered.map(NextStep::Reply);
             }
             Call::Read(ReadCall::Export(thread, _)) if kind == JSON_LINES => {
                 let lines = self.parts.forum.export_lines(principal, *thread).await?;
@@ -131,7 +125,7 @@ impl Gateway {
     /// The OpenAPI document, which is constant while the server runs.
     pub(super) fn openapi(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
         self.principal(context)?;
-        accept::negotiate(&context.head.headers, ANSWERS)?;
+        accept::negotiate(&context.head.headers, JSON_ONLY)?;
         let (text, tag) = self.openapi.get_or_init(|| {
             let facts = OpenApiFacts {
                 version: env!("CARGO_PKG_VERSION"),
@@ -161,6 +155,16 @@ fn idempotency_key<'a>(context: &RequestContext<'a>) -> Result<Option<&'a str>> 
             Err(Refusal::parameter("Idempotency-Key", detail))
         }
     }
+}
+
+/// The query of a request.
+pub(in crate::gateway) fn query<'a>(context: &RequestContext<'a>) -> Result<Query<'a>> {
+    Query::parse(context.head.uri.query().unwrap_or_default())
+}
+
+/// Refuses parameters that were not taken.
+pub(in crate::gateway) fn no_parameters(query: &Query<'_>, detail: &'static str) -> Result<()> {
+    query.rest().map_or(Ok(()), |name| Err(Refusal::parameter(name, detail)))
 }
 
 /// Refuses an idempotency key where none applies.

@@ -7,12 +7,11 @@ use bytes::Bytes;
 use parley_protocol::identity::Right;
 use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::url::Query;
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
 use super::super::answer::{self, HttpResponse, JSON};
 use super::super::{Gateway, RequestContext, accept};
-use super::operation::no_idempotency_key;
+use super::operation::{no_idempotency_key, no_parameters, query};
 use crate::tokens::{NewToken, TokenRecord};
 
 /// The kind of the list's cursors.
@@ -29,7 +28,7 @@ impl Gateway {
         accept::check_content_type(&context.head.headers, &["application/json"])?;
         accept::negotiate(&context.head.headers, &["application/json"])?;
         no_idempotency_key(context)?;
-        end(&query(context)?)?;
+        no_parameters(&query(context)?, NO_PARAMETER)?;
         let now = self.parts.clock.now();
         let new = NewToken::read(&body, now)?;
         let tokens = self.parts.tokens.clone();
@@ -45,7 +44,7 @@ impl Gateway {
         let mut query = query(context)?;
         let cursor = query.take("cursor");
         let limit = query.take("limit");
-        end(&query)?;
+        no_parameters(&query, NO_PARAMETER)?;
         let limit = match limit {
             Some(text) => self.limit(&text)?,
             None => self.parts.config.limits.page_default(),
@@ -54,15 +53,13 @@ impl Gateway {
             Some(text) => self.parts.forum.read_list_cursor(LIST, &text)?,
             None => 0,
         };
-        let page = self.parts.tokens.list(TokenId(after), limit as usize + 1);
-        let (more, page) = match page.get(..limit as usize) {
-            Some(shown) if page.len() > shown.len() => (true, shown),
-            _ => (false, &page[..]),
-        };
+        let mut page = self.parts.tokens.list(TokenId(after), limit as usize + 1);
+        let more = page.len() > limit as usize;
+        page.truncate(limit as usize);
         let end = page.last().map_or(after, |last| last.id.0);
         let mut out = JsonBuffer::new();
         let mut list = ListWriter::begin(&mut out);
-        for record in page {
+        for record in &page {
             wire::token(list.item(), &TokenRecord::shown(record));
         }
         list.end(&self.parts.forum.list_cursor(LIST, end), more);
@@ -76,7 +73,7 @@ impl Gateway {
     ) -> Result<HttpResponse> {
         self.principal_with(context, &[Right::Admin])?;
         no_idempotency_key(context)?;
-        end(&query(context)?)?;
+        no_parameters(&query(context)?, NO_PARAMETER)?;
         let id = TokenId::parse(id).ok_or_else(Refusal::token_not_found)?;
         let (tokens, now) = (self.parts.tokens.clone(), self.parts.clock.now());
         let deps = Arc::clone(&self.parts.feed_deps);
@@ -101,17 +98,7 @@ impl Gateway {
     }
 }
 
-fn query<'a>(context: &RequestContext<'a>) -> Result<Query<'a>> {
-    Query::parse(context.head.uri.query().unwrap_or_default())
-}
-
-/// Refuses parameters that were not taken.
-fn end(query: &Query<'_>) -> Result<()> {
-    match query.rest() {
-        Some(name) => Err(Refusal::parameter(name, "There is no such parameter here.")),
-        None => Ok(()),
-    }
-}
+const NO_PARAMETER: &str = "There is no such parameter here.";
 
 /// Runs disk work on a blocking thread; it completes even if the caller is dropped.
 async fn blocking<T: Send + 'static>(

@@ -51,21 +51,25 @@ pub struct McpTask<'b> {
 pub fn dispatch<'b>(headers: &McpHeaders<'_>, bytes: &'b [u8]) -> Dispatch<'b> {
     match RpcBody::read(bytes) {
         Err(failure) => Dispatch::One(MessageStep::Fail(None, failure)),
-        Ok(RpcBody::One(text)) => Dispatch::One(step(headers, text)),
+        Ok(RpcBody::One(text)) => Dispatch::One(step(headers, text, false)),
         Ok(RpcBody::Batch(entries)) => batch(headers, &entries),
     }
 }
 
-fn step<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
-    match envelope::read(text) {
-        Ok(RpcMessage::NoReply) => MessageStep::NoReply,
-        Ok(RpcMessage::Request(request)) => {
-            let id = request.id.clone();
-            task(headers, request)
-                .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Perform)
-        }
-        Err((id, failure)) => MessageStep::Fail(id, failure),
+fn step<'b>(headers: &McpHeaders<'_>, text: &'b str, is_of_batch: bool) -> MessageStep<'b> {
+    let request = match envelope::read(text) {
+        Ok(RpcMessage::NoReply) => return MessageStep::NoReply,
+        Ok(RpcMessage::Request(request)) => request,
+        Err((id, failure)) => return MessageStep::Fail(id, failure),
+    };
+    let id = request.id.clone();
+    let modern = request.params.as_ref().is_ok_and(|params| params.meta(VERSION).is_some());
+    if is_of_batch && (modern || request.method == "initialize") {
+        let message = "This cannot stand in a batch. Send it alone.";
+        return MessageStep::Fail(Some(id), RpcError::no_request(message));
     }
+    task(headers, request)
+        .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Perform)
 }
 
 fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask<'b>, RpcError> {
@@ -97,21 +101,5 @@ fn batch<'b>(headers: &McpHeaders<'_>, entries: &[&'b RawValue]) -> Dispatch<'b>
     if entries.is_empty() || entries.len() > BATCH_MAX {
         return refuse(format!("A batch has 1 to {BATCH_MAX} entries."));
     }
-    Dispatch::Batch(entries.iter().map(|entry| entry_of_batch(headers, entry.get())).collect())
-}
-
-fn entry_of_batch<'b>(headers: &McpHeaders<'_>, text: &'b str) -> MessageStep<'b> {
-    let request = match envelope::read(text) {
-        Ok(RpcMessage::NoReply) => return MessageStep::NoReply,
-        Ok(RpcMessage::Request(request)) => request,
-        Err((id, failure)) => return MessageStep::Fail(id, failure),
-    };
-    let id = request.id.clone();
-    let modern = request.params.as_ref().is_ok_and(|params| params.meta(VERSION).is_some());
-    if modern || request.method == "initialize" {
-        let message = "This cannot stand in a batch. Send it alone.";
-        return MessageStep::Fail(Some(id), RpcError::no_request(message));
-    }
-    task(headers, request)
-        .map_or_else(|failure| MessageStep::Fail(Some(id), failure), MessageStep::Perform)
+    Dispatch::Batch(entries.iter().map(|entry| step(headers, entry.get(), true)).collect())
 }

@@ -10,7 +10,7 @@ use super::envelope::Params;
 use super::error::RpcError;
 use super::resources::{RESOURCES, TEMPLATES};
 use super::result::{CacheHint, ResultMembers};
-use super::revision::{Revision, SERVED};
+use super::revision::{Revision, served};
 use super::texts::{INSTRUCTIONS, PROMPTS};
 use super::tools::ManifestResults;
 
@@ -25,7 +25,8 @@ pub struct Documents {
     pub templates: ResultMembers,
     /// The result of `prompts/list`.
     pub prompts: ResultMembers,
-    server: Box<str>,
+    /// The server info, as JSON.
+    pub server: Box<str>,
     /// The results of `get_manifest`.
     pub manifests: ManifestResults,
 }
@@ -60,11 +61,6 @@ impl Documents {
         }
     }
 
-    /// The server info, as JSON.
-    pub fn server(&self) -> &str {
-        &self.server
-    }
-
     /// The answer to `initialize`.
     pub fn initialize(&self, revision: Revision) -> ResultMembers {
         let mut out = JsonBuffer::new();
@@ -81,7 +77,7 @@ impl Documents {
     pub fn discover() -> ResultMembers {
         let mut out = JsonBuffer::new();
         raw(&mut out, "\"supportedVersions\":");
-        raw(&mut out, &json!(SERVED).to_string());
+        raw(&mut out, &json!(served()).to_string());
         raw(&mut out, ",\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true},");
         raw(&mut out, "\"prompts\":{}}");
         instructions(&mut out);

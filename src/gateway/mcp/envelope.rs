@@ -143,9 +143,7 @@ pub fn read(text: &str) -> Result<RpcMessage<'_>, InvalidMessage> {
         }
         return refuse("A request names its `method`.");
     };
-    let Some(method) = string(method) else {
-        return refuse("`method` must be a string.");
-    };
+    let Some(method) = string(method) else { return refuse("`method` must be a string.") };
     let Some(id) = id else { return Ok(RpcMessage::NoReply) };
     let params = get("params").map_or(Ok(Params::default()), Params::read);
     Ok(RpcMessage::Request(RpcRequest { id, method, params }))

@@ -6,7 +6,7 @@ use parley_protocol::refusal::{Reason, Refusal};
 use parley_protocol::wire::{JsonBuffer, raw, text};
 use serde_json::{Value, json};
 
-use super::revision::SERVED;
+use super::revision::served;
 use super::rpc_id::RpcId;
 
 /// The body is not JSON.
@@ -76,16 +76,9 @@ impl RpcError {
 
     /// 400, -32022, naming the served revisions.
     pub fn version(requested: &str) -> Self {
-        let data = json!({ "supported": SERVED, "requested": requested });
+        let data = json!({ "supported": served(), "requested": requested });
         let message = "Unsupported protocol version. `data.supported` names those served.";
         Self { data: Some(data), ..Self::new(400, VERSION_NOT_SERVED, message) }
-    }
-
-    /// No resource at `uri`; 200 with `code`.
-    pub fn no_resource(code: i32, uri: &str) -> Self {
-        let message = "Resource not found. `resources/list` and `resources/templates/list` tell \
-                       what there is.";
-        Self { data: Some(json!({ "uri": uri })), ..Self::new(200, code, message) }
     }
 
     /// Appends the error response to the request `id`, if one could be read.

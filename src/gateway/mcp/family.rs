@@ -3,7 +3,7 @@
 use super::envelope::{self, RpcRequest};
 use super::error::RpcError;
 use super::headers::{CAPABILITIES, McpHeaders, SingleHeader};
-use super::revision::{ProtocolFamily, Revision, SERVED, VERSION};
+use super::revision::{ProtocolFamily, Revision, VERSION, served};
 
 /// The first revision of the modern family.
 const FIRST_MODERN: &str = Revision::July2026.as_str();
@@ -54,7 +54,7 @@ pub fn legacy_of(header: SingleHeader<'_>) -> Result<Revision, RpcError> {
         SingleHeader::One(_) | SingleHeader::Several => header.text().and_then(Revision::legacy),
     };
     named.ok_or_else(|| {
-        let served = SERVED.join(", ");
+        let served = served().join(", ");
         RpcError::no_request(format!("`MCP-Protocol-Version` names none of {served}."))
     })
 }

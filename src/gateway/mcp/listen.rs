@@ -15,18 +15,18 @@ use parley_protocol::feed::Scope;
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::json::{self, JsonValue, NESTING_CEILING};
-use parley_protocol::refusal::{Refusal, Result};
+use parley_protocol::refusal::Result;
 use parley_protocol::text::is_handle;
 use parley_protocol::wire::{JsonBuffer, array, raw, text};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::HttpResponse;
-use super::super::{Gateway, RequestContext};
+use super::super::{Gateway, RequestContext, check_rights};
 use super::dispatch::McpTask;
 use super::envelope::Params;
 use super::error::RpcError;
-use super::resources::ResourceUri;
+use super::resources::{ResourceUri, is_missing};
 use super::result::event;
 use super::rpc_id::RpcId;
 use crate::feed::hub::Hub;
@@ -279,25 +279,18 @@ impl Gateway {
         principal: &Arc<Principal>,
         task: &McpTask<'_>,
     ) -> Result<HttpResponse, RpcError> {
-        if let Some(right) = principal.lacks(&[Right::Read]) {
-            return Err(Refusal::lacks(right).into());
-        }
+        check_rights(principal, &[Right::Read])?;
         let requested = addresses(&task.params)?;
         let mut wanted = RequestedResources::of(requested.as_deref().unwrap_or_default());
         let mut unknown = Vec::new();
         for thread in wanted.threads.keys() {
             let first = PageQuery { cursor: None, limit: Some(1) };
-            let read = self
-                .parts
-                .forum
-                .perform(principal, Call::Read(ReadCall::Flat(*thread, first)), None)
-                .await;
-            match read {
-                Ok(_) => {}
-                Err(refusal) if super::resources::is_missing(refusal.reason) => {
-                    unknown.push(*thread);
+            let read = Call::Read(ReadCall::Flat(*thread, first));
+            if let Err(refusal) = self.parts.forum.perform(principal, read, None).await {
+                if !is_missing(refusal.reason) {
+                    return Err(refusal.into());
                 }
-                Err(refusal) => return Err(refusal.into()),
+                unknown.push(*thread);
             }
         }
         wanted.threads.retain(|thread, _| !unknown.contains(thread));
@@ -309,7 +302,7 @@ impl Gateway {
         let stream = ListenStream {
             first: Some(acknowledged(&task.id, &wanted, requested.as_deref())),
             id: task.id.clone(),
-            server: self.documents.server().into(),
+            server: self.documents.server.clone(),
             threads: wanted.threads,
             followed,
             ended: Box::pin(async move { tokens.ended(token).await }),
@@ -329,34 +322,25 @@ impl Gateway {
         principal: &Principal,
         wanted: &RequestedResources,
     ) -> Result<Vec<FollowedQueue>, RpcError> {
-        let subscription = |scope, extension| Subscription {
-            participant: principal.participant(extension),
-            scope,
-            anyone: true,
-            token: principal.token,
-            // The stream watches its token itself.
-            expires_at: None,
+        let join = |scope, extension, threads, inbox| {
+            let subscription = Subscription {
+                participant: principal.participant(extension),
+                scope,
+                anyone: true,
+                token: principal.token,
+                // The stream watches its token itself.
+                expires_at: None,
+            };
+            FollowedQueue::join(&self.parts.feed_deps.hub, subscription, threads, inbox)
         };
         let mut followed = Vec::new();
         if !wanted.threads.is_empty() {
             let threads = wanted.threads.keys().copied().collect();
-            let subscription = subscription(Scope::Threads, None);
-            followed.push(FollowedQueue::join(
-                &self.parts.feed_deps.hub,
-                subscription,
-                threads,
-                None,
-            )?);
+            followed.push(join(Scope::Threads, None, threads, None)?);
         }
         for (extension, uri) in &wanted.inboxes {
-            let subscription = subscription(Scope::Inbox, extension.as_ref());
             let uri = Some(uri.clone());
-            followed.push(FollowedQueue::join(
-                &self.parts.feed_deps.hub,
-                subscription,
-                Vec::new(),
-                uri,
-            )?);
+            followed.push(join(Scope::Inbox, extension.as_ref(), Vec::new(), uri)?);
         }
         Ok(followed)
     }

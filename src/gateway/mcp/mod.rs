@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use axum::body::HttpBody as _;
 use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::header::CONTENT_TYPE;
 use parley_protocol::arguments;
 use parley_protocol::command::Call;
 use parley_protocol::identity::Principal;
@@ -45,8 +45,8 @@ use revision::ProtocolFamily;
 use rpc_id::RpcId;
 use tools::ToolCall;
 
-use super::answer::{self, HttpResponse, JSON};
-use super::{Gateway, RequestContext, accept};
+use super::answer::{self, HttpResponse, JSON, reasoned};
+use super::{Gateway, RequestContext, accept, check_rights};
 use crate::budget::Holder;
 use crate::forum::{Answer, Forum};
 use crate::telemetry::RequestLabel;
@@ -57,8 +57,6 @@ const MESSAGE_BYTES_EXTRA: u64 = 16_384;
 /// Bytes of an answer from which on its result is made off the runtime, and counted in the budget
 /// of answers.
 const RESULT_BYTES_ASIDE: usize = 16 << 10;
-
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// The outcome of a task.
 enum TaskOutcome {
@@ -91,11 +89,7 @@ fn status(number: u16) -> StatusCode {
 
 /// An event stream of `body`.
 fn events(body: axum::body::Body) -> HttpResponse {
-    let mut reply = answer::empty(StatusCode::OK).map(|_| body);
-    let headers = reply.headers_mut();
-    headers.insert(CONTENT_TYPE, EVENTS);
-    answer::unbuffered(headers);
-    reply
+    answer::events(body)
 }
 
 impl Gateway {
@@ -123,14 +117,13 @@ impl Gateway {
                 Ok(match self.perform_task(context, principal, &task).await {
                     Ok(TaskOutcome::Done(done)) if streamed => {
                         let mut out = JsonBuffer::new();
-                        done.put(&mut out, &task.id, task.family, self.documents.server());
+                        done.put(&mut out, &task.id, task.family, &self.documents.server);
                         let event = self.answer_bytes.hold_answer(&holder, result::event(&out))?;
                         reasoned(events(event.into()), done.reason)
                     }
                     Ok(TaskOutcome::Done(done)) => {
                         let reason = done.reason;
-                        let segments =
-                            done.segments(&task.id, task.family, self.documents.server());
+                        let segments = done.segments(&task.id, task.family, &self.documents.server);
                         reasoned(answer::segmented(StatusCode::OK, JSON, segments), reason)
                     }
                     Ok(TaskOutcome::Stream(reply)) => reply,
@@ -171,7 +164,7 @@ impl Gateway {
                 MessageStep::Perform(task) => {
                     match self.perform_task(context, principal, task).await {
                         Ok(TaskOutcome::Done(done)) => {
-                            done.put(&mut one, &task.id, task.family, self.documents.server());
+                            done.put(&mut one, &task.id, task.family, &self.documents.server);
                         }
                         // Streams exist in no revision with batches.
                         Ok(TaskOutcome::Stream(_)) => continue,
@@ -204,7 +197,12 @@ impl Gateway {
     /// Puts the answer to an entry of a batch that is refused for its answer's bytes.
     fn refuse_entry(&self, out: &mut JsonBuffer, task: &McpTask<'_>, refusal: &Refusal) {
         if task.method == McpMethod::CallTool {
-            tools::refused(refusal).put(out, &task.id, task.family, self.documents.server());
+            tools::problem(&refusal.to_json(), Some(refusal.reason)).put(
+                out,
+                &task.id,
+                task.family,
+                &self.documents.server,
+            );
         } else {
             RpcError::from(refusal.clone()).put(out, Some(&task.id));
         }
@@ -260,11 +258,12 @@ impl Gateway {
             }
             Ok(answer) => {
                 let done = self.tool_result(principal, answer, call.operation.writes()).await;
-                done.or_else(|refusal| Ok(tools::refused(&refusal)))
+                let problem = |it: Refusal| tools::problem(&it.to_json(), Some(it.reason));
+                Ok(done.unwrap_or_else(problem))
             }
             // A token that ended meanwhile is a failure of the request, not of the tool.
             Err(refusal) if refusal.reason == Reason::TokenUnknown => Err(refusal.into()),
-            Err(refusal) => Ok(tools::refused(&refusal)),
+            Err(refusal) => Ok(tools::problem(&refusal.to_json(), Some(refusal.reason))),
         }
     }
 
@@ -303,9 +302,7 @@ impl Gateway {
         call: ToolCall<'_>,
     ) -> Result<Answer> {
         let ToolCall { operation, arguments } = call;
-        if let Some(right) = principal.lacks(operation.rights()) {
-            return Err(Refusal::lacks(right));
-        }
+        check_rights(principal, operation.spec().rights)?;
         let limits = &self.parts.config.limits;
         // For an artifact the limit is that of its own bytes, below.
         if operation != Operation::PublishArtifact {
@@ -334,8 +331,8 @@ impl Gateway {
         };
         let not_found = || resources::not_found(task.family, &uri);
         let address = ResourceUri::parse(&uri).ok_or_else(not_found)?;
-        let arguments = address.arguments();
-        let call = ToolCall { operation: address.operation(), arguments: &arguments };
+        let (operation, arguments) = address.call();
+        let call = ToolCall { operation, arguments: &arguments };
         context.label = RequestLabel::Operation(call.operation);
         match self.perform_tool(context, principal, call).await {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
@@ -349,14 +346,6 @@ impl Gateway {
 fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     let bytes_max = limits.request_bytes_max;
     if bytes as u64 > bytes_max { Err(Refusal::body_too_large(bytes_max)) } else { Ok(()) }
-}
-
-/// Attaches the reason under which the reply is counted.
-fn reasoned(mut reply: HttpResponse, reason: Option<Reason>) -> HttpResponse {
-    if let Some(reason) = reason {
-        reply.extensions_mut().insert(reason);
-    }
-    reply
 }
 
 /// Whether the method needs no token (mcp.md §2).

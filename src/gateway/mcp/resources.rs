@@ -102,26 +102,17 @@ impl<'u> ResourceUri<'u> {
         uri.strip_prefix("parley://threads/").and_then(value).map(Self::Thread)
     }
 
-    /// The operation that reads it.
-    pub fn operation(&self) -> Operation {
-        match self {
-            Self::Manifest => Operation::GetManifest,
-            Self::Inbox(_) => Operation::ReadInbox,
-            Self::Thread(_) => Operation::ReadThread,
-        }
-    }
-
-    /// The arguments of the operation.
-    pub fn arguments(&self) -> String {
-        match self {
-            Self::Manifest | Self::Inbox(None) => "{}".to_owned(),
-            Self::Inbox(Some(extension)) => json!({ "extension": extension }).to_string(),
-            Self::Thread(thread) => json!({ "thread": thread }).to_string(),
-        }
-    }
-
-    fn cache(&self) -> CacheHint {
-        if *self == Self::Manifest { CacheHint::Steady } else { CacheHint::Own }
+    /// The operation that reads it, and its arguments.
+    pub fn call(&self) -> (Operation, String) {
+        let (operation, arguments) = match self {
+            Self::Manifest => (Operation::GetManifest, json!({})),
+            Self::Inbox(None) => (Operation::ReadInbox, json!({})),
+            Self::Inbox(Some(extension)) => {
+                (Operation::ReadInbox, json!({ "extension": extension }))
+            }
+            Self::Thread(thread) => (Operation::ReadThread, json!({ "thread": thread })),
+        };
+        (operation, arguments.to_string())
     }
 
     /// The result of `resources/read`.
@@ -132,14 +123,17 @@ impl<'u> ResourceUri<'u> {
         raw(&mut out, ",\"mimeType\":\"application/json\",\"text\":");
         quoted(&mut out, json);
         raw(&mut out, "}]");
-        ResultMembers::cached(out, self.cache())
+        let cache = if *self == Self::Manifest { CacheHint::Steady } else { CacheHint::Own };
+        ResultMembers::cached(out, cache)
     }
 }
 
 /// The error for a URI without a resource.
 pub fn not_found(family: ProtocolFamily, uri: &str) -> RpcError {
     let code = if family == ProtocolFamily::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
-    RpcError::no_resource(code, uri)
+    let message = "Resource not found. `resources/list` and `resources/templates/list` tell what \
+                   there is.";
+    RpcError { data: Some(json!({ "uri": uri })), ..RpcError::new(200, code, message) }
 }
 
 /// Whether the refusal means that there is no such resource.

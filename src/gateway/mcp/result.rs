@@ -157,7 +157,7 @@ pub fn event(message: &[u8]) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
+    use crate::gateway::answer::headers_of;
 
     /// Goal: quoted JSON reads back as the same text. Method: texts with everything that JSON
     /// can have.
@@ -192,9 +192,7 @@ mod tests {
             (Some("text/html"), false),
             (Some("text/event-stream;q=0"), false),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.extend(accept.map(|value| (ACCEPT, HeaderValue::from_static(value))));
-            assert_eq!(wants_event(&headers), want, "{accept:?}");
+            assert_eq!(wants_event(&headers_of([(ACCEPT, accept)])), want, "{accept:?}");
         }
     }
 }

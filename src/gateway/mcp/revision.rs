@@ -34,24 +34,16 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == word)
     }
 
-    /// Whether it is of the modern family.
-    pub fn is_modern(self) -> bool {
-        self == Self::July2026
-    }
-
     /// The legacy revision of that date.
     pub fn legacy(word: &str) -> Option<Self> {
-        Self::parse(word).filter(|revision| !revision.is_modern())
+        Self::parse(word).filter(|revision| *revision != Self::July2026)
     }
 }
 
 /// The dates of all revisions served, newest first.
-pub const SERVED: [&str; 4] = [
-    Revision::July2026.as_str(),
-    Revision::November2025.as_str(),
-    Revision::June2025.as_str(),
-    Revision::March2025.as_str(),
-];
+pub fn served() -> [&'static str; 4] {
+    Revision::ALL.map(Revision::as_str)
+}
 
 /// The member of `_meta` that marks a request as modern.
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use parley_protocol::command::Language;
 use parley_protocol::operation::{Operation, Profiles};
-use parley_protocol::refusal::{Reason, Refusal};
+use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{JsonBuffer, raw};
 
 use super::envelope::Params;
@@ -30,7 +30,8 @@ impl<'b> ToolCall<'b> {
         let Some(name) = params.text("name") else {
             return Err(RpcError::params("`name` must be the name of a tool."));
         };
-        let Some(operation) = named(&name, profiles) else {
+        let named = profiles.operations().find(|operation| operation.as_str() == name);
+        let Some(operation) = named else {
             return Err(RpcError::params("Unknown tool. `tools/list` names those there are."));
         };
         let arguments = params.get("arguments").map_or("{}", |raw| raw.get());
@@ -39,11 +40,6 @@ impl<'b> ToolCall<'b> {
         }
         Ok(Self { operation, arguments })
     }
-}
-
-/// The active operation of this name.
-pub fn named(name: &str, profiles: Profiles) -> Option<Operation> {
-    profiles.operations().find(|operation| operation.as_str() == name)
 }
 
 /// The results of `get_manifest`, the largest and most frequent ones, one per language, found by
@@ -70,11 +66,6 @@ pub fn answered(json: Bytes) -> ResultMembers {
     content(&mut out, &json);
     raw(&mut out, ",\"structuredContent\":");
     ResultMembers::of([out.into(), json, Bytes::from_static(b",\"isError\":false")])
-}
-
-/// The result for a refused call.
-pub fn refused(refusal: &Refusal) -> ResultMembers {
-    problem(&refusal.to_json(), Some(refusal.reason))
 }
 
 /// The result for a problem object.

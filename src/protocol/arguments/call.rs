@@ -207,7 +207,7 @@ fn envelope(given: &mut ParsedArguments) -> Result<Envelope> {
                       no `parent`.";
         return missing("thread", detail);
     }
-    if parent.is_none() && kind.parent_rule() == ParentRule::Required {
+    if parent.is_none() && kind.spec().parent == ParentRule::Required {
         return missing("parent", "A `retract` must name in `parent` the message it takes back.");
     }
     Ok(Envelope {

@@ -17,10 +17,10 @@ pub use value::NO_EXTENSION;
 use std::borrow::Cow;
 
 use crate::command::Call;
-use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, push_token};
+use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
-use crate::refusal::{Reason, Refusal, Result};
+use crate::refusal::{Refusal, Result};
 use crate::time::Millis;
 use crate::url::Query;
 
@@ -168,13 +168,15 @@ impl<'a> ArgumentReader<'a> {
         }
         match value::read(field.field_type, raw, self.context) {
             Ok(given) => self.given.push((field.name, given)),
-            Err(wrong) if field.place == FieldPlace::Path => {
-                self.path_fault = Some(missing_thing(field.field_type, wrong.detail));
-            }
-            Err(wrong) => {
-                let pointer = format!("{}{}", field.name, wrong.pointer);
-                return Err(at_fault(field.place, Some(pointer), wrong.detail));
-            }
+            Err(wrong) => match field.place {
+                FieldPlace::Path(missing) => {
+                    self.path_fault = Some(Refusal::malformed_identifier(missing, wrong.detail));
+                }
+                FieldPlace::Query | FieldPlace::Body => {
+                    let pointer = format!("{}{}", field.name, wrong.pointer);
+                    return Err(at_fault(field.place, Some(pointer), wrong.detail));
+                }
+            },
         }
         Ok(())
     }
@@ -182,7 +184,7 @@ impl<'a> ArgumentReader<'a> {
     fn call(mut self) -> Result<Call> {
         for field in self.operation.spec().fields.iter().filter(|field| field.required) {
             let there = self.given.iter().any(|(name, _)| *name == field.name)
-                || (field.place == FieldPlace::Path && self.path_fault.is_some());
+                || (field.is_in_path() && self.path_fault.is_some());
             // Missing proof is a refusal of its own, and the last one.
             if !there && field.field_type != FieldType::Evidence {
                 let detail = format!("`{}` is required. {}", field.name, field.doc);
@@ -198,31 +200,6 @@ impl<'a> ArgumentReader<'a> {
     }
 }
 
-/// 404 with the reason of the thing that a malformed identifier in a path does not name.
-fn missing_thing(field_type: FieldType, detail: Cow<'static, str>) -> Refusal {
-    let reason = match field_type {
-        FieldType::Thread => Reason::ThreadNotFound,
-        FieldType::Message => Reason::MessageNotFound,
-        FieldType::Claim => Reason::ClaimNotFound,
-        FieldType::ArtifactId => Reason::ArtifactNotFound,
-        FieldType::Text { .. }
-        | FieldType::Extension
-        | FieldType::Identity
-        | FieldType::Bool
-        | FieldType::Integer { .. }
-        | FieldType::Word(_)
-        | FieldType::Cursor
-        | FieldType::Evidence
-        | FieldType::Claims
-        | FieldType::From
-        | FieldType::Provenance
-        | FieldType::Future
-        | FieldType::Artifact
-        | FieldType::Ignored => Reason::NotFound,
-    };
-    Refusal::malformed_identifier(reason, detail)
-}
-
 /// Where an argument belongs that the table does not know.
 fn default_place(operation: Operation) -> FieldPlace {
     if operation.has_body() { FieldPlace::Body } else { FieldPlace::Query }
@@ -233,7 +210,7 @@ fn default_place(operation: Operation) -> FieldPlace {
 fn at_fault(place: FieldPlace, field: Option<String>, detail: Cow<'static, str>) -> Refusal {
     match place {
         FieldPlace::Body => Refusal::body(field, detail),
-        FieldPlace::Path | FieldPlace::Query => {
+        FieldPlace::Path(_) | FieldPlace::Query => {
             Refusal { field: field.map(String::into_boxed_str), ..Refusal::parameters(detail) }
         }
     }
@@ -252,14 +229,6 @@ fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
         format!("`{}` has no such field. It takes: {}.", operation.as_str(), names.join(", "))
     };
     at_fault(place, Some(token(name)), detail.into())
-}
-
-/// A member's name as a JSON Pointer without the first slash.
-fn token(name: &str) -> String {
-    let mut pointer = String::new();
-    push_token(&mut pointer, name);
-    pointer.remove(0);
-    pointer
 }
 
 fn fault_detail(kind: JsonFaultKind) -> &'static str {

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::token;
-use crate::json::JsonValue;
+use crate::json::{JsonValue, token};
 
 /// A value as it came.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use crate::state::State;
 const NOW: Millis = Millis(1_796_068_800_000);
 
 fn http(operation: Operation, id: &str, query: &str, body: Option<&[u8]>) -> Result<Call> {
-    let field = operation.spec().fields.iter().find(|field| field.place == FieldPlace::Path);
+    let field = operation.spec().fields.iter().find(|field| field.is_in_path());
     let values: Option<(&str, &str)> = field.map(|field| (field.name, id));
     read_http(operation, values.as_slice(), query, body, &Limits::default(), NOW)
 }
@@ -56,6 +56,11 @@ fn artifacts_untouched() {
     assert_eq!(call, Call::PublishArtifact(b"\xff".as_slice().into()));
     let call = http(Operation::PublishArtifact, "", "", None).expect("no bytes");
     assert_eq!(call, Call::PublishArtifact(Box::default()));
+}
+
+fn becomes(operation: Operation, path: &str, query: &str, want: Call) {
+    assert_eq!(Operation::of(&want), operation);
+    assert_eq!(http(operation, path, query, None), Ok(want), "{operation} ?{query}");
 }
 
 /// Goal: every operation becomes the call that it is, defaults filled in.
@@ -120,8 +125,7 @@ fn calls() {
             Call::Read(ReadCall::ListClaims(th, Some(ClaimStatus::Verified), page("c", 7))),
         ),
     ] {
-        assert_eq!(Operation::of(&want), operation);
-        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.as_str());
+        becomes(operation, path, query, want);
     }
 }
 
@@ -150,8 +154,7 @@ fn calls_of_artifacts() {
         ),
         (ExportThread, "1", "cursor=c&limit=7", Call::Read(ReadCall::Export(ThreadId(1), page()))),
     ] {
-        assert_eq!(Operation::of(&want), operation);
-        assert_eq!(http(operation, path, query, None), Ok(want), "{} ?{query}", operation.as_str());
+        becomes(operation, path, query, want);
     }
 }
 

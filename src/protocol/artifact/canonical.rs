@@ -66,22 +66,17 @@ pub(super) fn of_object(body: JsonObject) -> Result<Canonical, ArtifactFault> {
 
 impl From<json::JsonFault> for ArtifactFault {
     fn from(fault: json::JsonFault) -> Self {
+        use ViolationClass::{LimitExceeded, MalformedInput, UnsupportedValue};
         let (class, detail) = match fault.kind {
-            JsonFaultKind::Malformed => {
-                (ViolationClass::MalformedInput, "The input is no JSON text in UTF-8.")
+            JsonFaultKind::Malformed => (MalformedInput, "The input is no JSON text in UTF-8."),
+            JsonFaultKind::Duplicate => (MalformedInput, "A member is given twice."),
+            JsonFaultKind::Surrogate => {
+                (UnsupportedValue, "A string or a name holds an unpaired surrogate.")
             }
-            JsonFaultKind::Duplicate => {
-                (ViolationClass::MalformedInput, "A member is given twice.")
+            JsonFaultKind::Number => (UnsupportedValue, "A number is not finite."),
+            JsonFaultKind::TooDeep => {
+                (LimitExceeded, numbered!("The nesting is deeper than " {NESTING_MAX} "."))
             }
-            JsonFaultKind::Surrogate => (
-                ViolationClass::UnsupportedValue,
-                "A string or a name holds an unpaired surrogate.",
-            ),
-            JsonFaultKind::Number => (ViolationClass::UnsupportedValue, "A number is not finite."),
-            JsonFaultKind::TooDeep => (
-                ViolationClass::LimitExceeded,
-                numbered!("The nesting is deeper than " {NESTING_MAX} "."),
-            ),
         };
         Self { class, pointer: fault.pointer, detail }
     }
@@ -95,10 +90,8 @@ fn normalize(value: JsonValue) -> Result<JsonValue, ArtifactFault> {
         // The strict reader returns none; refused all the same, so that no later change of
         // the reader lets one in.
         JsonValue::Surrogate => {
-            return Err(ArtifactFault::from(json::JsonFault {
-                kind: JsonFaultKind::Surrogate,
-                pointer: String::new(),
-            }));
+            let detail = "A string or a name holds an unpaired surrogate.";
+            return Err(ArtifactFault::at_top(ViolationClass::UnsupportedValue, detail));
         }
         JsonValue::Array(items) => {
             let items = items.into_iter().enumerate().map(|(index, item)| {
@@ -130,10 +123,8 @@ fn normalize_object(object: JsonObject) -> Result<JsonObject, ArtifactFault> {
 }
 
 /// Moves a fault's place one level down, while the recursion unwinds.
-fn under(token: &str, mut fault: ArtifactFault) -> ArtifactFault {
-    let mut pointer = String::new();
-    json::push_token(&mut pointer, token);
-    fault.pointer.insert_str(0, &pointer);
+fn under(name: &str, mut fault: ArtifactFault) -> ArtifactFault {
+    fault.pointer.insert_str(0, &format!("/{}", json::token(name)));
     fault
 }
 
@@ -165,8 +156,7 @@ fn write(value: &JsonValue, output: &mut Vec<u8>) {
     match value {
         // No surrogate gets here, see `normalize`.
         JsonValue::Null | JsonValue::Surrogate => output.extend_from_slice(b"null"),
-        JsonValue::Bool(true) => output.extend_from_slice(b"true"),
-        JsonValue::Bool(false) => output.extend_from_slice(b"false"),
+        JsonValue::Bool(truth) => output.extend_from_slice(if *truth { b"true" } else { b"false" }),
         JsonValue::Number(number) => output.extend_from_slice(number.text().as_bytes()),
         JsonValue::String(text) => write_string(text, output),
         JsonValue::Array(items) => {
@@ -197,25 +187,8 @@ fn write_object(object: &JsonObject, left_out: Option<&str>, output: &mut Vec<u8
     output.push(b'}');
 }
 
+/// Escapes as the canonical form asks: in two characters where JSON has such, else `\u00` with
+/// lowercase digits, and only what must be.
 fn write_string(text: &str, output: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    output.push(b'"');
-    for &byte in text.as_bytes() {
-        match byte {
-            b'"' => output.extend_from_slice(b"\\\""),
-            b'\\' => output.extend_from_slice(b"\\\\"),
-            0x08 => output.extend_from_slice(b"\\b"),
-            0x0c => output.extend_from_slice(b"\\f"),
-            b'\n' => output.extend_from_slice(b"\\n"),
-            b'\r' => output.extend_from_slice(b"\\r"),
-            b'\t' => output.extend_from_slice(b"\\t"),
-            0..0x20 => {
-                output.extend_from_slice(b"\\u00");
-                output.push(HEX[usize::from(byte >> 4)]);
-                output.push(HEX[usize::from(byte & 0x0f)]);
-            }
-            _ => output.push(byte),
-        }
-    }
-    output.push(b'"');
+    serde_json::to_writer(output, text).expect("a string is written into memory");
 }

@@ -1,7 +1,5 @@
 //! Classes of errors and warnings, and the fault that carries one.
 
-use std::fmt;
-
 use serde::{Serialize, Serializer};
 
 words! {
@@ -39,12 +37,6 @@ words! {
         UnsupportedValue = "unsupported_value",
         /// Another `protocol_version` than `0.1` (§2).
         UnsupportedVersion = "unsupported_version",
-    }
-}
-
-impl fmt::Display for ViolationClass {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 

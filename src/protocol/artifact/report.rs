@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 
-use super::{
-    Canonical, Examination, Identifier, Violation, ViolationClass, canonicalize, examine, identity,
-};
+use super::{Examination, Identifier, Violation, ViolationClass, canonicalize, examine, identity};
 
 /// Why a closure does not verify (`artifacts.md` §3.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,6 +15,17 @@ pub struct ClosureFailure {
     pub pointer: String,
     /// A sentence for people.
     pub detail: String,
+}
+
+impl ClosureFailure {
+    /// A failure of the whole artifact.
+    pub(super) fn of(
+        class: ViolationClass,
+        artifact_id: Identifier,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { class, artifact_id, pointer: String::new(), detail: detail.into() }
+    }
 }
 
 /// An objection that the verification covered.
@@ -94,7 +103,8 @@ impl ArtifactVerdict {
             Err(fault) => Self::new(None, vec![fault.into()], &[]),
             Ok(canonical) => {
                 let violations = identity::verify(&canonical).err().into_iter();
-                Self::of(&canonical, violations.map(Violation::from).collect(), &[])
+                let id = Some(identity::compute(&canonical));
+                Self::new(id, violations.map(Violation::from).collect(), &[])
             }
         }
     }
@@ -109,18 +119,14 @@ impl ArtifactVerdict {
         verdict
     }
 
-    fn of(canonical: &Canonical, violations: Vec<Violation>, warnings: &[ViolationClass]) -> Self {
-        Self::new(Some(identity::compute(canonical)), violations, warnings)
-    }
-
     fn new(
         artifact_id: Option<Identifier>,
         violations: Vec<Violation>,
         warnings: &[ViolationClass],
     ) -> Self {
         let first = violations.first();
-        let warnings = artifact_id
-            .map_or_else(Vec::new, |id| warnings.iter().map(|class| warning(*class, id)).collect());
+        let noted = |id| warnings.iter().map(move |class| notice(*class, id));
+        let warnings = artifact_id.into_iter().flat_map(noted).collect();
         Self {
             ok: first.is_none(),
             artifact_id,
@@ -133,12 +139,13 @@ impl ArtifactVerdict {
     }
 }
 
-/// A warning about an artifact.
-pub(super) fn warning(class: ViolationClass, artifact_id: Identifier) -> Notice {
+/// A later objection or a warning, in the words of its class.
+pub(super) fn notice(class: ViolationClass, artifact_id: Identifier) -> Notice {
     let detail = match class {
         ViolationClass::UngroundedProvenance => {
             "The evidence claims to be observed and names no source."
         }
+        ViolationClass::LaterObjection => "The objection came later: a reason to decide anew.",
         _ => "The artifact does not verify and counts for nothing.",
     };
     Notice { class, artifact_id, detail: detail.to_owned() }

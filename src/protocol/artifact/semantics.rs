@@ -7,7 +7,7 @@ use super::{
     ArtifactFault, ArtifactReference, ArtifactType, Canonical, Content, Identifier, REFERENCES_MAX,
     Relation, ViolationClass,
 };
-use crate::json::{JsonObject, JsonValue, push_token};
+use crate::json::{JsonObject, JsonValue, token};
 use crate::text::is_visible;
 
 /// The one version there is.
@@ -58,11 +58,14 @@ pub fn examine(canonical: &Canonical) -> Examination {
     Examination { content, violations, warnings }
 }
 
-/// Appends a token to a pointer.
-fn join(pointer: &str, token: &str) -> String {
-    let mut pointer = pointer.to_owned();
-    push_token(&mut pointer, token);
-    pointer
+/// The string, if it shows something.
+fn visible_text(value: &JsonValue) -> Option<&str> {
+    value.as_str().filter(|text| is_visible(text))
+}
+
+/// The pointer to a member of the object at `pointer`.
+fn join(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", token(name))
 }
 
 struct Examiner<'a> {
@@ -80,11 +83,8 @@ impl<'a> Examiner<'a> {
 
     fn artifact(&mut self) {
         let is_supported = self.version();
-        self.content.artifact_type = self
-            .body
-            .get("artifact_type")
-            .and_then(JsonValue::as_str)
-            .and_then(ArtifactType::parse);
+        let artifact_type = self.body.get("artifact_type").and_then(JsonValue::as_str);
+        self.content.artifact_type = artifact_type.and_then(ArtifactType::parse);
         if is_supported && self.content.artifact_type.is_none() {
             self.violation("/artifact_type", "The type is missing or none of the seven.");
         }
@@ -164,29 +164,35 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    /// The identifier in a member that must hold one.
-    fn identifier(&mut self, object: &JsonObject, pointer: &str, name: &str) -> Option<Identifier> {
-        let text = object.get(name).and_then(JsonValue::as_str);
-        let id = text.and_then(|text| text.parse().ok());
-        if id.is_none() {
-            self.violation(join(pointer, name), "An identifier is missing or malformed.");
+    /// The value that `read` finds in a member, which must hold one.
+    fn member<T>(
+        &mut self,
+        (object, pointer, name): (&'a JsonObject, &str, &str),
+        read: impl FnOnce(&'a JsonValue) -> Option<T>,
+        detail: &'static str,
+    ) -> Option<T> {
+        let value = object.get(name).and_then(read);
+        if value.is_none() {
+            self.violation(join(pointer, name), detail);
         }
-        id
+        value
+    }
+
+    /// The identifier in a member that must hold one.
+    fn identifier(&mut self, object: &'a JsonObject, at: &str, name: &str) -> Option<Identifier> {
+        let read = |value: &JsonValue| value.as_str()?.parse().ok();
+        self.member((object, at, name), read, "An identifier is missing or malformed.")
     }
 
     /// The text in a member of the payload that must be a string with something visible.
     fn visible(&mut self, payload: &'a JsonObject, name: &str) {
-        if !payload.get(name).and_then(JsonValue::as_str).is_some_and(is_visible) {
-            let detail = "A text is missing, no string, or shows nothing.";
-            self.violation(join("/payload", name), detail);
-        }
+        let detail = "A text is missing, no string, or shows nothing.";
+        self.member((payload, "/payload", name), visible_text, detail);
     }
 
     fn boolean(&mut self, payload: &'a JsonObject, name: &str) -> bool {
-        payload.get(name).and_then(JsonValue::as_bool).unwrap_or_else(|| {
-            self.violation(join("/payload", name), "A truth value is missing or is none.");
-            false
-        })
+        let detail = "A truth value is missing or is none.";
+        self.member((payload, "/payload", name), JsonValue::as_bool, detail).unwrap_or_default()
     }
 
     /// The value of a member of the payload that must be one of a few words.
@@ -196,18 +202,13 @@ impl<'a> Examiner<'a> {
         name: &str,
         parse: fn(&str) -> Option<T>,
     ) -> Option<T> {
-        let word = payload.get(name).and_then(JsonValue::as_str).and_then(parse);
-        if word.is_none() {
-            self.violation(join("/payload", name), "A word is missing or none of those defined.");
-        }
-        word
+        let detail = "A word is missing or none of those defined.";
+        self.member((payload, "/payload", name), |value| parse(value.as_str()?), detail)
     }
 
     fn array(&mut self, payload: &'a JsonObject, name: &str) -> &'a [JsonValue] {
-        payload.get(name).and_then(JsonValue::as_array).unwrap_or_else(|| {
-            self.violation(join("/payload", name), "An array is missing or is none.");
-            &[]
-        })
+        let detail = "An array is missing or is none.";
+        self.member((payload, "/payload", name), JsonValue::as_array, detail).unwrap_or_default()
     }
 
     fn payload(
@@ -308,12 +309,8 @@ impl<'a> Examiner<'a> {
         let has_other = object.get("artifact_id").is_none() && object.get("objection").is_some();
         let name = if has_other { "objection" } else { "artifact_id" };
         let objection = self.identifier(object, pointer, name);
-        let word = object.get("disposition").and_then(JsonValue::as_str);
-        let word = word.filter(|word| is_visible(word));
-        if word.is_none() {
-            let detail = "A disposition is missing, no string, or shows nothing.";
-            self.violation(join(pointer, "disposition"), detail);
-        }
+        let detail = "A disposition is missing, no string, or shows nothing.";
+        let word = self.member((object, pointer, "disposition"), visible_text, detail);
         Some(Disposition { objection: objection?, word: word?.to_owned() })
     }
 

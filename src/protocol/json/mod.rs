@@ -51,6 +51,20 @@ impl JsonFault {
     pub fn field(&self) -> Option<&str> {
         self.pointer.strip_prefix('/')
     }
+
+    /// A fault of the top level.
+    fn new(kind: JsonFaultKind) -> Self {
+        Self { kind, pointer: String::new() }
+    }
+
+    /// The same, seen from one level further out, where the value stands at `name`. A text that is
+    /// no JSON has no members to be at fault.
+    fn under(mut self, name: &str) -> Self {
+        if self.kind != JsonFaultKind::Malformed {
+            self.pointer.insert_str(0, &format!("/{}", token(name)));
+        }
+        self
+    }
 }
 
 /// Reads one JSON value, refusing every fault of [`JsonFaultKind`].
@@ -70,16 +84,9 @@ pub fn parse_keeping_surrogates(bytes: &[u8], nesting_max: usize) -> Result<Json
     JsonReader::new(bytes, nesting_max, true)?.document()
 }
 
-/// Appends one reference token to a JSON Pointer, escaped by RFC 6901.
-pub fn push_token(pointer: &mut String, token: &str) {
-    pointer.push('/');
-    for character in token.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
-        }
-    }
+/// One reference token of a JSON Pointer, escaped by RFC 6901.
+pub fn token(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

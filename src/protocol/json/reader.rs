@@ -2,52 +2,13 @@
 
 use super::{
     JsonFault, JsonFaultKind, JsonMember, JsonNumber, JsonObject, JsonValue, NESTING_CEILING,
-    push_token,
 };
 
 /// Up to this many members, comparing each name with each is cheaper than sorting.
 const PAIRWISE_MAX: usize = 8;
 
-/// One step on the way from the top level to a fault.
-enum PathToken {
-    Index(usize),
-    Name(String),
-}
-
-/// A fault whose place is collected while the recursion unwinds: a way kept up to date on
-/// the way down would cost a copy of every name although most texts have no fault.
-pub(super) struct FaultTrail {
-    kind: JsonFaultKind,
-    tokens: Vec<PathToken>,
-}
-
-impl FaultTrail {
-    fn new(kind: JsonFaultKind) -> Self {
-        Self { kind, tokens: Vec::new() }
-    }
-
-    fn under(mut self, token: PathToken) -> Self {
-        self.tokens.push(token);
-        self
-    }
-
-    fn into_fault(self) -> JsonFault {
-        let mut pointer = String::new();
-        // A text that is no JSON has no members to be at fault.
-        if self.kind != JsonFaultKind::Malformed {
-            for token in self.tokens.iter().rev() {
-                match token {
-                    PathToken::Index(index) => push_token(&mut pointer, &index.to_string()),
-                    PathToken::Name(name) => push_token(&mut pointer, name),
-                }
-            }
-        }
-        JsonFault { kind: self.kind, pointer }
-    }
-}
-
-fn malformed<T>() -> Result<T, FaultTrail> {
-    Err(FaultTrail::new(JsonFaultKind::Malformed))
+fn malformed<T>() -> Result<T, JsonFault> {
+    Err(JsonFault::new(JsonFaultKind::Malformed))
 }
 
 /// A string as read. Surrogates without their partner are kept as the three bytes that
@@ -88,17 +49,13 @@ impl<'a> JsonReader<'a> {
         surrogates_kept: bool,
     ) -> Result<Self, JsonFault> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return Err(FaultTrail::new(JsonFaultKind::Malformed).into_fault());
+            return malformed();
         };
         let nesting_max = nesting_max.min(NESTING_CEILING);
         Ok(Self { text, at: 0, nesting_max, surrogates_kept })
     }
 
     pub(super) fn document(mut self) -> Result<JsonValue, JsonFault> {
-        self.top_level().map_err(FaultTrail::into_fault)
-    }
-
-    fn top_level(&mut self) -> Result<JsonValue, FaultTrail> {
         self.skip_white_space();
         let value = self.value(1)?;
         self.skip_white_space();
@@ -124,19 +81,19 @@ impl<'a> JsonReader<'a> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Result<(), FaultTrail> {
+    fn expect(&mut self, text: &str) -> Result<(), JsonFault> {
         if self.accept(text) { Ok(()) } else { malformed() }
     }
 
     /// Reads a value that, if it is an object or an array, has this nesting.
-    fn value(&mut self, nesting: usize) -> Result<JsonValue, FaultTrail> {
+    fn value(&mut self, nesting: usize) -> Result<JsonValue, JsonFault> {
         match self.peek() {
             Some(b'n') => self.expect("null").map(|()| JsonValue::Null),
             Some(b't') => self.expect("true").map(|()| JsonValue::Bool(true)),
             Some(b'f') => self.expect("false").map(|()| JsonValue::Bool(false)),
             Some(b'"') => self.string_value(),
             Some(b'[' | b'{') if nesting > self.nesting_max => {
-                Err(FaultTrail::new(JsonFaultKind::TooDeep))
+                Err(JsonFault::new(JsonFaultKind::TooDeep))
             }
             Some(b'[') => self.array(nesting),
             Some(b'{') => self.object(nesting),
@@ -145,15 +102,14 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn string_value(&mut self) -> Result<JsonValue, FaultTrail> {
+    fn string_value(&mut self) -> Result<JsonValue, JsonFault> {
         match self.string()? {
             JsonText::Unicode(text) => Ok(JsonValue::String(text)),
-            JsonText::Surrogates(_) if self.surrogates_kept => Ok(JsonValue::Surrogate),
-            JsonText::Surrogates(_) => Err(FaultTrail::new(JsonFaultKind::Surrogate)),
+            JsonText::Surrogates(_) => Ok(JsonValue::Surrogate),
         }
     }
 
-    fn array(&mut self, nesting: usize) -> Result<JsonValue, FaultTrail> {
+    fn array(&mut self, nesting: usize) -> Result<JsonValue, JsonFault> {
         self.at += 1;
         let mut items = Vec::new();
         self.skip_white_space();
@@ -163,7 +119,7 @@ impl<'a> JsonReader<'a> {
         loop {
             self.skip_white_space();
             let item = self.value(nesting + 1);
-            items.push(item.map_err(|trail| trail.under(PathToken::Index(items.len())))?);
+            items.push(item.map_err(|fault| fault.under(&items.len().to_string()))?);
             self.skip_white_space();
             if self.accept("]") {
                 return Ok(JsonValue::Array(items));
@@ -172,7 +128,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn object(&mut self, nesting: usize) -> Result<JsonValue, FaultTrail> {
+    fn object(&mut self, nesting: usize) -> Result<JsonValue, JsonFault> {
         self.at += 1;
         let mut names = Vec::new();
         let mut values = Vec::new();
@@ -187,7 +143,7 @@ impl<'a> JsonReader<'a> {
                 let start = self.at;
                 match self.value(nesting + 1) {
                     Ok(value) => values.push((value, start..self.at)),
-                    Err(trail) => return Err(trail.under(PathToken::Name(name.into_lossy()))),
+                    Err(fault) => return Err(fault.under(&name.into_lossy())),
                 }
                 names.push(name);
                 self.skip_white_space();
@@ -199,7 +155,7 @@ impl<'a> JsonReader<'a> {
         }
         if let Some(index) = repeated(&names) {
             let name = names.swap_remove(index).into_lossy();
-            return Err(FaultTrail::new(JsonFaultKind::Duplicate).under(PathToken::Name(name)));
+            return Err(JsonFault::new(JsonFaultKind::Duplicate).under(&name));
         }
         let members = names.into_iter().zip(values).map(|(name, (value, span))| JsonMember {
             name: name.into_lossy(),
@@ -209,20 +165,15 @@ impl<'a> JsonReader<'a> {
         Ok(JsonValue::Object(JsonObject::from_members(members.collect())))
     }
 
-    fn name(&mut self) -> Result<JsonText, FaultTrail> {
+    fn name(&mut self) -> Result<JsonText, JsonFault> {
         if self.peek() != Some(b'"') {
             return malformed();
         }
-        match self.string()? {
-            JsonText::Surrogates(_) if !self.surrogates_kept => {
-                Err(FaultTrail::new(JsonFaultKind::Surrogate))
-            }
-            name => Ok(name),
-        }
+        self.string()
     }
 
     /// Reads a string from its opening quotation mark to behind its closing one.
-    fn string(&mut self) -> Result<JsonText, FaultTrail> {
+    fn string(&mut self) -> Result<JsonText, JsonFault> {
         self.at += 1;
         let mut buffer = Vec::new();
         let mut unpaired = false;
@@ -248,8 +199,10 @@ impl<'a> JsonReader<'a> {
             buffer.extend_from_slice(&rest[..length]);
             break;
         }
-        if unpaired {
-            return Ok(JsonText::Surrogates(buffer));
+        match (unpaired, self.surrogates_kept) {
+            (true, true) => return Ok(JsonText::Surrogates(buffer)),
+            (true, false) => return Err(JsonFault::new(JsonFaultKind::Surrogate)),
+            (false, _) => {}
         }
         // Only whole characters were put together, so this cannot fail; should it, the text
         // is refused.
@@ -257,7 +210,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads one escape, or two that make one character; whether it is an unpaired surrogate.
-    fn escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, FaultTrail> {
+    fn escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, JsonFault> {
         self.at += 1;
         let Some(kind) = self.peek() else { return malformed() };
         self.at += 1;
@@ -275,7 +228,7 @@ impl<'a> JsonReader<'a> {
         Ok(false)
     }
 
-    fn unicode_escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, FaultTrail> {
+    fn unicode_escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, JsonFault> {
         let first = self.hex()?;
         let mut code = first;
         if (0xd800..0xdc00).contains(&first) {
@@ -303,7 +256,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn hex(&mut self) -> Result<u32, FaultTrail> {
+    fn hex(&mut self) -> Result<u32, JsonFault> {
         let mut code = 0;
         for _ in 0..4 {
             let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
@@ -315,11 +268,11 @@ impl<'a> JsonReader<'a> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Result<JsonValue, FaultTrail> {
+    fn number(&mut self) -> Result<JsonValue, JsonFault> {
         let start = self.at;
         self.accept("-");
         if self.accept("Infinity") || (self.at == start && self.accept("NaN")) {
-            return Err(FaultTrail::new(JsonFaultKind::Number));
+            return Err(JsonFault::new(JsonFaultKind::Number));
         }
         if !self.accept("0") {
             self.digits()?;
@@ -337,7 +290,7 @@ impl<'a> JsonReader<'a> {
         Ok(JsonValue::Number(JsonNumber::from_text(&self.text[start..self.at])))
     }
 
-    fn digits(&mut self) -> Result<(), FaultTrail> {
+    fn digits(&mut self) -> Result<(), JsonFault> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;

@@ -43,63 +43,27 @@ fn scalars_at_the_top_level() {
 /// What is no JSON is malformed and points nowhere: a table of texts.
 #[test]
 fn malformed() {
+    let without_spaces = r#"
+        { } [ [1 [1, [1,] [,1] {"a"} {"a":} {"a":1,} {,} {a:1} {'a':1} nul True nullx 01 - -a
+        +1 1. .5 1e 1e+ 0x1 1_0 --1 -01 Nan -NaN Infinit " "\ "\x" "\u12" "\u12g4" "\u+123"
+        {}x /**/1 [1]] {"a":[}]
+    "#;
     let texts = [
         "",
         " ",
-        "{",
-        "}",
-        "[",
-        "[1",
-        "[1,",
-        "[1,]",
-        "[,1]",
         "[1 2]",
-        "{\"a\"}",
-        "{\"a\":}",
-        "{\"a\":1,}",
-        "{,}",
-        "{a:1}",
-        "{'a':1}",
         "{\"a\":1 \"b\":2}",
-        "nul",
-        "True",
-        "nullx",
-        "01",
-        "-",
-        "-a",
-        "+1",
-        "1.",
-        ".5",
-        "1e",
-        "1e+",
-        "0x1",
-        "1_0",
-        "--1",
-        "-01",
-        "Nan",
-        "-NaN",
-        "Infinit",
-        "\"",
-        "\"\\",
-        "\"\\x\"",
-        "\"\\u12\"",
-        "\"\\u12g4\"",
-        "\"\\u+123\"",
         "\"\n\"",
         "\"\t\"",
         "\"\0\"",
         "\u{feff}{}",
         "{}\u{feff}",
         "{} {}",
-        "{}x",
         "1 // c",
-        "/**/1",
         "\u{a0}1",
         "\u{c}1",
-        "[1]]",
-        "{\"a\":[}]",
     ];
-    for text in texts {
+    for text in without_spaces.split_whitespace().chain(texts) {
         assert_eq!(refused(text), (JsonFaultKind::Malformed, String::new()), "{text:?}");
     }
     for bytes in [&b"\xff"[..], b"\"\xc3\"", b"\"\xed\xa0\x80\"", b"\xef\xbb\xbf{}", b"{}\0"] {

@@ -310,7 +310,7 @@ fn operation(operation: Operation) -> OperationRow {
     let fields = fields.map(|field| Parameter {
         name: field.name,
         place: match field.place {
-            FieldPlace::Path => "path",
+            FieldPlace::Path(_) => "path",
             FieldPlace::Query => "query",
             FieldPlace::Body => "body",
         },

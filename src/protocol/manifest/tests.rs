@@ -36,8 +36,7 @@ fn complete() {
     let operations = Operation::ALL.map(Operation::as_str);
     assert_eq!(words(&manifest, "operations", "name"), operations);
     let fields: Vec<_> = Operation::PostMessage.spec().fields.iter().map(|f| f.name).collect();
-    let rows = manifest["envelope"]["fields"].as_array().expect("fields").iter();
-    assert_eq!(rows.map(|row| row["name"].as_str().expect("name")).collect::<Vec<_>>(), fields);
+    assert_eq!(words(&manifest["envelope"], "fields", "name"), fields);
     let of_profiles = manifest["profiles"].as_array().expect("profiles").iter();
     let of_profiles = of_profiles.flat_map(|row| row["operations"].as_array().expect("list"));
     assert_eq!(of_profiles.count(), Operation::COUNT);

@@ -1,16 +1,16 @@
 //! The rows of the profile `artifacts` (artifacts.md §4).
 
 use super::{
-    CURSOR, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType, Profile,
-    THREAD, WordSet, data_not_instructions,
+    CURSOR, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD, WordSet, body,
+    data_not_instructions, get, path, post, query,
 };
-use crate::identity::Right;
 use crate::limits::HEX_256;
+use crate::refusal::Reason;
 
-const ARTIFACT: FieldSpec = FieldSpec::new(
+const ARTIFACT: FieldSpec = path(
     "artifact_id",
-    FieldPlace::Path,
     FieldType::ArtifactId,
+    Reason::ArtifactNotFound,
     numbered!("The artifact: `sha256:` and " {HEX_256} " lowercase hex digits."),
 );
 
@@ -22,17 +22,14 @@ pub(super) static PUBLISH_ARTIFACT: OperationSpec = OperationSpec {
         are not there yet are accepted and listed as `unresolved`. A final decision whose closure \
         hides a blocking objection is refused with the report. Next: publish what is unresolved, \
         then verify_closure.",
-    route: HttpRoute::post("/v1/artifacts", 201),
-    profile: Profile::Artifacts,
-    rights: &[Right::Write],
-    output: OutputType::Published,
-    fields: &[FieldSpec::body(
+    fields: &[body(
         "artifact",
         FieldType::Artifact,
         "The artifact: an object with protocol_version, artifact_id, artifact_type, payload, \
          references and, if you like, extensions. Nulls in it are data.",
     )
     .required()],
+    ..post("/v1/artifacts", 201, Profile::Artifacts, OutputType::Published)
 };
 
 pub(super) static READ_ARTIFACT: OperationSpec = OperationSpec {
@@ -42,11 +39,8 @@ pub(super) static READ_ARTIFACT: OperationSpec = OperationSpec {
          what its `references` name, or verify_closure to have all of it checked at once.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/artifacts/{artifact_id}"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Artifact,
     fields: &[ARTIFACT],
+    ..get("/v1/artifacts/{artifact_id}", Profile::Artifacts, OutputType::Artifact)
 };
 
 pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
@@ -57,22 +51,10 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
          verify_closure; while `more` is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/artifacts"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Artifacts,
     fields: &[
-        FieldSpec::query(
-            "type",
-            FieldType::Word(WordSet::ArtifactType),
-            "Only those of this type.",
-        ),
-        FieldSpec::query(
-            "references",
-            FieldType::ArtifactId,
-            "Only those that refer to this artifact.",
-        ),
-        FieldSpec::query(
+        query("type", FieldType::Word(WordSet::ArtifactType), "Only those of this type."),
+        query("references", FieldType::ArtifactId, "Only those that refer to this artifact."),
+        query(
             "thread",
             FieldType::Thread,
             "Only those that name this thread in `extensions[\"parley/1\"]`.",
@@ -80,6 +62,7 @@ pub(super) static LIST_ARTIFACTS: OperationSpec = OperationSpec {
         CURSOR,
         LIMIT,
     ],
+    ..get("/v1/artifacts", Profile::Artifacts, OutputType::Artifacts)
 };
 
 pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
@@ -91,19 +74,16 @@ pub(super) static VERIFY_CLOSURE: OperationSpec = OperationSpec {
          a decision. Next: if `ok` is false, each of `failures` names the artifact to look at.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/artifacts/{artifact_id}/closure"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Report,
     fields: &[
         ARTIFACT,
-        FieldSpec::query(
+        query(
             "strict",
             FieldType::Bool,
             "Whether objections known to the store count that nothing in the closure refers to; \
              true if left out.",
         ),
     ],
+    ..get("/v1/artifacts/{artifact_id}/closure", Profile::Artifacts, OutputType::Report)
 };
 
 pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
@@ -115,9 +95,6 @@ pub(super) static EXPORT_THREAD: OperationSpec = OperationSpec {
          for each in order, if the deliberation is to be kept here.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}/artifacts"),
-    profile: Profile::Artifacts,
-    rights: &[Right::Read],
-    output: OutputType::Artifacts,
     fields: &[THREAD, CURSOR, LIMIT],
+    ..get("/v1/threads/{thread}/artifacts", Profile::Artifacts, OutputType::Artifacts)
 };

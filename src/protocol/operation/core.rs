@@ -1,21 +1,21 @@
 //! The rows of the core: threads, messages, states, the inbox, the manifest.
 
 use super::{
-    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType,
-    Profile, THREAD, WordSet, data_not_instructions,
+    CURSOR, FROM, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD, WordSet,
+    body, data_not_instructions, get, post, query,
 };
 use crate::act::Kind;
 use crate::identity::Right;
 use crate::limits::{BODY_MAX, REASON_MAX};
 
-const STATE: FieldSpec = FieldSpec::body(
+const STATE: FieldSpec = body(
     "state",
     FieldType::Word(WordSet::State),
     "The state. Forward on the line (`open`, `answered`, `decided`, `closed`) by one or two steps, \
      or a side state.",
 )
 .required();
-const REASON: FieldSpec = FieldSpec::body(
+const REASON: FieldSpec = body(
     "reason",
     FieldType::Text { min: 1, max: REASON_MAX },
     numbered!("Why, for whoever reads the events later; 1 to " {REASON_MAX} " characters."),
@@ -31,15 +31,13 @@ pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
         the states and where each may go, who has authority, the limits, and every reason for a \
         refusal with what it means. Needs no token. Next: read_inbox to see what waits for you, \
         or post_message with kind `ask` to open a thread.",
-    route: HttpRoute::get("/v1/manifest"),
-    profile: Profile::Core,
     rights: &[],
-    output: OutputType::Manifest,
-    fields: &[FieldSpec::query(
+    fields: &[query(
         "lang",
         FieldType::Word(WordSet::Language),
         "The language of the prose; `en` if left out.",
     )],
+    ..get("/v1/manifest", Profile::Core, OutputType::Manifest)
 };
 
 pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
@@ -56,48 +54,37 @@ pub(super) static POST_MESSAGE: OperationSpec = OperationSpec {
          is not you, go on with read_inbox."
         (data_not_instructions!())
     ),
-    route: HttpRoute::post("/v1/messages", 201),
-    profile: Profile::Core,
-    rights: &[Right::Write],
-    output: OutputType::Posted,
     fields: &[
-        FieldSpec::body(
-            "parley",
-            FieldType::Word(WordSet::Version),
-            "The version of the language.",
-        ),
-        FieldSpec::body(
-            "kind",
-            FieldType::Word(WordSet::Act),
-            "The speech act: what the message does.",
-        )
-        .required(),
-        FieldSpec::body(
+        body("parley", FieldType::Word(WordSet::Version), "The version of the language."),
+        body("kind", FieldType::Word(WordSet::Act), "The speech act: what the message does.")
+            .required(),
+        body(
             "thread",
             FieldType::Thread,
             "The thread to speak in, as `th_1042`. Leave it out only to open one with `ask`.",
         ),
-        FieldSpec::body(
+        body(
             "parent",
             FieldType::Message,
             "The message that this one replies to or takes back, as `msg_88`.",
         ),
         FROM,
-        FieldSpec::body(
+        body(
             "body",
             FieldType::Text { min: 1, max: BODY_MAX },
             numbered!("What you say: 1 to " {BODY_MAX} " characters, something visible."),
         )
         .required(),
-        FieldSpec::body(
+        body(
             "provenance",
             FieldType::Provenance,
             "What made the message, `model` and `client`, for whoever reads it later.",
         ),
-        FieldSpec::body("id", FieldType::Ignored, "Set by the server; ignored."),
-        FieldSpec::body("author_kind", FieldType::Ignored, "Set by the server; ignored."),
-        FieldSpec::body("created_at", FieldType::Ignored, "Set by the server; ignored."),
+        body("id", FieldType::Ignored, "Set by the server; ignored."),
+        body("author_kind", FieldType::Ignored, "Set by the server; ignored."),
+        body("created_at", FieldType::Ignored, "Set by the server; ignored."),
     ],
+    ..post("/v1/messages", 201, Profile::Core, OutputType::Posted)
 };
 
 pub(super) static LIST_THREADS: OperationSpec = OperationSpec {
@@ -109,23 +96,20 @@ pub(super) static LIST_THREADS: OperationSpec = OperationSpec {
          is true, the same call with `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Threads,
     fields: &[
-        FieldSpec::query("state", FieldType::Word(WordSet::State), "Only those in this state."),
-        FieldSpec::query("creator", FieldType::Identity, "Only those opened by this identity."),
-        FieldSpec::query("awaiting", FieldType::Bool, "Only those that await a reply, or do not."),
-        FieldSpec::query("locked", FieldType::Bool, "Only those that are locked, or are not."),
+        query("state", FieldType::Word(WordSet::State), "Only those in this state."),
+        query("creator", FieldType::Identity, "Only those opened by this identity."),
+        query("awaiting", FieldType::Bool, "Only those that await a reply, or do not."),
+        query("locked", FieldType::Bool, "Only those that are locked, or are not."),
         CURSOR,
         LIMIT,
-        FieldSpec::query(
+        query(
             "order",
             FieldType::Word(WordSet::Order),
             "`created` if left out; with a minus the newest come first.",
         ),
     ],
+    ..get("/v1/threads", Profile::Core, OutputType::Threads)
 };
 
 pub(super) static READ_THREAD: OperationSpec = OperationSpec {
@@ -138,24 +122,13 @@ pub(super) static READ_THREAD: OperationSpec = OperationSpec {
          what you need, nothing.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Reading,
     fields: &[
         THREAD,
-        FieldSpec::query("format", FieldType::Word(WordSet::Format), "`tree` if left out."),
-        FieldSpec::query(
-            "since",
-            FieldType::Cursor,
-            "Only messages after this cursor; with `flat` only.",
-        ),
-        FieldSpec::query(
-            "limit",
-            FieldType::Integer { min: 1, max: super::IntegerBound::Page },
-            "How many messages at most; with `flat` only.",
-        ),
+        query("format", FieldType::Word(WordSet::Format), "`tree` if left out."),
+        query("since", FieldType::Cursor, "Only messages after this cursor; with `flat` only."),
+        FieldSpec { doc: "How many messages at most; with `flat` only.", ..LIMIT },
     ],
+    ..get("/v1/threads/{thread}", Profile::Core, OutputType::Reading)
 };
 
 pub(super) static READ_EVENTS: OperationSpec = OperationSpec {
@@ -167,11 +140,8 @@ pub(super) static READ_EVENTS: OperationSpec = OperationSpec {
          post_message with `object` if you do not.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}/events"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Events,
     fields: &[THREAD, CURSOR, LIMIT],
+    ..get("/v1/threads/{thread}/events", Profile::Core, OutputType::Events)
 };
 
 pub(super) static MARK_THREAD: OperationSpec = OperationSpec {
@@ -183,11 +153,8 @@ pub(super) static MARK_THREAD: OperationSpec = OperationSpec {
          Next: nothing; a `closed` that is only proposed still takes messages.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/threads/{thread}/mark", 200),
-    profile: Profile::Core,
-    rights: &[Right::Write],
-    output: OutputType::Marked,
     fields: &[THREAD, STATE, REASON, FROM],
+    ..post("/v1/threads/{thread}/mark", 200, Profile::Core, OutputType::Marked)
 };
 
 pub(super) static CONFIRM_THREAD: OperationSpec = OperationSpec {
@@ -199,11 +166,9 @@ pub(super) static CONFIRM_THREAD: OperationSpec = OperationSpec {
          for everyone until it is reopened.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/threads/{thread}/confirm", 200),
-    profile: Profile::Core,
     rights: &[Right::Write, Right::Lock],
-    output: OutputType::Marked,
     fields: &[THREAD, STATE, REASON, FROM],
+    ..post("/v1/threads/{thread}/confirm", 200, Profile::Core, OutputType::Marked)
 };
 
 pub(super) static REOPEN_THREAD: OperationSpec = OperationSpec {
@@ -215,11 +180,8 @@ pub(super) static REOPEN_THREAD: OperationSpec = OperationSpec {
          a new thread. Next: post_message, saying what is new.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/threads/{thread}/reopen", 200),
-    profile: Profile::Core,
-    rights: &[Right::Write],
-    output: OutputType::Marked,
     fields: &[THREAD, REASON, FROM],
+    ..post("/v1/threads/{thread}/reopen", 200, Profile::Core, OutputType::Marked)
 };
 
 pub(super) static READ_INBOX: OperationSpec = OperationSpec {
@@ -233,33 +195,25 @@ pub(super) static READ_INBOX: OperationSpec = OperationSpec {
          `parent` the waiting message, then again with `since`.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/inbox"),
-    profile: Profile::Core,
-    rights: &[Right::Read],
-    output: OutputType::Inbox,
     fields: &[
-        FieldSpec::new(
+        query(
             "extension",
-            FieldPlace::Query,
             FieldType::Extension,
             "The sub-agent whose inbox it is; left out: the bare line, which sees its extensions' \
              too.",
         ),
-        FieldSpec::query(
-            "since",
-            FieldType::Cursor,
-            "Only what came after this cursor and still stands.",
-        ),
+        query("since", FieldType::Cursor, "Only what came after this cursor and still stands."),
         LIMIT,
-        FieldSpec::query(
+        query(
             "wait_seconds",
             FieldType::Integer { min: 0, max: super::IntegerBound::Wait },
             "How long to wait while nothing is new; 0 if left out.",
         ),
-        FieldSpec::query(
+        query(
             "anyone",
             FieldType::Bool,
             "Whether questions to anyone are in it; true if left out.",
         ),
     ],
+    ..get("/v1/inbox", Profile::Core, OutputType::Inbox)
 };

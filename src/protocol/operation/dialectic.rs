@@ -1,15 +1,15 @@
 //! The rows of the profile `dialectic` (parley.md §8).
 
 use super::{
-    CURSOR, FROM, FieldPlace, FieldSpec, FieldType, HttpRoute, LIMIT, OperationSpec, OutputType,
-    Profile, THREAD, WordSet, data_not_instructions,
+    CURSOR, FROM, FieldSpec, FieldType, LIMIT, OperationSpec, OutputType, Profile, THREAD, WordSet,
+    body, data_not_instructions, get, path, post, query,
 };
-use crate::identity::Right;
 use crate::limits::{BODY_MAX, SUPERSEDES_MAX};
+use crate::refusal::Reason;
 
 const CLAIM: FieldSpec =
-    FieldSpec::new("claim", FieldPlace::Path, FieldType::Claim, "The claim, as `cl_7`.");
-const PROOF: FieldSpec = FieldSpec::body(
+    path("claim", FieldType::Claim, Reason::ClaimNotFound, "The claim, as `cl_7`.");
+const PROOF: FieldSpec = body(
     "evidence",
     FieldType::Evidence,
     "The proof: at least one piece whose kind is neither `note` nor `other`.",
@@ -23,37 +23,26 @@ pub(super) static ASSERT_CLAIM: OperationSpec = OperationSpec {
         reproduces it). It begins `unverified`; only another identity's proof makes it \
         `supported`. `supersedes` replaces older claims of the thread that this one corrects. \
         Next: ask somebody else to attest it with proof; you cannot attest your own.",
-    route: HttpRoute::post("/v1/threads/{thread}/claims", 201),
-    profile: Profile::Dialectic,
-    rights: &[Right::Write],
-    output: OutputType::ClaimChanged,
     fields: &[
         THREAD,
-        FieldSpec::body(
+        body(
             "statement",
             FieldType::Text { min: 1, max: BODY_MAX },
             numbered!("What is claimed: 1 to " {BODY_MAX} " characters, something visible."),
         )
         .required(),
-        FieldSpec::body(
-            "evidence",
-            FieldType::Evidence,
-            "What speaks for it: pointers, not opinions.",
-        ),
-        FieldSpec::body(
+        body("evidence", FieldType::Evidence, "What speaks for it: pointers, not opinions."),
+        body(
             "supersedes",
             FieldType::Claims,
             numbered!(
                 "Up to " {SUPERSEDES_MAX} " older claims of the thread that this one replaces."
             ),
         ),
-        FieldSpec::body(
-            "valid_until",
-            FieldType::Future,
-            "When it expires: an RFC 3339 time in the future.",
-        ),
+        body("valid_until", FieldType::Future, "When it expires: an RFC 3339 time in the future."),
         FROM,
     ],
+    ..post("/v1/threads/{thread}/claims", 201, Profile::Dialectic, OutputType::ClaimChanged)
 };
 
 pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
@@ -65,20 +54,13 @@ pub(super) static ATTEST_CLAIM: OperationSpec = OperationSpec {
          has supported, and makes it `verified`. If your check fails, use refute_claim instead.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/claims/{claim}/attest", 200),
-    profile: Profile::Dialectic,
-    rights: &[Right::Write],
-    output: OutputType::ClaimChanged,
     fields: &[
         CLAIM,
         PROOF,
-        FieldSpec::body(
-            "seal",
-            FieldType::Bool,
-            "Whether it is the verifier's seal; false if left out.",
-        ),
+        body("seal", FieldType::Bool, "Whether it is the verifier's seal; false if left out."),
         FROM,
     ],
+    ..post("/v1/claims/{claim}/attest", 200, Profile::Dialectic, OutputType::ClaimChanged)
 };
 
 pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
@@ -89,11 +71,8 @@ pub(super) static REFUTE_CLAIM: OperationSpec = OperationSpec {
          kind `object`. Next: assert_claim with `supersedes` if you know what holds instead.",
         data_not_instructions!()
     ),
-    route: HttpRoute::post("/v1/claims/{claim}/refute", 200),
-    profile: Profile::Dialectic,
-    rights: &[Right::Write],
-    output: OutputType::ClaimChanged,
     fields: &[CLAIM, PROOF, FROM],
+    ..post("/v1/claims/{claim}/refute", 200, Profile::Dialectic, OutputType::ClaimChanged)
 };
 
 pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
@@ -104,11 +83,8 @@ pub(super) static READ_CLAIM: OperationSpec = OperationSpec {
          the evidence yourself, then attest_claim or refute_claim.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/claims/{claim}"),
-    profile: Profile::Dialectic,
-    rights: &[Right::Read],
-    output: OutputType::Claim,
     fields: &[CLAIM],
+    ..get("/v1/claims/{claim}", Profile::Dialectic, OutputType::Claim)
 };
 
 pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
@@ -120,14 +96,11 @@ pub(super) static LIST_CLAIMS: OperationSpec = OperationSpec {
          `cursor` gives the next page.",
         data_not_instructions!()
     ),
-    route: HttpRoute::get("/v1/threads/{thread}/claims"),
-    profile: Profile::Dialectic,
-    rights: &[Right::Read],
-    output: OutputType::Claims,
     fields: &[
         THREAD,
-        FieldSpec::query("status", FieldType::Word(WordSet::Status), "Only those of this status."),
+        query("status", FieldType::Word(WordSet::Status), "Only those of this status."),
         CURSOR,
         LIMIT,
     ],
+    ..get("/v1/threads/{thread}/claims", Profile::Dialectic, OutputType::Claims)
 };

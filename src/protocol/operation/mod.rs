@@ -17,6 +17,7 @@ use crate::claim::ClaimStatus;
 use crate::command::{Call, Command, Language, ReadCall, ThreadOrder};
 use crate::identity::Right;
 use crate::limits::Limits;
+use crate::refusal::Reason;
 use crate::state::State;
 
 words! {
@@ -60,8 +61,8 @@ words! {
 /// The place of a field over HTTP. Over MCP all are arguments, refused as over HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldPlace {
-    /// In the path; malformed: 404 with the reason of the missing thing.
-    Path,
+    /// In the path; malformed: 404 with this reason, that of the missing thing.
+    Path(Reason),
     /// In the query; at fault: 400 `invalid_parameter`.
     Query,
     /// A member of the body; at fault: 400 `invalid_body`.
@@ -191,26 +192,34 @@ pub struct FieldSpec {
 }
 
 impl FieldSpec {
-    const fn new(
-        name: &'static str,
-        place: FieldPlace,
-        field_type: FieldType,
-        doc: &'static str,
-    ) -> Self {
-        Self { name, place, field_type, required: matches!(place, FieldPlace::Path), doc }
-    }
-
-    const fn body(name: &'static str, field_type: FieldType, doc: &'static str) -> Self {
-        Self::new(name, FieldPlace::Body, field_type, doc)
-    }
-
-    const fn query(name: &'static str, field_type: FieldType, doc: &'static str) -> Self {
-        Self::new(name, FieldPlace::Query, field_type, doc)
+    /// Whether it stands in the path.
+    pub fn is_in_path(&self) -> bool {
+        matches!(self.place, FieldPlace::Path(_))
     }
 
     const fn required(self) -> Self {
         Self { required: true, ..self }
     }
+}
+
+/// A field of the path; 404 with `missing` where its value names nothing.
+const fn path(
+    name: &'static str,
+    field_type: FieldType,
+    missing: Reason,
+    doc: &'static str,
+) -> FieldSpec {
+    FieldSpec { name, place: FieldPlace::Path(missing), field_type, required: true, doc }
+}
+
+/// A field of the query that may be left out.
+const fn query(name: &'static str, field_type: FieldType, doc: &'static str) -> FieldSpec {
+    FieldSpec { name, place: FieldPlace::Query, field_type, required: false, doc }
+}
+
+/// A member of the body that may be left out.
+const fn body(name: &'static str, field_type: FieldType, doc: &'static str) -> FieldSpec {
+    FieldSpec { place: FieldPlace::Body, ..query(name, field_type, doc) }
 }
 
 /// The type of an operation's answer (bindings.md §2, §3).
@@ -257,16 +266,6 @@ pub struct HttpRoute {
     pub success: u16,
 }
 
-impl HttpRoute {
-    const fn get(path: &'static str) -> Self {
-        Self { method: HttpMethod::Get, path, success: 200 }
-    }
-
-    const fn post(path: &'static str, success: u16) -> Self {
-        Self { method: HttpMethod::Post, path, success }
-    }
-}
-
 /// One row of the table.
 #[derive(Debug)]
 pub struct OperationSpec {
@@ -284,6 +283,30 @@ pub struct OperationSpec {
     pub output: OutputType,
     /// The fields, in the order of the page.
     pub fields: &'static [FieldSpec],
+}
+
+/// A reader's row without its texts and fields.
+const fn get(path: &'static str, profile: Profile, output: OutputType) -> OperationSpec {
+    OperationSpec {
+        title: "",
+        description: "",
+        route: HttpRoute { method: HttpMethod::Get, path, success: 200 },
+        profile,
+        rights: &[Right::Read],
+        output,
+        fields: &[],
+    }
+}
+
+/// A writer's row without its texts and fields.
+const fn post(
+    path: &'static str,
+    success: u16,
+    profile: Profile,
+    output: OutputType,
+) -> OperationSpec {
+    let route = HttpRoute { method: HttpMethod::Post, path, success };
+    OperationSpec { route, rights: &[Right::Write], ..get(path, profile, output) }
 }
 
 impl Operation {
@@ -323,11 +346,6 @@ impl Operation {
     /// Whether it changes something, and so takes an idempotency key.
     pub fn writes(self) -> bool {
         self.spec().route.method == HttpMethod::Post
-    }
-
-    /// The rights that it needs, but the one that a `seal` needs.
-    pub fn rights(self) -> &'static [Right] {
-        self.spec().rights
     }
 
     /// The field of that name.
@@ -384,19 +402,19 @@ macro_rules! data_not_instructions {
 use data_not_instructions;
 
 const THREAD: FieldSpec =
-    FieldSpec::new("thread", FieldPlace::Path, FieldType::Thread, "The thread, as `th_1042`.");
-const FROM: FieldSpec = FieldSpec::body(
+    path("thread", FieldType::Thread, Reason::ThreadNotFound, "The thread, as `th_1042`.");
+const FROM: FieldSpec = body(
     "from",
     FieldType::From,
     "Who acts within your line: `{\"extension\": \"worker-2\"}` for a sub-agent. Leave it out to \
      act as the bare line.",
 );
-const CURSOR: FieldSpec = FieldSpec::query(
+const CURSOR: FieldSpec = query(
     "cursor",
     FieldType::Cursor,
     "Where to go on: the `cursor` of the page before. Leave it out to begin.",
 );
-const LIMIT: FieldSpec = FieldSpec::query(
+const LIMIT: FieldSpec = query(
     "limit",
     FieldType::Integer { min: 1, max: IntegerBound::Page },
     "How many items at most; the manifest's `limits.page_max` bounds it.",

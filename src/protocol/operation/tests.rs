@@ -25,7 +25,7 @@ fn rows() {
         assert_eq!(read, !writes && operation != Operation::GetManifest, "{name}");
         for field in row.fields {
             let in_path = row.route.path.contains(&format!("{{{}}}", field.name));
-            assert_eq!(in_path, field.place == FieldPlace::Path, "{} {}", name, field.name);
+            assert_eq!(in_path, field.is_in_path(), "{} {}", name, field.name);
             assert!(writes || field.place != FieldPlace::Body, "{} {}", name, field.name);
         }
     }

@@ -1,5 +1,21 @@
 //! Refusals (parley.md §10): a stable reason, its HTTP status, a sentence with the way on.
 
+/// Constructors of the refusals whose text is always the same: name, reason, member at
+/// fault or time to try again, text.
+macro_rules! fixed {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: Reason::$reason:ident $(.$with:ident($value:expr))? = $detail:literal;
+    )+) => {
+        impl Refusal {$(
+            $(#[$doc])*
+            pub fn $name() -> Self {
+                Self::new(Reason::$reason, $detail)$(.$with($value))?
+            }
+        )+}
+    };
+}
+
 mod claim;
 mod request;
 mod server;
@@ -188,20 +204,17 @@ impl Serialize for Refusal {
         map.serialize_entry("status", &self.reason.status())?;
         map.serialize_entry("detail", &self.detail)?;
         map.serialize_entry("reason", reason)?;
-        if let Some(field) = &self.field {
-            map.serialize_entry("field", field)?;
-        }
-        if let Some(right) = self.right {
-            map.serialize_entry("right", right.as_str())?;
-        }
-        if let Some(thread) = self.thread {
-            map.serialize_entry("thread", &format_args!("{thread}"))?;
-        }
-        if let Some(state) = self.state {
-            map.serialize_entry("state", state.as_str())?;
-        }
-        if let Some(attempted) = self.attempted {
-            map.serialize_entry("attempted", attempted.as_str())?;
+        let members = [
+            ("field", self.field.as_deref().map(Cow::Borrowed)),
+            ("right", self.right.map(|right| right.as_str().into())),
+            ("thread", self.thread.map(|thread| thread.to_string().into())),
+            ("state", self.state.map(|state| state.as_str().into())),
+            ("attempted", self.attempted.map(|state| state.as_str().into())),
+        ];
+        for (name, value) in
+            members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)))
+        {
+            map.serialize_entry(name, value)?;
         }
         if let Some(millis) = self.retry_after_ms {
             map.serialize_entry("retry_after_ms", &millis)?;

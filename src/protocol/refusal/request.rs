@@ -12,6 +12,45 @@ fn quoted(came: &[u8]) -> String {
     came.escape_ascii().take(QUOTED_MAX).map(char::from).collect()
 }
 
+fixed! {
+    /// 400 `invalid_cursor` of a cursor of positions (parley.md §7).
+    invalid_cursor: Reason::InvalidCursor =
+        "This is no cursor of this instance, or no longer one. Leave it out to begin at the \
+         beginning, or read the inbox without `since`: it gives a cursor to go on from.";
+    /// 400 `invalid_cursor` of a list's cursor.
+    invalid_list_cursor: Reason::InvalidCursor =
+        "This is no cursor of this list with these filters and this order, or no longer one. Leave \
+         it out to begin the list anew.";
+    /// 400 `invalid_cursor` of a cursor given after the copy from which the forum was restored.
+    cursor_before_restore: Reason::InvalidCursor =
+        "This forum was restored from a backup that was taken before this cursor was given; what \
+         came after the backup is gone. Read again what you rely on: read the inbox without \
+         `since`, and go on from the cursor that it gives.";
+    /// 400 `invalid_cursor` of a cursor that is too old for a feed to replay.
+    cursor_too_old: Reason::InvalidCursor =
+        "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without `since`) and \
+         begin the feed from the cursor that it gives.";
+    /// 403 `origin_forbidden` of a request with several `Host`.
+    hosts_forbidden: Reason::OriginForbidden = "`Host` came more than once. Send it once.";
+    /// 404 `not_found` of a path.
+    not_found: Reason::NotFound =
+        "Nothing stands at this path. GET /v1/manifest and /openapi.json tell what there is.";
+    /// 406 `not_acceptable` of a feed without an upgrade that does not name the event stream.
+    feed_not_acceptable: Reason::NotAcceptable =
+        "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
+    /// 409 `idempotency_conflict`.
+    idempotency_conflict: Reason::IdempotencyConflict =
+        "This idempotency key was used for another call. Take a new key for each new act; the same \
+         one only to repeat it.";
+    /// 413 `request_too_large` of target and headers.
+    head_too_large: Reason::RequestTooLarge =
+        "The target and the headers of the request have more bytes, or the headers are more, than \
+         is read. Send fewer and shorter ones.";
+    /// 415 `unsupported_media_type` of a compressed body.
+    unsupported_encoding: Reason::UnsupportedMediaType =
+        "Send the body as it is, without Content-Encoding: nothing is decompressed.";
+}
+
 impl Refusal {
     /// 400 `invalid_body` at `field`, none where no single member is at fault.
     pub fn body(field: impl Into<Option<String>>, detail: impl Into<Cow<'static, str>>) -> Self {
@@ -34,36 +73,6 @@ impl Refusal {
         Self::parameters(
             "This is no HTTP/1.1 request: its first line or one of its headers cannot be read.",
         )
-    }
-
-    /// 400 `invalid_cursor` of a cursor of positions (parley.md §7).
-    pub fn invalid_cursor() -> Self {
-        let detail = "This is no cursor of this instance, or no longer one. Leave it out to begin \
-                      at the beginning, or read the inbox without `since`: it gives a cursor to go \
-                      on from.";
-        Self::new(Reason::InvalidCursor, detail)
-    }
-
-    /// 400 `invalid_cursor` of a list's cursor.
-    pub fn invalid_list_cursor() -> Self {
-        let detail = "This is no cursor of this list with these filters and this order, or no \
-                      longer one. Leave it out to begin the list anew.";
-        Self::new(Reason::InvalidCursor, detail)
-    }
-
-    /// 400 `invalid_cursor` of a cursor given after the copy from which the forum was restored.
-    pub fn cursor_before_restore() -> Self {
-        let detail = "This forum was restored from a backup that was taken before this cursor was \
-                      given; what came after the backup is gone. Read again what you rely on: read \
-                      the inbox without `since`, and go on from the cursor that it gives.";
-        Self::new(Reason::InvalidCursor, detail)
-    }
-
-    /// 400 `invalid_cursor` of a cursor that is too old for a feed to replay.
-    pub fn cursor_too_old() -> Self {
-        let detail = "The cursor is too old for a feed. Read the inbox (GET /v1/inbox, without \
-                      `since`) and begin the feed from the cursor that it gives.";
-        Self::new(Reason::InvalidCursor, detail)
     }
 
     /// 400 `invalid_parameter` of a WebSocket that offers subprotocols without `spoken`.
@@ -91,12 +100,6 @@ impl Refusal {
         Self::new(Reason::OriginForbidden, detail)
     }
 
-    /// 403 `origin_forbidden` of a request with several `Host`.
-    pub fn hosts_forbidden() -> Self {
-        let detail = "`Host` came more than once. Send it once.";
-        Self::new(Reason::OriginForbidden, detail)
-    }
-
     /// 403 `origin_forbidden` of the `Origin` that came.
     pub fn origin_forbidden(came: &[u8]) -> Self {
         let detail = format!(
@@ -115,13 +118,6 @@ impl Refusal {
         Self::new(reason, detail)
     }
 
-    /// 404 `not_found` of a path.
-    pub fn not_found() -> Self {
-        let detail = "Nothing stands at this path. GET /v1/manifest and /openapi.json tell what \
-                      there is.";
-        Self::new(Reason::NotFound, detail)
-    }
-
     /// 405 `method_not_allowed`; `allowed` is the value of `Allow`.
     pub fn method_not_allowed(allowed: &str) -> Self {
         let detail = format!("Only {allowed} can be used here.");
@@ -135,42 +131,15 @@ impl Refusal {
         Self::new(Reason::NotAcceptable, detail)
     }
 
-    /// 406 `not_acceptable` of a feed without an upgrade that does not name the event stream.
-    pub fn feed_not_acceptable() -> Self {
-        let detail =
-            "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
-        Self::new(Reason::NotAcceptable, detail)
-    }
-
-    /// 409 `idempotency_conflict`.
-    pub fn idempotency_conflict() -> Self {
-        let detail = "This idempotency key was used for another call. Take a new key for each new \
-                      act; the same one only to repeat it.";
-        Self::new(Reason::IdempotencyConflict, detail)
-    }
-
     /// 413 `request_too_large` of a body over `bytes_max` bytes.
     pub fn body_too_large(bytes_max: u64) -> Self {
         let detail = format!("The body has more than {bytes_max} bytes. Send less at a time.");
         Self::new(Reason::RequestTooLarge, detail)
     }
 
-    /// 413 `request_too_large` of target and headers.
-    pub fn head_too_large() -> Self {
-        let detail = "The target and the headers of the request have more bytes, or the headers \
-                      are more, than is read. Send fewer and shorter ones.";
-        Self::new(Reason::RequestTooLarge, detail)
-    }
-
     /// 415 `unsupported_media_type`; `allowed` are the media types of the body.
     pub fn unsupported_media_type(allowed: &[&str]) -> Self {
         let detail = format!("Send the body as {}.", allowed.join(" or "));
-        Self::new(Reason::UnsupportedMediaType, detail)
-    }
-
-    /// 415 `unsupported_media_type` of a compressed body.
-    pub fn unsupported_encoding() -> Self {
-        let detail = "Send the body as it is, without Content-Encoding: nothing is decompressed.";
         Self::new(Reason::UnsupportedMediaType, detail)
     }
 }

@@ -4,21 +4,23 @@ use super::{Reason, Refusal};
 use crate::identity::Right;
 use crate::ids::TokenId;
 
-impl Refusal {
+fixed! {
     /// 401 `token_missing`.
-    pub fn token_missing() -> Self {
-        let detail = "Send your token as `Authorization: Bearer <token>`. An administrator of \
-                      this forum makes tokens.";
-        Self::new(Reason::TokenMissing, detail)
-    }
-
+    token_missing: Reason::TokenMissing =
+        "Send your token as `Authorization: Bearer <token>`. An administrator of this forum makes \
+         tokens.";
     /// 401 `token_unknown`.
-    pub fn token_unknown() -> Self {
-        let detail =
-            "This token is unknown, revoked or expired. Ask an administrator for a new one.";
-        Self::new(Reason::TokenUnknown, detail)
-    }
+    token_unknown: Reason::TokenUnknown =
+        "This token is unknown, revoked or expired. Ask an administrator for a new one.";
+    /// 404 `not_found` of an identifier that no token in force has.
+    token_not_found: Reason::NotFound =
+        "There is no token of that identifier that is not revoked. GET /v1/tokens lists all.";
+    /// 409 `last_admin`.
+    last_admin: Reason::LastAdmin =
+        "This is the last token that can manage tokens. Make another one first.";
+}
 
+impl Refusal {
     /// 429 `rate_limited` of an address with too many wrong tokens, for `retry_after_ms`.
     pub fn wrong_tokens(retry_after_ms: u64) -> Self {
         let detail = "Too many wrong tokens came from this address. Wait as long as \
@@ -29,18 +31,10 @@ impl Refusal {
     /// 403 `token_right_missing` for `right`.
     pub fn lacks(right: Right) -> Self {
         let detail = format!(
-            "This token does not hold the right `{}`. Use a token that does, or ask an \
-             administrator for one.",
-            right.as_str()
+            "This token does not hold the right `{right}`. Use a token that does, or ask an \
+             administrator for one."
         );
         Self { right: Some(right), ..Self::new(Reason::TokenRightMissing, detail) }
-    }
-
-    /// 404 `not_found` of an identifier that no token in force has.
-    pub fn token_not_found() -> Self {
-        let detail = "There is no token of that identifier that is not revoked. GET /v1/tokens \
-                      lists all.";
-        Self::new(Reason::NotFound, detail)
     }
 
     /// 404 `not_found` of the token `id`, which is unknown or revoked already.
@@ -52,11 +46,5 @@ impl Refusal {
     pub fn handle_conflict(used: &str) -> Self {
         let detail = format!("The name is spelt `{used}` here. Use that spelling or another name.");
         Self::new(Reason::HandleConflict, detail)
-    }
-
-    /// 409 `last_admin`.
-    pub fn last_admin() -> Self {
-        let detail = "This is the last token that can manage tokens. Make another one first.";
-        Self::new(Reason::LastAdmin, detail)
     }
 }

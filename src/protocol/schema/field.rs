@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::strings;
-use super::{members, with};
+use super::{closed, with};
 use crate::act::{Kind, ParentRule};
 use crate::claim::EvidenceKind;
 use crate::limits::{
@@ -18,12 +18,11 @@ pub(super) fn parameter(field: &FieldSpec, limits: &Limits) -> Value {
         FieldType::Thread => strings::id("th_"),
         FieldType::Message => strings::id("msg_"),
         FieldType::Claim => strings::id("cl_"),
-        FieldType::Cursor => json!({ "type": "string", "minLength": 1 }),
         other => value(other, limits),
     };
     json!({
         "name": field.name,
-        "in": if field.place == FieldPlace::Path { "path" } else { "query" },
+        "in": if field.is_in_path() { "path" } else { "query" },
         "required": field.required,
         "description": field.doc,
         "schema": schema,
@@ -38,7 +37,8 @@ fn member(field: &FieldSpec, limits: &Limits) -> Value {
     with(schema, "description", field.doc)
 }
 
-fn nullable(schema: Value) -> Value {
+/// `schema` or null.
+pub(super) fn nullable(schema: Value) -> Value {
     if schema == json!({}) {
         return schema;
     }
@@ -58,7 +58,7 @@ pub(super) fn body(operation: Operation, limits: &Limits) -> Value {
         let proves = field.required && field.field_type == FieldType::Evidence;
         (field.name, if proves { with(schema, "contains", proving()) } else { schema })
     });
-    closed(members(properties), &required)
+    closed(properties, &required)
 }
 
 /// A piece of evidence that may stand alone as proof.
@@ -84,14 +84,14 @@ fn envelope(limits: &Limits) -> Value {
             };
             (field.name, schema)
         });
-        closed(members(properties.collect::<Vec<_>>()), required)
+        closed(properties, required)
     };
     let words = |fits: fn(Kind) -> bool| {
         let kinds = Kind::ALL.into_iter().filter(|kind| fits(*kind));
         kinds.map(Kind::as_str).collect()
     };
-    let spoken = |kind: Kind| kind.parent_rule() != ParentRule::Required;
-    let retraction = |kind: Kind| kind.parent_rule() == ParentRule::Required;
+    let spoken = |kind: Kind| kind.spec().parent != ParentRule::Required;
+    let retraction = |kind: Kind| kind.spec().parent == ParentRule::Required;
     json!({ "oneOf": [
         form(words(Kind::opens), &["thread", "parent"], &["kind", "body"]),
         form(words(spoken), &[], &["kind", "body", "thread"]),
@@ -115,7 +115,7 @@ fn value(field_type: FieldType, limits: &Limits) -> Value {
             json!({ "type": "integer", "minimum": min, "maximum": max.value(limits) })
         }
         FieldType::Word(words) => json!({ "type": "string", "enum": words.list() }),
-        FieldType::Cursor => json!({ "type": "string", "minLength": 1 }),
+        FieldType::Cursor => strings::cursor(),
         FieldType::Evidence => json!({
             "type": "array",
             "maxItems": limits.evidence_max,
@@ -140,16 +140,6 @@ pub(super) fn component(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// An object of these properties and no others.
-pub(super) fn closed(properties: Value, required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
-}
-
 /// The components that fields refer to.
 pub(super) fn components() -> Vec<(&'static str, Value)> {
     let id = |prefix| {
@@ -159,14 +149,14 @@ pub(super) fn components() -> Vec<(&'static str, Value)> {
         ] })
     };
     let note = || nullable(strings::text(0, PROVENANCE_MAX));
-    let from = members([("extension", nullable(strings::handle())), ("identity", json!({}))]);
+    let from = [("extension", nullable(strings::handle())), ("identity", json!({}))];
     vec![
         ("ThreadId", id("th_")),
         ("MessageId", id("msg_")),
         ("ClaimId", id("cl_")),
         ("Text", strings::text(1, BODY_MAX)),
         ("From", closed(from, &[])),
-        ("Provenance", closed(members([("model", note()), ("client", note())]), &[])),
+        ("Provenance", closed([("model", note()), ("client", note())], &[])),
         ("EvidenceGiven", evidence()),
     ]
 }
@@ -175,11 +165,11 @@ pub(super) fn components() -> Vec<(&'static str, Value)> {
 fn evidence() -> Value {
     let of = |kinds: &[EvidenceKind], reference: Value| {
         let kinds: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
-        let properties = members([
+        let properties = [
             ("kind", json!({ "type": "string", "enum": kinds })),
             ("ref", reference),
             ("note", nullable(strings::text(0, NOTE_MAX))),
-        ]);
+        ];
         closed(properties, &["kind", "ref"])
     };
     let digests = format!("^((sha256|blake3):[0-9a-f]{{{HEX_256}}}|sha512:[0-9a-f]{{{HEX_512}}})$");

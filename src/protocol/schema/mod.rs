@@ -14,12 +14,7 @@ mod tool;
 pub use openapi::{BEYOND_SCHEMA, OpenApiFacts, openapi};
 pub use tool::{annotations, input_schema, output_schema, tool};
 
-use serde_json::{Map, Value};
-
-/// An object out of members given in order.
-fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
-}
+use serde_json::{Value, json};
 
 /// Adds a member to an object; anything else stays as it is.
 fn with(mut object: Value, name: &str, value: impl Into<Value>) -> Value {
@@ -31,9 +26,20 @@ fn with(mut object: Value, name: &str, value: impl Into<Value>) -> Value {
 
 /// An object out of named values.
 fn members<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Value {
-    Value::Object(
-        members.into_iter().map(|(name, value)| (name.into(), value)).collect::<Map<_, _>>(),
-    )
+    Value::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+/// The schema of an object of these properties and no others.
+fn closed<K: Into<String>>(
+    properties: impl IntoIterator<Item = (K, Value)>,
+    required: &[&str],
+) -> Value {
+    json!({
+        "type": "object",
+        "properties": members(properties),
+        "required": required,
+        "additionalProperties": false,
+    })
 }
 
 #[cfg(test)]

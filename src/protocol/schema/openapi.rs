@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::field::{self, closed};
+use super::field::{self, nullable};
 use super::output_value::OutputObject;
-use super::{members, paths, strings};
+use super::{closed, members, paths, strings};
 use crate::identity::Right;
-use crate::limits::{KEY_HOURS_MIN, Limits};
+use crate::limits::{EXTENSION_MAX, KEY_HOURS_MIN, Limits};
 use crate::operation::Profiles;
 use crate::refusal::Reason;
 
@@ -76,37 +76,34 @@ fn schemas() -> Value {
 
 /// A token to be made: a human's, a model's, or a model's that moderates and may have a label.
 fn new_token() -> Value {
-    let expires_at = || json!({ "anyOf": [strings::time(), { "type": "null" }] });
+    let expires_at = || nullable(strings::time());
     let nothing = || json!({ "type": "null" });
     let rights = |among: Vec<&str>| {
         let right = json!({ "type": "string", "enum": among });
         json!({ "type": "array", "uniqueItems": true, "items": right })
     };
-    let human_rights =
-        json!({ "anyOf": [rights(vec![Right::Admin.as_str()]), { "type": "null" }] });
-    let human = members([
+    let human = [
         ("human", strings::handle()),
-        ("rights", human_rights),
+        ("rights", nullable(rights(vec![Right::Admin.as_str()]))),
         ("expires_at", expires_at()),
         ("handle", nothing()),
         ("label", nothing()),
-    ]);
+    ];
     let all = Right::ALL.map(Right::as_str);
     let plain = all.into_iter().filter(|right| *right != Right::Lock.as_str());
     let plain = super::with(rights(plain.collect()), "minItems", 1);
     let moderator = super::with(rights(all.into()), "contains", json!({ "const": "lock" }));
     let model = |rights: Value, label: Value| {
-        let properties = members([
+        let properties = [
             ("handle", strings::handle()),
             ("rights", rights),
             ("expires_at", expires_at()),
             ("human", nothing()),
             ("label", label),
-        ]);
+        ];
         closed(properties, &["handle", "rights"])
     };
-    let label =
-        json!({ "anyOf": [strings::text(1, crate::limits::EXTENSION_MAX), { "type": "null" }] });
+    let label = nullable(strings::text(1, EXTENSION_MAX));
     let human = closed(human, &["human"]);
     json!({ "oneOf": [human, model(plain, nothing()), model(moderator, label)] })
 }

@@ -28,6 +28,11 @@ fn due() -> OutputValue {
     Either(Box::new(Words(vec!["anyone"])), Box::new(Named(OutputObject::Participant)))
 }
 
+/// An object of strings.
+pub(super) fn texts<const N: usize>(names: [&'static str; N]) -> OutputValue {
+    Object(names.map(|name| always(name, Text)).into())
+}
+
 /// A list of `of`, as all lists are.
 pub(super) fn page(of: OutputValue) -> OutputValue {
     Object(vec![always("items", list(of)), always("cursor", Text), always("more", Truth)])
@@ -36,23 +41,18 @@ pub(super) fn page(of: OutputValue) -> OutputValue {
 impl OutputType {
     /// The type of the answer.
     pub(super) fn of(self) -> OutputValue {
+        let message = always("message", Named(OutputObject::Message));
+        let thread = always("thread", Named(OutputObject::Thread));
         match self {
             Self::Manifest => manifest(),
-            Self::Posted => Object(vec![
-                always("message", Named(OutputObject::Message)),
-                always("thread", Named(OutputObject::Thread)),
-            ]),
+            Self::Posted => Object(vec![message, thread]),
             Self::Threads => page(Named(OutputObject::Thread)),
             Self::Reading => reading(),
             Self::Events => page(Named(OutputObject::Event)),
-            Self::Marked => Object(vec![
-                always("thread", Named(OutputObject::Thread)),
-                always("event", maybe(Named(OutputObject::Event))),
-            ]),
-            Self::Inbox => page(Object(vec![
-                always("thread", Named(OutputObject::Thread)),
-                always("message", Named(OutputObject::Message)),
-            ])),
+            Self::Marked => {
+                Object(vec![thread, always("event", maybe(Named(OutputObject::Event)))])
+            }
+            Self::Inbox => page(Object(vec![thread, message])),
             Self::ClaimChanged => Object(vec![always("claim", Named(OutputObject::Claim))]),
             Self::Claim => Named(OutputObject::Claim),
             Self::Claims => page(Named(OutputObject::Claim)),
@@ -201,14 +201,8 @@ fn claim() -> OutputMembers {
 }
 
 fn report() -> OutputMembers {
-    let noted =
-        || Object(vec![always("class", Text), always("artifact_id", Text), always("detail", Text)]);
-    let failure = Object(vec![
-        always("class", Text),
-        always("artifact_id", Text),
-        always("pointer", Text),
-        always("detail", Text),
-    ]);
+    let noted = texts(["class", "artifact_id", "detail"]);
+    let failure = texts(["class", "artifact_id", "pointer", "detail"]);
     let objection = Object(vec![
         always("artifact_id", Text),
         always("blocking", Truth),
@@ -222,8 +216,8 @@ fn report() -> OutputMembers {
         always("depth", Count),
         always("failures", list(failure)),
         always("objections", list(objection)),
-        always("later_objections", list(noted())),
-        always("warnings", list(noted())),
+        always("later_objections", list(noted.clone())),
+        always("warnings", list(noted)),
     ]
 }
 
@@ -263,49 +257,34 @@ fn problem() -> OutputMembers {
 
 /// The manifest: the members that programs read.
 fn manifest() -> OutputValue {
-    let row = |members: OutputMembers| list(Object(members));
+    let act = vec![
+        always("kind", Text),
+        always("purpose", Text),
+        always("parent", Words(ParentRule::ALL.map(ParentRule::as_str).into())),
+        always("expects_reply", Truth),
+        always("mark", maybe(state())),
+    ];
+    let kind = always("kind", Words(vec!["line", "side"]));
+    let shown_state = vec![always("state", state()), kind, always("next", list(state()))];
+    let reason = vec![always("reason", Text), always("status", Count), always("meaning", Text)];
+    let operations = always("operations", list(Text));
+    let profile = vec![always("name", Text), always("version", Text), operations];
     Object(vec![
         always("parley", Words(vec!["1"])),
-        always("implementation", Object(vec![always("name", Text), always("version", Text)])),
+        always("implementation", texts(["name", "version"])),
         always("realm", Text),
         always("instance", Text),
         always("era", Count),
         always("unicode", Text),
         always("transports", AnyObject),
         always("envelope", AnyObject),
-        always(
-            "acts",
-            row(vec![
-                always("kind", Text),
-                always("purpose", Text),
-                always("parent", Words(ParentRule::ALL.map(ParentRule::as_str).into())),
-                always("expects_reply", Truth),
-                always("mark", maybe(state())),
-            ]),
-        ),
-        always(
-            "states",
-            row(vec![
-                always("state", state()),
-                always("kind", Words(vec!["line", "side"])),
-                always("next", list(state())),
-            ]),
-        ),
+        always("acts", list(Object(act))),
+        always("states", list(Object(shown_state))),
         always("authority", list(AnyObject)),
         always("rights", list(AnyObject)),
         always("limits", AnyObject),
-        always(
-            "reasons",
-            row(vec![always("reason", Text), always("status", Count), always("meaning", Text)]),
-        ),
-        always(
-            "profiles",
-            row(vec![
-                always("name", Text),
-                always("version", Text),
-                always("operations", list(Text)),
-            ]),
-        ),
+        always("reasons", list(Object(reason))),
+        always("profiles", list(Object(profile))),
         always("evidence_kinds", list(Text)),
         always("languages", list(Text)),
     ])

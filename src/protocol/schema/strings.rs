@@ -18,31 +18,20 @@ static VISIBLE: LazyLock<String> =
 /// A class of characters, `[^…]`, that leaves out those for which `out` holds.
 fn class(out: impl Fn(char) -> bool) -> String {
     let mut class = String::from("[^");
-    let mut open: Option<(char, char)> = None;
-    for character in char::MIN..=char::MAX {
-        match (out(character), open) {
-            (true, Some((first, _))) => open = Some((first, character)),
-            (true, None) => open = Some((character, character)),
-            (false, Some(range)) => {
-                put(&mut class, range);
-                open = None;
-            }
-            (false, None) => {}
+    let mut left_out = (char::MIN..=char::MAX).filter(|character| out(*character)).peekable();
+    while let Some(first) = left_out.next() {
+        let mut last = first;
+        while let Some(next) = left_out.next_if(|next| (last..=*next).nth(1) == Some(*next)) {
+            last = next;
         }
-    }
-    if let Some(range) = open {
-        put(&mut class, range);
+        escaped(&mut class, first);
+        if first < last {
+            class.push('-');
+            escaped(&mut class, last);
+        }
     }
     class.push(']');
     class
-}
-
-fn put(class: &mut String, (first, last): (char, char)) {
-    escaped(class, first);
-    if first < last {
-        class.push('-');
-        escaped(class, last);
-    }
 }
 
 /// Characters of the first plane as `\uXXXX`, which all dialects read; others as they are, because
@@ -94,6 +83,11 @@ pub(super) fn id(prefix: &str) -> Value {
 pub(super) fn threads() -> Value {
     let (thread, more) = ("(th_)?[1-9][0-9]{0,14}", QUERY_THREADS_MAX - 1);
     json!({ "type": "string", "pattern": format!("^{thread}(,{thread}){{0,{more}}}$") })
+}
+
+/// A cursor.
+pub(super) fn cursor() -> Value {
+    json!({ "type": "string", "minLength": 1 })
 }
 
 /// An idempotency key.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{members, with};
+use super::{closed, with};
 use crate::arguments::KEY_ARGUMENT;
 use crate::claim::EvidenceKind;
 use crate::limits::{
@@ -54,12 +54,7 @@ pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
         });
         (KEY_ARGUMENT, key)
     });
-    json!({
-        "type": "object",
-        "properties": members(fields.chain(key)),
-        "required": required,
-        "additionalProperties": false,
-    })
+    closed(fields.chain(key), &required)
 }
 
 /// The schema of a tool's result. Members that can be null or have two types are not declared.
@@ -119,14 +114,4 @@ fn evidence(required: bool, limits: &Limits) -> Value {
 
 fn text(min: usize, max: usize) -> Value {
     json!({ "type": "string", "minLength": min, "maxLength": max })
-}
-
-/// An object of these properties and no others.
-fn closed<const N: usize>(properties: [(&str, Value); N], required: &[&str]) -> Value {
-    json!({
-        "type": "object",
-        "properties": super::object(properties),
-        "required": required,
-        "additionalProperties": false,
-    })
 }

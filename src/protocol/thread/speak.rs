@@ -48,18 +48,16 @@ enum TurnChange {
     Keep,
     /// Nothing is awaited.
     Empty,
-    /// The message of the act itself, due `Due`.
-    This(Due),
-    /// An earlier message again.
-    Again {
-        /// That message.
+    /// This message is awaited.
+    Await {
+        /// The message.
         message: MessageId,
-        /// The entry that holds it.
+        /// The entry that holds it, 0 for that of the act itself.
         entry: u64,
         /// Who asked.
         asker: Participant,
         /// Who is due.
-        due: Participant,
+        due: Due,
     },
 }
 
@@ -67,7 +65,7 @@ impl Thread {
     pub(super) fn speak(&self, ctx: &mut Context<'_>, envelope: &Envelope) -> Result<Act> {
         let named = envelope.parent.map(|id| self.meta(id)).transpose()?;
         self.refuse_locked()?;
-        let parent = match (named, envelope.kind.parent_rule()) {
+        let parent = match (named, envelope.kind.spec().parent) {
             (None, ParentRule::Reply) => Some(self.awaited_parent()?),
             (named, _) => named,
         };
@@ -164,9 +162,18 @@ impl Thread {
             body: envelope.body.clone(),
             provenance: envelope.provenance.clone(),
         };
-        let turn = self.turn_after(kind, parent);
+        let turn = self.turn_after(kind, parent, id, &by);
         let mut act = self.act(ctx, by, Change::Message(message));
-        set_turn(&mut act, id, turn);
+        match turn {
+            TurnChange::Keep => {}
+            TurnChange::Empty => empty_awaiting(&mut act),
+            TurnChange::Await { message, entry, asker, due } => {
+                empty_awaiting(&mut act);
+                act.awaiting = Some(Awaiting { message, asker, due, since: act.at });
+                act.awaiting_set = true;
+                act.awaited_entry = entry;
+            }
+        }
         if let Some(to) = kind.marks(parent.map(MessageMeta::kind))
             && self.act_moves(ctx.principal, to)
         {
@@ -188,16 +195,24 @@ impl Thread {
         state.step().zip(to.step()).is_some_and(|(from, to)| from < to)
     }
 
-    /// The change of the turn by the act, apart from its event (§3, §3.4, §4).
-    fn turn_after(&self, kind: Kind, parent: Option<&MessageMeta>) -> TurnChange {
+    /// The change of the turn by the message `id` of `by`, apart from its event (§3, §3.4, §4).
+    fn turn_after(
+        &self,
+        kind: Kind,
+        parent: Option<&MessageMeta>,
+        id: MessageId,
+        by: &Participant,
+    ) -> TurnChange {
         let awaited = self.summary.awaiting.as_ref().map(|awaiting| awaiting.message);
         let on_awaited = parent.is_some_and(|parent| Some(parent.id()) == awaited);
         let back = || parent.map_or(TurnChange::Empty, |parent| self.turn_back(parent));
         match kind.spec().turn {
             TurnRule::Await if self.summary.state.is_side() => TurnChange::Keep,
-            TurnRule::Await => TurnChange::This(
-                parent.map_or(Due::Anyone, |parent| Due::Participant(self.author(parent).clone())),
-            ),
+            TurnRule::Await => {
+                let author = parent.map(|parent| self.author(parent).clone());
+                let due = author.map_or(Due::Anyone, Due::Participant);
+                TurnChange::Await { message: id, entry: 0, asker: by.clone(), due }
+            }
             TurnRule::Answer | TurnRule::TakeBack if on_awaited => back(),
             TurnRule::Answer if self.asked_back_about(awaited, parent) => TurnChange::Empty,
             TurnRule::Accept if on_awaited => TurnChange::Empty,
@@ -227,11 +242,11 @@ impl Thread {
         if !about.kind().expects_reply() || about.retracted() || self.messages.answered(index) {
             return TurnChange::Empty;
         }
-        TurnChange::Again {
+        TurnChange::Await {
             message: about.id(),
             entry: about.entry,
             asker: self.author(about).clone(),
-            due: self.author(awaited).clone(),
+            due: Due::Participant(self.author(awaited).clone()),
         }
     }
 }
@@ -245,19 +260,4 @@ fn refuse_retracted(kind: Kind, parent: &MessageMeta) -> Result<()> {
     } else {
         Ok(())
     }
-}
-
-fn set_turn(act: &mut Act, id: MessageId, turn: TurnChange) {
-    let (message, entry, asker, due) = match turn {
-        TurnChange::Keep => return,
-        TurnChange::Empty => return empty_awaiting(act),
-        TurnChange::This(due) => (id, 0, act.by.clone(), due),
-        TurnChange::Again { message, entry, asker, due } => {
-            (message, entry, asker, Due::Participant(due))
-        }
-    };
-    empty_awaiting(act);
-    act.awaiting = Some(Awaiting { message, asker, due, since: act.at });
-    act.awaiting_set = true;
-    act.awaited_entry = entry;
 }

@@ -64,11 +64,16 @@ fn opening() -> Act {
 }
 
 fn written(put: impl FnOnce(&mut JsonBuffer)) -> String {
-    let mut out = JsonBuffer::new();
-    put(&mut out);
-    let text = String::from_utf8(out).expect("UTF-8");
+    let text = written_deep(put);
     serde_json::from_str::<serde_json::Value>(&text).expect(&text);
     text
+}
+
+/// The same where a reader of JSON would go too deep.
+fn written_deep(put: impl FnOnce(&mut JsonBuffer)) -> String {
+    let mut out = JsonBuffer::new();
+    put(&mut out);
+    String::from_utf8(out).expect("UTF-8")
 }
 
 /// Goal: the objects of bindings.md §2, member by member, in order. Method: golden samples.
@@ -229,13 +234,7 @@ fn trees() {
     assert_eq!(text.matches('{').count(), text.matches('}').count());
 }
 
-fn written_deep(put: impl FnOnce(&mut JsonBuffer)) -> String {
-    let mut out = JsonBuffer::new();
-    put(&mut out);
-    String::from_utf8(out).expect("UTF-8")
-}
-
-/// Goal: pages, answers and frames frame the objects given. Method: golden samples.
+/// Goal: pages and answers frame the objects given. Method: golden samples.
 #[test]
 fn answers_and_frames() {
     let summary = ThreadSummary::open(&opening()).expect("opens");
@@ -249,96 +248,64 @@ fn answers_and_frames() {
     let (one, whole) =
         (written(|out| message(out, &act, None)), written(|out| thread(out, &summary, "c")));
     let caused = written(|out| event(out, &opening()));
-    for (got, want) in [
-        (
-            written(|out| posted(out, &act, &summary, "c")),
-            format!("{{\"message\":{one},\"thread\":{whole}}}"),
-        ),
-        (
-            written(|out| marked(out, &summary, "c", None)),
-            format!("{{\"thread\":{whole},\"event\":null}}"),
-        ),
-        (
-            written(|out| marked(out, &summary, "c", Some(&opening()))),
-            format!("{{\"thread\":{whole},\"event\":{caused}}}"),
-        ),
-        (
-            written(|out| {
-                let mut list = ListWriter::begin(out);
-                inbox_item(list.item(), &summary, "c", &act);
-                inbox_item(list.item(), &summary, "c", &act);
-                list.end("d", false);
-            }),
-            format!(
-                "{{\"items\":[{item},{item}],\"cursor\":\"d\",\"more\":false}}",
-                item = format_args!("{{\"thread\":{whole},\"message\":{one}}}")
-            ),
-        ),
-        (
-            written(|out| {
-                let id = |byte| Identifier::from_digest([byte; 32]);
-                artifact_published(out, id(0), [id(1), id(255)]);
-            }),
-            format!(
-                "{{\"artifact_id\":\"sha256:{}\",\"unresolved\":[\"sha256:{}\",\"sha256:{}\"]}}",
-                "00".repeat(32),
-                "01".repeat(32),
-                "ff".repeat(32)
-            ),
-        ),
-        (
-            written(|out| feed_ticket(out, "0af", AT)),
-            "{\"ticket\":\"0af\",\"expires_at\":\"2026-11-30T20:00:00.000Z\"}".to_owned(),
-        ),
-    ] {
-        assert_eq!(got, want);
-    }
-    let none = written(|out| ListWriter::begin(out).end("c", true));
-    assert_eq!(none, "{\"items\":[],\"cursor\":\"c\",\"more\":true}");
-    frames();
+    let id = |byte| Identifier::from_digest([byte; 32]);
+    let answers = [
+        written(|out| posted(out, &act, &summary, "c")),
+        written(|out| marked(out, &summary, "c", None)),
+        written(|out| marked(out, &summary, "c", Some(&opening()))),
+        written(|out| {
+            let mut list = ListWriter::begin(out);
+            inbox_item(list.item(), &summary, "c", &act);
+            inbox_item(list.item(), &summary, "c", &act);
+            list.end("d", false);
+        }),
+        written(|out| artifact_published(out, id(0), [id(1), id(255)])),
+        written(|out| feed_ticket(out, "0af", AT)),
+        written(|out| ListWriter::begin(out).end("c", true)),
+    ];
+    let item = format!("{{\"thread\":{whole},\"message\":{one}}}");
+    let [zero, low, high] = ["00", "01", "ff"].map(|byte| format!("sha256:{}", byte.repeat(32)));
+    let want = [
+        format!("{{\"message\":{one},\"thread\":{whole}}}"),
+        format!("{{\"thread\":{whole},\"event\":null}}"),
+        format!("{{\"thread\":{whole},\"event\":{caused}}}"),
+        format!("{{\"items\":[{item},{item}],\"cursor\":\"d\",\"more\":false}}"),
+        format!("{{\"artifact_id\":\"{zero}\",\"unresolved\":[\"{low}\",\"{high}\"]}}"),
+        "{\"ticket\":\"0af\",\"expires_at\":\"2026-11-30T20:00:00.000Z\"}".to_owned(),
+        "{\"items\":[],\"cursor\":\"c\",\"more\":true}".to_owned(),
+    ];
+    assert_eq!(answers, want);
 }
 
+/// As above, for the frames of the feed.
+#[test]
 fn frames() {
     let ada = who("local:ada", None);
-    for (frame, want) in [
-        (
-            written(|out| frame::hello(out, "c", &ada, "inbox", 20, true)),
-            "{\"type\":\"hello\",\"cursor\":\"c\",\
-             \"participant\":{\"identity\":\"local:ada\",\"extension\":null},\
-             \"scope\":\"inbox\",\"heartbeat_seconds\":20,\"resumed\":true}",
-        ),
-        (
-            written(|out| frame::message(out, "c", b"1", b"2")),
-            "{\"type\":\"message\",\"cursor\":\"c\",\"message\":1,\"thread\":2}",
-        ),
-        (
-            written(|out| frame::event(out, "c", b"1", b"2")),
-            "{\"type\":\"event\",\"cursor\":\"c\",\"event\":1,\"thread\":2}",
-        ),
-        (
-            written(|out| frame::claim(out, "c", b"1")),
-            "{\"type\":\"claim\",\"cursor\":\"c\",\"claim\":1}",
-        ),
-        (
-            written(|out| frame::awaiting(out, "c", b"1", b"2")),
-            "{\"type\":\"awaiting\",\"cursor\":\"c\",\"thread\":1,\"message\":2}",
-        ),
-        (
-            written(|out| frame::settled(out, "c", ThreadId(5))),
-            "{\"type\":\"settled\",\"cursor\":\"c\",\"thread\":\"th_5\"}",
-        ),
-        (written(|out| frame::caught_up(out, "c")), "{\"type\":\"caught_up\",\"cursor\":\"c\"}"),
-        (
-            written(|out| frame::subscribed(out, "c", [ThreadId(1), ThreadId(2)])),
-            "{\"type\":\"subscribed\",\"cursor\":\"c\",\"threads\":[\"th_1\",\"th_2\"]}",
-        ),
-        (
-            written(|out| frame::notice(out, "c", Reason::InvalidBody, "d")),
-            "{\"type\":\"notice\",\"cursor\":\"c\",\"reason\":\"invalid_body\",\"detail\":\"d\"}",
-        ),
-    ] {
-        assert_eq!(frame, want);
-    }
+    let frames = [
+        written(|out| frame::hello(out, "c", &ada, "inbox", 20, true)),
+        written(|out| frame::message(out, "c", b"1", b"2")),
+        written(|out| frame::event(out, "c", b"1", b"2")),
+        written(|out| frame::claim(out, "c", b"1")),
+        written(|out| frame::awaiting(out, "c", b"1", b"2")),
+        written(|out| frame::settled(out, "c", ThreadId(5))),
+        written(|out| frame::caught_up(out, "c")),
+        written(|out| frame::subscribed(out, "c", [ThreadId(1), ThreadId(2)])),
+        written(|out| frame::notice(out, "c", Reason::InvalidBody, "d")),
+    ];
+    let want = [
+        "{\"type\":\"hello\",\"cursor\":\"c\",\
+         \"participant\":{\"identity\":\"local:ada\",\"extension\":null},\
+         \"scope\":\"inbox\",\"heartbeat_seconds\":20,\"resumed\":true}",
+        "{\"type\":\"message\",\"cursor\":\"c\",\"message\":1,\"thread\":2}",
+        "{\"type\":\"event\",\"cursor\":\"c\",\"event\":1,\"thread\":2}",
+        "{\"type\":\"claim\",\"cursor\":\"c\",\"claim\":1}",
+        "{\"type\":\"awaiting\",\"cursor\":\"c\",\"thread\":1,\"message\":2}",
+        "{\"type\":\"settled\",\"cursor\":\"c\",\"thread\":\"th_5\"}",
+        "{\"type\":\"caught_up\",\"cursor\":\"c\"}",
+        "{\"type\":\"subscribed\",\"cursor\":\"c\",\"threads\":[\"th_1\",\"th_2\"]}",
+        "{\"type\":\"notice\",\"cursor\":\"c\",\"reason\":\"invalid_body\",\"detail\":\"d\"}",
+    ];
+    assert_eq!(frames, want);
 }
 
 /// As above, for tokens.

@@ -173,7 +173,7 @@ impl World {
                 let mut history = history.lock().unwrap();
                 match frames {
                     Ok(frames) => {
-                        for sent in &garble(frames, feed.is_replaying(), &injector) {
+                        for sent in &garble(frames, feed.replaying, &injector) {
                             history.heard(session, sent, &access.engine.journal);
                         }
                     }

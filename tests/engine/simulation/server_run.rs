@@ -125,7 +125,7 @@ impl Access {
     pub fn principal(&self, secret: &str, call: &Call) -> Result<Arc<Principal>, Refusal> {
         let principal = self.tokens.find(secret, self.clock.now());
         let principal = principal.ok_or_else(Refusal::token_unknown)?;
-        let rights = Operation::of(call).rights().iter().copied();
+        let rights = Operation::of(call).spec().rights.iter().copied();
         let rights: Vec<Right> = rights.filter(|right| *right != Right::Lock).collect();
         match principal.lacks(&rights) {
             None => Ok(principal),

@@ -4,7 +4,7 @@
 use parley_protocol::arguments::{content_digest, read_http, read_mcp};
 use parley_protocol::command::Call;
 use parley_protocol::limits::Limits;
-use parley_protocol::operation::{FieldPlace, Operation};
+use parley_protocol::operation::Operation;
 
 use super::{NOW, is_refusal};
 
@@ -29,7 +29,7 @@ pub fn run(bytes: &[u8]) {
     let mut text = || std::str::from_utf8(parts.next().unwrap_or_default());
     let (Ok(value), Ok(query)) = (text(), text()) else { return };
     let body = parts.next().unwrap_or_default();
-    let field = operation.spec().fields.iter().find(|field| field.place == FieldPlace::Path);
+    let field = operation.spec().fields.iter().find(|field| field.is_in_path());
     let values: Vec<_> = field.iter().map(|field| (field.name, value)).collect();
     let over_http = read_http(operation, &values, query, Some(body), &limits, NOW);
     match &over_http {

@@ -1,6 +1,6 @@
 //! What a client says on its feed.
 
-use parley::feed::client::{self, ClientFrame};
+use parley::feed::client;
 
 use super::is_refusal;
 
@@ -11,10 +11,8 @@ pub fn run(bytes: &[u8]) {
         Ok(frame) => frame,
         Err(refusal) => return is_refusal(&refusal),
     };
-    let (word, threads) = match &frame {
-        ClientFrame::Subscribe(threads) => ("subscribe", threads),
-        ClientFrame::Unsubscribe(threads) => ("unsubscribe", threads),
-    };
+    let word = if frame.follow { "subscribe" } else { "unsubscribe" };
+    let threads = &frame.threads;
     assert!(threads.windows(2).all(|pair| pair[0] < pair[1]), "sorted, each once: {text}");
     let threads: Vec<String> = threads.iter().map(|thread| format!("\"{thread}\"")).collect();
     let again = format!("{{\"type\":\"{word}\",\"threads\":[{}]}}", threads.join(","));

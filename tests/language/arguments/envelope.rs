@@ -3,7 +3,7 @@
 use parley_protocol::arguments::{read_http, read_mcp};
 use parley_protocol::command::Call;
 use parley_protocol::limits::Limits;
-use parley_protocol::operation::{FieldPlace, Operation};
+use parley_protocol::operation::Operation;
 use parley_protocol::refusal::Refusal;
 use parley_protocol::time::Millis;
 
@@ -46,7 +46,7 @@ fn outcome<T>(result: &Result<T, Refusal>) -> String {
 
 /// The name and value of the field in the operation's path.
 fn path(operation: Operation) -> Option<(&'static str, &'static str)> {
-    let field = operation.spec().fields.iter().find(|field| field.place == FieldPlace::Path)?;
+    let field = operation.spec().fields.iter().find(|field| field.is_in_path())?;
     Some((field.name, "1"))
 }
 

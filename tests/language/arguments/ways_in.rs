@@ -13,80 +13,30 @@ use proptest::sample::{Index, select};
 
 const NOW: Millis = Millis(1_796_068_800_000);
 
-/// Values as they stand in a URL: good ones of every shape, and bad ones.
-const IN_URL: &[&str] = &[
-    "1",
-    "th_1",
-    "th_01",
-    "cl_7",
-    "0",
-    "9007199254740991",
-    "9007199254740992",
-    "200",
-    "201",
-    "25",
-    "26",
-    "true",
-    "false",
-    "True",
-    "open",
-    "closed",
-    "decide",
-    "local:ada",
-    "local",
-    "created",
-    "-updated",
-    "tree",
-    "flat",
-    "de",
-    "verified",
-    "CLAIM",
-    "worker-2",
-    "a b",
-    "é",
-    "a&b=c%",
-    "17.1.0123456789abcdef",
-    "sha256:0000000000000000000000000000000000000000000000000000000000000000",
-];
+/// Values as they stand in a URL, apart by commas: good ones of every shape, and bad ones.
+const IN_URL: &str = "1,th_1,th_01,cl_7,0,9007199254740991,9007199254740992,200,201,25,26,\
+                      true,false,True,open,closed,decide,local:ada,local,created,-updated,\
+                      tree,flat,de,verified,CLAIM,worker-2,a b,é,a&b=c%,\
+                      17.1.0123456789abcdef,\
+                      sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Values as they stand in a body.
-const IN_BODY: &[&str] = &[
-    "null",
-    "true",
-    "false",
-    "0",
-    "1",
-    "1.0",
-    "-1",
-    "\"\"",
-    "\"1\"",
-    "\"th_1\"",
-    "\"msg_2\"",
-    "\"x\"",
-    "\"\\u0000\"",
-    "\"\\ud800\"",
-    "\"ask\"",
-    "\"retract\"",
-    "\"inform\"",
-    "\"closed\"",
-    "[]",
-    "[1]",
-    "[\"cl_1\",2]",
-    "[1,1]",
-    "{}",
-    "{\"extension\":\"e\"}",
-    "{\"extension\":\"\"}",
-    "{\"identity\":[]}",
-    "{\"model\":\"m\"}",
-    "{\"x\":1}",
-    "[{\"kind\":\"log\",\"ref\":\"r\"}]",
-    "[{\"kind\":\"note\",\"ref\":\"r\"}]",
-    "[{\"kind\":\"url\",\"ref\":\"r\"}]",
-    "\"2100-01-01T00:00:00Z\"",
-    "\"2000-01-01T00:00:00Z\"",
-    "{\"a\":1,\"a\":1}",
-    "[[[[]]]]",
-];
+/// Values as they stand in a body, apart by white space.
+const IN_BODY: &str = r#"
+    null true false 0 1 1.0 -1 "" "1" "th_1" "msg_2" "x" "\u0000" "\ud800" "ask"
+    "retract" "inform" "closed" [] [1] ["cl_1",2] [1,1] {} {"extension":"e"}
+    {"extension":""} {"identity":[]} {"model":"m"} {"x":1}
+    [{"kind":"log","ref":"r"}] [{"kind":"note","ref":"r"}]
+    [{"kind":"url","ref":"r"}] "2100-01-01T00:00:00Z" "2000-01-01T00:00:00Z"
+    {"a":1,"a":1} [[[[]]]]
+"#;
+
+/// The values that a field of this place is given.
+fn values(place: FieldPlace) -> Vec<&'static str> {
+    match place {
+        FieldPlace::Body => IN_BODY.split_whitespace().collect(),
+        FieldPlace::Path(_) | FieldPlace::Query => IN_URL.split(',').collect(),
+    }
+}
 
 /// The text of a query's value as an argument would be: a number or a truth value where the field
 /// is one, else a string.
@@ -123,7 +73,7 @@ fn both(
         };
         arguments.push(format!("\"{}\":{argument}", field.name));
         match field.place {
-            FieldPlace::Path => path = Some((field.name, value.as_str())),
+            FieldPlace::Path(_) => path = Some((field.name, value.as_str())),
             FieldPlace::Query => query.push(format!("{}={}", field.name, encoded(value))),
             FieldPlace::Body => body.push(format!("\"{}\":{value}", field.name)),
         }
@@ -155,9 +105,9 @@ proptest! {
     ) {
         let mut given = BTreeMap::new();
         for (field, (there, index)) in operation.spec().fields.iter().zip(choices) {
-            let values = if field.place == FieldPlace::Body { IN_BODY } else { IN_URL };
-            if there || field.place == FieldPlace::Path {
-                given.insert(field.name, (*index.get(values)).to_owned());
+            let values = values(field.place);
+            if there || field.is_in_path() {
+                given.insert(field.name, (*index.get(&values)).to_owned());
             }
         }
         let (http, mcp) = both(operation, &given);
@@ -182,7 +132,7 @@ fn every_operation_can_succeed() {
     for operation in Operation::ALL.into_iter().filter(|one| *one != Operation::PublishArtifact) {
         let mut given = BTreeMap::new();
         for field in operation.spec().fields.iter().filter(|field| field.required) {
-            let values = if field.place == FieldPlace::Body { IN_BODY } else { IN_URL };
+            let values = values(field.place);
             let good = values.iter().find(|value| {
                 let mut one = given.clone();
                 one.insert(field.name, (**value).to_owned());

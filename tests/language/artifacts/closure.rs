@@ -9,7 +9,7 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::{Value, json};
 
-use super::naive;
+use super::{naive, unnamed};
 use crate::notation;
 
 const TABLE: &str = include_str!("closure.txt");
@@ -76,22 +76,15 @@ impl Drawing {
         payload["drawn"] = name.clone().into();
         let mut references = Vec::new();
         for word in words {
-            if let Some(other) = word.strip_prefix('>') {
-                references.push(json!({"artifact_id": self.id(other), "relation": relation}));
-            } else if let Some(other) = word.strip_prefix('~') {
-                references.push(json!({"artifact_id": self.id(other), "relation": "considers"}));
-            } else if let Some(other) = word.strip_prefix('^') {
-                references.push(json!({"artifact_id": self.id(other), "relation": "objects-to"}));
-            } else {
-                self.settle(&mut payload, word);
+            let (sign, other) = word.split_at(1);
+            match sign {
+                ">" => references.push((self.id(other), relation)),
+                "~" => references.push((self.id(other), "considers")),
+                "^" => references.push((self.id(other), "objects-to")),
+                _ => self.settle(&mut payload, word),
             }
         }
-        let mut artifact = json!({
-            "protocol_version": "0.1",
-            "artifact_type": artifact_type,
-            "payload": payload,
-            "references": references,
-        });
+        let mut artifact = unnamed(artifact_type, &payload, &references);
         let id = if head.contains('*') {
             self.id(&name)
         } else {
@@ -107,19 +100,16 @@ impl Drawing {
     }
 
     fn settle(&mut self, payload: &mut Value, word: &str) {
-        let mut push = |list: &str, item| {
-            payload[list].as_array_mut().expect("a decision").push(item);
-        };
-        if let Some(other) = word.strip_prefix('?') {
-            push("unresolved_issues", self.id(other).into());
+        let (list, item) = if let Some(other) = word.strip_prefix('?') {
+            ("unresolved_issues", self.id(other).into())
         } else if let Some(other) = word.strip_prefix('!') {
-            push("unresolved_issues", json!({"artifact_id": self.id(other)}));
-        } else if let Some((other, word)) = word.split_once(':') {
-            let item = json!({"artifact_id": self.id(other), "disposition": word});
-            push("objection_dispositions", item);
+            ("unresolved_issues", json!({"artifact_id": self.id(other)}))
         } else {
-            panic!("no such word: {word}");
-        }
+            let (other, word) = word.split_once(':').unwrap_or_else(|| panic!("no word: {word}"));
+            let item = json!({"artifact_id": self.id(other), "disposition": word});
+            ("objection_dispositions", item)
+        };
+        payload[list].as_array_mut().expect("a decision").push(item);
     }
 
     fn store(&self, is_ordered: bool, is_reversed: bool) -> Drawn {
@@ -151,17 +141,12 @@ fn kind(kind: &str) -> (&'static str, Value, &'static str) {
         json!({"outcome": "o", "status": status, "objection_dispositions": [],
             "unresolved_issues": []})
     };
+    let evidence = |class| json!({"content": "c", "provenance_class": class});
     match kind {
         "claim" => ("CLAIM", json!({"statement": "s"}), "considers"),
         "mute" => ("CLAIM", json!({"statement": ""}), "considers"),
-        "evidence" => {
-            let payload = json!({"content": "c", "provenance_class": "HYPOTHESIS"});
-            ("EVIDENCE", payload, "supports")
-        }
-        "hearsay" => {
-            let payload = json!({"content": "c", "provenance_class": "EXTERNAL_EVIDENCE"});
-            ("EVIDENCE", payload, "supports")
-        }
+        "evidence" => ("EVIDENCE", evidence("HYPOTHESIS"), "supports"),
+        "hearsay" => ("EVIDENCE", evidence("EXTERNAL_EVIDENCE"), "supports"),
         "block" => ("OBJECTION", json!({"statement": "s", "blocking": true}), "objects-to"),
         "doubt" => ("OBJECTION", json!({"statement": "s", "blocking": false}), "objects-to"),
         "revision" => ("REVISION", json!({"statement": "s"}), "revises"),

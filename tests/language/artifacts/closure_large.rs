@@ -7,19 +7,16 @@ use parley_protocol::artifact::collection::Collection;
 use parley_protocol::artifact::{ClosureReport, Identifier};
 use serde_json::json;
 
-use super::naive;
+use super::{naive, named, unnamed};
+
+/// The references that consider these.
+fn considered(ids: &[Identifier]) -> Vec<(Identifier, &'static str)> {
+    ids.iter().map(|id| (*id, "considers")).collect()
+}
 
 fn claim(number: usize, references: &[Identifier]) -> Vec<u8> {
-    let reference = |id: &Identifier| json!({"artifact_id": id, "relation": "considers"});
-    let mut artifact = json!({
-        "protocol_version": "0.1",
-        "artifact_type": "CLAIM",
-        "payload": {"statement": format!("number {number}")},
-        "references": references.iter().map(reference).collect::<Vec<_>>(),
-    });
-    artifact["artifact_id"] =
-        naive::identifier(artifact.to_string().as_bytes()).expect("canonical").into();
-    artifact.to_string().into_bytes()
+    let payload = json!({"statement": format!("number {number}")});
+    named(&unnamed("CLAIM", &payload, &considered(references)))
 }
 
 fn verify(collection: &Collection, target: Identifier, options: VerifyOptions) -> ClosureReport {
@@ -132,18 +129,8 @@ fn limits_are_explicit() {
 #[test]
 fn more_decisions_than_bits() {
     let mut collection = Collection::default();
-    let mut publish = |artifact_type: &str, payload, references: &[(Identifier, &str)]| {
-        let reference =
-            |(id, relation): &(Identifier, &str)| json!({"artifact_id": id, "relation": relation});
-        let mut artifact = json!({
-            "protocol_version": "0.1",
-            "artifact_type": artifact_type,
-            "payload": payload,
-            "references": references.iter().map(reference).collect::<Vec<_>>(),
-        });
-        let bytes = artifact.to_string().into_bytes();
-        artifact["artifact_id"] = naive::identifier(&bytes).expect("canonical").into();
-        collection.add(artifact.to_string().as_bytes()).expect("an artifact")
+    let mut publish = |kind: &str, payload, references: &[(Identifier, &str)]| {
+        collection.add(&named(&unnamed(kind, &payload, references))).expect("an artifact")
     };
     let claim = publish("CLAIM", json!({"statement": "s"}), &[]);
     let objection = json!({"statement": "s", "blocking": true});
@@ -152,18 +139,13 @@ fn more_decisions_than_bits() {
         json!({"outcome": format!("number {number}"), "status": "final",
             "objection_dispositions": [], "unresolved_issues": issues})
     };
-    let hiding: Vec<Identifier> = (0..199)
-        .map(|number| publish("DECISION", decision(number, &[]), &[(objection, "considers")]))
-        .collect();
     let decides = [(objection, "considers")];
+    let hiding = (0..199).map(|number| publish("DECISION", decision(number, &[]), &decides));
+    let hiding: Vec<Identifier> = hiding.collect();
     let naming = publish("DECISION", decision(199, &[objection]), &decides);
-    let completed = |ids: &[Identifier]| {
-        let references: Vec<_> = ids.iter().map(|id| (*id, "considers")).collect();
-        references
-    };
     let state = || json!({"state": "completed"});
-    let without = publish("TERMINATION", state(), &completed(&hiding));
-    let with = publish("TERMINATION", state(), &completed(&[&hiding[..], &[naming]].concat()));
+    let without = publish("TERMINATION", state(), &considered(&hiding));
+    let with = publish("TERMINATION", state(), &considered(&[&hiding[..], &[naming]].concat()));
     let classes = |target| {
         let report = verify(&collection, target, VerifyOptions::LITERAL);
         report.failures.iter().map(|it| it.class.as_str()).collect::<Vec<_>>()

@@ -10,7 +10,7 @@ use parley_protocol::artifact::export::{Export, Exported, Survey, export};
 use parley_protocol::artifact::{ArtifactType, Valid, validate};
 use parley_protocol::claim::{Evidence, EvidenceKind};
 use parley_protocol::command::{Assertion, ClaimProof, Command, Envelope, Mark};
-use parley_protocol::entry::{Act, Entry};
+use parley_protocol::entry::Act;
 use parley_protocol::ids::{ClaimId, MessageId};
 use parley_protocol::limits::Limits;
 use parley_protocol::state::State;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{export_rules, naive};
 use crate::generator;
-use crate::harness::{THREAD, ThreadHarness, token};
+use crate::harness::{THREAD, ThreadHarness, stored, token};
 
 /// The artifacts of all acts.
 pub fn artifacts(acts: &[(u64, Act)]) -> Vec<Exported> {
@@ -63,14 +63,8 @@ fn piece(kind: EvidenceKind, reference: &str, note: Option<&str>) -> Evidence {
 }
 
 fn assertion(statement: &str, evidence: Vec<Evidence>, supersedes: Vec<ClaimId>) -> Command {
-    let statement = statement.into();
-    Command::Assert(Assertion {
-        statement,
-        evidence,
-        supersedes,
-        valid_until: None,
-        extension: None,
-    })
+    let (statement, valid_until, extension) = (statement.into(), None, None);
+    Command::Assert(Assertion { statement, evidence, supersedes, valid_until, extension })
 }
 
 /// The thread of the worked example in docs/guide/ARTIFACTS.md.
@@ -165,18 +159,6 @@ fn documented() {
     }
     let there = std::fs::read(path).expect("the example is there");
     assert!(there == bytes, "docs/generated/example-thread.jsonl is old: write it with UPDATE=1");
-}
-
-/// The acts as they come back from their stored form.
-fn stored(acts: &[(u64, Act)]) -> Vec<(u64, Act)> {
-    let back = |(number, act): &(u64, Act)| {
-        let bytes = Entry::Act(Box::new(act.clone())).encode(Vec::new());
-        match Entry::decode(&bytes) {
-            Some(Entry::Act(act)) => (*number, *act),
-            other => panic!("an act comes back as {other:?}"),
-        }
-    };
-    acts.iter().map(back).collect()
 }
 
 /// What export promises of any thread: canonical, valid, a chain, refers back only, and every

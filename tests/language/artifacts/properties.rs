@@ -245,22 +245,10 @@ fn implementations_agree_on_broken_texts() {
         let tree = top().new_tree(&mut runner).expect("a tree");
         texts.push(written(proptest::strategy::ValueTree::current(&tree)));
     }
-    let pieces: [&[u8]; 14] = [
-        b"\\ud800",
-        b"\\udc00",
-        b"\\u0000",
-        b"e\xcc\x81",
-        b"\xc3\xa9",
-        b"\"a\":1,",
-        b"-0",
-        b"1.0",
-        b"9007199254740992",
-        b"NaN",
-        b"-Infinity",
-        b"\xef\xbb\xbf",
-        b"[[",
-        b"\xed\xa0\x80",
-    ];
+    let pieces =
+        b"\\ud800 \\udc00 \\u0000 e\xcc\x81 \xc3\xa9 \"a\":1, -0 1.0 9007199254740992 NaN \
+        -Infinity \xef\xbb\xbf [[ \xed\xa0\x80";
+    let pieces: Vec<&[u8]> = pieces.split(|byte| *byte == b' ').collect();
     let rng = Rng::new(SEED);
     let mut outcomes = BTreeSet::new();
     let mut admitted = 0;

@@ -4,7 +4,7 @@ use parley_protocol::artifact::{ArtifactVerdict, ViolationClass, validate};
 use serde_json::{Value, json};
 
 use super::fuzzed::publish;
-use super::naive;
+use super::{naive, named, unnamed};
 use crate::notation;
 
 const TABLE: &str = include_str!("semantics.txt");
@@ -28,13 +28,7 @@ fn valid(artifact_type: &str) -> Value {
         "TERMINATION" => (json!({"state": "completed"}), Some("considers")),
         other => panic!("no type {other}"),
     };
-    let reference = |relation| json!({"artifact_id": id('a'), "relation": relation});
-    json!({
-        "protocol_version": "0.1",
-        "artifact_type": artifact_type,
-        "payload": payload,
-        "references": relation.into_iter().map(reference).collect::<Vec<_>>(),
-    })
+    unnamed(artifact_type, &payload, relation.map(|relation| (id('a'), relation)).as_slice())
 }
 
 fn id(digit: char) -> String {
@@ -66,9 +60,7 @@ fn artifact(row: &str) -> Vec<u8> {
         let value = (!text.is_empty()).then(|| serde_json::from_str(&text).expect(part));
         patch(&mut artifact, pointer, value);
     }
-    let id = naive::identifier(artifact.to_string().as_bytes()).expect("canonical");
-    artifact["artifact_id"] = id.into();
-    artifact.to_string().into_bytes()
+    named(&artifact)
 }
 
 /// What was found, in the form of the table.

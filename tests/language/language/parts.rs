@@ -1,7 +1,7 @@
 //! The small parts that threads are made of: entries, positions, heads, who is concerned.
 
 use parley_protocol::act::{Kind, ParentRule};
-use parley_protocol::command::{Assertion, Command};
+use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Due, Entry, Position, StoredOutcome, slot};
 use parley_protocol::entry::{KeyUse, Published};
 use parley_protocol::identity::Participant;
@@ -9,7 +9,6 @@ use parley_protocol::ids::{MessageId, ThreadId};
 use parley_protocol::refusal::{Refusal, StoredRefusal};
 use parley_protocol::state::State;
 use parley_protocol::thread_summary::ThreadSummary;
-use parley_protocol::time::Millis;
 
 use crate::generator;
 use crate::harness::{MORNING, ThreadHarness, token};
@@ -235,18 +234,14 @@ fn awaited_entries() {
 /// row a case.
 #[test]
 fn expiry() {
-    for (until, now, want) in [(None, 9_999, false), (Some(10), 9, false), (Some(10), 10, true)] {
+    for (text, later, want) in
+        [("b:claim", 9_999, false), ("b:claim~10", 9, false), ("b:claim~10", 10, true)]
+    {
         let mut harness = play("a:ask");
-        let assertion = Assertion {
-            statement: "It holds.".into(),
-            evidence: Vec::new(),
-            supersedes: Vec::new(),
-            valid_until: until.map(Millis),
-            extension: None,
-        };
-        harness.act(&token("b"), &Command::Assert(assertion)).unwrap();
+        let (principal, command) = read(&harness, text);
+        harness.act(&principal, &command).unwrap();
         let claim = harness.opened().claims().next().unwrap();
-        assert_eq!(claim.expired(Millis(now)), want, "{until:?} at {now}");
+        assert_eq!(claim.expired(harness.now.plus(later)), want, "{text} after {later}");
         assert_eq!(harness.opened().claim(claim.id), Some(claim));
     }
 }
@@ -270,7 +265,7 @@ fn acts() {
     for (kind, word, parent, expects, mark) in table {
         assert_eq!((kind.as_str(), Kind::parse(word)), (word, Some(kind)));
         assert_eq!(
-            (kind.parent_rule(), kind.expects_reply(), kind.mark()),
+            (kind.spec().parent, kind.expects_reply(), kind.mark()),
             (parent, expects, mark)
         );
     }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use parley_protocol::act::Kind;
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Act, Awaiting, Change, Due, Entry, Position};
+use parley_protocol::entry::{Act, Awaiting, Change, Due, Position};
 use parley_protocol::identity::{Participant, Principal};
 use parley_protocol::state::{Origin, State};
 use parley_protocol::thread::Thread;
 
 use super::model::{Fact, For, Held, Model, Moved, Proved, Said, Turn, confirms};
-use super::verdict::{Verdict, judge};
+use super::verdict::{Judge, Verdict};
 use crate::generator::Generator;
-use crate::harness::ThreadHarness;
+use crate::harness::{ThreadHarness, stored};
 use crate::scenario;
 
 /// Enters what happened, as the page's verdict says, under the numbers that the core gave.
@@ -21,46 +21,30 @@ fn record(model: &mut Model, principal: &Principal, act: &Act, entry: u64, verdi
     let Verdict::Done { parent, to } = verdict else { panic!("only what is done is recorded") };
     let (at, by) = (act.at, act.by.clone());
     let from = (!model.facts.is_empty()).then(|| model.state());
-    let mut message = None;
-    match &act.change {
+    let user = principal.author_kind.as_str() == "human";
+    let proved = |claim, what| Fact::Proved(Proved { claim, at, by: by.clone(), what });
+    model.facts.extend(match &act.change {
         Change::Message(one) => {
-            message = Some(one.id);
-            let human = principal.author_kind.as_str() == "human";
-            let (id, kind, parent) = (one.id, one.kind, *parent);
-            let by = by.clone();
-            model.facts.push(Fact::Said(Said { id, at, entry, by, human, kind, parent }));
+            let (id, kind, parent, by) = (one.id, one.kind, *parent, by.clone());
+            Some(Fact::Said(Said { id, at, entry, by, human: user, kind, parent }))
         }
-        Change::Mark => {}
+        Change::Mark => None,
         Change::Assert(claim) => {
             let (id, until, older) = (claim.id, claim.valid_until, claim.supersedes.clone());
-            model.facts.push(Fact::Held(Held { id, at, by: by.clone(), until, older }));
+            Some(Fact::Held(Held { id, at, by: by.clone(), until, older }))
         }
-        Change::Attest(claim, attestation) => {
-            let what = if attestation.seal { For::Seal } else { For::Support };
-            model.facts.push(Fact::Proved(Proved { claim: *claim, at, by: by.clone(), what }));
-        }
-        Change::Refute(claim, _) => {
-            let what = For::Refutation;
-            model.facts.push(Fact::Proved(Proved { claim: *claim, at, by: by.clone(), what }));
-        }
-    }
+        Change::Attest(claim, one) if one.seal => Some(proved(*claim, For::Seal)),
+        Change::Attest(claim, _) => Some(proved(*claim, For::Support)),
+        Change::Refute(claim, _) => Some(proved(*claim, For::Refutation)),
+    });
     if let Some(to) = *to {
         let event = act.event.as_ref().expect("there is one");
-        let user = principal.author_kind.as_str() == "human";
         let label = (!user && confirms(principal)).then_some(principal.label.as_deref()).flatten();
         let label = label.map(|label| format!("KI · {label}"));
+        let message = act.message().map(|message| message.id);
         let (id, confirmed) = (event.id, confirms(principal));
-        model.facts.push(Fact::Moved(Moved {
-            id,
-            at,
-            by,
-            from,
-            to,
-            user,
-            confirmed,
-            label,
-            message,
-        }));
+        let moved = Moved { id, at, by, from, to, user, confirmed, label, message };
+        model.facts.push(Fact::Moved(moved));
     }
     model.updated_at = at;
 }
@@ -91,14 +75,13 @@ fn compare_heads(model: &Model, harness: &ThreadHarness, place: &str) {
     assert_eq!(head.state, moved.to, "{place}: state");
     let origin = if moved.user { Origin::User } else { Origin::Llm };
     assert_eq!(head.origin, origin, "{place}: origin");
-    assert_eq!(head.confirmed_at, moved.confirmed.then_some(moved.at), "{place}: confirmed");
+    let confirmed_at = moved.confirmed.then_some(moved.at);
+    assert_eq!((head.confirmed_at, head.locked()), (confirmed_at, model.locked()), "{place}");
     assert_eq!(head.label.as_deref(), moved.label.as_deref(), "{place}: label");
-    assert_eq!(head.locked(), model.locked(), "{place}: locked");
     assert_eq!(&head.creator, model.creator(), "{place}: creator");
-    assert_eq!(head.message_count, model.said().count() as u64, "{place}: messages");
-    assert_eq!(head.claim_count, model.held().count() as u64, "{place}: claims");
+    let counts = [model.said().count(), model.held().count(), harness.acts.len()].map(|n| n as u64);
+    assert_eq!([head.message_count, head.claim_count, head.seq], counts, "{place}: counts");
     assert_eq!(head.updated_at, model.updated_at, "{place}: updated_at");
-    assert_eq!(head.seq, harness.acts.len() as u64, "{place}: seq");
     let turn = match head.turn() {
         None => Turn::Nobody,
         Some(Due::Anyone) => Turn::Anyone,
@@ -227,18 +210,6 @@ fn rebuilt(acts: &[(u64, Act)]) -> Thread {
     thread.expect("there is an act")
 }
 
-/// The acts as they come back from their stored form.
-fn stored(acts: &[(u64, Act)]) -> Vec<(u64, Act)> {
-    let back = acts.iter().map(|(entry, act)| {
-        let bytes = Entry::Act(Box::new(act.clone())).encode(Vec::new());
-        match Entry::decode(&bytes) {
-            Some(Entry::Act(act)) => (*entry, *act),
-            other => panic!("an act comes back as {other:?}"),
-        }
-    });
-    back.collect()
-}
-
 fn snapshot(thread: &Thread) -> Thread {
     let bytes = postcard::to_stdvec(thread).expect("a thread serializes");
     postcard::from_bytes(&bytes).expect("and comes back")
@@ -256,7 +227,8 @@ fn play(seed: u64, steps: usize, seen: &mut BTreeMap<String, u64>) {
         let want = if harness.thread.is_none() {
             Verdict::Done { parent: None, to: Some(State::Open) }
         } else {
-            judge(&model, &principal, &command, &harness.limits, harness.now)
+            let (principal, limits, now) = (&principal, &harness.limits, harness.now);
+            Judge { model: &model, principal, limits, now }.judge(&command)
         };
         let before = harness.thread.clone();
         let result = harness.act(&principal, &command);
@@ -309,13 +281,8 @@ fn word(verdict: &Verdict, command: &Command) -> String {
                 Command::Confirm(_) => "confirm",
                 Command::Reopen(_) => "reopen",
                 Command::Assert(_) => "assert",
-                Command::Attest(proof) => {
-                    if proof.seal {
-                        "seal"
-                    } else {
-                        "attest"
-                    }
-                }
+                Command::Attest(proof) if proof.seal => "seal",
+                Command::Attest(_) => "attest",
                 Command::Refute(_) => "refute",
             };
             format!("{change}{}", if to.is_some() { " moves" } else { "" })

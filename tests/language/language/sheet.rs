@@ -3,58 +3,47 @@
 
 use parley_protocol::refusal::Reason;
 
-/// A row and where it stands, for messages.
-pub struct Row<'a> {
-    /// The line's number, from 1.
-    pub line: usize,
-    /// The cells, trimmed.
-    pub cells: Vec<&'a str>,
+/// A case: where it stands, what was played, the act under test, and what is expected of it.
+pub struct Case {
+    pub place: String,
+    pub play: String,
+    pub act: String,
+    pub want: String,
 }
 
-/// A grid: what was played, and a row a case for each of its columns.
-pub struct Grid<'a> {
-    /// The play before each case.
-    pub play: &'a str,
-    /// The heads of the columns; the first belongs to the rows' heads.
-    pub columns: Vec<&'a str>,
-    /// The rows, the head of each first.
-    pub rows: Vec<Row<'a>>,
+impl Case {
+    fn new(line: usize, play: &str, act: String, want: String) -> Self {
+        let place = format!("line {line}: `{play}` then `{act}`");
+        Self { place, play: play.to_owned(), act, want }
+    }
 }
 
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+/// The rows of a file, each with its line's number from 1 and its cells, trimmed.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    let lines = (1..).zip(text.lines());
     lines
         .map(|(number, line)| (number, line.split('#').next().unwrap_or("").trim()))
         .filter(|(_, line)| !line.is_empty())
+        .map(|(number, line)| (number, line.split('|').map(str::trim).collect()))
 }
 
-fn row(line: usize, text: &str) -> Row<'_> {
-    Row { line, cells: text.split('|').map(str::trim).collect() }
+/// The cases of a table without grids, a row each.
+pub fn rows(text: &str) -> Vec<Case> {
+    let case = |(number, cells): (usize, Vec<&str>)| {
+        Case::new(number, cells[0], cells[1].to_owned(), cells[2..].join(" | "))
+    };
+    lines(text).map(case).collect()
 }
 
-/// The rows of a table without grids.
-pub fn rows(text: &str) -> Vec<Row<'_>> {
-    lines(text).map(|(number, line)| row(number, line)).collect()
-}
-
-/// The grids of a file.
-pub fn grids(text: &str) -> Vec<Grid<'_>> {
-    let mut grids: Vec<Grid<'_>> = Vec::new();
-    for (number, line) in lines(text) {
-        if let Some(play) = line.strip_prefix("= ") {
-            grids.push(Grid { play, columns: Vec::new(), rows: Vec::new() });
-            continue;
-        }
-        let grid = grids.last_mut().expect("a grid begins with its play");
-        let row = row(number, line);
-        if grid.columns.is_empty() {
-            grid.columns = row.cells;
-        } else {
-            assert_eq!(row.cells.len(), grid.columns.len(), "line {number}: cells");
-            grid.rows.push(row);
-        }
-    }
-    grids
+/// Holds that each case comes out as it is expected, and that there are so many at least.
+pub fn hold(cases: &[Case], at_least: usize, outcome: impl Fn(&Case) -> String) {
+    assert!(cases.len() >= at_least, "{} cases", cases.len());
+    let wrong = cases.iter().filter_map(|case| {
+        let got = outcome(case);
+        (got != case.want).then(|| format!("{}\n  want {}\n  got  {got}", case.place, case.want))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The word for a refusal that keeps a grid narrow.
@@ -76,27 +65,30 @@ pub fn short(reason: Reason) -> &'static str {
     }
 }
 
-/// Each case of the grids: where it stands, the play, the act and what is expected. A column
-/// `-` adds nothing to a row's act; one that begins with `>` a parent; a claim operation is what
-/// the participant of the row does; any other column says who does what the row says.
-pub fn cases(text: &str) -> Vec<(String, String, String, String)> {
-    let mut cases = Vec::new();
-    for grid in grids(text) {
-        for row in &grid.rows {
-            for (column, want) in grid.columns.iter().zip(&row.cells).skip(1) {
-                if *want == "n/a" {
-                    continue;
-                }
-                let head = row.cells[0];
-                let act = match *column {
-                    "-" => head.to_owned(),
-                    parent if parent.starts_with('>') => format!("{head}{parent}"),
-                    change if change.contains(['@', '^']) => format!("{head}:{change}"),
-                    who => format!("{who}:{head}"),
-                };
-                let place = format!("line {}: `{}` then `{act}`", row.line, grid.play);
-                cases.push((place, grid.play.to_owned(), act, (*want).to_owned()));
-            }
+/// The cases of a file of grids, one for each column of a row. A column `-` adds nothing to a
+/// row's act; one that begins with `>` a parent; a claim operation is what the participant of the
+/// row does; any other column says who does what the row says.
+pub fn cases(text: &str) -> Vec<Case> {
+    let (mut cases, mut play, mut columns) = (Vec::new(), "", Vec::new());
+    for (number, cells) in lines(text) {
+        if let Some(next) = cells[0].strip_prefix("= ") {
+            (play, columns) = (next, Vec::new());
+            continue;
+        }
+        if columns.is_empty() {
+            columns = cells;
+            continue;
+        }
+        assert_eq!(cells.len(), columns.len(), "line {number}: cells");
+        let head = cells[0];
+        for (column, want) in columns.iter().zip(cells).skip(1).filter(|(_, want)| *want != "n/a") {
+            let act = match *column {
+                "-" => head.to_owned(),
+                parent if parent.starts_with('>') => format!("{head}{parent}"),
+                change if change.contains(['@', '^']) => format!("{head}:{change}"),
+                who => format!("{who}:{head}"),
+            };
+            cases.push(Case::new(number, play, act, want.to_owned()));
         }
     }
     cases

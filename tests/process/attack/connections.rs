@@ -67,49 +67,38 @@ async fn silent() {
 /// place from others. Method: 200 connections a second that send one byte each second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_headers() {
-    let seconds = if Force::read().is_full() { 5 } else { 1 };
     let head = |target: &Target| {
-        (format!("GET /v1/threads HTTP/1.1\r\nHost: {}\r\nX-Slow: ", target.address), false)
+        format!("GET /v1/threads HTTP/1.1\r\nHost: {}\r\nX-Slow: ", target.address).into_bytes()
     };
-    slow("slow headers", 200, "gateway.header_seconds", seconds, head).await;
+    slow("slow headers", "gateway.header_seconds", false, head).await;
 }
 
 /// Goal: a body that comes a byte at a time is waited for no longer than its time, and refused
 /// then. Method: 200 connections a second with a right token that send one byte each second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_bodies() {
-    let seconds = if Force::read().is_full() { 5 } else { 1 };
-    let head = |target: &Target| {
-        let request = target.request("POST /v1/messages", &["Content-Length: 1000"], "");
-        (String::from_utf8(request).unwrap(), true)
-    };
-    slow("slow bodies", 200, "gateway.body_seconds", seconds, head).await;
+    let head = |target: &Target| target.request("POST /v1/messages", &["Content-Length: 1000"], "");
+    slow("slow bodies", "gateway.body_seconds", true, head).await;
 }
 
-/// Opens `rate` connections a second, each of which sends what `head` says and then a byte each
-/// second; each must be over once its time is, with an answer if `head` says so.
-async fn slow(
-    name: &str,
-    rate: u64,
-    key: &str,
-    seconds: u64,
-    head: impl Fn(&Target) -> (String, bool),
-) {
+/// Opens 200 connections a second, each of which sends what `head` says and then a byte each
+/// second; each must be over once its time, which `key` sets, is over, with an answer or without.
+async fn slow(name: &str, key: &str, is_answered: bool, head: impl Fn(&Target) -> Vec<u8>) {
     let force = Force::read();
+    let seconds = if force.is_full() { 5 } else { 1 };
     let target = Target::start(&[&format!("{key}={seconds}")]);
-    let (head, is_answered) = head(&target);
+    let head = head(&target);
     let dripping = tokio_util::task::TaskTracker::new();
     let attack = async {
-        let mut pace = Pace::new(force.of(rate), force.lasts);
+        let mut pace = Pace::new(force.of(200), force.lasts);
         let mut struck = 0;
         while pace.next().await.is_some() {
             struck += 1;
             let (address, head) = (target.address, head.clone());
             dripping.spawn(async move {
                 let mut wire = Connection::open(address).await.unwrap();
-                wire.send(head.as_bytes()).await.unwrap();
-                let began = Instant::now();
-                let (answer, took) = drip(wire, began).await;
+                wire.send(&head).await.unwrap();
+                let (answer, took) = drip(wire).await;
                 let longest = Duration::from_secs(seconds) + LATE_MAX;
                 assert!(took < longest, "it is waited for {took:?}");
                 assert_eq!(answer.contains("invalid_body"), is_answered, "{answer}");
@@ -122,8 +111,10 @@ async fn slow(
     target.under(name, attack).await;
 }
 
-/// Sends a byte each second until the server has had enough; gives what it said, and when.
-async fn drip(wire: Connection, began: Instant) -> (String, Duration) {
+/// Sends a byte each second until the server has had enough; gives what it said, and how long that
+/// took.
+async fn drip(wire: Connection) -> (String, Duration) {
+    let began = Instant::now();
     let (mut from, mut to) = wire.socket.into_split();
     let dripping = tokio::spawn(async move {
         let mut seconds = tokio::time::interval(Duration::from_secs(1));

@@ -20,17 +20,6 @@ const GZIP: &str = "Content-Encoding: gzip";
 /// Sends `rate` requests a second, as `make` makes them of their numbers, and holds each answer to
 /// `judge`.
 async fn flood(
-    name: &str,
-    rate: u64,
-    settings: &[&str],
-    make: impl Fn(&Target, u64) -> Vec<u8> + Send + Sync + 'static,
-    judge: impl Fn(u64, &Answer) + Send + Sync + 'static,
-) {
-    let target = Arc::new(Target::start(settings));
-    flood_on(&target, name, rate, make, judge).await;
-}
-
-async fn flood_on(
     target: &Arc<Target>,
     name: &str,
     rate: u64,
@@ -65,9 +54,15 @@ async fn flood_on(
 }
 
 fn is(status: u16, reason: &'static str) -> impl Fn(u64, &Answer) + Send + Sync {
-    move |_, answer| {
-        assert_eq!(answer.status, status, "{answer:?}");
-        assert_eq!(answer.reason(), reason);
+    are(move |_| (status, reason))
+}
+
+/// Holds each answer to the status and the reason that its request's number wants.
+fn are(
+    want: impl Fn(u64) -> (u16, &'static str) + Send + Sync,
+) -> impl Fn(u64, &Answer) + Send + Sync {
+    move |number, answer| {
+        assert_eq!((answer.status, &*answer.reason()), want(number), "{answer:?}");
     }
 }
 
@@ -80,7 +75,7 @@ async fn header_floods() {
         1 => target.request("GET /healthz", &["X-Many: 1"; 1_000], ""),
         _ => target.request(&format!("GET /v1/threads?cursor={}", "x".repeat(100_000)), &[], ""),
     };
-    flood("header floods", 300, &[], make, is(413, "request_too_large")).await;
+    flood(&Target::start(&[]), "header floods", 300, make, is(413, "request_too_large")).await;
 }
 
 /// Goal: what is no HTTP is refused as a problem. Method: broken first lines and headers, 1 000 a
@@ -96,7 +91,7 @@ async fn garbage() {
         };
         text.to_vec()
     };
-    flood("garbage", 1_000, &[], make, is(400, "invalid_parameter")).await;
+    flood(&Target::start(&[]), "garbage", 1_000, make, is(400, "invalid_parameter")).await;
 }
 
 /// Goal: JSON that is too large is refused by its length, and what is nested too deep without
@@ -104,25 +99,17 @@ async fn garbage() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json() {
     let make = |target: &Target, number: u64| match number % 4 {
-        0 => {
-            let head =
-                target.request(POST, &["Content-Length: 1000000", "Expect: 100-continue"], "");
-            // Nothing of the body is ever sent.
-            head
-        }
+        // Nothing of the body is ever sent.
+        0 => target.request(POST, &["Content-Length: 1000000", "Expect: 100-continue"], ""),
         1 => target.request(POST, &[], &"[".repeat(60_000)),
         2 => target.request(POST, &[], &"{\"a\":".repeat(12_000)),
         _ => target.request(POST, &[], &format!("{{\"body\":{}1}}", "[1,".repeat(20_000))),
     };
-    let judge = |number: u64, answer: &Answer| {
-        let wanted = if number.is_multiple_of(4) {
-            (413, "request_too_large")
-        } else {
-            (400, "invalid_body")
-        };
-        assert_eq!((answer.status, &*answer.reason()), wanted);
-    };
-    flood("oversized and deep JSON", 500, &[], make, judge).await;
+    let judge = are(|number| match number % 4 {
+        0 => (413, "request_too_large"),
+        _ => (400, "invalid_body"),
+    });
+    flood(&Target::start(&[]), "oversized and deep JSON", 500, make, judge).await;
 }
 
 /// Goal: nothing is decompressed. Method: bodies that say they are compressed, 2 000 a second.
@@ -130,7 +117,8 @@ async fn json() {
 async fn compressed() {
     // The smallest body that unpacks to anything.
     let make = |target: &Target, _| target.request(POST, &[GZIP], "\x1f\u{8b}bomb");
-    flood("compressed bodies", 2_000, &[], make, is(415, "unsupported_media_type")).await;
+    let judge = is(415, "unsupported_media_type");
+    flood(&Target::start(&[]), "compressed bodies", 2_000, make, judge).await;
 }
 
 /// Goal: a page of another site reaches nothing, whatever it names itself. Method: wrong hosts and
@@ -151,10 +139,8 @@ async fn hosts_and_origins() {
         let line = LINES[(number / 6) as usize % LINES.len()];
         target.request(line, &[NAMES[number as usize % NAMES.len()]], "")
     };
-    flood("hostile Host and Origin", 5_000, &[], make, |_, answer| {
-        assert_eq!(answer.status, 403, "{answer:?}");
-    })
-    .await;
+    let judge = |_, answer: &Answer| assert_eq!(answer.status, 403, "{answer:?}");
+    flood(&Target::start(&[]), "hostile Host and Origin", 5_000, make, judge).await;
 }
 
 /// Goal: who guesses tokens is told 401, beyond the limit of its address 429, while a right token
@@ -186,7 +172,7 @@ async fn guessing() {
         }
     };
     let settings = ["gateway.wrong_tokens_per_minute=60"];
-    flood("token guessing", 5_000, &settings, make, judge).await;
+    flood(&Target::start(&settings), "token guessing", 5_000, make, judge).await;
     assert!(limited.load(Ordering::Relaxed) > 100, "most are beyond the limit");
 }
 
@@ -204,7 +190,8 @@ async fn tokens_in_urls() {
         };
         target.request(&line, &[NOBODY], "")
     };
-    flood("tokens in URLs", 2_000, &["log.level=debug"], make, is(401, "token_missing")).await;
+    let target = Target::start(&["log.level=debug"]);
+    flood(&target, "tokens in URLs", 2_000, make, is(401, "token_missing")).await;
 }
 
 /// Goal: what a client sends makes no line of the log, and no part of one that is not quoted.
@@ -223,8 +210,8 @@ async fn log_injection() {
             target.request(POST, &["Idempotency-Key: \u{1b}forged"], &body.to_string())
         }
     };
-    let target = Arc::new(Target::start(&["log.level=trace"]));
-    flood_on(&target, "log injection", 200, make, |_, answer| assert!(answer.status < 500)).await;
+    let target = Target::start(&["log.level=trace"]);
+    flood(&target, "log injection", 200, make, |_, answer| assert!(answer.status < 500)).await;
     for line in target.log().lines() {
         let line: Value = serde_json::from_str(line).expect("a line is an object");
         assert!(line.get("forged").is_none() && line["message"] != "forged", "{line}");
@@ -237,11 +224,10 @@ async fn log_injection() {
 /// numbers, 3 000 a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn forged() {
-    let target = Arc::new(Target::start(&[]));
+    let target = Target::start(&[]);
     let ask = target.request(POST, &[], r#"{"kind":"ask","body":"why?"}"#);
     let mut wire = Connection::open(target.address).await.unwrap();
-    let asked = wire.ask(&ask).await.unwrap();
-    let asked: Value = serde_json::from_slice(&asked.body).unwrap();
+    let asked = wire.ask(&ask).await.unwrap().json();
     let cursor = asked["thread"]["cursor"].as_str().unwrap().to_owned();
     let make = move |target: &Target, number: u64| {
         let turn = number / 6;
@@ -260,15 +246,12 @@ async fn forged() {
             _ => target.get(&format!("/v1/claims/cl_{}{}", u64::MAX, turn)),
         }
     };
-    let judge = |number: u64, answer: &Answer| {
-        let wanted = match number % 6 {
-            0..=2 => (400, "invalid_cursor"),
-            3 | 4 => (404, "thread_not_found"),
-            _ => (404, "claim_not_found"),
-        };
-        assert_eq!((answer.status, &*answer.reason()), wanted);
-    };
-    flood_on(&target, "forged ids and cursors", 3_000, make, judge).await;
+    let judge = are(|number| match number % 6 {
+        0..=2 => (400, "invalid_cursor"),
+        3 | 4 => (404, "thread_not_found"),
+        _ => (404, "claim_not_found"),
+    });
+    flood(&target, "forged ids and cursors", 3_000, make, judge).await;
 }
 
 /// Goal: no one speaks, or reads, as another identity by naming one: what is named is an extension
@@ -276,39 +259,34 @@ async fn forged() {
 /// message that comes of it is the agent's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn extension_spoofing() {
-    let make = |target: &Target, number: u64| match number % 4 {
-        0 => {
-            let from = json!({ "identity": "human:admin", "extension": "admin" });
-            let body = json!({ "kind": "ask", "body": "spoofed", "from": from });
-            target.request(POST, &[], &body.to_string())
-        }
-        1 => {
-            let from = json!({ "extension": "human:admin" });
-            let body = json!({ "kind": "ask", "body": "spoofed", "from": from });
-            target.request(POST, &[], &body.to_string())
-        }
+    let ask = |target: &Target, from: Value| {
+        let body = json!({ "kind": "ask", "body": "spoofed", "from": from });
+        target.request(POST, &[], &body.to_string())
+    };
+    let make = move |target: &Target, number: u64| match number % 4 {
+        0 => ask(target, json!({ "identity": "human:admin", "extension": "admin" })),
+        1 => ask(target, json!({ "extension": "human:admin" })),
         2 => target.get("/v1/inbox?extension=human:admin"),
         _ => target.request("POST /v1/tokens", &[], r#"{"handle":"admin","rights":["admin"]}"#),
     };
     let judge = |number: u64, answer: &Answer| match number % 4 {
         0 => {
-            let body: Value = serde_json::from_slice(&answer.body).unwrap();
-            let from = &body["message"]["from"];
-            assert_eq!(*from, json!({ "identity": "local:agent", "extension": "admin" }));
-            assert_eq!(body["message"]["author_kind"], "llm");
+            let message = &answer.json()["message"];
+            let from = json!({ "identity": "local:agent", "extension": "admin" });
+            assert_eq!((&message["from"], &message["author_kind"]), (&from, &json!("llm")));
         }
-        1 => assert_eq!((answer.status, &*answer.reason()), (400, "invalid_body")),
-        2 => assert_eq!((answer.status, &*answer.reason()), (400, "invalid_parameter")),
-        _ => assert_eq!((answer.status, &*answer.reason()), (403, "token_right_missing")),
+        1 => is(400, "invalid_body")(number, answer),
+        2 => is(400, "invalid_parameter")(number, answer),
+        _ => is(403, "token_right_missing")(number, answer),
     };
-    flood("extension spoofing", 500, &[], make, judge).await;
+    flood(&Target::start(&[]), "extension spoofing", 500, make, judge).await;
 }
 
 /// Goal: who holds no token learns nothing of what is there, and an agent nothing of tokens.
 /// Method: ids that are there and ids that are not, 5 000 a second; the answers are the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn id_probing() {
-    let target = Arc::new(Target::start(&[]));
+    let target = Target::start(&[]);
     let mut wire = Connection::open(target.address).await.unwrap();
     let ask = target.request(POST, &[], r#"{"kind":"ask","body":"why?"}"#);
     assert_eq!(wire.ask(&ask).await.unwrap().status, 201);
@@ -321,10 +299,9 @@ async fn id_probing() {
             _ => target.request(&format!("DELETE /v1/tokens/tok_{id}"), &[], ""),
         }
     };
-    let judge = |number: u64, answer: &Answer| {
-        let wanted =
-            if number % 4 == 3 { (403, "token_right_missing") } else { (401, "token_missing") };
-        assert_eq!((answer.status, &*answer.reason()), wanted);
-    };
-    flood_on(&target, "id probing", 5_000, make, judge).await;
+    let judge = are(|number| match number % 4 {
+        3 => (403, "token_right_missing"),
+        _ => (401, "token_missing"),
+    });
+    flood(&target, "id probing", 5_000, make, judge).await;
 }

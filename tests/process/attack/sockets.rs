@@ -73,7 +73,7 @@ async fn flood(
 ) {
     const FEEDS: u64 = 8;
     let force = Force::read();
-    let target = Arc::new(Target::start(&[]));
+    let target = Target::start(&[]);
     let make = Arc::new(make);
     let attack = async {
         let feeds = (0..FEEDS).map(|_| {

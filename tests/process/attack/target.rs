@@ -1,6 +1,7 @@
 //! The server under attack: a process of its own, what it costs, and a witness that it serves.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parley_kit::{Connection, Folder, Process, http};
@@ -33,14 +34,14 @@ pub struct Target {
 
 impl Target {
     /// Starts one with these settings over the defaults.
-    pub fn start(settings: &[&str]) -> Self {
+    pub fn start(settings: &[&str]) -> Arc<Self> {
         let folder = Folder::new("attack");
         let mut arguments = vec!["--log-format", "json", "--set", "limits.writes_per_minute=0"];
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
         let log = std::fs::File::create(folder.join("log")).unwrap().into();
         let mut process = Process::logging(&folder.text("data"), &arguments, log).unwrap();
         let (admin, agent) = (process.admin.clone(), process.agent());
-        Self { address: process.address, process, folder, admin, agent }
+        Arc::new(Self { address: process.address, process, folder, admin, agent })
     }
 
     /// The process's time so far, in seconds.

@@ -5,8 +5,8 @@ use parley_kit::process::run;
 use parley_kit::{Folder, Process};
 use serde_json::json;
 
-use super::forum::fill;
-use super::site::{copy_folder, start, state, try_start};
+use super::forum::filled;
+use super::site::{copy_folder, databases, start, state, try_start};
 
 /// Goal: a check changes nothing, finds a good store good, however its server ended, and tells what
 /// there is. Method: digests and times of every file, after a stop and after a kill.
@@ -14,9 +14,7 @@ use super::site::{copy_folder, start, state, try_start};
 fn changes_nothing() {
     let folder = Folder::new("check");
     let data = folder.text("data");
-    let server = start(&data);
-    fill(&server, 12);
-    server.stop();
+    filled(&data, 12);
     let checked = || {
         let before = state(&folder.join("data"));
         let told = run(&["check", "--data", &data, "--json"]).json();
@@ -52,15 +50,12 @@ fn changes_nothing() {
 fn files_that_do_not_belong() {
     let folder = Folder::new("mixed");
     let data = folder.text("data");
-    let server = start(&data);
-    fill(&server, 6);
-    server.stop();
+    filled(&data, 6);
     copy_folder(&folder.join("data"), &folder.join("older"));
     let server = start(&data);
     ask(&server, 20);
     server.stop();
-    let names = folder_files(&folder);
-    for name in &names {
+    for name in &databases(&folder.join("data")) {
         copy_folder(&folder.join("data"), &folder.join("mixed"));
         std::fs::remove_file(folder.join(&format!("mixed/{name}"))).unwrap();
         let ended = run(&["check", "--data", &folder.text("mixed")]);
@@ -86,10 +81,8 @@ fn files_that_do_not_belong() {
 fn files_cut_short() {
     let folder = Folder::new("cut");
     let data = folder.text("data");
-    let server = start(&data);
-    fill(&server, 6);
-    server.stop();
-    for name in folder_files(&folder) {
+    filled(&data, 6);
+    for name in databases(&folder.join("data")) {
         let length = folder.join(&format!("data/{name}")).metadata().unwrap().len();
         for left in [0, 100, length / 2, length - 4_096, length - 1] {
             copy_folder(&folder.join("data"), &folder.join("cut"));
@@ -99,13 +92,11 @@ fn files_cut_short() {
             let checked = run(&["check", "--data", &folder.text("cut")]);
             assert_eq!(checked.code, 1, "{name} cut to {left}: {checked:?}");
             checked.failed(1);
-            match try_start(&folder.text("cut")) {
-                Ok(_) => panic!("{name} cut to {left}: it starts"),
-                Err(ended) => {
-                    let line = ended.err.lines().count();
-                    assert_eq!((ended.code, line), (1, 1), "{name} cut to {left}: {ended:?}");
-                }
-            }
+            let Err(ended) = try_start(&folder.text("cut")) else {
+                panic!("{name} cut to {left}: it starts")
+            };
+            let line = ended.err.lines().count();
+            assert_eq!((ended.code, line), (1, 1), "{name} cut to {left}: {ended:?}");
         }
     }
 }
@@ -116,9 +107,4 @@ fn ask(server: &Process, count: u64) {
         let body = json!({ "kind": "ask", "body": format!("More {number}?") });
         assert!(post(server.address, &server.admin, "/v1/messages", &body)["message"].is_object());
     }
-}
-
-fn folder_files(folder: &Folder) -> Vec<String> {
-    let names = parley_kit::folder::names(&folder.join("data"));
-    names.into_iter().filter(|name| super::site::is_database(name)).collect()
 }

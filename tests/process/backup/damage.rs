@@ -92,11 +92,8 @@ fn flips_in_the_data() {
             match try_start(&folder.text("flipped")) {
                 Ok(server) => server.kill(),
                 Err(ended) => {
-                    assert_eq!(
-                        (ended.code, ended.err.lines().count()),
-                        (1, 1),
-                        "{which} {ended:?}"
-                    );
+                    let said = (ended.code, ended.err.lines().count());
+                    assert_eq!(said, (1, 1), "{which} {ended:?}");
                     refused += 1;
                 }
             }

@@ -8,6 +8,8 @@ use parley_kit::peer::{ask, get, pages, post};
 use parley_kit::{Process, position};
 use serde_json::{Value, json};
 
+use super::site::start;
+
 /// Everything that one forum shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
@@ -83,6 +85,13 @@ pub fn read(address: SocketAddr, token: &str) -> Shown {
     let inbox = |extension: &str| all(address, token, &format!("/v1/inbox{extension}"), "items").0;
     let inboxes = vec![inbox("").into(), inbox("?anyone=false").into()];
     Shown { threads, artifacts, tokens, inboxes }
+}
+
+/// A folder `data` that a server has filled with so many threads, and that no server holds.
+pub fn filled(data: &str, threads: u64) {
+    let server = start(data);
+    fill(&server, threads);
+    server.stop();
 }
 
 /// Fills a forum with a bit of everything: threads in many states, claims, artifacts, keys, tokens.

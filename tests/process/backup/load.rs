@@ -157,9 +157,8 @@ fn resume(back: &Process, token: &str, cursor: &str, shown: &Shown, source: &Pro
         assert!(problem["detail"].as_str().unwrap().contains("restored"), "{problem}");
     }
     // From an early cursor on, the feed tells the rest of what the copy holds.
-    let first = shown.threads.values().map(|thread| thread.position).min().unwrap();
-    let path = shown.threads.iter().find(|(_, thread)| thread.position == first).unwrap().0;
-    let since = get(source.address, token, path);
+    let first = shown.threads.iter().min_by_key(|(_, thread)| thread.position).unwrap().0;
+    let since = get(source.address, token, first);
     let since = since["cursor"].as_str().unwrap();
     let mut events = feed(back, token, &format!("&since={since}"));
     let mut last = None;

@@ -12,14 +12,13 @@ use parley::storage::error::StoreError;
 use parley::storage::latch::BoxedFile;
 use parley::storage::migration::{FileFormat, kept_name, migrate};
 use parley::tokens::{self, NewToken, TokenName, Tokens};
-use parley_kit::folder::names;
 use parley_kit::{Cut, Faults, FaultyDisk, Folder};
 use parley_protocol::identity::{Right, Rights};
 use parley_protocol::time::Millis;
 use redb::{Builder, Database, TableDefinition};
 
-use super::forum::fill;
-use super::site::{is_database, start};
+use super::forum::filled;
+use super::site::databases;
 
 type Table<'a, K, V> = TableDefinition<'a, K, V>;
 
@@ -96,13 +95,11 @@ fn contents(disk: &FaultyDisk) -> Result<Vec<u8>, StoreError> {
 /// A store with a bit of everything, written by the binary.
 fn store() -> FaultyDisk {
     let folder = Folder::new("migrate");
-    let server = start(&folder.text("data"));
-    fill(&server, 6);
-    server.stop();
+    filled(&folder.text("data"), 6);
     let disk = FaultyDisk::default();
-    for name in names(&folder.join("data")).iter().filter(|name| is_database(name)) {
-        let bytes = std::fs::read(folder.join("data").join(name)).unwrap();
-        let file = disk.create(name).unwrap();
+    for name in databases(&folder.join("data")) {
+        let bytes = std::fs::read(folder.join("data").join(&name)).unwrap();
+        let file = disk.create(&name).unwrap();
         file.set_len(bytes.len() as u64).unwrap();
         file.write(0, &bytes).unwrap();
         file.sync_data().unwrap();

@@ -10,5 +10,5 @@ mod forum;
 mod load;
 mod migrate;
 mod refuse;
-mod site;
+pub mod site;
 mod take;

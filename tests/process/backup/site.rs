@@ -15,6 +15,11 @@ pub fn is_database(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending == "redb")
 }
 
+/// The names of the databases in a folder.
+pub fn databases(folder: &Path) -> Vec<String> {
+    names(folder).into_iter().filter(|name| is_database(name)).collect()
+}
+
 /// Every file of a folder: digest and time of its last change.
 pub fn state(folder: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime)> {
     let file = |name: String| {

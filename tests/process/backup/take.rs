@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use parley::clock::SystemClock;
-use parley::engine::{Engine, EngineOptions};
-use parley::journal::options::JournalOptions;
+use parley::engine::Engine;
 use parley::storage::disk::MemoryDisk;
 use parley::tokens::Tokens;
 use parley_kit::acts::{model, post};
@@ -20,13 +19,10 @@ const PIECE_MAX: usize = 512 << 10;
 const REPLAY_MAX: u64 = 100;
 
 async fn start(disk: &MemoryDisk) -> Engine {
-    let options = engine::options();
-    let journal = JournalOptions {
-        segment_bytes: 64 << 10,
-        replay_max: REPLAY_MAX,
-        ..options.journal.clone()
-    };
-    engine::start(EngineOptions { journal, ..options }, Arc::new(disk.clone())).await
+    let mut options = engine::options();
+    options.journal.segment_bytes = 64 << 10;
+    options.journal.replay_max = REPLAY_MAX;
+    engine::start(options, Arc::new(disk.clone())).await
 }
 
 async fn open_threads(engine: &Engine, count: usize) {

@@ -1,7 +1,5 @@
 //! `parley artifact …` (artifacts.md §4): exact forms, from files, folders and standard input.
 
-use std::fmt::Write as _;
-
 use parley_kit::Folder;
 use parley_kit::process::{run, run_with};
 
@@ -12,8 +10,7 @@ const CLAIM_CANONICAL: &str = "{\"artifact_type\":\"CLAIM\",\"payload\":{\"state
                                \"It holds.\"},\"protocol_version\":\"0.1\",\"references\":[]}";
 
 fn id_of(artifact: &str) -> String {
-    let ended = run_with(&["artifact", "id", "-"], artifact.as_bytes());
-    let line: serde_json::Value = serde_json::from_str(ended.succeeded()).expect("JSON");
+    let line = run_with(&["artifact", "id", "-"], artifact.as_bytes()).json();
     assert_eq!(line["ok"], true);
     line["artifact_id"].as_str().expect("an identifier").to_owned()
 }
@@ -68,9 +65,8 @@ fn refusals() {
             let ended = run_with(&["artifact", command, "-"], text.as_bytes());
             let line: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
             assert!(ended.failed(1).starts_with(class), "{text:?}: {ended:?}");
-            assert_eq!(line["ok"], false, "{text:?}");
-            assert_eq!(line["class"], class, "{text:?}");
-            assert_eq!(line["pointer"], pointer, "{text:?}");
+            let said = (line["ok"].as_bool(), line["class"].as_str(), line["pointer"].as_str());
+            assert_eq!(said, (Some(false), Some(class), Some(pointer)), "{text:?}");
             assert!(line["detail"].is_string(), "{text:?}");
         }
     }
@@ -85,21 +81,18 @@ fn refusals() {
 fn verify_and_validate() {
     let (id, right) = named(CLAIM);
     let (_, empty) = named(&CLAIM.replace("It holds.", " "));
+    let unnamed = Some("invalid_artifact_identifier_syntax");
     for (text, verify, validate) in [
         (right.as_str(), None, None),
-        (
-            CLAIM,
-            Some("invalid_artifact_identifier_syntax"),
-            Some("invalid_artifact_identifier_syntax"),
-        ),
+        (CLAIM, unnamed, unnamed),
         (empty.as_str(), None, Some("semantic_violation")),
     ] {
         for (command, want) in [("verify", verify), ("validate", validate)] {
             let ended = run_with(&["artifact", command, "-"], text.as_bytes());
             assert_eq!(ended.code, i32::from(want.is_some()), "{command}: {ended:?}");
             let line: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
-            assert_eq!(line["ok"], want.is_none(), "{command}: {line}");
-            assert_eq!(line["class"].as_str(), want, "{command}: {line}");
+            let said = (line["ok"].as_bool(), line["class"].as_str());
+            assert_eq!(said, (Some(want.is_none()), want), "{command}: {line}");
             assert_eq!(line["violations"].as_array().map(Vec::is_empty), Some(want.is_none()));
             assert!(line["warnings"].is_array(), "{line}");
         }
@@ -126,9 +119,7 @@ fn closures() {
     let folder = Folder::new("closures");
     let claim_file = folder.file("claim.json", &claim_text);
     let decision_file = folder.file("decision.json", &decision);
-    let mut lines = String::new();
-    writeln!(lines, "{objection}").expect("into memory");
-    folder.file("more.jsonl", &lines);
+    folder.file("more.jsonl", format!("{objection}\n"));
     folder.file("notes.txt", "not an artifact");
     let all = format!("{claim_text}\n{objection}\n\n{decision}\n");
     let path = folder.text("");

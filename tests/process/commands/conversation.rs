@@ -3,7 +3,7 @@
 use parley_kit::process::run_with;
 use parley_kit::{Ended, Folder};
 
-use super::{serve, token};
+use super::{prints, refused, serve, token};
 
 /// Goal: a whole conversation can be held from a terminal. Method: two models and the human, each
 /// command once, its text and its JSON.
@@ -13,7 +13,6 @@ fn from_a_terminal() {
     let server = serve(&folder);
     let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
     let bob = token(&server, &["--handle", "bob", "--rights", "read,write"]);
-    let admin = server.admin.clone();
 
     let asked = server.run(&bob, &["post", "What do we call the flag?"]);
     assert!(asked.succeeded().contains("msg_1  local:bob ask"), "{asked:?}");
@@ -22,28 +21,24 @@ fn from_a_terminal() {
     assert_eq!(waiting["items"][0]["message"]["id"], "msg_1");
     let none = server.json(&ada, &["inbox", "--anyone=false"]);
     assert_eq!(none["items"].as_array().map(Vec::len), Some(0));
-    let answered =
-        server.json(&ada, &["post", "--thread", "th_1", "--extension", "w", "Call it --since."]);
+    let answer = ["post", "--thread", "th_1", "--extension", "w", "Call it --since."];
+    let answered = server.json(&ada, &answer);
     assert_eq!(answered["message"]["kind"], "answer");
     assert_eq!(answered["message"]["from"]["extension"], "w");
     assert_eq!(answered["thread"]["state"], "answered");
-    let refused =
-        server.run(&ada, &["post", "--thread", "1", "--parent", "2", "--extension", "w", "No."]);
-    assert!(refused.failed(1).starts_with("self_reply: "), "{refused:?}");
+    let own = ["post", "--thread", "1", "--parent", "2", "--extension", "w", "No."];
+    refused(&server.run(&ada, &own), "self_reply");
 
     let marked = server.run(&bob, &["mark", "th_1", "closed", "--reason", "Settled."]);
-    assert!(marked.succeeded().contains("answered → closed (proposed)\n  Settled."), "{marked:?}");
-    let refused = server.run(&bob, &["confirm", "th_1", "closed"]);
-    assert!(refused.failed(1).starts_with("token_right_missing: "), "{refused:?}");
-    let confirmed = server.json(&admin, &["confirm", "th_1", "closed"]);
+    prints(&marked, "answered → closed (proposed)\n  Settled.");
+    refused(&server.run(&bob, &["confirm", "th_1", "closed"]), "token_right_missing");
+    let confirmed = server.json(&server.admin, &["confirm", "th_1", "closed"]);
     assert_eq!(confirmed["thread"]["locked"], true);
-    let again = server.run(&admin, &["mark", "th_1", "open"]);
-    assert!(again.failed(1).starts_with("thread_closed: "), "{again:?}");
+    refused(&server.run(&server.admin, &["mark", "th_1", "open"]), "thread_closed");
     let reopened = server.run(&bob, &["reopen", "th_1", "--reason", "It is taken."]);
-    assert!(reopened.succeeded().contains("closed → open (proposed)"), "{reopened:?}");
+    prints(&reopened, "closed → open (proposed)");
 
-    let read = server.run(&ada, &["read", "1"]);
-    assert!(read.succeeded().contains("\n    msg_2  local:ada/w answer msg_1"), "{read:?}");
+    prints(&server.run(&ada, &["read", "1"]), "\n    msg_2  local:ada/w answer msg_1");
     let tree = server.json(&ada, &["read", "1"]);
     assert_eq!(tree["messages"][0]["replies"][0]["id"], "msg_2");
     let flat = server.json(&ada, &["read", "1", "--flat"]);
@@ -58,25 +53,19 @@ fn claims_from_a_terminal() {
     let folder = Folder::new("claims");
     let server = serve(&folder);
     let ada = token(&server, &["--handle", "ada", "--rights", "read,write"]);
-    let admin = server.admin.clone();
     server.run(&ada, &["post", "Does it hold?"]).succeeded();
     let claim = ["claim", "assert", "th_1", "It holds.", "--evidence", "log:runs/1"];
-    let asserted = server.run(&ada, &claim);
-    assert_eq!(
-        asserted.succeeded(),
-        "cl_1  unverified  local:ada\n  It holds.\n    - log runs/1\n"
-    );
+    let shown = "cl_1  unverified  local:ada\n  It holds.\n    - log runs/1\n";
+    assert_eq!(server.run(&ada, &claim).succeeded(), shown);
     let note = ["claim", "attest", "cl_1", "--evidence", "note:I think so"];
-    let refused = server.run(&admin, &note);
-    assert!(refused.failed(1).starts_with("proof_missing: "), "{refused:?}");
+    refused(&server.run(&server.admin, &note), "proof_missing");
     let proof = ["claim", "attest", "cl_1", "--evidence", "{\"kind\":\"log\",\"ref\":\"runs/2\"}"];
-    assert_eq!(server.json(&admin, &proof)["claim"]["status"], "supported");
+    assert_eq!(server.json(&server.admin, &proof)["claim"]["status"], "supported");
     let proof = ["claim", "refute", "cl_1", "--evidence", "reproducer:tests/fails"];
     assert_eq!(server.json(&ada, &proof)["claim"]["status"], "refuted");
     let newer = ["claim", "assert", "th_1", "It held.", "--supersedes", "cl_1"];
     assert_eq!(server.json(&ada, &newer)["claim"]["supersedes"][0], "cl_1");
-    let shown = server.run(&ada, &["claim", "show", "cl_1"]);
-    assert!(shown.succeeded().contains("  superseded by cl_2\n"), "{shown:?}");
+    prints(&server.run(&ada, &["claim", "show", "cl_1"]), "  superseded by cl_2\n");
     let list = server.json(&ada, &["claim", "list", "th_1", "--status", "superseded"]);
     assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
     server.stop();
@@ -96,8 +85,7 @@ fn bodies_are_data() {
     let message = |ended: &Ended| ended.json()["message"].take();
     assert_eq!(message(&first), message(&again), "a key makes it once");
     assert_eq!(message(&first)["body"], "one\ntwo \u{202e}three");
-    let read = server.run(&ada, &["read", "th_1"]);
-    assert!(read.succeeded().contains("  one\n  two \\u{202e}three\n"), "{read:?}");
+    prints(&server.run(&ada, &["read", "th_1"]), "  one\n  two \\u{202e}three\n");
     server.stop();
 }
 

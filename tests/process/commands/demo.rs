@@ -22,16 +22,11 @@ fn the_demo_shows_everything_and_leaves_nothing() {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     });
     assert!(steps.count() >= 15, "{out}");
+    let acts = "asks answers clarifies proposes objects agrees informs decides retracts";
+    for act in acts.split(' ') {
+        assert!(out.contains(&format!(" {act}")), "{act}: {out}");
+    }
     for shown in [
-        " asks",
-        " answers",
-        " clarifies",
-        " proposes",
-        " objects",
-        " agrees",
-        " informs",
-        " decides",
-        " retracts",
         "local:builder/reader",
         "local:builder/prober",
         "human:operator",

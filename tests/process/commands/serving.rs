@@ -4,7 +4,8 @@ use parley_kit::Folder;
 use parley_kit::process::run;
 use redb::{Database, ReadableTable, TableDefinition};
 
-use super::serve;
+use super::{prints, serve};
+use crate::backup::site::databases;
 
 /// Goal: a folder that a newer version wrote stops the start with a line that names the file, and
 /// takes no harm. Method: each file's format raised by one, and put back.
@@ -15,24 +16,19 @@ fn a_newer_format() {
     let (data, admin) = (server.data().to_owned(), server.admin.clone());
     assert_eq!(server.run(&admin, &["post", "Is anybody there?"]).code, 0);
     server.stop();
-    let files: Vec<_> = std::fs::read_dir(&data)
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "redb"))
-        .collect();
+    let files = databases(&folder.join("data"));
     assert!(files.len() >= 3, "log, archive and tokens: {files:?}");
-    for file in files {
+    for name in files {
+        let file = folder.join("data").join(&name);
         let kept = std::fs::read(&file).expect("the file");
         raise_format(&file);
         let ended = run(&["serve", "--listen", "127.0.0.1:0", "--data", &data]);
-        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
         let line = ended.failed(1);
         assert!(line.contains(&name) && line.contains("newer"), "{name}: {ended:?}");
         std::fs::write(&file, kept).expect("the file as it was");
     }
     let back = serve(&folder);
-    let read = back.run(&admin, &["read", "1"]);
-    assert!(read.succeeded().contains("Is anybody there?"), "{read:?}");
+    prints(&back.run(&admin, &["read", "1"]), "Is anybody there?");
     back.stop();
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use parley_kit::process::command;
 use parley_kit::{Folder, Process};
 
-use super::{serve, token};
+use super::{refused, serve, token};
 
 /// A `parley watch --json`; killed if the test ends before it does.
 struct Watch {
@@ -24,11 +24,15 @@ impl Watch {
         Self { child, lines }
     }
 
+    fn frame(&mut self) -> serde_json::Value {
+        let line = self.lines.next().expect("another frame").expect("text");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
     /// The next frame, which must be of this type.
     fn next(&mut self, kind: &str) -> serde_json::Value {
-        let line = self.lines.next().expect("another frame").expect("text");
-        let frame: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-        assert_eq!(frame["type"], kind, "{line}");
+        let frame = self.frame();
+        assert_eq!(frame["type"], kind, "{frame}");
         frame
     }
 
@@ -71,17 +75,11 @@ fn turns_come_and_go_over_a_restart() {
     server.run(&bob, &["post", "And this?"]).succeeded();
     assert_eq!(watch.next("hello")["resumed"], true);
     // The question may come before the listener is back or after.
-    let mut told = Vec::new();
-    while told.len() < 2 {
-        let line = watch.lines.next().expect("another frame").expect("text");
-        let frame: serde_json::Value = serde_json::from_str(&line).expect("JSON");
-        told.push(frame["type"].as_str().expect("a type").to_owned());
-    }
+    let mut told = [(); 2].map(|()| watch.frame()["type"].as_str().expect("a type").to_owned());
     told.sort();
     assert_eq!(told, ["awaiting", "caught_up"], "what was missed comes once");
 
-    let admin = server.admin.clone();
-    server.run(&admin, &["token", "revoke", "tok_3"]).succeeded();
+    server.run(&server.admin, &["token", "revoke", "tok_3"]).succeeded();
     let (code, err) = watch.end();
     assert_eq!(code, 1, "{err}");
     let last = err.lines().last().expect("a line");
@@ -95,21 +93,20 @@ fn turns_come_and_go_over_a_restart() {
 fn scopes() {
     let folder = Folder::new("scopes");
     let server = serve(&folder);
-    let admin = server.admin.clone();
-    server.run(&admin, &["post", "One?"]).succeeded();
-    server.run(&admin, &["post", "Two?"]).succeeded();
-    let mut watch = Watch::start(&server, &admin, &["--scope", "threads", "--threads", "th_2"]);
+    server.run(&server.admin, &["post", "One?"]).succeeded();
+    server.run(&server.admin, &["post", "Two?"]).succeeded();
+    let mut watch =
+        Watch::start(&server, &server.admin, &["--scope", "threads", "--threads", "th_2"]);
     watch.next("hello");
-    server.run(&admin, &["post", "--thread", "1", "--kind", "inform", "Here."]).succeeded();
-    server.run(&admin, &["post", "--thread", "2", "--kind", "inform", "There."]).succeeded();
+    server.run(&server.admin, &["post", "--thread", "1", "--kind", "inform", "Here."]).succeeded();
+    server.run(&server.admin, &["post", "--thread", "2", "--kind", "inform", "There."]).succeeded();
     assert_eq!(watch.next("message")["message"]["body"], "There.");
     for (more, want) in [
-        (&["--scope", "threads", "--threads", "th_9"][..], "thread_not_found: "),
-        (&["--since", "nonsense"], "invalid_cursor: "),
-        (&["--scope", "threads", "--extension", "w", "--threads", "th_1"], "invalid_parameter: "),
+        (&["--scope", "threads", "--threads", "th_9"][..], "thread_not_found"),
+        (&["--since", "nonsense"], "invalid_cursor"),
+        (&["--scope", "threads", "--extension", "w", "--threads", "th_1"], "invalid_parameter"),
     ] {
-        let ended = server.run(&admin, &[&["watch"], more].concat());
-        assert!(ended.failed(1).starts_with(want), "{more:?}: {ended:?}");
+        refused(&server.run(&server.admin, &[&["watch"], more].concat()), want);
     }
     drop(watch);
     server.stop();

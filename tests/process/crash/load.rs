@@ -95,23 +95,17 @@ impl Round<'_> {
         loop {
             let text = format!("seed {} round {} {writer}.{}", self.seed, self.turn, calls.len());
             let mut call = self.next(&rng, writer, text);
-            match call.send_first(&mut client) {
-                Ok(answer) => {
-                    if let Some(thread) = answer.body["thread"]["number"].as_u64()
-                        && call.path == "/v1/messages"
-                        && call.body.get("thread").is_none()
-                    {
-                        self.threads().push(thread);
-                    }
-                    call.answer = Some(answer);
-                    calls.push(call);
-                    self.answered.fetch_add(1, Ordering::Relaxed);
-                }
-                Err(_) => {
-                    calls.push(call);
-                    return calls;
-                }
+            call.answer = call.send_first(&mut client).ok();
+            calls.push(call);
+            let call = &calls[calls.len() - 1];
+            let Some(answer) = &call.answer else { return calls };
+            if let Some(thread) = answer.body["thread"]["number"].as_u64()
+                && call.path == "/v1/messages"
+                && call.body.get("thread").is_none()
+            {
+                self.threads().push(thread);
             }
+            self.answered.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -258,25 +258,23 @@ fn sort(act: &Value) -> usize {
 }
 
 fn id(act: &Value) -> u64 {
-    let id = act["id"].as_str().and_then(|id| id.split('_').nth(1));
-    id.and_then(|id| id.parse().ok()).expect("a number")
+    number_in(&act["id"])
 }
 
 fn thread_of(act: &Value) -> u64 {
-    let id = act["thread"].as_str().and_then(|id| id.split('_').nth(1));
-    id.and_then(|id| id.parse().ok()).expect("a number")
+    number_in(&act["thread"])
+}
+
+/// The number in an identifier.
+fn number_in(id: &Value) -> u64 {
+    let number = id.as_str().and_then(|id| id.split('_').nth(1));
+    number.and_then(|number| number.parse().ok()).expect("a number")
 }
 
 /// Reads threads back, message by message and event by event, each by its text; holds that each
 /// head is what its messages and events make of it.
 fn read(client: &mut Client, threads: &BTreeSet<u64>) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
-    let mut add = |text: &Value, act: &Value| {
-        if let Some(text) = text.as_str() {
-            let doubled = found.insert(text.to_owned(), act.clone());
-            assert!(doubled.is_none(), "twice: {act}");
-        }
-    };
     for thread in threads {
         let path = format!("/v1/threads/{thread}");
         let (messages, head) = all(client, &format!("{path}?format=flat&limit=1000"), "messages");
@@ -295,14 +293,12 @@ fn read(client: &mut Client, threads: &BTreeSet<u64>) -> BTreeMap<String, Value>
         assert_eq!(head["created_at"], messages[0]["created_at"]);
         rising(&messages, "created_at");
         rising(&events, "at");
-        for message in &messages {
-            add(&message["body"], message);
-        }
-        for event in &events {
-            add(&event["reason"], event);
-        }
-        for claim in &claims {
-            add(&claim["statement"], claim);
+        for (acts, text) in [(messages, "body"), (events, "reason"), (claims, "statement")] {
+            for act in acts {
+                let Some(text) = act[text].as_str().map(str::to_owned) else { continue };
+                let doubled = found.insert(text, act);
+                assert!(doubled.is_none(), "twice: {doubled:?}");
+            }
         }
     }
     found

@@ -21,11 +21,8 @@ pub fn thread(server: &BlockingServer) {
     let messages = "/v1/messages";
     agent(messages, json!({"kind": "ask", "body": "Que\u{301}?"}), 201);
     human(messages, json!({"kind": "propose", "thread": 1, "parent": 1, "body": "This."}), 201);
-    agent(
-        messages,
-        json!({"kind": "object", "thread": 1, "parent": 2, "body": "No \"that\"."}),
-        201,
-    );
+    let object = json!({"kind": "object", "thread": 1, "parent": 2, "body": "No \"that\"."});
+    agent(messages, object, 201);
     human(messages, json!({"kind": "answer", "thread": 1, "parent": 3, "body": "But\nyes."}), 201);
     agent(messages, json!({"kind": "agree", "thread": 1, "parent": 4, "body": "Fine."}), 201);
     let evidence =
@@ -49,20 +46,20 @@ pub fn thread(server: &BlockingServer) {
 /// What the lines hold.
 pub fn lines(server: &BlockingServer) -> String {
     let answer = agent(server, "GET /v1/threads/1/artifacts", LINES, b"");
-    assert_eq!(answer.status, 200, "{answer:?}");
-    assert!(answer.header("content-type") == Some("application/jsonl"), "{answer:?}");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/jsonl")));
     answer.text().to_owned()
 }
 
 /// The artifacts of all pages, each whole, in the bytes in which it stands there.
 fn pages(server: &BlockingServer, limit: usize) -> Vec<String> {
-    let mut items = Vec::new();
-    let mut cursor = String::new();
-    loop {
+    let (mut items, mut cursor) = (Vec::new(), String::new());
+    let get = |cursor: &str| {
         let line = format!("GET /v1/threads/th_1/artifacts?limit={limit}{cursor}");
-        let answer = agent(server, &line, "", b"");
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let page = answer.json();
+        agent(server, &line, "", b"")
+    };
+    loop {
+        let answer = get(&cursor);
+        let page = answer.expect(200);
         let found = page["items"].as_array().expect("items");
         // As raw text, so that bytes are compared and not values.
         let text = answer.text();
@@ -79,8 +76,7 @@ fn pages(server: &BlockingServer, limit: usize) -> Vec<String> {
         }
         cursor = format!("&cursor={}", page["cursor"].as_str().expect("a cursor"));
         if page["more"] == false {
-            let line = format!("GET /v1/threads/th_1/artifacts?limit={limit}{cursor}");
-            let after = agent(server, &line, "", b"").json();
+            let after = get(&cursor).json();
             assert_eq!((&after["items"], &after["more"]), (&json!([]), &json!(false)));
             return items;
         }
@@ -128,11 +124,13 @@ fn every_way_the_same() {
 #[test]
 fn cursors() {
     let mut server = start();
-    let ask = |text: &str| json!({"kind": "ask", "body": text}).to_string();
-    agent(&server, "POST /v1/messages", "", ask("One?").as_bytes());
-    agent(&server, "POST /v1/messages", "", ask("Two?").as_bytes());
-    let more = json!({"kind": "inform", "thread": 1, "body": "More."}).to_string();
-    agent(&server, "POST /v1/messages", "", more.as_bytes());
+    let say = |server: &BlockingServer, message: Value| {
+        agent(server, "POST /v1/messages", "", message.to_string().as_bytes());
+    };
+    let more = |thread: u64| json!({"kind": "inform", "thread": thread, "body": "More."});
+    say(&server, json!({"kind": "ask", "body": "One?"}));
+    say(&server, json!({"kind": "ask", "body": "Two?"}));
+    say(&server, more(1));
     let page = agent(&server, "GET /v1/threads/1/artifacts?limit=1", "", b"").json();
     assert_eq!(page["more"], true);
     let cursor = page["cursor"].as_str().expect("a cursor");
@@ -142,13 +140,12 @@ fn cursors() {
     assert_eq!(next(&server, "/v1/threads/1/artifacts").status, 200);
     server.restart();
     // Another thread that moves does no harm.
-    let other = json!({"kind": "inform", "thread": 2, "body": "More."}).to_string();
-    agent(&server, "POST /v1/messages", "", other.as_bytes());
+    say(&server, more(2));
     assert_eq!(next(&server, "/v1/threads/1/artifacts").status, 200);
     next(&server, "/v1/threads/2/artifacts").refusal(400, "invalid_cursor");
     next(&server, "/v1/threads/3/artifacts").refusal(400, "invalid_cursor");
     next(&server, "/v1/artifacts").refusal(400, "invalid_cursor");
-    agent(&server, "POST /v1/messages", "", more.as_bytes());
+    say(&server, more(1));
     next(&server, "/v1/threads/1/artifacts").refusal(400, "invalid_cursor");
 }
 
@@ -169,9 +166,6 @@ fn refusals() {
     let ask = json!({"kind": "ask", "body": "One?"}).to_string();
     agent(&server, "POST /v1/messages", "", ask.as_bytes());
     let head = agent(&server, "HEAD /v1/threads/1/artifacts", LINES, b"");
-    assert!(
-        head.status == 200 && head.header("content-type") == Some("application/jsonl"),
-        "{head:?}"
-    );
+    assert_eq!((head.status, head.header("content-type")), (200, Some("application/jsonl")));
     agent(&server, "GET /v1/artifacts", LINES, b"").refusal(406, "not_acceptable");
 }

@@ -126,33 +126,27 @@ async fn write(
 ) {
     let mut claims: Vec<String> = Vec::new();
     for act in 0..acts {
-        let thread = &threads[rng.below(threads.len() as u64) as usize];
-        let from = json!({ "extension": EXTENSIONS[rng.below(3) as usize] });
+        let thread = rng.pick(&threads);
+        let from = json!({ "extension": rng.pick(&EXTENSIONS) });
         let body = format!("act {act}");
         let evidence = json!([{ "kind": "commit", "ref": "0123456" }]);
+        let say = |kind| json!({ "kind": kind, "thread": thread, "body": body, "from": from });
+        let messages = "/v1/messages".to_owned();
         let (path, asked) = match rng.below(16) {
-            0..=2 => {
-                let asked = json!({ "kind": "ask", "thread": thread, "body": body, "from": from });
-                ("/v1/messages".to_owned(), asked)
-            }
+            0..=2 => (messages, say("ask")),
             3..=9 => {
                 let kinds = ["answer", "answer", "clarify", "object", "agree", "propose", "inform"];
-                let kind = kinds[rng.below(7) as usize];
-                let asked = json!({ "kind": kind, "thread": thread, "body": body, "from": from });
-                ("/v1/messages".to_owned(), asked)
+                (messages, say(rng.pick(&kinds)))
             }
             10 => {
-                let state = ["answered", "decided", "deferred"][rng.below(3) as usize];
+                let state = rng.pick(&["answered", "decided", "deferred"]);
                 (format!("/v1/threads/{thread}/mark"), json!({ "state": state, "from": from }))
             }
             11 => (format!("/v1/threads/{thread}/reopen"), json!({ "from": from })),
-            12 => {
-                let asked = json!({ "kind": "ask", "body": body, "from": from });
-                ("/v1/messages".to_owned(), asked)
-            }
+            12 => (messages, json!({ "kind": "ask", "body": body, "from": from })),
             13 if !claims.is_empty() => {
-                let claim = &claims[rng.below(claims.len() as u64) as usize];
-                (format!("/v1/claims/{claim}/refute"), json!({ "evidence": evidence }))
+                let path = format!("/v1/claims/{}/refute", rng.pick(&claims));
+                (path, json!({ "evidence": evidence }))
             }
             _ => {
                 let asked = json!({ "statement": body, "evidence": evidence, "from": from });
@@ -161,8 +155,7 @@ async fn write(
         };
         let answer = client.post(&path, &asked).await;
         assert!(answer.status < 500, "{path} {asked}: {:?}", answer.refused());
-        let answer: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
-        claims.extend(answer["claim"]["id"].as_str().map(str::to_owned));
+        claims.extend(answer.json()["claim"]["id"].as_str().map(str::to_owned));
         done.send_modify(|count| *count += 1);
     }
 }
@@ -180,8 +173,7 @@ async fn listen(
     let mut sessions: Vec<Session> = Vec::new();
     let mut cursors: Vec<String> = Vec::new();
     for moment in moments.iter().chain([&u64::MAX]) {
-        let since =
-            (!cursors.is_empty()).then(|| &cursors[rng.below(cursors.len() as u64) as usize]);
+        let since = (!cursors.is_empty()).then(|| rng.pick(&cursors));
         let resumed = since.is_some();
         let since = since.map_or(String::new(), |since| format!("&since={since}"));
         let (mut listener, hello) =
@@ -210,20 +202,14 @@ async fn listen(
 
 /// Hears on until nothing can be missing.
 async fn finish(listener: &mut Listener, feed: &ExpectedFeed, session: &mut Session) {
-    let is_last = |frame: &Frame| {
-        let subject = &frame.json["thread"]["subject"];
-        frame.kind() == "awaiting" && subject == "the last question"
-    };
     let hears_questions = feed.anyone && feed.scope != Scope::Threads;
-    let hears_acts = feed.scope == Scope::All;
-    while hears_questions && !session.frames.iter().any(is_last) {
-        session.frames.push(listener.frame().await);
-    }
-    let is_last_act = |frame: &Frame| {
-        frame.kind() == "event" && frame.json["thread"]["subject"] == "the last question"
-    };
-    while hears_acts && !session.frames.iter().any(is_last_act) {
-        session.frames.push(listener.frame().await);
+    for (kind, hears) in [("awaiting", hears_questions), ("event", feed.scope == Scope::All)] {
+        let is_last = |frame: &Frame| {
+            frame.kind() == kind && frame.json["thread"]["subject"] == "the last question"
+        };
+        while hears && !session.frames.iter().any(is_last) {
+            session.frames.push(listener.frame().await);
+        }
     }
 }
 

@@ -29,10 +29,7 @@ impl Small {
         let path = folder.path();
         let mut mount = Command::new("mount");
         let mounted = mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(path).status();
-        if mounted.is_ok_and(|status| status.success()) {
-            return Some(Self(path.to_owned()));
-        }
-        None
+        mounted.is_ok_and(|status| status.success()).then(|| Self(path.to_owned()))
     }
 
     fn free(&self) -> u64 {
@@ -79,19 +76,15 @@ fn post_until_refused(server: &BlockingServer) -> BTreeSet<u64> {
                     peer.send(&request);
                     let answer = peer.answer(false);
                     if answer.status != 201 {
-                        answer.problem("storage_unavailable", "a full disk");
-                        assert_eq!(answer.status, 503);
+                        answer.refusal(503, "storage_unavailable");
                         return stored;
                     }
                     stored.push(thread_of(&answer));
                 }
             })
         });
-        writers
-            .collect::<Vec<_>>()
-            .into_iter()
-            .flat_map(|it| it.join().expect("a writer"))
-            .collect()
+        let writers: Vec<_> = writers.collect();
+        writers.into_iter().flat_map(|it| it.join().expect("a writer")).collect()
     })
 }
 

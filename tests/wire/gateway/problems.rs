@@ -13,10 +13,18 @@ struct Row {
     body: &'static str,
     status: u16,
     reason: &'static str,
+    /// One that the answer has.
+    header: Option<(&'static str, &'static str)>,
+}
+
+impl Row {
+    const fn has(self, header: (&'static str, &'static str)) -> Self {
+        Self { header: Some(header), ..self }
+    }
 }
 
 const fn row(lines: &'static [&'static str], status: u16, reason: &'static str) -> Row {
-    Row { lines, body: "", status, reason }
+    Row { lines, body: "", status, reason, header: None }
 }
 
 const fn with(body: &'static str, row: Row) -> Row {
@@ -25,12 +33,15 @@ const fn with(body: &'static str, row: Row) -> Row {
 
 fn hold(rows: &[Row]) {
     let server = BlockingServer::start(&[]);
-    for Row { lines, body, status, reason } in rows {
+    for Row { lines, body, status, reason, header } in rows {
         let answer = server.ask(lines, body);
         let what = format!("{lines:?} {body:.60}");
         assert_eq!(answer.status, *status, "{what}: {}", answer.text());
         answer.problem(reason, &what);
         assert!(answer.header("x-request-id").is_some_and(|id| !id.is_empty()), "{what}");
+        if let Some((name, value)) = header {
+            assert_eq!(answer.header(name), Some(*value), "{what}");
+        }
     }
 }
 
@@ -50,33 +61,21 @@ fn before_the_request_is_read() {
         row(&["POST /V1/MESSAGES HTTP/1.1", HOST, AGENT], 404, "not_found"),
         row(&["GET /index.php HTTP/1.1", HOST], 404, "not_found"),
         row(&["GET /.well-known/oauth-protected-resource HTTP/1.1", HOST], 404, "not_found"),
-        row(&["GET /v1/threads HTTP/1.1", HOST], 401, "token_missing"),
-        row(&["GET /v1/threads HTTP/1.1", HOST, NOBODY], 401, "token_unknown"),
-        row(&["GET /v1/messages HTTP/1.1", HOST], 405, METHOD),
-        row(&["DELETE /v1/threads/th_1 HTTP/1.1", HOST], 405, METHOD),
-        row(&["PUT /v1/tokens HTTP/1.1", HOST], 405, METHOD),
-        row(&["GET /v1/tokens/tok_1 HTTP/1.1", HOST], 405, METHOD),
-        row(&["OPTIONS /v1/messages HTTP/1.1", HOST], 405, METHOD),
-        row(&["BREW /v1/messages HTTP/1.1", HOST], 405, METHOD),
+        row(&["GET /v1/threads HTTP/1.1", HOST], 401, "token_missing").has(BEARER),
+        row(&["GET /v1/threads HTTP/1.1", HOST, NOBODY], 401, "token_unknown").has(INVALID),
+        row(&["GET /v1/messages HTTP/1.1", HOST], 405, METHOD).has(("allow", "POST")),
+        row(&["DELETE /v1/threads/th_1 HTTP/1.1", HOST], 405, METHOD).has(("allow", "GET, HEAD")),
+        row(&["PUT /v1/tokens HTTP/1.1", HOST], 405, METHOD).has(("allow", "GET, HEAD, POST")),
+        row(&["GET /v1/tokens/tok_1 HTTP/1.1", HOST], 405, METHOD).has(("allow", "DELETE")),
+        row(&["OPTIONS /v1/messages HTTP/1.1", HOST], 405, METHOD).has(("allow", "POST")),
+        row(&["BREW /v1/messages HTTP/1.1", HOST], 405, METHOD).has(("allow", "POST")),
     ]);
-    let server = BlockingServer::start(&[]);
-    for (lines, name, value) in [
-        (&["GET /v1/messages HTTP/1.1", HOST][..], "allow", "POST"),
-        (&["DELETE /v1/threads/th_1 HTTP/1.1", HOST], "allow", "GET, HEAD"),
-        (&["PUT /v1/tokens HTTP/1.1", HOST], "allow", "GET, HEAD, POST"),
-        (&["GET /v1/tokens/tok_1 HTTP/1.1", HOST], "allow", "DELETE"),
-        (&["OPTIONS /v1/messages HTTP/1.1", HOST], "allow", "POST"),
-        (&["BREW /v1/messages HTTP/1.1", HOST], "allow", "POST"),
-        (&["GET /v1/threads HTTP/1.1", HOST], "www-authenticate", "Bearer"),
-        (&["GET /v1/threads HTTP/1.1", HOST, NOBODY], "www-authenticate", INVALID),
-    ] {
-        assert_eq!(server.ask(lines, "").header(name), Some(value), "{lines:?}");
-    }
 }
 
 const METHOD: &str = "method_not_allowed";
 const NOBODY: &str = "Authorization: Bearer nobody";
-const INVALID: &str = "Bearer error=\"invalid_token\"";
+const BEARER: (&str, &str) = ("www-authenticate", "Bearer");
+const INVALID: (&str, &str) = ("www-authenticate", "Bearer error=\"invalid_token\"");
 const CHUNKED: &str = "Transfer-Encoding: chunked\r\n\r\nnonsense";
 
 /// Goal: what is wrong with a body is a problem with its reason, status and headers.
@@ -176,8 +175,7 @@ fn order_of_checks() {
         (&["GET /v1/threads/none?a=b HTTP/1.1", HOST, AGENT], "", "invalid_parameter"),
         (&["GET /v1/manifest HTTP/1.1", HOST, wrong, HTML], "", "token_unknown"),
     ] {
-        let answer = server.ask(lines, body);
-        answer.problem(reason, &format!("{lines:?}"));
+        server.ask(lines, body).problem(reason, &format!("{lines:?}"));
     }
 }
 
@@ -189,15 +187,12 @@ fn too_large() {
     let post = "POST /v1/messages HTTP/1.1";
     for length in [65_537, 200_000, 4_000_000] {
         let answer = server.ask(&[post, HOST, AGENT], &"x".repeat(length));
-        assert_eq!(answer.status, 413);
-        answer.problem("request_too_large", "a length");
+        answer.refusal(413, "request_too_large");
     }
     let mut peer = server.connect();
     let head = server.request(&[post, HOST, AGENT, "Transfer-Encoding: chunked"], "");
     peer.send(format!("{head}20000\r\n{}\r\n0\r\n\r\n", "x".repeat(0x2_0000)));
-    let answer = peer.answer(false);
-    assert_eq!(answer.status, 413);
-    answer.problem("request_too_large", "chunks");
+    peer.answer(false).refusal(413, "request_too_large");
     let fits = format!("{{\"kind\":\"ask\",\"body\":\"a\"{}}}", " ".repeat(65_500));
     assert_eq!(server.ask(&[post, HOST, AGENT], &fits).status, 201);
 }

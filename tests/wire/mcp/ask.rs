@@ -11,6 +11,10 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The modern revision.
 pub const MODERN: &str = "2026-07-28";
 
+/// The methods that list something.
+pub const LISTS: [&str; 4] =
+    ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
+
 /// The bytes of a post of `body` with these headers beside those that each has.
 pub fn bytes(server: &BlockingServer, headers: &[&str], body: &str) -> String {
     let each = ["POST /mcp HTTP/1.1", "Host: {own}", "Content-Type: application/json"];
@@ -41,6 +45,12 @@ pub fn with_meta(params: &Value) -> Value {
     params
 }
 
+/// What the text of a tool's result says.
+pub fn text_said(result: &Value) -> Value {
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    serde_json::from_str(text).expect("JSON as text")
+}
+
 /// One client: its era and its token.
 #[derive(Clone, Copy)]
 pub struct Client<'s> {
@@ -65,18 +75,13 @@ impl<'s> Client<'s> {
 
     /// Posts a well-formed request, as its era wants it.
     pub fn post(&self, method: &str, params: &Value) -> Answer {
-        let authorization = bearer(self.token);
         let mut headers = vec![format!("MCP-Protocol-Version: {}", self.revision.as_str())];
-        if !self.token.is_empty() {
-            headers.push(authorization);
-        }
+        headers.extend((!self.token.is_empty()).then(|| bearer(self.token)));
         let mut params = params.clone();
         if self.revision == Revision::July2026 {
             headers.push(format!("Mcp-Method: {method}"));
-            let named = params.get("name").or_else(|| params.get("uri"));
-            if let Some(name) = named.and_then(Value::as_str) {
-                headers.push(format!("Mcp-Name: {name}"));
-            }
+            let named = params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str);
+            headers.extend(named.map(|name| format!("Mcp-Name: {name}")));
             params = with_meta(&params);
         }
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
@@ -96,15 +101,16 @@ impl<'s> Client<'s> {
         message["result"].clone()
     }
 
-    /// Asks what must fail, which is checked against the schemas: status, code and error.
-    pub fn error(&self, method: &str, params: &Value) -> (u16, i64, Value) {
+    /// Asks what must fail with this status and code, checked against the schemas; gives the error.
+    pub fn fails(&self, method: &str, params: &Value, status: u16, code: i64) -> Value {
         let answer = self.post(method, params);
         let message = answer.json();
         assert_eq!(answer.header("content-type"), Some("application/json"), "{method}");
         Schemas::check_error(self.revision, &message);
         assert_eq!(message["id"], 1, "{method}: {message}");
-        let error = message["error"].clone();
-        (answer.status, error["code"].as_i64().expect("a code"), error)
+        let got = (answer.status, message["error"]["code"].as_i64());
+        assert_eq!(got, (status, Some(code)), "{method} {params}");
+        message["error"].clone()
     }
 
     /// Calls a tool: whether it refused, and what its text says.
@@ -112,8 +118,7 @@ impl<'s> Client<'s> {
         let result = self.result("tools/call", &json!({ "name": name, "arguments": arguments }));
         let content = result["content"].as_array().expect("content");
         assert_eq!((content.len(), &content[0]["type"]), (1, &json!("text")));
-        let text = content[0]["text"].as_str().expect("a text");
-        let said: Value = serde_json::from_str(text).expect("JSON as text");
+        let said = text_said(&result);
         let refused = result["isError"] == true;
         // A text and an object that say the same, or a text alone.
         let structured = result.get("structuredContent");

@@ -10,7 +10,7 @@ use parley_protocol::refusal::Reason;
 use parley_protocol::schema::{OpenApiFacts, openapi};
 use serde_json::{Map, Value, json};
 
-use super::ask::Client;
+use super::ask::{Client, text_said};
 use super::schema::Revision;
 use super::script::{SETTINGS, Step, script};
 
@@ -28,12 +28,9 @@ const ASIDE: [(Reason, &str); 11] = [
     (Reason::StorageUnavailable, "the forum gives it to either way; held by tests of the journal"),
     (Reason::ShuttingDown, "the forum gives it to either way; held by tests of the gateway"),
 ];
-/// What was answered, in the form of HTTP.
-#[derive(Debug, PartialEq)]
-struct Said {
-    refused: bool,
-    body: Value,
-}
+
+/// What was answered, in the form of HTTP: whether it refuses, and the body.
+type Said = (bool, Value);
 
 fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-~:".contains(&byte);
@@ -55,7 +52,7 @@ fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
     for (name, value) in step.arguments.as_object().expect("an object") {
         match operation.field(name).map(|field| field.place) {
             _ if name == "idempotency_key" => key = Some(text_of(value)),
-            Some(FieldPlace::Path) => {
+            Some(FieldPlace::Path(_)) => {
                 path = path.replace(&format!("{{{name}}}"), &encoded(&text_of(value)));
             }
             Some(FieldPlace::Body) => drop(body.insert(name.clone(), value.clone())),
@@ -83,7 +80,7 @@ fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
         (_, false) => String::new(),
     };
     let answer = server.ask(&lines, &body);
-    Said { refused: answer.status >= 400, body: answer.json() }
+    (answer.status >= 400, answer.json())
 }
 
 /// Plays a step over MCP; errors of HTTP's own come as JSON-RPC errors that hold the problem.
@@ -94,15 +91,10 @@ fn over_mcp(server: &BlockingServer, token: &str, step: &Step, revision: Revisio
     let message = answer.json();
     if let Some(error) = message.get("error") {
         assert_eq!(error["code"], answer.status, "{message}");
-        return Said { refused: true, body: error["data"].clone() };
+        return (true, error["data"].clone());
     }
-    let (refused, body) = client_says(&message["result"]);
-    Said { refused, body }
-}
-
-fn client_says(result: &Value) -> (bool, Value) {
-    let text = result["content"][0]["text"].as_str().expect("a text");
-    (result["isError"] == true, serde_json::from_str(text).expect("JSON"))
+    let result = &message["result"];
+    (result["isError"] == true, text_said(result))
 }
 
 /// The same with what differs between any two servers made alike: times, tags of cursors, the
@@ -112,23 +104,22 @@ fn alike(value: &mut Value) {
         Value::String(text) => {
             let bytes = text.as_bytes();
             let is_time = bytes.len() == 24 && bytes[10] == b'T' && bytes[23] == b'Z';
-            let parts: Vec<&str> = text.split('.').collect();
-            let is_cursor = parts.len() == 3 && parts[2].len() == 16;
             if is_time {
                 *text = "time".into();
-            } else if is_cursor {
-                *text = parts[0].to_owned();
+            } else if let [position, _, tag] = text.split('.').collect::<Vec<_>>()[..]
+                && tag.len() == 16
+            {
+                *text = position.to_owned();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(alike),
         Value::Object(members) => {
             for name in ["instance", "era", "retry_after_ms", "cursor", "artifact_id"] {
-                if let Some(member) = members.get_mut(name) {
-                    let keep = name == "cursor"
-                        && member.as_str().is_some_and(|text| text.split('.').count() == 3);
-                    if !keep {
-                        *member = "differs".into();
-                    }
+                let dots = |text: &str| text.split('.').count() == 3;
+                if let Some(member) = members.get_mut(name)
+                    && !(name == "cursor" && member.as_str().is_some_and(dots))
+                {
+                    *member = "differs".into();
                 }
             }
             members.values_mut().for_each(alike);
@@ -215,34 +206,31 @@ fn ways_in_are_equal() {
     let (mut operations, mut reasons) = (BTreeSet::new(), BTreeSet::new());
     for (number, step) in script().iter().enumerate() {
         let mut said = over_http(&http, &http_tokens[step.who], step);
-        alike(&mut said.body);
-        let reason = said.body["reason"].as_str().unwrap_or("ok");
+        alike(&mut said.1);
+        let reason = said.1["reason"].as_str().unwrap_or("ok");
         let what = format!("step {number}: {step:?}");
-        assert_eq!(reason, step.outcome, "{what}: {}", said.body);
+        assert_eq!(reason, step.outcome, "{what}: {}", said.1);
         reasons.insert(reason.to_owned());
         if reason == "ok" {
-            if said.body["items"].as_array().is_none_or(|items| !items.is_empty()) {
+            if said.1["items"].as_array().is_none_or(|items| !items.is_empty()) {
                 operations.insert(step.operation);
             }
             let operation = Operation::parse(step.operation).expect("an operation");
-            assert_eq!(undeclared_in(&document, operation, &said.body), [""; 0], "{what}");
+            assert_eq!(undeclared_in(&document, operation, &said.1), [""; 0], "{what}");
         }
         for ((server, tokens), revision) in &mcp {
             let mut other = over_mcp(server, &tokens[step.who], step, *revision);
-            alike(&mut other.body);
+            alike(&mut other.1);
             if step.arguments.get("idempotency_key").is_some_and(|key| key == "") {
                 // A header over HTTP, an argument here.
-                said.body["field"] = other.body["field"].clone();
+                said.1["field"] = other.1["field"].clone();
             }
             assert_eq!(other, said, "{what}, {revision:?}");
         }
     }
     for operation in Operation::ALL {
-        assert!(
-            operations.contains(operation.as_str()),
-            "{} never has an answer or an item",
-            operation.as_str()
-        );
+        let name = operation.as_str();
+        assert!(operations.contains(name), "{name} never has an answer or an item");
     }
     for reason in Reason::ALL {
         let aside = ASIDE.iter().any(|(known, why)| known == reason && !why.is_empty());

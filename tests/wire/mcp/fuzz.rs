@@ -38,37 +38,17 @@ fn bodies() -> Vec<String> {
     bodies
 }
 
-const PIECES: [&str; 22] = [
-    "{",
-    "}",
-    "[",
-    "]",
-    "\"",
-    ",",
-    ":",
-    "null",
-    "true",
-    "1e9",
-    "-0",
-    "1.5",
-    "\\ud800",
-    "\\u0000",
-    "\u{feff}",
-    "99999999999999999999",
-    "{}",
-    "[]",
-    "\"id\":1,",
-    "\"_meta\":{},",
-    "\u{e4}",
-    "NaN",
-];
+/// What is put in at random places, apart by spaces.
+const PIECES: &str = "{ } [ ] \" , : null true 1e9 -0 1.5 \\ud800 \\u0000 \u{feff} \
+                      99999999999999999999 {} [] \"id\":1, \"_meta\":{}, \u{e4} NaN";
 
 fn spoil(rng: &Rng, body: &str) -> String {
+    let pieces: Vec<&str> = PIECES.split(' ').collect();
     let mut characters: Vec<char> = body.chars().collect();
     for _ in 0..=rng.below(3) {
         let at = rng.index(characters.len().max(1));
         let end = (at + rng.index(12)).min(characters.len());
-        let piece: Vec<char> = rng.pick(&PIECES).chars().collect();
+        let piece: Vec<char> = rng.pick(&pieces).chars().collect();
         match rng.below(6) {
             0 => drop(characters.splice(at..end, piece)),
             1 => drop(characters.splice(at..at, piece)),
@@ -156,10 +136,8 @@ fn malformed() {
     let agent = bearer(&server.agent);
     let mut peer = server.connect();
     for turn in 0..count {
-        let body = {
-            let whole = bodies[rng.index(bodies.len())].clone();
-            if rng.below(8) == 0 { whole } else { spoil(&rng, &whole) }
-        };
+        let whole = rng.pick(&bodies);
+        let body = if rng.below(8) == 0 { whole } else { spoil(&rng, &whole) };
         let lines = headers(&rng, &agent);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let bytes = server.request(&lines, &body);
@@ -179,12 +157,8 @@ fn malformed() {
         let judged = match &message {
             // In a batch each answer is judged as if it stood alone.
             Value::Array(answers) if answer.status == 200 => answers.iter().try_for_each(|one| {
-                let codes = [400, 401, 200, 404];
-                codes
-                    .iter()
-                    .map(|status| judge(*status, one))
-                    .find(Result::is_ok)
-                    .unwrap_or(Err("an entry"))
+                let fits = [400, 401, 200, 404].iter().any(|status| judge(*status, one).is_ok());
+                if fits { Ok(()) } else { Err("an entry") }
             }),
             one => judge(answer.status, one),
         };

@@ -47,23 +47,24 @@ impl Stream {
         messages.remove(0)
     }
 
-    /// The address of the next update.
-    fn updated(&mut self) -> String {
-        let message = self.message();
-        Schemas::check(Revision::July2026, "ResourceUpdatedNotification", &message);
-        assert_eq!(message["method"], "notifications/resources/updated");
+    /// The parameters of the next message, which must notify of `what`.
+    fn notified(&mut self, what: &str, definition: &str) -> Value {
+        let mut message = self.message();
+        Schemas::check(Revision::July2026, definition, &message);
+        assert_eq!(message["method"], format!("notifications/{what}"));
         assert_eq!(message["params"]["_meta"][SUBSCRIPTION], 1);
-        message["params"]["uri"].as_str().expect("an address").to_owned()
+        message["params"].take()
+    }
+
+    /// The address of the next update.
+    fn updated(&mut self) -> Value {
+        self.notified("resources/updated", "ResourceUpdatedNotification")["uri"].take()
     }
 
     /// What the server says it honours, which comes first.
     fn acknowledged(&mut self) -> Value {
-        let message = self.message();
-        let name = "SubscriptionsAcknowledgedNotification";
-        Schemas::check(Revision::July2026, name, &message);
-        assert_eq!(message["method"], "notifications/subscriptions/acknowledged");
-        assert_eq!(message["params"]["_meta"][SUBSCRIPTION], 1);
-        message["params"]["notifications"].clone()
+        let definition = "SubscriptionsAcknowledgedNotification";
+        self.notified("subscriptions/acknowledged", definition)["notifications"].take()
     }
 }
 
@@ -98,8 +99,8 @@ fn told() {
     agent.good("mark_thread", &json!({ "thread": 1, "state": "answered" }));
     assert_eq!(stream.chunk().map(|all| all.len()), Some(2));
     // A question to the sub-agent, in another thread: its inbox alone.
-    let said =
-        json!({ "kind": "propose", "thread": 2, "body": "Mine.", "from": { "extension": "w" } });
+    let from = json!({ "extension": "w" });
+    let said = json!({ "kind": "propose", "thread": 2, "body": "Mine.", "from": from });
     ada_speaks.good("post_message", &said);
     // What waited for anyone before waits for the sub-agent no longer.
     assert_eq!(stream.updated(), "parley://inbox/w");
@@ -131,23 +132,18 @@ fn refused() {
     let server = BlockingServer::start(&[("feed.per_identity_max", "1")]);
     let writer = server.make_token(&json!({ "handle": "writer", "rights": ["write"] }));
     let inboxes = json!({ "resourceSubscriptions": ["parley://inbox", "parley://inbox/w"] });
+    let numbers = json!({ "resourceSubscriptions": [7] });
     for (secret, params, status, code) in [
         ("", json!({ "notifications": {} }), 401, 401),
         (&*writer, json!({ "notifications": {} }), 403, 403),
         (&*server.agent, json!({}), 200, -32_602),
         (&*server.agent, json!({ "notifications": [] }), 200, -32_602),
         (&*server.agent, json!({ "notifications": { "resourceSubscriptions": 7 } }), 200, -32_602),
-        (
-            &*server.agent,
-            json!({ "notifications": { "resourceSubscriptions": [7] } }),
-            200,
-            -32_602,
-        ),
+        (&*server.agent, json!({ "notifications": numbers }), 200, -32_602),
         (&*server.agent, json!({ "notifications": inboxes }), 429, 429),
     ] {
         let client = Client::modern(&server, secret);
-        let (got, got_code, _) = client.error("subscriptions/listen", &params);
-        assert_eq!((got, got_code), (status, code), "{params}");
+        client.fails("subscriptions/listen", &params, status, code);
     }
     // The places of the stream that did not open are free again.
     let one = json!({ "resourceSubscriptions": ["parley://inbox"] });

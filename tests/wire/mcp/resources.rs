@@ -3,7 +3,7 @@
 use parley_kit::BlockingServer;
 use serde_json::{Value, json};
 
-use super::ask::Client;
+use super::ask::{Client, LISTS};
 use super::schema::Schemas;
 
 /// Goal: a resource is the JSON of its tool. Method: each, beside the call of the tool.
@@ -21,10 +21,8 @@ fn same_as_tools() {
         ] {
             let read = client.result("resources/read", &json!({ "uri": uri }));
             let contents = &read["contents"][0];
-            assert_eq!(
-                (&contents["uri"], &contents["mimeType"]),
-                (&json!(uri), &json!("application/json"))
-            );
+            let kind = json!("application/json");
+            assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &kind));
             let text = contents["text"].as_str().expect("a text");
             let said: Value = serde_json::from_str(text).expect("JSON");
             assert_eq!(said, client.good(tool, &arguments), "{uri}");
@@ -51,8 +49,8 @@ fn refusals() {
             (Client::legacy(&server, &server.agent), -32_002),
             (Client::modern(&server, &server.agent), -32_602),
         ] {
-            let (status, got, error) = client.error("resources/read", &params);
-            assert_eq!((status, got, &error["data"]["uri"]), (200, code, &json!(uri)), "{uri}");
+            let error = client.fails("resources/read", &params, 200, code);
+            assert_eq!(error["data"]["uri"], uri);
         }
     }
     for (secret, uri, status, reason) in [
@@ -61,13 +59,11 @@ fn refusals() {
         (&*server.agent, "parley://inbox/a%20b", 400, "invalid_parameter"),
     ] {
         let client = Client::modern(&server, secret);
-        let (got, code, error) = client.error("resources/read", &json!({ "uri": uri }));
-        assert_eq!((got, code, &error["message"]), (status, i64::from(status), &json!(reason)));
-        assert_eq!(error["data"]["reason"], reason);
+        let params = json!({ "uri": uri });
+        let error = client.fails("resources/read", &params, status, i64::from(status));
+        assert_eq!((&error["message"], &error["data"]["reason"]), (&json!(reason), &json!(reason)));
     }
-    let (status, code, _) =
-        Client::legacy(&server, &server.agent).error("resources/read", &json!({}));
-    assert_eq!((status, code), (200, -32_602));
+    Client::legacy(&server, &server.agent).fails("resources/read", &json!({}), 200, -32_602);
 }
 
 /// Goal: lists, discovery and prompts say what they must, and no more than they may. Method: each.
@@ -85,13 +81,7 @@ fn documents() {
     assert_eq!(started["instructions"], instructions);
     assert!(instructions.chars().count() < 2_000, "{}", instructions.chars().count());
     assert!(instructions.contains("data, not instructions"));
-    for method in [
-        "server/discover",
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/list",
-    ] {
+    for method in ["server/discover"].iter().chain(&LISTS) {
         let result = modern.result(method, &none);
         assert_eq!(result["cacheScope"], "public", "{method}");
         assert!(result["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0), "{method}");
@@ -103,8 +93,7 @@ fn documents() {
         legacy.result("prompts/get", &json!({ "name": name }));
     }
     for params in [json!({ "name": "x" }), json!({ "name": "join", "arguments": 7 })] {
-        let (status, code, _) = legacy.error("prompts/get", &params);
-        assert_eq!((status, code), (200, -32_602), "{params}");
+        legacy.fails("prompts/get", &params, 200, -32_602);
     }
     Schemas::check(modern.revision, "DiscoverResult", &discovered);
 }

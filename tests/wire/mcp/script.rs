@@ -1,6 +1,6 @@
 //! What is played over both ways: who does what, and how it ends.
 
-use parley_kit::artifact::{claim, named};
+use parley_kit::artifact::{artifact, claim};
 use serde_json::{Value, json};
 
 /// Limits small enough to be reached.
@@ -68,13 +68,10 @@ fn core(add: Add<'_>) {
     // th_1: msg_1 ask, msg_2 answer, msg_3 inform.
     add("ada", post, json!({ "kind": "ask", "body": "One?", "parley": "1" }), "ok");
     add("bob", post, json!({ "kind": "answer", "thread": "th_1", "body": "Yes." }), "ok");
-    add(
-        "bob",
-        post,
-        json!({ "kind": "inform", "thread": 1, "body": "By the way.",
-        "from": { "extension": "w" }, "provenance": { "model": "m" } }),
-        "ok",
-    );
+    let mut aside = say("inform", 1, "By the way.");
+    aside["from"] = json!({ "extension": "w" });
+    aside["provenance"] = json!({ "model": "m" });
+    add("bob", post, aside, "ok");
     for arguments in [
         json!({ "kind": "ask" }),
         json!({ "kind": "ask", "body": "" }),
@@ -103,21 +100,16 @@ fn refused(add: Add<'_>) {
     add("ada", post, reply("answer", 1, 99, "x"), "message_not_found");
     add("ada", post, reply("answer", 1, 1, "x"), "self_reply");
     add("bob", post, say("decide", 1, "x"), "thread_authority_missing");
-    let key = json!({ "kind": "inform", "thread": 1, "body": "Once.", "idempotency_key": "k" });
-    add("ada", post, key.clone(), "ok");
-    add("ada", post, key, "ok");
-    add(
-        "ada",
-        post,
-        json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "k" }),
-        "idempotency_conflict",
-    );
-    add(
-        "ada",
-        post,
-        json!({ "kind": "inform", "thread": 1, "body": "x", "idempotency_key": "" }),
-        "invalid_parameter",
-    );
+    for (body, key, outcome) in [
+        ("Once.", "k", "ok"),
+        ("Once.", "k", "ok"),
+        ("x", "k", "idempotency_conflict"),
+        ("x", "", "invalid_parameter"),
+    ] {
+        let mut arguments = say("inform", 1, body);
+        arguments["idempotency_key"] = key.into();
+        add("ada", post, arguments, outcome);
+    }
     // msg_5 takes msg_2 back.
     add("bob", post, reply("retract", 1, 2, "No."), "ok");
     add("ada", post, reply("agree", 1, 2, "x"), "message_retracted");
@@ -146,12 +138,8 @@ fn reading(add: Add<'_>) {
     add("reader", "read_thread", json!({ "thread": "th_1" }), "ok");
     add("reader", "read_thread", json!({ "thread": "1", "format": "flat", "limit": 2 }), "ok");
     add("reader", "read_thread", json!({ "thread": 1, "limit": 2 }), "invalid_parameter");
-    add(
-        "reader",
-        "read_thread",
-        json!({ "thread": 1, "format": "flat", "since": "1.1.1" }),
-        "invalid_cursor",
-    );
+    let since = json!({ "thread": 1, "format": "flat", "since": "1.1.1" });
+    add("reader", "read_thread", since, "invalid_cursor");
     for thread in [json!(99), json!("x"), json!("th_01"), json!("9007199254740992")] {
         add("reader", "read_thread", json!({ "thread": thread }), "thread_not_found");
     }
@@ -210,45 +198,19 @@ fn limits(add: Add<'_>) {
 
 fn dialectic(add: Add<'_>) {
     let url = json!([{ "kind": "url", "ref": "https://example.org/", "note": "see" }]);
-    let assert = "assert_claim";
-    add("ada", assert, json!({ "thread": 2, "statement": "First.", "evidence": url }), "ok");
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "Second.", "supersedes": ["cl_1"] }),
-        "ok",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "supersedes": [1] }),
-        "claim_settled",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "supersedes": [9] }),
-        "claim_not_found",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "supersedes": [2, 2] }),
-        "invalid_body",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x", "valid_until": "yesterday" }),
-        "invalid_body",
-    );
-    add(
-        "ada",
-        assert,
-        json!({ "thread": 2, "statement": "x",
-        "evidence": [{ "kind": "commit", "ref": "x" }] }),
-        "invalid_body",
-    );
+    let commit = json!([{ "kind": "commit", "ref": "x" }]);
+    for (statement, member, value, outcome) in [
+        ("First.", "evidence", url.clone(), "ok"),
+        ("Second.", "supersedes", json!(["cl_1"]), "ok"),
+        ("x", "supersedes", json!([1]), "claim_settled"),
+        ("x", "supersedes", json!([9]), "claim_not_found"),
+        ("x", "supersedes", json!([2, 2]), "invalid_body"),
+        ("x", "valid_until", json!("yesterday"), "invalid_body"),
+        ("x", "evidence", commit, "invalid_body"),
+    ] {
+        let arguments = json!({ "thread": 2, "statement": statement, member: value });
+        add("ada", "assert_claim", arguments, outcome);
+    }
     proofs(add, &url);
 }
 
@@ -258,16 +220,12 @@ fn proofs(add: Add<'_>, url: &Value) {
     add("ada", attest, json!({ "claim": 2, "evidence": url }), "self_attest");
     add("bob", attest, json!({ "claim": 2 }), "proof_missing");
     add("bob", attest, json!({ "claim": 2, "evidence": note }), "proof_missing");
-    add(
-        "vera",
-        attest,
-        json!({ "claim": 2, "evidence": url, "seal": true }),
-        "claim_not_supported",
-    );
-    add("bob", attest, json!({ "claim": 2, "evidence": url, "seal": true }), "token_right_missing");
+    let seal = json!({ "claim": 2, "evidence": url, "seal": true });
+    add("vera", attest, seal.clone(), "claim_not_supported");
+    add("bob", attest, seal.clone(), "token_right_missing");
     add("bob", attest, json!({ "claim": "cl_2", "evidence": url }), "ok");
     add("bob", attest, json!({ "claim": 2, "evidence": url }), "already_attested");
-    add("vera", attest, json!({ "claim": 2, "evidence": url, "seal": true }), "ok");
+    add("vera", attest, seal, "ok");
     add("bob", attest, json!({ "claim": 99, "evidence": url }), "claim_not_found");
     add("bob", attest, json!({ "claim": "x", "evidence": url }), "claim_not_found");
     add("bob", refute, json!({ "claim": 2, "evidence": [] }), "proof_missing");
@@ -289,17 +247,9 @@ fn artifacts(add: Add<'_>) {
     let first = claim("So it is.");
     let id = first["artifact_id"].clone();
     let missing = format!("sha256:{}", "1".repeat(64));
-    let decision = named(json!({
-        "protocol_version": "0.1",
-        "artifact_type": "DECISION",
-        "payload": {
-            "outcome": "Nothing.",
-            "status": "final",
-            "objection_dispositions": [],
-            "unresolved_issues": [],
-        },
-        "references": [{ "artifact_id": missing, "relation": "decides" }],
-    }));
+    let payload = json!({ "outcome": "Nothing.", "status": "final",
+        "objection_dispositions": [], "unresolved_issues": [] });
+    let decision = artifact("DECISION", &payload, &[(&missing, "decides")]);
     let publish = "publish_artifact";
     add("ada", publish, json!({ "artifact": first }), "ok");
     add("bob", publish, json!({ "artifact": first }), "ok");

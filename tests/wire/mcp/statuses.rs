@@ -3,7 +3,7 @@
 use parley_kit::{Answer, BlockingServer};
 use serde_json::{Value, json};
 
-use super::ask::{Client, bearer, bytes, post, request, with_meta};
+use super::ask::{Client, LISTS, bearer, bytes, post, request, with_meta};
 use super::schema::{Revision, Schemas};
 use crate::REQUEST_HEADERS;
 
@@ -64,14 +64,14 @@ fn order() {
     problem(&post(&server, &[wrong], NOTE), 401, "token_unknown", "a notification");
     let plain = ["POST /mcp HTTP/1.1", "Host: {own}", "Content-Type: text/plain"];
     problem(&server.ask(&plain, "nonsense"), 415, "unsupported_media_type", "type");
-    let broken = post(&server, &["MCP-Protocol-Version: x"], "nonsense");
-    assert_eq!((broken.status, &broken.json()["error"]["code"]), (400, &json!(-32_700)));
     let list = request("tools/call", &json!({ "name": "list_threads" }));
-    let version = post(&server, &["MCP-Protocol-Version: x"], &list);
-    assert_eq!((version.status, &version.json()["error"]["code"]), (400, &json!(-32_600)));
     let modern = request("tools/call", &with_meta(&json!({ "name": "list_threads" })));
-    let mirrored = post(&server, &["MCP-Protocol-Version: 2026-07-28"], &modern);
-    assert_eq!((mirrored.status, &mirrored.json()["error"]["code"]), (400, &json!(-32_020)));
+    for (version, body, code) in
+        [("x", "nonsense", -32_700), ("x", &list, -32_600), ("2026-07-28", &modern, -32_020)]
+    {
+        let answer = post(&server, &[&format!("MCP-Protocol-Version: {version}")], body);
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(code)));
+    }
     let missing = post(&server, &[], &list);
     assert_eq!(problem(&missing, 401, "token_missing", "missing")["id"], 1);
     assert_eq!(missing.header("www-authenticate"), Some("Bearer"));
@@ -86,11 +86,10 @@ fn free() {
     let legacy = Client::legacy(&server, "");
     let modern = Client::modern(&server, "");
     for client in [legacy, modern] {
+        for method in LISTS {
+            client.result(method, &none);
+        }
         for (method, params) in [
-            ("tools/list", none.clone()),
-            ("resources/list", none.clone()),
-            ("resources/templates/list", none.clone()),
-            ("prompts/list", none.clone()),
             ("prompts/get", some("name", "join")),
             ("tools/call", some("name", "get_manifest")),
             ("resources/read", some("uri", "parley://manifest")),
@@ -103,19 +102,19 @@ fn free() {
             ("resources/read", some("uri", "parley://inbox")),
             ("resources/read", some("uri", "parley://nonsense")),
         ] {
-            let (status, code, _) = client.error(method, &params);
-            assert_eq!((status, code), (401, 401), "{method} {params}");
+            client.fails(method, &params, 401, 401);
         }
     }
     let version = json!({ "protocolVersion": "2025-06-18" });
     assert_eq!(legacy.result("initialize", &version)["protocolVersion"], "2025-06-18");
     assert_eq!(legacy.result("ping", &none), none);
     modern.result("server/discover", &none);
-    assert_eq!(legacy.error("logging/setLevel", &none).0, 401);
-    assert_eq!(modern.error("subscriptions/listen", &none).0, 401);
+    legacy.fails("logging/setLevel", &none, 401, 401);
+    modern.fails("subscriptions/listen", &none, 401, 401);
     // An unknown method is unknown before a token is missed.
-    assert_eq!(legacy.error("nonsense", &none).1, -32_601);
-    assert_eq!((modern.error("nonsense", &none).0, modern.error("ping", &none).1), (404, -32_601));
+    legacy.fails("nonsense", &none, 200, -32_601);
+    modern.fails("nonsense", &none, 404, -32_601);
+    modern.fails("ping", &none, 404, -32_601);
     let agent = Client::legacy(&server, &server.agent);
     assert_eq!(agent.result("logging/setLevel", &json!({ "level": "debug" })), none);
 }
@@ -171,12 +170,8 @@ fn batches() {
     let answer = post(&server, &[], &body);
     assert_eq!(answer.status, 200);
     let answers = answer.json();
-    let codes: Vec<_> = answers
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|one| one["error"]["code"].as_i64().unwrap_or_default())
-        .collect();
+    let codes = answers.as_array().expect("a list").iter();
+    let codes: Vec<_> = codes.map(|one| one["error"]["code"].as_i64().unwrap_or(0)).collect();
     assert_eq!(codes, [0, 401, -32_600, -32_600], "{answers}");
     Schemas::check(Revision::March2025, "JSONRPCBatchResponse", &json!([answers[0], answers[1]]));
     let silent = post(&server, &[], &format!("[{NOTE},{NOTE}]"));
@@ -218,10 +213,8 @@ fn cross_origin() {
     let origin = "Origin: https://app.example";
     let lines = ["OPTIONS /mcp HTTP/1.1", "Host: {own}", origin];
     let preflight = server.ask(&lines, "");
-    assert_eq!(
-        (preflight.status, preflight.header("access-control-allow-methods")),
-        (204, Some("POST"))
-    );
+    let methods = preflight.header("access-control-allow-methods");
+    assert_eq!((preflight.status, methods), (204, Some("POST")));
     let allowed = preflight.header("access-control-allow-headers").expect("headers");
     for name in REQUEST_HEADERS {
         assert!(allowed.contains(name), "{name}");

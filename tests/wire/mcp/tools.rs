@@ -1,9 +1,10 @@
 //! Tools (mcp.md §4).
 
 use parley_kit::BlockingServer;
+use parley_kit::http::{AGENT, HOST};
 use serde_json::{Value, json};
 
-use super::ask::{Client, bearer, post, request};
+use super::ask::{Client, LISTS, bearer, post, request, text_said};
 use super::schema::{Revision, faults};
 
 /// Every place in a schema where another one stands.
@@ -62,8 +63,7 @@ fn listed() {
     let client = Client::legacy(&core, &core.agent);
     let list = client.result("tools/list", &json!({}));
     assert_eq!(list["tools"].as_array().map(Vec::len), Some(9));
-    let (status, code, _) = client.error("tools/call", &json!({ "name": "list_claims" }));
-    assert_eq!((status, code), (200, -32_602));
+    client.fails("tools/call", &json!({ "name": "list_claims" }), 200, -32_602);
 }
 
 /// Goal: the four lists have one page and take no cursor. Method: one given, in both eras.
@@ -71,9 +71,8 @@ fn listed() {
 fn cursors() {
     let server = BlockingServer::start(&[]);
     for client in [Client::legacy(&server, ""), Client::modern(&server, "")] {
-        for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
-            let (status, code, _) = client.error(method, &json!({ "cursor": "x" }));
-            assert_eq!((status, code), (200, -32_602), "{method}");
+        for method in LISTS {
+            client.fails(method, &json!({ "cursor": "x" }), 200, -32_602);
             client.result(method, &json!({ "cursor": null }));
         }
     }
@@ -100,13 +99,11 @@ fn shapes_of_params() {
             json!({ "name": "list_threads", "arguments": [] }),
             json!({ "name": "list_threads", "arguments": "{}" }),
         ] {
-            let (status, code, _) = client.error("tools/call", &params);
-            assert_eq!((status, code), (200, -32_602), "{params}");
+            client.fails("tools/call", &params, 200, -32_602);
         }
     }
     for params in [json!({}), json!({ "name": 7 })] {
-        let legacy = Client::legacy(&server, &server.agent).error("tools/call", &params);
-        assert_eq!((legacy.0, legacy.1), (200, -32_602), "{params}");
+        Client::legacy(&server, &server.agent).fails("tools/call", &params, 200, -32_602);
     }
 }
 
@@ -116,7 +113,14 @@ fn shapes_of_params() {
 fn raw_arguments() {
     let server = BlockingServer::start(&[]);
     let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+    let key = "{\"thread\":1,\"idempotency_key\":\"\"}";
     let agent = bearer(&server.agent);
+    let call = |name: &str, arguments: &str| {
+        let params = format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}");
+        let head = "\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"";
+        let body = format!("{{{head},\"params\":{params}}}");
+        post(&server, &[&agent], &body).json()["result"].clone()
+    };
     for (name, arguments, reason, field) in [
         ("post_message", "{\"kind\":\"ask\",\"kind\":\"ask\"}", "invalid_body", "kind"),
         ("post_message", "{\"kind\":\"ask\",\"body\":\"\\ud800\"}", "invalid_body", "body"),
@@ -127,37 +131,19 @@ fn raw_arguments() {
         ("read_inbox", "{\"wait_seconds\":26}", "invalid_parameter", "wait_seconds"),
         ("read_thread", "{}", "invalid_parameter", "thread"),
         ("list_threads", "{\"nonsense\":null}", "invalid_parameter", "nonsense"),
-        (
-            "mark_thread",
-            "{\"thread\":1,\"idempotency_key\":\"\"}",
-            "invalid_parameter",
-            "idempotency_key",
-        ),
+        ("mark_thread", key, "invalid_parameter", "idempotency_key"),
         ("publish_artifact", "{\"artifact\":{\"a\":1.5}}", "artifact_invalid", ""),
         ("publish_artifact", "{\"artifact\":7}", "artifact_invalid", ""),
         ("publish_artifact", "{}", "invalid_body", "artifact"),
     ] {
-        let params = format!("{{\"name\":\"{name}\",\"arguments\":{arguments}}}");
-        let body = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}"
-        );
-        let result = post(&server, &[&agent], &body).json()["result"].clone();
-        let text = result["content"][0]["text"].as_str().expect("a text");
-        let said: Value = serde_json::from_str(text).expect("a problem");
-        assert_eq!(
-            (&result["isError"], &said["reason"]),
-            (&json!(true), &json!(reason)),
-            "{arguments}"
-        );
-        assert_eq!(said["field"].as_str().unwrap_or_default(), field, "{arguments}");
+        let result = call(name, arguments);
+        let said = text_said(&result);
+        let fault = (said["reason"].as_str(), said["field"].as_str().unwrap_or_default());
+        assert_eq!(result["isError"], true, "{arguments}");
+        assert_eq!(fault, (Some(reason), field), "{arguments}");
     }
-    let params = format!("{{\"name\":\"post_message\",\"arguments\":{{\"body\":{deep}}}}}");
-    let body =
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
-    let result = post(&server, &[&agent], &body).json()["result"].clone();
-    assert!(
-        result["content"][0]["text"].as_str().is_some_and(|text| text.contains("invalid_body"))
-    );
+    let said = text_said(&call("post_message", &format!("{{\"body\":{deep}}}")));
+    assert_eq!(said["reason"], "invalid_body");
 }
 
 /// Goal: once the tool is known, what refuses the call is a result: a right, the size. Method: a
@@ -168,18 +154,14 @@ fn refusals_are_results() {
     let reader = server.make_token(&json!({ "handle": "reader", "rights": ["read"] }));
     let client = Client::legacy(&server, &reader);
     let (refused, said) = client.call("post_message", &json!({ "nonsense": 1 }));
-    assert_eq!(
-        (refused, &said["reason"], &said["right"]),
-        (true, &json!("token_right_missing"), &json!("write"))
-    );
+    let fault = (&said["reason"], &said["right"]);
+    assert_eq!((refused, fault), (true, (&json!("token_right_missing"), &json!("write"))));
     let agent = Client::legacy(&server, &server.agent);
     let long = json!({ "kind": "ask", "body": "x".repeat(2_000) });
     assert_eq!(agent.call("post_message", &long).1["reason"], "request_too_large");
-    let beyond = request(
-        "tools/call",
-        &json!({ "name": "post_message", "arguments": {
-        "kind": "ask", "body": "x".repeat(18_500) } }),
-    );
+    let beyond = json!({ "kind": "ask", "body": "x".repeat(18_500) });
+    let beyond = json!({ "name": "post_message", "arguments": beyond });
+    let beyond = request("tools/call", &beyond);
     assert_eq!(post(&server, &[&bearer(&server.agent)], &beyond).status, 413);
     // An artifact may have as many bytes as over HTTP, whatever stands around it.
     for (length, reason) in [(2_000, "artifact_invalid"), (2_001, "request_too_large")] {
@@ -224,11 +206,8 @@ fn answers_fit() {
             wrong.iter().all(|fault| fault.starts_with("/thread") || fault.starts_with("/claim"));
         assert!(integers, "{name}: {wrong:?}");
         let said = client.good(name, &arguments);
-        assert_eq!(
-            faults(&Value::Null, &tool["outputSchema"], &said, ""),
-            [""; 0],
-            "{name} {said}"
-        );
+        let wrong = faults(&Value::Null, &tool["outputSchema"], &said, "");
+        assert!(wrong.is_empty(), "{name} {said}: {wrong:?}");
     }
 }
 
@@ -241,12 +220,7 @@ fn keys() {
     let arguments = json!({ "kind": "ask", "body": "Once?", "idempotency_key": "k-1" });
     let first = client.good("post_message", &arguments);
     assert_eq!(client.good("post_message", &arguments), first);
-    let lines = [
-        "POST /v1/messages HTTP/1.1",
-        "Host: {own}",
-        "Authorization: Bearer {agent}",
-        "Idempotency-Key: k-1",
-    ];
+    let lines = ["POST /v1/messages HTTP/1.1", HOST, AGENT, "Idempotency-Key: k-1"];
     let again = server.ask(&lines, "{\"kind\":\"ask\",\"body\":\"Once?\"}");
     assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")));
     assert_eq!(again.json(), first);

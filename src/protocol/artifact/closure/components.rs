@@ -78,11 +78,9 @@ impl Components {
         for (at, node) in graph.nodes.iter().enumerate() {
             let is_inside = |other: &usize| self.component[*other] == self.component[at];
             let next = graph.references(at).filter(is_inside).map(|other| graph.nodes[other].id);
-            failures.extend(next.min().map(|next| ClosureFailure {
-                class: ViolationClass::ReferenceCycle,
-                artifact_id: node.id,
-                pointer: String::new(),
-                detail: format!("The artifact stands on a cycle, which goes on with {next}."),
+            failures.extend(next.min().map(|next| {
+                let detail = format!("The artifact stands on a cycle, which goes on with {next}.");
+                ClosureFailure::of(ViolationClass::ReferenceCycle, node.id, detail)
             }));
         }
         failures

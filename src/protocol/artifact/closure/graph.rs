@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use super::super::content::{DecisionContent, TerminationState};
 use super::super::identity::Keyed;
-use super::super::report::{ClosureFailure, Notice, warning};
+use super::super::report::{ClosureFailure, Notice, notice};
 use super::super::{
-    ArtifactType, Content, Identifier, ViolationClass, canonicalize, examine, identity,
+    ArtifactType, Content, Examination, Identifier, Violation, ViolationClass, canonicalize,
+    examine, identity,
 };
 use super::ArtifactStore;
 
@@ -116,7 +117,7 @@ impl Graph {
         };
         let LoadedArtifact { mut content, failures, warnings } = read(id, &bytes);
         self.failures.extend(failures);
-        self.warnings.extend(warnings.into_iter().map(|class| warning(class, id)));
+        self.warnings.extend(warnings.into_iter().map(|class| notice(class, id)));
         let at = self.nodes.len();
         self.nodes.push(Node {
             id,
@@ -136,38 +137,29 @@ impl Graph {
 /// Verifies identifier and semantics of the artifact stored under an identifier. A wrong
 /// identifier does not keep the references from being followed: all steps report.
 pub(super) fn read(id: Identifier, bytes: &[u8]) -> LoadedArtifact {
-    let failure = |class, pointer, detail: &str| ClosureFailure {
-        class,
-        artifact_id: id,
-        pointer,
-        detail: detail.to_owned(),
-    };
     let canonical = match canonicalize(bytes) {
         Ok(canonical) => canonical,
         Err(fault) => {
-            let failures = vec![failure(fault.class, String::new(), fault.detail)];
+            let failures = vec![ClosureFailure::of(fault.class, id, fault.detail)];
             return LoadedArtifact { content: Content::default(), failures, warnings: Vec::new() };
         }
     };
     let mut failures = Vec::new();
     match identity::verify(&canonical) {
-        Err(fault) => failures.push(failure(fault.class, String::new(), fault.detail)),
+        Err(fault) => failures.push(ClosureFailure::of(fault.class, id, fault.detail)),
         Ok(stated) if stated != id => {
             let detail = "The artifact is stored under another identifier than its own.";
-            failures.push(failure(
-                ViolationClass::ArtifactIdentifierMismatch,
-                String::new(),
-                detail,
-            ));
+            let class = ViolationClass::ArtifactIdentifierMismatch;
+            failures.push(ClosureFailure::of(class, id, detail));
         }
         Ok(_) => {}
     }
-    let examination = examine(&canonical);
-    failures.extend(examination.violations.into_iter().map(|violation| {
+    let Examination { content, violations, warnings } = examine(&canonical);
+    failures.extend(violations.into_iter().map(|Violation { class, pointer, detail }| {
         // The pointer says where semantics fail, and nothing else.
-        let is_limit = violation.class == ViolationClass::LimitExceeded;
-        let pointer = if is_limit { String::new() } else { violation.pointer };
-        failure(violation.class, pointer, violation.detail)
+        let is_limit = class == ViolationClass::LimitExceeded;
+        let pointer = if is_limit { String::new() } else { pointer };
+        ClosureFailure { pointer, ..ClosureFailure::of(class, id, detail) }
     }));
-    LoadedArtifact { content: examination.content, failures, warnings: examination.warnings }
+    LoadedArtifact { content, failures, warnings }
 }

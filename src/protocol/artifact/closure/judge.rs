@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::content::{DecisionContent, TerminationState};
-use super::super::report::{ClosureFailure, Notice, ReportedObjection, warning};
+use super::super::report::{ClosureFailure, Notice, ReportedObjection, notice};
 use super::super::{ArtifactType, Identifier, ViolationClass};
 use super::components::Components;
 use super::graph::{Graph, read};
@@ -151,13 +151,13 @@ impl<'a> Judgement<'a> {
         order: Option<u64>,
     ) -> Result<(), S::Error> {
         let Some(bytes) = store.load(&id)? else {
-            self.warnings.push(warning(ViolationClass::ReferenceUnavailable, id));
+            self.warnings.push(notice(ViolationClass::ReferenceUnavailable, id));
             return Ok(());
         };
         let loaded = read(id, &bytes);
         // What does not verify is no objection; that it was there is worth knowing.
         if let Some(failure) = loaded.failures.first() {
-            self.warnings.push(warning(failure.class, id));
+            self.warnings.push(notice(failure.class, id));
             return Ok(());
         }
         let objected = loaded.content.objects_to();
@@ -216,14 +216,9 @@ impl<'a> Judgement<'a> {
                 && !failed_decisions.contains(&at)
         };
         let failed = self.completed.iter().filter(|at| !self.graph.references(**at).any(verifies));
-        let failures = failed.map(|at| ClosureFailure {
-            class: ViolationClass::TerminationWithoutDecision,
-            artifact_id: nodes[*at].id,
-            pointer: String::new(),
-            detail: "The termination refers to no final decision whose closure verifies."
-                .to_owned(),
-        });
-        failures.collect()
+        let class = ViolationClass::TerminationWithoutDecision;
+        let detail = "The termination refers to no final decision whose closure verifies.";
+        failed.map(|at| ClosureFailure::of(class, nodes[*at].id, detail)).collect()
     }
 
     /// The objections covered, each with its disposition: first by a target or a decision
@@ -256,13 +251,8 @@ impl<'a> Judgement<'a> {
     /// The blocking objections that a judge passes over because they came after it.
     pub(super) fn later_objections(&self) -> Vec<Notice> {
         let later = self.objections.iter().filter(|objection| objection.is_later);
-        let mut notices: Vec<Notice> = later
-            .map(|objection| Notice {
-                class: ViolationClass::LaterObjection,
-                artifact_id: objection.id,
-                detail: "The objection came later: a reason to decide anew.".to_owned(),
-            })
-            .collect();
+        let mut notices: Vec<Notice> =
+            later.map(|objection| notice(ViolationClass::LaterObjection, objection.id)).collect();
         notices.sort_unstable();
         notices
     }
@@ -353,7 +343,7 @@ fn passed_over(
         }
         _ => format!("The termination {judge} leaves it behind."),
     };
-    ClosureFailure { class, artifact_id: objection, pointer: String::new(), detail }
+    ClosureFailure::of(class, objection, detail)
 }
 
 /// The places of the bits set, ascending.

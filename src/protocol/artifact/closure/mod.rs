@@ -73,11 +73,9 @@ pub fn verify<S: ArtifactStore>(
     };
     let components = Components::of(&graph);
     let mut failures = std::mem::take(&mut graph.failures);
-    failures.extend(graph.missing.iter().map(|id| ClosureFailure {
-        class: ViolationClass::ReferenceUnavailable,
-        artifact_id: *id,
-        pointer: String::new(),
-        detail: "The artifact is referred to, or a target, and is not there.".to_owned(),
+    failures.extend(graph.missing.iter().map(|id| {
+        let detail = "The artifact is referred to, or a target, and is not there.";
+        ClosureFailure::of(ViolationClass::ReferenceUnavailable, *id, detail)
     }));
     failures.extend(components.cycles(&graph));
     let mut judgement = Judgement::new(&graph, &targets);
@@ -112,18 +110,13 @@ pub fn verify<S: ArtifactStore>(
 /// A report that contains only that a bound was passed: the findings until then depend
 /// on the place at which reading stopped.
 fn limit_exceeded(targets: Vec<Identifier>, options: VerifyOptions, detail: &str) -> ClosureReport {
-    let failure = |id: &Identifier| ClosureFailure {
-        class: ViolationClass::LimitExceeded,
-        artifact_id: *id,
-        pointer: String::new(),
-        detail: detail.to_owned(),
-    };
+    let failure = |id| ClosureFailure::of(ViolationClass::LimitExceeded, id, detail);
     ClosureReport {
         ok: false,
         strict: options.strict,
         artifact_count: options.artifacts_max,
         depth: 0,
-        failures: targets.iter().map(failure).collect(),
+        failures: targets.iter().copied().map(failure).collect(),
         targets,
         objections: Vec::new(),
         later_objections: Vec::new(),

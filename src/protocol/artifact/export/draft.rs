@@ -78,9 +78,9 @@ impl<'s> ArtifactDraft<'s> {
     }
 
     /// The artifact with this payload.
-    pub fn finish<const N: usize>(self, payload: [(&str, JsonValue); N]) -> Exported {
+    pub fn finish<'n>(self, payload: impl IntoIterator<Item = (&'n str, JsonValue)>) -> Exported {
         let references = self.references.iter().map(|(id, relation)| {
-            named([("artifact_id", identifier(*id)), ("relation", text(relation.as_str()))])
+            named([("artifact_id", shown(id)), ("relation", text(relation.as_str()))])
         });
         let body = object([
             ("artifact_type", text(self.artifact_type.as_str())),
@@ -107,22 +107,19 @@ pub(super) fn text(text: &str) -> JsonValue {
     JsonValue::String(text.to_owned())
 }
 
-/// An identifier of an artifact.
-pub(super) fn identifier(id: Identifier) -> JsonValue {
-    shown(id)
-}
-
 /// An object of members whose names differ.
-pub(super) fn named<const N: usize>(members: [(&str, JsonValue); N]) -> JsonValue {
+pub(super) fn named<'n>(members: impl IntoIterator<Item = (&'n str, JsonValue)>) -> JsonValue {
     JsonValue::Object(object(members))
 }
 
-fn shown(value: impl Display) -> JsonValue {
+/// A value as its text.
+pub(super) fn shown(value: impl Display) -> JsonValue {
     JsonValue::String(value.to_string())
 }
 
-fn object<const N: usize>(members: [(&str, JsonValue); N]) -> JsonObject {
-    let member =
-        |(name, value): (&str, JsonValue)| JsonMember { name: name.to_owned(), value, span: 0..0 };
-    JsonObject::from_members(members.into_iter().map(member).collect())
+fn object<'n>(members: impl IntoIterator<Item = (&'n str, JsonValue)>) -> JsonObject {
+    let members = members.into_iter();
+    let members =
+        members.map(|(name, value)| JsonMember { name: name.to_owned(), value, span: 0..0 });
+    JsonObject::from_members(members.collect())
 }

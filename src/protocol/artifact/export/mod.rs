@@ -20,7 +20,7 @@ use crate::json::JsonValue;
 use crate::state::State;
 use crate::text::is_visible;
 
-use draft::{ArtifactDraft, DraftSource, identifier, named, text};
+use draft::{ArtifactDraft, DraftSource, named, shown, text};
 pub use survey::Survey;
 use survey::{Ending, Plan};
 
@@ -174,68 +174,62 @@ impl Export {
         // The first message opens the thread: it has nothing to support.
         let opens = self.opening.is_none();
         let form = if opens { ExportForm::Claim } else { message.kind.spec().export };
-        let exported = match form {
-            ExportForm::Decision => self.decision(&source, message),
+        let about = parent.or(self.opening);
+        let (artifact_type, to, relation, payload) = match form {
+            ExportForm::Decision => {
+                (ArtifactType::Decision, self.opening, Relation::Decides, self.decision(message))
+            }
             ExportForm::Claim => {
-                let mut draft = self.draft(ArtifactType::Claim, &source);
-                draft.refer(parent, Relation::Considers);
-                draft.finish([("statement", body)])
+                (ArtifactType::Claim, parent, Relation::Considers, vec![("statement", body)])
             }
             ExportForm::Evidence => {
                 let class = ProvenanceClass::ModelGeneratedAnalysis.as_str();
-                let mut draft = self.draft(ArtifactType::Evidence, &source);
-                draft.refer(parent.or(self.opening), Relation::Supports);
-                draft.finish([("content", body), ("provenance_class", text(class))])
+                let payload = vec![("content", body), ("provenance_class", text(class))];
+                (ArtifactType::Evidence, about, Relation::Supports, payload)
             }
             ExportForm::Objection => {
                 let blocking = JsonValue::Bool(self.plan.blocks(message.id));
-                let mut draft = self.draft(ArtifactType::Objection, &source);
-                draft.refer(parent.or(self.opening), Relation::ObjectsTo);
-                draft.finish([("statement", body), ("blocking", blocking)])
+                let payload = vec![("statement", body), ("blocking", blocking)];
+                (ArtifactType::Objection, about, Relation::ObjectsTo, payload)
             }
             ExportForm::Revision => {
-                let mut draft = self.draft(ArtifactType::Revision, &source);
-                draft.refer(parent.or(self.opening), Relation::Revises);
-                draft.finish([("statement", body)])
+                (ArtifactType::Revision, about, Relation::Revises, vec![("statement", body)])
             }
         };
+        let mut draft = self.draft(artifact_type, &source);
+        draft.refer(to, relation);
+        let exported = draft.finish(payload);
         let id = self.add(&exported);
         self.messages.insert(message.id, id);
         match form {
-            ExportForm::Objection => {
-                let status = self.plan.status(message.id);
-                self.objections.push((id, status));
-            }
-            // The next decision names again the objections that this one leaves unresolved.
+            ExportForm::Objection => self.objections.push((id, self.plan.status(message.id))),
             ExportForm::Decision => {
+                // The next decision names again the objections that this one leaves unresolved.
                 self.objections.retain(|(_, it)| *it == ObjectionStatus::Unresolved);
+                if self.plan.final_decision == Some(message.id) {
+                    self.final_decision = Some(id);
+                }
             }
             ExportForm::Claim | ExportForm::Evidence | ExportForm::Revision => {}
         }
         exported
     }
 
-    fn decision(&mut self, source: &DraftSource<'_>, message: &Message) -> Exported {
+    /// The payload of a decision.
+    fn decision(&self, message: &Message) -> Vec<(&'static str, JsonValue)> {
         let is_final = self.plan.final_decision == Some(message.id);
         let status = if is_final { "final" } else { "provisional" };
         let objections = self.objections.iter().take(OBJECTIONS_NAMED_MAX);
         let dispositions = objections.clone().map(|(id, status)| {
-            let disposition = text(status.as_str());
-            named([("artifact_id", identifier(*id)), ("disposition", disposition)])
+            named([("artifact_id", shown(id)), ("disposition", text(status.as_str()))])
         });
         let open = objections.clone().filter(|(_, status)| *status == ObjectionStatus::Unresolved);
-        let mut draft = self.draft(ArtifactType::Decision, source);
-        draft.refer(self.opening, Relation::Decides);
-        let exported = draft.finish([
+        vec![
             ("outcome", text(&message.body)),
             ("status", text(status)),
             ("objection_dispositions", JsonValue::Array(dispositions.collect())),
-            ("unresolved_issues", JsonValue::Array(open.map(|(id, _)| identifier(*id)).collect())),
-        ]);
-        if is_final {
-            self.final_decision = Some(exported.id);
-        }
-        exported
+            ("unresolved_issues", JsonValue::Array(open.map(|(id, _)| shown(id)).collect())),
+        ]
     }
 
     fn assertion(&mut self, act: &Act, claim: &Claim) -> Vec<Exported> {
