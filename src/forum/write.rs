@@ -72,7 +72,7 @@ impl Forum {
 
     /// Counts a write against the rate of its identity and takes a permit for it.
     pub(super) async fn admit_write(&self, principal: &Principal) -> Result<OwnedSemaphorePermit> {
-        let now = self.inner.deps.clock.now();
+        let now = self.inner.deps.clock.moment();
         self.inner.admission.count_write(&principal.identity, now)?;
         self.inner.admission.permit(PermitClass::Write).await
     }

@@ -11,7 +11,7 @@ use parley_protocol::refusal::Refusal;
 
 use super::options::STALL_MS;
 use super::{Append, QueueItem, ReplyPort};
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 
 /// The append was not queued, and its caller has been refused. State to which the act was already
 /// applied is ahead of the journal: it must be dropped and read again.
@@ -52,7 +52,7 @@ pub struct JournalQueue {
     writable: AtomicBool,
     /// The tail is full: the archiver is behind as far as it may be.
     full: AtomicBool,
-    /// When the current commit began, in milliseconds; 0 if there is none.
+    /// The moment at which the current commit began, plus 1; 0 if there is none.
     commit_since: AtomicU64,
     clock: Arc<dyn Clock>,
 }
@@ -98,12 +98,12 @@ impl JournalQueue {
     /// Whether the current commit takes longer than any working disk.
     fn is_stalled(&self) -> bool {
         let since = self.commit_since.load(Ordering::Acquire);
-        since != 0 && self.clock.now().0.saturating_sub(since) > STALL_MS
+        since != 0 && self.clock.moment().since(Moment(since - 1)) > STALL_MS
     }
 
     /// Notes that a commit begins or has ended.
     pub fn set_committing(&self, under_way: bool) {
-        let since = if under_way { self.clock.now().0.max(1) } else { 0 };
+        let since = if under_way { self.clock.moment().0 + 1 } else { 0 };
         self.commit_since.store(since, Ordering::Release);
     }
 

@@ -9,8 +9,9 @@ use parley_protocol::identity::Identity;
 use parley_protocol::limits::Limits;
 use parley_protocol::rate::RateBucket;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::time::Millis;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::clock::Moment;
 
 const SHARDS: usize = 16;
 
@@ -60,7 +61,7 @@ impl Admission {
     }
 
     /// Counts a write of `identity`, or refuses it with 429 `rate_limited`.
-    pub fn count_write(&self, identity: &Identity, now: Millis) -> Result<()> {
+    pub fn count_write(&self, identity: &Identity, now: Moment) -> Result<()> {
         if self.limits.writes_per_minute == 0 {
             return Ok(());
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use parley_kit::http::{ADMIN, AGENT, HOST, PATIENCE};
-use parley_kit::{Answer, BlockingServer, Faults, FaultyDisk};
+use parley_kit::{Answer, BlockingServer, Faults, FaultyDisk, Server};
+use serde_json::json;
 
 const ASK: &str = r#"{"kind":"ask","body":"Who is there?"}"#;
 
@@ -45,6 +46,25 @@ fn storage_unavailable() {
         }
         assert_eq!(read(&server, "/v1/threads/th_1").json()["message_count"], 1);
     }
+}
+
+/// Goal: a calendar clock that stood an hour ahead leaves nobody rated. Method: as many writes as a
+/// burst holds while it is ahead; it is set back, and time passes for one more.
+#[tokio::test]
+async fn clock_leaps() {
+    let rate = |config: &mut parley::config::Config| {
+        (config.limits.writes_per_minute, config.limits.writes_burst) = (1, 2);
+    };
+    let server = Server::start(rate).await;
+    let mut ada = server.client(&server.agent);
+    let ask = json!({ "kind": "ask", "body": "Who is there?" });
+    let mut write = async || ada.post("/v1/messages", &ask).await.status;
+    server.clock.ahead(3_600_000);
+    assert_eq!([write().await, write().await, write().await], [201, 201, 429]);
+    server.clock.back(3_600_000);
+    assert_eq!(write().await, 429);
+    server.clock.pass(60_000);
+    assert_eq!(write().await, 201, "a minute has passed");
 }
 
 /// Goal: a name once used keeps its spelling. Method: the same handle in another case.
