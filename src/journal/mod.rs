@@ -48,6 +48,19 @@ pub struct Committed {
     pub claims: Vec<Arc<Claim>>,
 }
 
+impl Committed {
+    /// Bytes that it keeps in memory, about: its encoded length and that of the claims, which it
+    /// may be the last to keep.
+    pub fn weight(&self) -> u64 {
+        /// An entry, its summary, and their places in maps.
+        const ENTRY: usize = 1_200;
+        /// A claim beside its texts.
+        const CLAIM: usize = 400;
+        let claims: usize = self.claims.iter().map(|claim| CLAIM + claim.weight()).sum();
+        (ENTRY + self.entry.weight() + claims) as u64
+    }
+}
+
 /// The result of a write, sent once every entry that it depends on is on the disk.
 #[derive(Clone, Debug)]
 pub enum WriteOutcome {

@@ -168,11 +168,11 @@ impl Thread {
                     (true, _) | (false, ClaimStatus::Verified) => ClaimStatus::Verified,
                     (false, _) => ClaimStatus::Supported,
                 };
-                claim.attestations.push(attestation.clone());
+                claim.attestations.push(Arc::clone(attestation));
             }),
             Change::Refute(id, refutation) => self.change_claim(*id, |claim| {
                 claim.status = ClaimStatus::Refuted;
-                claim.refutation = Some(refutation.clone());
+                claim.refutation = Some(Arc::clone(refutation));
             }),
             Change::Message(_) | Change::Mark => {}
         }
