@@ -131,8 +131,7 @@ impl Forum {
             let artifact = self.published(&failure, bytes, references, None);
             self.store(Entry::Artifact(Box::new(artifact)), None).await?;
         }
-        let report = serde_json::to_value(report).map_err(|_| Refusal::internal())?;
-        Ok(Refusal::closure_refused(report, id.to_string()))
+        Ok(Refusal::closure_refused(report.excerpt(), id.to_string()))
     }
 
     pub(super) fn read_artifact(view: &View, id: &[u8; 32]) -> Result<Answer> {

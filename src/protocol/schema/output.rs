@@ -221,6 +221,7 @@ fn report() -> OutputMembers {
         always("artifact_count", Count),
         always("depth", Count),
         always("failures", list(failure)),
+        sometimes("failure_count", Count),
         always("objections", list(objection)),
         always("later_objections", list(noted())),
         always("warnings", list(noted())),
