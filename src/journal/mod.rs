@@ -213,7 +213,24 @@ impl Journal {
         self.queue.generation()
     }
 
-    /// Whether the store accepts writes (operations.md §4, `/readyz`).
+    /// Whether a commit takes longer than any working disk.
+    pub fn is_stalled(&self) -> bool {
+        self.queue.is_stalled()
+    }
+
+    /// Why the store takes no writes (operations.md §4, `/readyz`); `None` if it does or is merely
+    /// busy.
+    pub fn unavailable(&self) -> Option<Refusal> {
+        self.queue.unavailable()
+    }
+
+    /// Notes whether enough is free for a write: a disk that is too full shows before a write
+    /// fails.
+    pub fn set_room(&self, room: bool) {
+        self.queue.set_room(room);
+    }
+
+    /// Whether the store accepts writes.
     pub fn is_writable(&self) -> bool {
         self.queue.is_writable()
     }

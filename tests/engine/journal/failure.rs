@@ -194,6 +194,7 @@ fn fold_behind() {
     assert!(taken.iter_mut().all(is_stored));
     let mut refused = harness.ask("local:ada", "refused");
     assert!(matches!(came(&mut refused), Came::Refused(Reason::Overloaded)));
+    assert!(harness.journal.unavailable().is_none(), "busy is ready");
     assert!(matches!(came(&mut waiting), Came::Nothing));
     harness.clock.pass(STALL_MS + 1);
     harness.work();
@@ -225,6 +226,7 @@ fn stall() {
     harness.clock.pass(STALL_MS + 1);
     assert!(!harness.journal.is_writable());
     assert!(harness.journal.refuses().is_some());
+    assert!(harness.journal.unavailable().is_some(), "a stalled disk is not ready");
     let mut lease = harness.journal.acquire(ThreadId(1));
     assert!(lease.try_recv().unwrap().is_err(), "a lease that nobody can give is refused");
     assert_eq!(harness.journal.view().position().entry(), 1);
