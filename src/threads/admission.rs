@@ -37,7 +37,7 @@ pub enum PermitClass {
     Write,
 }
 
-/// The buckets of the identities that wrote of late. A full one is forgotten, which changes nothing.
+/// The buckets of identities that wrote of late. A full one is forgotten, which changes nothing.
 #[derive(Default)]
 struct Buckets {
     by_identity: HashMap<Identity, RateBucket>,
