@@ -1,17 +1,32 @@
 //! The sources of time and of randomness; no other module asks the machine for them.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parley_protocol::time::Millis;
 
 /// A source of time; tests supply their own.
 pub trait Clock: Send + Sync + 'static {
-    /// The time now.
+    /// The calendar time now, for what is stored or shown. It may be set ahead or back at any time.
     fn now(&self) -> Millis;
+
+    /// The time that has passed, for rates, timeouts and stalls; it never runs backwards.
+    fn moment(&self) -> Moment;
 
     /// Measures how long something takes.
     fn stopwatch(&self) -> Stopwatch {
         Stopwatch::start()
+    }
+}
+
+/// Milliseconds since some moment in this process; comparable within one clock only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// Milliseconds from `earlier` until here; 0 if that is later.
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
     }
 }
 
@@ -24,6 +39,13 @@ impl Clock for SystemClock {
     fn now(&self) -> Millis {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
+    fn moment(&self) -> Moment {
+        static START: OnceLock<Instant> = OnceLock::new();
+        let passed = START.get_or_init(Instant::now).elapsed();
+        Moment(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
@@ -41,13 +63,13 @@ pub fn entropy<const N: usize>() -> [u8; N] {
 /// Measures how long something takes, for metrics and for how work is cut: nothing that is stored
 /// or answered may depend on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Stopwatch(Option<std::time::Instant>);
+pub struct Stopwatch(Option<Instant>);
 
 impl Stopwatch {
     /// Starts measuring.
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's timer")]
     pub fn start() -> Self {
-        Self(Some(std::time::Instant::now()))
+        Self(Some(Instant::now()))
     }
 
     /// One that always reads 0: under a test's clock no work takes time.

@@ -19,8 +19,9 @@ use crate::feed::hub::FeedCaps;
 use crate::feed::replay::FeedDeps;
 use crate::forum::{Manifests, PassivationOptions};
 use crate::gateway::{self, ConnectionBounds, Gateway, GatewayParts, Lifetime, PlaceBounds};
+use crate::journal::Journal;
 use crate::journal::archive::{self, ArchiveMeta};
-use crate::journal::options::JournalOptions;
+use crate::journal::options::{JournalOptions, STALL_MS};
 use crate::metric;
 use crate::storage::disk::{self, Disk, FolderDisk};
 use crate::storage::error::StoreError;
@@ -164,6 +165,7 @@ pub async fn start_on(
         };
         lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     }
+    let watched_disk = Arc::clone(&disk);
     let periodic = periodic(disk, clock, Arc::clone(&engine.feed_deps), Arc::clone(&gateway));
     let serve = move |connection, request| {
         let gateway = Arc::clone(&gateway);
@@ -172,6 +174,9 @@ pub async fn start_on(
     lifetime.accepting.spawn(gateway::run(listener, bounds, lifetime.clone(), serve));
     let stop = lifetime.stop.clone();
     tokio::spawn(async move { stop.run_until_cancelled(periodic).await });
+    let (stop, journal) = (lifetime.stop.clone(), Arc::clone(&engine.journal));
+    let watched = watch_room(watched_disk, config.store.free_bytes_min, journal);
+    tokio::spawn(async move { stop.run_until_cancelled(watched).await });
     Ok(Running { address, metrics_address, first_start, lifetime, engine })
 }
 
@@ -250,6 +255,26 @@ async fn periodic(
                 gauge(metric::STORE_FREE_BYTES, free);
             }
         }
+    }
+}
+
+/// Measures the free space each second, so that readiness tells of a full disk, or of one that does
+/// not answer within [`STALL_MS`], before a write fails.
+async fn watch_room(disk: Arc<dyn Disk>, free_bytes_min: u64, journal: Arc<Journal>) {
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        seconds.tick().await;
+        let disk = Arc::clone(&disk);
+        let mut measured = tokio::task::spawn_blocking(move || disk.free_bytes());
+        let in_time = tokio::time::timeout(Duration::from_millis(STALL_MS), &mut measured).await;
+        let measured = if let Ok(measured) = in_time {
+            measured
+        } else {
+            journal.set_room(false);
+            measured.await
+        };
+        journal.set_room(matches!(measured, Ok(Ok(free)) if free >= free_bytes_min));
     }
 }
 

@@ -24,6 +24,8 @@ use crate::metric;
 
 /// Acts kept in the ring.
 pub const RING_ACTS_MAX: usize = 4_096;
+/// Bytes that the ring keeps in memory, at most, unless a single act weighs more.
+pub const RING_BYTES_MAX: u64 = 32 << 20;
 /// Acts given from the ring at a time, and so the most that a listener lacks when it goes live:
 /// they are queued whatever the bound of its queue.
 pub const CATCH_UP_ACTS_MAX: usize = 64;
@@ -101,7 +103,9 @@ pub struct Hub {
 struct HubIndex {
     /// The number of the last entry delivered.
     delivered: u64,
-    ring: VecDeque<Arc<Publication>>,
+    /// Each with its weight.
+    ring: VecDeque<(u64, Arc<Publication>)>,
+    ring_bytes: u64,
     /// The number of the entry after which the ring begins.
     ring_after: u64,
     all: Vec<Arc<Subscriber>>,
@@ -218,9 +222,10 @@ impl Hub {
         if place.after < index.ring_after {
             return CatchUp::Far;
         }
-        let begun = index.ring.partition_point(|publication| publication.number() <= place.after);
+        let begun =
+            index.ring.partition_point(|(_, publication)| publication.number() <= place.after);
         let end = index.ring.len().min(begun + CATCH_UP_ACTS_MAX);
-        let acts = index.ring.range(begun..end);
+        let acts = index.ring.range(begun..end).map(|(_, publication)| publication);
         if end < index.ring.len() {
             return CatchUp::Near(acts.cloned().collect());
         }
@@ -322,12 +327,16 @@ impl HubIndex {
     }
 
     fn keep(&mut self, publication: Arc<Publication>) {
-        if self.ring.len() >= RING_ACTS_MAX
-            && let Some(lost) = self.ring.pop_front()
+        let weight = publication.weight();
+        self.ring_bytes += weight;
+        self.ring.push_back((weight, publication));
+        while self.ring.len() > RING_ACTS_MAX
+            || (self.ring_bytes > RING_BYTES_MAX && self.ring.len() > 1)
         {
+            let Some((weight, lost)) = self.ring.pop_front() else { break };
+            self.ring_bytes -= weight;
             self.ring_after = lost.number();
         }
-        self.ring.push_back(publication);
     }
 
     fn follow(&mut self, subscriber: &Arc<Subscriber>, threads: &[ThreadId]) {
@@ -377,7 +386,10 @@ mod tests {
     use crate::yield_points::Hook;
 
     use crate::feed::subscriber::{Taken, tests::subscriber};
-    use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
+    use parley_protocol::act::Kind;
+    use parley_protocol::entry::{Change, Entry, KeyUse, Message, StoredOutcome};
+    use parley_protocol::identity::{AuthorKind, Participant};
+    use parley_protocol::ids::MessageId;
 
     /// Entries of which no feed tells, up to the number `upto`.
     fn pass(hub: &Hub, upto: u64) {
@@ -389,6 +401,61 @@ mod tests {
             Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
         });
         hub.deliver(&entries.collect::<Vec<_>>(), Millis(1));
+    }
+
+    /// An act with a message of `bytes` bytes.
+    fn act(number: u64, bytes: usize) -> Arc<Committed> {
+        let message = Message {
+            id: MessageId(number),
+            parent: None,
+            kind: Kind::Inform,
+            body: "x".repeat(bytes).into(),
+            provenance: None,
+        };
+        let act = Act {
+            thread: ThreadId(1),
+            seq: number - 1,
+            at: Millis(1),
+            by: Participant { identity: "local:ada".into(), extension: None },
+            author_kind: AuthorKind::Llm,
+            change: Change::Message(message),
+            event: None,
+            awaiting: None,
+            awaiting_set: false,
+            awaited_entry: 0,
+            awaiting_was: None,
+            key: None,
+        };
+        let entry = Entry::Act(Box::new(act));
+        Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
+    }
+
+    /// Goal: the ring is bounded by bytes as well as by acts, keeps the latest acts, and reads from
+    /// the log what it dropped; an act above the bound does not empty it for good. Method: acts of
+    /// 64 KB, one above the bound, then small ones.
+    #[tokio::test]
+    async fn ring_bytes() {
+        let inboxes = Inboxes::start(Hook::default()).await.unwrap();
+        let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
+        let hub = Hub::new(inboxes, caps, 0);
+        let kept = || lock(&hub.index).ring.iter().map(|(_, one)| one.weight()).sum::<u64>();
+        for number in 1..=1_000 {
+            hub.deliver(&[act(number, 64 << 10)], Millis(1));
+            assert!(kept() <= RING_BYTES_MAX, "{} bytes after {number} acts", kept());
+        }
+        assert!(kept() > RING_BYTES_MAX / 2);
+        assert_eq!(kept(), lock(&hub.index).ring_bytes);
+        let listener = subscriber(Scope::All, 8);
+        hub.register(&listener).unwrap();
+        let at = |number| FeedPlace::at(Position::after(number));
+        assert!(matches!(hub.catch_up(&listener, &[], at(1), false), CatchUp::Far));
+        assert!(matches!(hub.catch_up(&listener, &[], at(999), false), CatchUp::Live(1_000)));
+        hub.deliver(&[act(1_001, 16 << 20)], Millis(1));
+        assert_eq!(lock(&hub.index).ring.len(), 1);
+        let small: Vec<_> = (1_002..=1_100).map(|number| act(number, 1)).collect();
+        hub.deliver(&small, Millis(1));
+        assert_eq!(lock(&hub.index).ring.len(), small.len());
+        assert_eq!(kept(), lock(&hub.index).ring_bytes);
     }
 
     /// Goal: a feed that had nothing to tell for 100 000 entries is told how far the hub has

@@ -35,6 +35,13 @@ impl Publication {
         self.committed.number
     }
 
+    /// Bytes that it keeps in memory, about, with its frames.
+    pub fn weight(&self) -> u64 {
+        /// The encoded entry once as values, and as JSON, which at most doubles it.
+        const FORMS: u64 = 3;
+        FORMS * self.committed.weight()
+    }
+
     /// The act.
     ///
     /// # Panics

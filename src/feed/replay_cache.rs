@@ -229,7 +229,7 @@ impl ReplayCacheInner {
             stretch.entries.retain(|(number, _)| *number <= end);
             let upto = stretch.upto.min(end);
             if upto > after {
-                let bytes = stretch.entries.iter().map(|(_, entry)| weight(entry)).sum();
+                let bytes = stretch.entries.iter().map(|(_, entry)| entry.weight()).sum();
                 return Ok(Arc::new(ReplayChunk::of(from, upto, stretch.entries, bytes)));
             }
             if upto <= from {
@@ -238,15 +238,5 @@ impl ReplayCacheInner {
             // Large entries fill chunks before their end.
             from = upto;
         }
-    }
-}
-
-/// Bytes that the texts of an entry take on the heap, about.
-fn weight(entry: &Entry) -> usize {
-    let Entry::Act(act) = entry else { return 0 };
-    match act.message() {
-        Some(message) => message.body.len(),
-        // Of a claim the evidence weighs most; the encoded size is near it.
-        None => entry.encode(Vec::new()).len(),
     }
 }

@@ -8,11 +8,10 @@ use parley_protocol::identity::{Identity, Principal};
 use parley_protocol::ids::TokenId;
 use parley_protocol::limits::TICKET_SECONDS;
 use parley_protocol::refusal::{Refusal, Result};
-use parley_protocol::time::Millis;
 use sha2::{Digest, Sha256};
 
 use super::{lock, release};
-use crate::clock::entropy;
+use crate::clock::{Moment, entropy};
 
 /// Milliseconds for which a ticket is valid.
 pub const TICKET_MS: u64 = TICKET_SECONDS * 1_000;
@@ -25,7 +24,7 @@ type TicketHash = [u8; 32];
 
 struct Ticket {
     principal: Arc<Principal>,
-    expires_at: Millis,
+    expires_at: Moment,
 }
 
 #[derive(Default)]
@@ -39,11 +38,11 @@ struct TicketTable {
 pub struct Tickets(Mutex<TicketTable>);
 
 impl Tickets {
-    /// Makes a ticket for `principal`; gives its secret and the time at which it expires.
+    /// Makes a ticket for `principal`, valid for [`TICKET_MS`]; gives its secret.
     ///
     /// # Errors
     /// 429 `rate_limited`, 503 `overloaded`.
-    pub fn issue(&self, principal: &Arc<Principal>, now: Millis) -> Result<(String, Millis)> {
+    pub fn issue(&self, principal: &Arc<Principal>, now: Moment) -> Result<String> {
         let mut held = lock(&self.0);
         let count = held.per_identity.get(&principal.identity).copied().unwrap_or_default();
         if held.by_hash.len() >= TICKETS_MAX || count >= TICKETS_PER_IDENTITY_MAX {
@@ -57,15 +56,15 @@ impl Tickets {
             return Err(Refusal::tickets_full());
         }
         let secret = entropy::<32>().map(|byte| format!("{byte:02x}")).concat();
-        let expires_at = Millis(now.0 + TICKET_MS);
+        let expires_at = Moment(now.0 + TICKET_MS);
         let ticket = Ticket { principal: Arc::clone(principal), expires_at };
         held.by_hash.insert(hash(&secret), ticket);
         held.per_identity.insert(Arc::clone(&principal.identity), count + 1);
-        Ok((secret, expires_at))
+        Ok(secret)
     }
 
     /// Removes a ticket; gives its principal, if it was valid.
-    pub fn redeem(&self, secret: &str, now: Millis) -> Option<Arc<Principal>> {
+    pub fn redeem(&self, secret: &str, now: Moment) -> Option<Arc<Principal>> {
         let mut held = lock(&self.0);
         let ticket = held.by_hash.remove(&hash(secret))?;
         release(&mut held.per_identity, &ticket.principal.identity);
@@ -114,17 +113,16 @@ mod tests {
     fn once() {
         let tickets = Tickets::default();
         let ada = principal("local:ada", 1);
-        let issue = || tickets.issue(&ada, Millis(1_000)).unwrap();
-        let (used, expires_at) = issue();
-        assert_eq!(expires_at, Millis(31_000));
-        assert_eq!(tickets.redeem(&used, Millis(30_999)).unwrap().token, TokenId(1));
-        assert!(tickets.redeem(&used, Millis(1_001)).is_none());
-        let (late, _) = issue();
-        assert!(tickets.redeem(&late, Millis(31_000)).is_none());
-        let (revoked, _) = issue();
+        let issue = || tickets.issue(&ada, Moment(1_000)).unwrap();
+        let used = issue();
+        assert_eq!(tickets.redeem(&used, Moment(30_999)).unwrap().token, TokenId(1));
+        assert!(tickets.redeem(&used, Moment(1_001)).is_none());
+        let late = issue();
+        assert!(tickets.redeem(&late, Moment(31_000)).is_none());
+        let revoked = issue();
         tickets.revoke(TokenId(1));
-        assert!(tickets.redeem(&revoked, Millis(1_001)).is_none());
-        assert!(tickets.redeem("", Millis(1_001)).is_none());
+        assert!(tickets.redeem(&revoked, Moment(1_001)).is_none());
+        assert!(tickets.redeem("", Moment(1_001)).is_none());
         assert!(lock(&tickets.0).per_identity.is_empty());
     }
 
@@ -137,14 +135,14 @@ mod tests {
         for place in 0..identities {
             let one = principal(&format!("local:{place}"), 1);
             for _ in 0..TICKETS_PER_IDENTITY_MAX {
-                tickets.issue(&one, Millis(0)).unwrap();
+                tickets.issue(&one, Moment(0)).unwrap();
             }
-            let refusal = tickets.issue(&one, Millis(0)).unwrap_err();
+            let refusal = tickets.issue(&one, Moment(0)).unwrap_err();
             assert_eq!(refusal.reason, Reason::RateLimited);
         }
         let other = principal("local:other", 2);
-        assert_eq!(tickets.issue(&other, Millis(1)).unwrap_err().reason, Reason::Overloaded);
-        tickets.issue(&other, Millis(TICKET_MS)).unwrap();
+        assert_eq!(tickets.issue(&other, Moment(1)).unwrap_err().reason, Reason::Overloaded);
+        tickets.issue(&other, Moment(TICKET_MS)).unwrap();
         assert_eq!(lock(&tickets.0).by_hash.len(), 1);
     }
 }

@@ -17,7 +17,7 @@ use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{self, JsonBuffer};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::OwnedRwLockWriteGuard;
 
 use super::Forum;
@@ -29,8 +29,6 @@ use crate::work_pool::StopFlag;
 
 /// Verifications of one artifact before it is refused because others keep changing its closure.
 const VERIFICATIONS_MAX: usize = 3;
-/// Items of each list of a report in a refusal.
-const REPORTED_MAX: usize = 100;
 /// References of a stored `FAILURE` to the artifacts at fault.
 const NAMED_MAX: usize = 255;
 
@@ -192,7 +190,7 @@ impl Forum {
             let artifact = self.published(&failure, bytes, references, None);
             self.store(Entry::Artifact(Box::new(artifact)), None).await?;
         }
-        Ok(Refusal::closure_refused(bounded(report)?, id.to_string()))
+        Ok(Refusal::closure_refused(report.excerpt(), id.to_string()))
     }
 
     pub(super) fn read_artifact(view: &View, id: &[u8; 32]) -> Result<Answer> {
@@ -404,18 +402,4 @@ fn named(bytes: &[u8]) -> Result<Valid> {
     }
     let is_another = class == ViolationClass::ArtifactIdentifierMismatch;
     Err(refused(violations, is_another.then_some(id)))
-}
-
-/// The report as a refusal shows and remembers it: the first items of each list, and the number of
-/// all failures.
-fn bounded(report: &ClosureReport) -> Result<Value> {
-    let failures = report.failures.len();
-    let mut report = report.clone();
-    report.failures.truncate(REPORTED_MAX);
-    report.objections.truncate(REPORTED_MAX);
-    report.later_objections.truncate(REPORTED_MAX);
-    report.warnings.truncate(REPORTED_MAX);
-    let mut report = serde_json::to_value(report).map_err(|_| Refusal::internal())?;
-    report["failure_count"] = failures.into();
-    Ok(report)
 }

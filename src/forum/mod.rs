@@ -171,7 +171,7 @@ impl Forum {
         self.inner.active_threads.count()
     }
 
-    /// Whether it takes writes (operations.md §4, `/readyz`).
+    /// Whether it takes writes, if only later because it is busy (operations.md §4, `/readyz`).
     ///
     /// # Errors
     /// The refusal of a write, if not.
@@ -179,7 +179,7 @@ impl Forum {
         if self.inner.stopping.is_cancelled() {
             return Err(Refusal::shutting_down());
         }
-        self.inner.deps.journal.refuses().map_or(Ok(()), Err)
+        self.inner.deps.journal.unavailable().map_or(Ok(()), Err)
     }
 
     /// The cursor of a place in the list `kind`.

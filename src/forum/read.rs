@@ -1,6 +1,7 @@
 //! Answers reads from one view of the committed entries; none shows an act that is only admitted.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -171,7 +172,7 @@ impl Forum {
             return Err(Refusal::tree_too_large());
         }
         let acts = view.acts(thread, 0)?.collect::<StoreResult<Vec<_>>>()?;
-        let retractions = view.retractions(thread)?;
+        let retractions = view.retractions(thread, messages_of(&acts))?;
         let messages: Vec<ShownMessage<'_>> = shown_messages(&acts, &retractions).collect();
         let mut body = JsonBuffer::with_capacity(ITEM_BYTES * (messages.len() + 1));
         wire::reading_tree(&mut body, &summary, &self.cursor(summary.position), &messages);
@@ -264,6 +265,14 @@ pub(super) fn known(view: &View, thread: ThreadId) -> Result<Arc<ThreadSummary>>
 fn before_slot(since: Position, slot: u64) -> u64 {
     let has_passed = since >= Position::of(since.entry(), slot);
     if has_passed { since.entry() } else { since.entry().saturating_sub(1) }
+}
+
+/// The first and the last message of `acts`; an empty range without one.
+fn messages_of(acts: &[PlacedAct]) -> RangeInclusive<MessageId> {
+    let id = |placed: &PlacedAct| placed.act().message().map(|message| message.id);
+    let first = acts.iter().find_map(id).unwrap_or(MessageId(1));
+    let last = acts.iter().rev().find_map(id).unwrap_or(MessageId(0));
+    first..=last
 }
 
 /// The messages of `acts`, with their retractions.

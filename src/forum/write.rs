@@ -1,6 +1,8 @@
 //! Performs writes: rate, permit, idempotency key, then the thread's actor.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::Command;
@@ -20,6 +22,9 @@ use crate::journal::{Append, ReplyPort, WriteOutcome};
 use crate::threads::actor::ThreadRequest;
 use crate::threads::router::Route;
 use crate::yield_points::Point;
+
+/// How often a call that waits looks whether the disk has stalled.
+const STALL_LOOK: Duration = Duration::from_millis(500);
 
 impl Forum {
     pub(super) async fn write(
@@ -41,7 +46,8 @@ impl Forum {
             return Box::pin(self.write_keyed(principal, thread, command, key, permit)).await;
         }
         let kind = AnswerKind::of(&command);
-        let outcome = self.act(principal, thread, command, None, permit).await?;
+        let acted = self.act(principal, thread, command, None, permit);
+        let outcome = self.unless_stalled(acted).await?;
         self.write_answer(kind, &outcome)
     }
 
@@ -77,7 +83,7 @@ impl Forum {
 
     /// Counts a write against the rate of its identity.
     pub(super) fn count_write(&self, principal: &Principal) -> Result<()> {
-        let now = self.inner.deps.clock.now();
+        let now = self.inner.deps.clock.moment();
         self.inner.admission.count_write(&principal.identity, now)
     }
 
@@ -91,7 +97,24 @@ impl Forum {
         &self,
         call: impl Future<Output = Result<Answer>> + Send + 'static,
     ) -> Result<Answer> {
-        self.inner.tasks.spawn(call).await.unwrap_or_else(|_| Err(Refusal::internal()))
+        let task = self.inner.tasks.spawn(call);
+        let answered = async { task.await.unwrap_or_else(|_| Err(Refusal::internal())) };
+        self.unless_stalled(answered).await
+    }
+
+    /// What `call` comes to, or 503 `storage_unavailable` once the disk has stalled: the caller is
+    /// not kept waiting as long as the disk, and what is under way may still be stored.
+    async fn unless_stalled<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut call = pin!(call);
+        loop {
+            match tokio::time::timeout(STALL_LOOK, &mut call).await {
+                Ok(outcome) => return outcome,
+                Err(_) if self.inner.deps.journal.is_stalled() => {
+                    return Err(Refusal::store_uncertain());
+                }
+                Err(_) => {}
+            }
+        }
     }
 
     /// Answers a call under a key: with the first outcome of the key, if it has one, else with that

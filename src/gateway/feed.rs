@@ -22,6 +22,7 @@ use parley_protocol::json::{self, JsonValue};
 use parley_protocol::limits::NESTING_MAX;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::text::is_handle;
+use parley_protocol::time::Millis;
 use parley_protocol::url::Query;
 use parley_protocol::wire;
 use tokio::net::TcpStream;
@@ -35,6 +36,7 @@ use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
 use crate::feed::sse;
 use crate::feed::subscriber::Subscription;
+use crate::feed::tickets::TICKET_MS;
 
 /// The WebSocket subprotocol.
 const PARLEY: &str = "parley.v1";
@@ -260,7 +262,7 @@ impl Gateway {
         context: &RequestContext<'_>,
         upgrade: Option<&Upgrade<'_>>,
     ) -> Result<Arc<Principal>> {
-        let now = self.parts.clock.now();
+        let now = self.parts.clock.moment();
         let tickets = upgrade.into_iter().flat_map(Upgrade::tickets);
         let redeemed: Vec<_> = tickets.map(|ticket| self.tickets.redeem(ticket, now)).collect();
         if let Some(principal) = self.principal(context)? {
@@ -349,7 +351,8 @@ impl Gateway {
         no_idempotency_key(context)?;
         no_parameters(&query(context)?, "A ticket takes no parameters.")?;
         check_empty(&body)?;
-        let (ticket, expires_at) = self.tickets.issue(&principal, self.parts.clock.now())?;
+        let ticket = self.tickets.issue(&principal, self.parts.clock.moment())?;
+        let expires_at = Millis(self.parts.clock.now().0 + TICKET_MS);
         let mut body = wire::JsonBuffer::new();
         wire::feed_ticket(&mut body, &ticket, expires_at);
         let mut reply = answer::bytes(StatusCode::CREATED, JSON, body.into());

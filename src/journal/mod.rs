@@ -51,6 +51,19 @@ pub struct Committed {
     pub claims: Vec<Arc<Claim>>,
 }
 
+impl Committed {
+    /// Bytes that it keeps in memory, about: its encoded length and that of the claims, which it
+    /// may be the last to keep.
+    pub fn weight(&self) -> u64 {
+        /// An entry, its summary, and their places in maps.
+        const ENTRY: usize = 1_200;
+        /// A claim beside its texts.
+        const CLAIM: usize = 400;
+        let claims: usize = self.claims.iter().map(|claim| CLAIM + claim.weight()).sum();
+        (ENTRY + self.entry.weight() + claims) as u64
+    }
+}
+
 /// The result of a write, sent once every entry that it depends on is on the disk.
 #[derive(Clone, Debug)]
 pub enum WriteOutcome {
@@ -203,7 +216,24 @@ impl Journal {
         self.queue.generation()
     }
 
-    /// Whether the store accepts writes (operations.md §4, `/readyz`).
+    /// Whether a commit takes longer than any working disk.
+    pub fn is_stalled(&self) -> bool {
+        self.queue.is_stalled()
+    }
+
+    /// Why the store takes no writes (operations.md §4, `/readyz`); `None` if it does or is merely
+    /// busy.
+    pub fn unavailable(&self) -> Option<Refusal> {
+        self.queue.unavailable()
+    }
+
+    /// Notes whether enough is free for a write: a disk that is too full shows before a write
+    /// fails.
+    pub fn set_room(&self, room: bool) {
+        self.queue.set_room(room);
+    }
+
+    /// Whether the store accepts writes.
     pub fn is_writable(&self) -> bool {
         self.queue.is_writable()
     }

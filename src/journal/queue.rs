@@ -11,7 +11,7 @@ use parley_protocol::refusal::Refusal;
 
 use super::options::STALL_MS;
 use super::{Append, QueueItem, ReplyPort};
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 
 /// The append was not queued, and its caller has been refused. State to which the act was already
 /// applied is ahead of the journal: it must be dropped and read again.
@@ -52,7 +52,9 @@ pub struct JournalQueue {
     writable: AtomicBool,
     /// The tail is full: the archiver is behind as far as it may be.
     full: AtomicBool,
-    /// When the current commit began, in milliseconds; 0 if there is none.
+    /// Enough is free for a write, by what was measured last.
+    room: AtomicBool,
+    /// The moment at which the current commit began, plus 1; 0 if there is none.
     commit_since: AtomicU64,
     clock: Arc<dyn Clock>,
 }
@@ -75,6 +77,7 @@ impl JournalQueue {
             generation: AtomicU64::new(1),
             writable: AtomicBool::new(true),
             full: AtomicBool::new(false),
+            room: AtomicBool::new(true),
             commit_since: AtomicU64::new(0),
             clock,
         }
@@ -96,15 +99,30 @@ impl JournalQueue {
     }
 
     /// Whether the current commit takes longer than any working disk.
-    fn is_stalled(&self) -> bool {
+    pub fn is_stalled(&self) -> bool {
         let since = self.commit_since.load(Ordering::Acquire);
-        since != 0 && self.clock.now().0.saturating_sub(since) > STALL_MS
+        since != 0 && self.clock.moment().since(Moment(since - 1)) > STALL_MS
     }
 
     /// Notes that a commit begins or has ended.
     pub fn set_committing(&self, under_way: bool) {
-        let since = if under_way { self.clock.now().0.max(1) } else { 0 };
+        let since = if under_way { self.clock.moment().0 + 1 } else { 0 };
         self.commit_since.store(since, Ordering::Release);
+    }
+
+    /// Notes whether enough is free for a write, as was found without one.
+    pub fn set_room(&self, room: bool) {
+        self.room.store(room, Ordering::Release);
+    }
+
+    /// Why the store takes no writes, `None` if it does or is merely busy.
+    pub fn unavailable(&self) -> Option<Refusal> {
+        let state = self.state();
+        if state.closing || state.ended {
+            return Some(Refusal::store_stopping());
+        }
+        let takes_writes = self.is_writable() && self.room.load(Ordering::Acquire);
+        (!takes_writes).then(Refusal::store_unavailable)
     }
 
     /// Notes whether the tail is full: then appends are refused.

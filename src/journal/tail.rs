@@ -160,23 +160,3 @@ fn change<K: Ord + Clone>(
         questions.remove(&key);
     }
 }
-
-/// Bytes that an entry takes in memory, roughly: enough to bound the tail.
-pub(super) fn weight(committed: &Committed) -> u64 {
-    /// An act, its summary, and their places in the maps.
-    const ACT: usize = 1_200;
-    /// A claim with its evidence, as a rule.
-    const CLAIM: usize = 1_000;
-    let bytes = match &committed.entry {
-        Entry::Act(act) => {
-            let body = act.message().map_or(0, |message| message.body.len());
-            ACT + body + CLAIM * committed.claims.len()
-        }
-        Entry::Artifact(published) => {
-            let answer = published.key.as_ref().map_or(0, |(_, answer)| answer.len());
-            ACT + published.bytes.len() + answer + 160 * published.references.len()
-        }
-        Entry::Outcome(..) => ACT,
-    };
-    bytes as u64
-}

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parley_protocol::refusal::Refusal;
-use parley_protocol::time::Millis;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
@@ -17,7 +16,7 @@ use super::publisher::{OutgoingBatch, ReadyReply};
 use super::queue::JournalQueue;
 use super::view::Views;
 use super::{Append, Committed, QueueItem, ReplyPort, WriteOutcome};
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::{Clock, Moment, Stopwatch};
 use crate::metric;
 use crate::storage::error::StoreResult;
 use crate::storage::free_space::FreeSpace;
@@ -73,9 +72,9 @@ struct WriterState {
     /// The batch that did not fit into the queue of the publisher.
     unsent: Option<OutgoingBatch>,
     /// When writing failed or was retried last; `None` while the disk accepts writes.
-    down_since: Option<Millis>,
+    down_since: Option<Moment>,
     /// Since when the tail has been full; `None` while it is not.
-    full_since: Option<Millis>,
+    full_since: Option<Moment>,
     items: Vec<QueueItem>,
     /// Items of the last batch.
     last_batch: usize,
@@ -118,7 +117,7 @@ impl Writer {
             queue: metrics::gauge!(metric::JOURNAL_QUEUE),
         };
         // Without room at the start it begins as after a failure.
-        let down_since = (!log.is_ready()).then(|| clock.now());
+        let down_since = (!log.is_ready()).then(|| clock.moment());
         if down_since.is_some() {
             queue.fail(&mut Vec::new());
         }
@@ -193,7 +192,7 @@ impl Writer {
             return WriterStep::Behind;
         }
         if let Some(since) = self.state.down_since
-            && self.clock.now().0.abs_diff(since.0) >= RETRY_MS
+            && self.clock.moment().since(since) >= RETRY_MS
         {
             self.retry();
             return WriterStep::Worked;
@@ -234,9 +233,9 @@ impl Writer {
             // No append is queued then, and other items are answered.
             return false;
         }
-        let now = self.clock.now();
+        let now = self.clock.moment();
         let since = *self.state.full_since.get_or_insert(now);
-        if now.0.abs_diff(since.0) > STALL_MS {
+        if now.since(since) > STALL_MS {
             tracing::error!("archiving makes no progress");
             self.fail(Vec::new());
         }
@@ -320,7 +319,7 @@ impl Writer {
         let mut items = std::mem::take(&mut self.state.items);
         self.queue.fail(&mut items);
         self.state.leases.void();
-        self.state.down_since = Some(self.clock.now());
+        self.state.down_since = Some(self.clock.moment());
         let leases = &mut self.state.leases;
         let failed = failed.into_iter().map(|answer| match answer {
             ReadyReply::Reply(reply, _) => {
@@ -346,7 +345,7 @@ impl Writer {
     /// Tries whether the disk accepts writes again.
     fn retry(&mut self) {
         if self.views.is_full() {
-            self.state.down_since = Some(self.clock.now());
+            self.state.down_since = Some(self.clock.moment());
             return;
         }
         let tried = self.free_space.check().and_then(|()| {
@@ -362,7 +361,7 @@ impl Writer {
                 tracing::info!("the store takes writes again");
             }
             Err(error) => {
-                self.state.down_since = Some(self.clock.now());
+                self.state.down_since = Some(self.clock.moment());
                 tracing::debug!(%error, "the store still takes no writes");
             }
         }

@@ -1,5 +1,7 @@
 //! Claims of the profile `dialectic` (parley.md §8): proof over votes.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Identifier;
@@ -123,7 +125,8 @@ pub struct Refutation {
     pub evidence: Vec<Evidence>,
 }
 
-/// A claim in its present state.
+/// A claim in its present state. A copy shares the texts and the attestations with its original,
+/// so that the states of a claim before and after an attestation cost one attestation more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// Its identifier.
@@ -131,7 +134,7 @@ pub struct Claim {
     /// The thread it lives in.
     pub thread: ThreadId,
     /// The statement.
-    pub statement: Box<str>,
+    pub statement: Arc<str>,
     /// The claiming participant.
     pub author: Participant,
     /// Human or model.
@@ -143,11 +146,11 @@ pub struct Claim {
     /// When it expires.
     pub valid_until: Option<Millis>,
     /// The evidence given with it.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Arc<[Evidence]>,
     /// In order.
-    pub attestations: Vec<Attestation>,
+    pub attestations: Vec<Arc<Attestation>>,
     /// At most one, final.
-    pub refutation: Option<Refutation>,
+    pub refutation: Option<Arc<Refutation>>,
     /// The claims that it replaced.
     pub supersedes: Vec<ClaimId>,
     /// The claim that replaced it.
@@ -155,6 +158,11 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Bytes of its stored form, about: what it weighs where memory is bounded.
+    pub fn weight(&self) -> usize {
+        crate::entry::encoded_len(self)
+    }
+
     /// Whether `valid_until` has passed at `now`.
     pub fn expired(&self, now: Millis) -> bool {
         self.valid_until.is_some_and(|until| until <= now)
@@ -163,5 +171,49 @@ impl Claim {
     /// Whether the status is final.
     pub fn is_settled(&self) -> bool {
         matches!(self.status, ClaimStatus::Refuted | ClaimStatus::Superseded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: `k` states of a claim, one after each attestation, cost `k` attestations and not their
+    /// square. Method: each state is a copy of the one before; it shares what that one had.
+    #[test]
+    fn copies_share() {
+        let by = Participant { identity: "local:ada".into(), extension: None };
+        let piece = || Evidence {
+            kind: EvidenceKind::Log,
+            reference: "x".repeat(60_000).into(),
+            note: None,
+        };
+        let mut states = vec![Claim {
+            id: ClaimId(1),
+            thread: ThreadId(1),
+            statement: "It holds.".into(),
+            author: by.clone(),
+            author_kind: AuthorKind::Llm,
+            created_at: Millis(1),
+            status: ClaimStatus::Unverified,
+            valid_until: None,
+            evidence: [piece()].into(),
+            attestations: Vec::new(),
+            refutation: None,
+            supersedes: Vec::new(),
+            superseded_by: None,
+        }];
+        for at in 1..=32 {
+            let before = states.last().expect("there is a first");
+            let mut next = before.clone();
+            let (by, evidence) = (by.clone(), vec![piece()]);
+            next.attestations
+                .push(Attestation { by, at: Millis(at), evidence, seal: false }.into());
+            assert!(Arc::ptr_eq(&next.evidence, &before.evidence));
+            let mut shared = next.attestations.iter().zip(&before.attestations);
+            assert!(shared.all(|(one, other)| Arc::ptr_eq(one, other)));
+            assert!(next.weight() > before.weight() + 60_000, "yet each is weighed whole");
+            states.push(next);
+        }
     }
 }

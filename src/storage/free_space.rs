@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use parley_protocol::time::Millis;
-
 use super::disk::Disk;
 use super::error::{StoreError, StoreResult};
-use crate::clock::Clock;
+use crate::clock::{Clock, Moment};
 
 /// Milliseconds for which a check that found enough counts.
 pub const CHECK_INTERVAL_MS: u64 = 100;
@@ -19,7 +17,7 @@ pub struct FreeSpace {
     clock: Arc<dyn Clock>,
     free_bytes_min: u64,
     /// When enough was free last.
-    checked_at: Option<Millis>,
+    checked_at: Option<Moment>,
 }
 
 impl FreeSpace {
@@ -33,8 +31,8 @@ impl FreeSpace {
     /// # Errors
     /// [`StoreError::Full`], [`StoreError::Io`].
     pub fn check(&mut self) -> StoreResult<()> {
-        let (now, free_bytes_min) = (self.clock.now(), self.free_bytes_min);
-        let recent = |at: Millis| now.0.abs_diff(at.0) < CHECK_INTERVAL_MS;
+        let (now, free_bytes_min) = (self.clock.moment(), self.free_bytes_min);
+        let recent = |at: Moment| now.since(at) < CHECK_INTERVAL_MS;
         if free_bytes_min == 0 || self.checked_at.is_some_and(recent) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parley_kit::numbers::{Counters, Given};
 use parley_kit::{ExpectedFeed, ensure, same};
 use parley_protocol::act::Kind;
-use parley_protocol::claim::{Attestation, Refutation};
+use parley_protocol::claim::Evidence;
 use parley_protocol::command::Command;
 use parley_protocol::entry::{Act, Awaiting, Change, KeyUse};
 use parley_protocol::identity::Principal;
@@ -60,11 +60,13 @@ pub fn text_of(act: &Act) -> &str {
         Change::Message(message) => &message.body,
         Change::Mark => act.event.as_ref().and_then(|it| it.reason.as_deref()).unwrap_or(""),
         Change::Assert(claim) => &claim.statement,
-        Change::Attest(_, Attestation { evidence, .. })
-        | Change::Refute(_, Refutation { evidence, .. }) => {
-            evidence.first().map_or("", |evidence| &evidence.reference)
-        }
+        Change::Attest(_, attestation) => first_of(&attestation.evidence),
+        Change::Refute(_, refutation) => first_of(&refutation.evidence),
     }
+}
+
+fn first_of(evidence: &[Evidence]) -> &str {
+    evidence.first().map_or("", |piece| &piece.reference)
 }
 
 impl Reference {

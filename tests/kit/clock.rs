@@ -1,10 +1,10 @@
 //! A clock that tests move.
 
 use std::future::pending;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use parley::clock::{Clock, Stopwatch, SystemClock};
+use parley::clock::{Clock, Moment, Stopwatch, SystemClock};
 use parley_protocol::time::Millis;
 
 /// When a clock that stands begins.
@@ -14,13 +14,21 @@ pub const MORNING: Millis = Millis(1_796_000_000_000);
 #[derive(Debug)]
 pub struct TestClock {
     runs: bool,
-    millis: AtomicU64,
+    /// Calendar time: of a running clock, what it is ahead of the machine's.
+    millis: AtomicI64,
+    /// Time that has passed: of a running clock, beside the machine's.
+    passed: AtomicU64,
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Millis {
-        let millis = self.millis.load(Ordering::SeqCst);
-        Millis(if self.runs { SystemClock.now().0 + millis } else { millis })
+        let base = if self.runs { SystemClock.now().0 } else { 0 };
+        Millis(base.saturating_add_signed(self.millis.load(Ordering::SeqCst)))
+    }
+
+    fn moment(&self) -> Moment {
+        let base = if self.runs { SystemClock.moment().0 } else { 0 };
+        Moment(base + self.passed.load(Ordering::SeqCst))
     }
 
     /// Under a clock that stands, work takes no time.
@@ -38,28 +46,44 @@ impl Default for TestClock {
 impl TestClock {
     /// A clock that stands at `now`.
     pub fn at(now: Millis) -> Self {
-        Self { runs: false, millis: AtomicU64::new(now.0) }
+        Self { runs: false, millis: AtomicI64::new(signed(now.0)), passed: AtomicU64::new(0) }
     }
 
     /// The machine's clock, for what must go on by itself.
     pub fn running() -> Self {
-        Self { runs: true, millis: AtomicU64::new(0) }
+        Self { runs: true, millis: AtomicI64::new(0), passed: AtomicU64::new(0) }
     }
 
-    /// Sets a clock that stands.
+    /// Sets the calendar time of a clock that stands; no time passes.
     pub fn set(&self, now: Millis) {
-        self.millis.store(now.0, Ordering::SeqCst);
+        self.millis.store(signed(now.0), Ordering::SeqCst);
     }
 
-    /// Moves it on.
+    /// Lets time pass.
     pub fn pass(&self, millis: u64) {
-        self.millis.fetch_add(millis, Ordering::SeqCst);
+        self.ahead(millis);
+        self.passed.fetch_add(millis, Ordering::SeqCst);
     }
 
-    /// Sets it back.
-    pub fn back(&self, millis: u64) {
-        self.millis.fetch_sub(millis, Ordering::SeqCst);
+    /// Takes back a [`TestClock::pass`], for what asks how things would be after a wait.
+    pub fn unpass(&self, millis: u64) {
+        self.back(millis);
+        self.passed.fetch_sub(millis, Ordering::SeqCst);
     }
+
+    /// Sets the calendar time ahead; no time passes.
+    pub fn ahead(&self, millis: u64) {
+        self.millis.fetch_add(signed(millis), Ordering::SeqCst);
+    }
+
+    /// Sets the calendar time back; no time passes.
+    pub fn back(&self, millis: u64) {
+        self.millis.fetch_sub(signed(millis), Ordering::SeqCst);
+    }
+}
+
+fn signed(millis: u64) -> i64 {
+    i64::try_from(millis).expect("a time of the tests")
 }
 
 /// Lets a runtime's paused clock go on by so much: it moves once no task can run before then.

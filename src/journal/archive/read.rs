@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use parley_protocol::claim::Claim;
@@ -160,10 +161,19 @@ impl ArchiveRead {
     pub(crate) fn retractions(
         &self,
         thread: ThreadId,
+        messages: RangeInclusive<MessageId>,
     ) -> StoreResult<BTreeMap<MessageId, Retraction>> {
-        // No message has the number 0.
-        let rows = paired(&self.retracted, thread, 0, |row| unpack("retracted", row.value()))?;
-        rows.map(|row| row.map(|(message, retraction)| (MessageId(message), retraction))).collect()
+        let (first, last) = (messages.start().0, messages.end().0);
+        if first > last {
+            return Ok(BTreeMap::new());
+        }
+        let rows =
+            self.retracted.range::<&[u8; 16]>(&pair(thread.0, first)..=&pair(thread.0, last))?;
+        rows.map(|row| {
+            let (key, row) = row?;
+            Ok((MessageId(second(key.value())), unpack("retracted", row.value())?))
+        })
+        .collect()
     }
 
     pub(crate) fn snapshot(&self, thread: ThreadId) -> StoreResult<Option<Thread>> {

@@ -1,6 +1,7 @@
 //! The acts of one thread, its retractions, and the thread itself.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use parley_protocol::entry::{Act, Entry};
 use parley_protocol::ids::{MessageId, ThreadId};
@@ -87,14 +88,21 @@ impl View {
         Ok(act.map(|act| Placed::of_archive(entry, act)))
     }
 
-    /// The retractions of `thread`, by message.
+    /// The retractions of these messages of `thread`, which rise with their place, by message.
     ///
     /// # Errors
     /// Those of the disk, and `StoreError::Damaged`.
-    pub fn retractions(&self, thread: ThreadId) -> StoreResult<BTreeMap<MessageId, Retraction>> {
-        let mut retractions = self.0.archive.retractions(thread)?;
-        if let Some(found) = self.0.tail.threads.get(&thread) {
-            retractions.extend(found.retracted.iter().map(|(id, how)| (*id, how.clone())));
+    pub fn retractions(
+        &self,
+        thread: ThreadId,
+        messages: RangeInclusive<MessageId>,
+    ) -> StoreResult<BTreeMap<MessageId, Retraction>> {
+        let mut retractions = self.0.archive.retractions(thread, messages.clone())?;
+        if messages.start() <= messages.end()
+            && let Some(found) = self.0.tail.threads.get(&thread)
+        {
+            let in_tail = found.retracted.range(messages);
+            retractions.extend(in_tail.map(|(id, how)| (*id, how.clone())));
         }
         Ok(retractions)
     }

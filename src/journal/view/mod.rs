@@ -25,7 +25,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 use super::Committed;
 use super::archive::{ArchiveRead, RememberedOutcome, SNAPSHOT_ACTS_MIN};
 use super::options::{JournalOptions, TAIL_BYTES_MAX};
-use super::tail::{Tail, weight};
+use super::tail::Tail;
 use crate::storage::error::StoreResult;
 
 pub(crate) use acts::next;
@@ -150,7 +150,7 @@ impl Views {
             if committed.number > state.view.last {
                 state.view.tail.push(committed);
                 state.view.last = committed.number;
-                self.bytes.fetch_add(weight(committed), Ordering::Relaxed);
+                self.bytes.fetch_add(committed.weight(), Ordering::Relaxed);
                 state.queue.push_back(Arc::clone(committed));
             }
         }
@@ -188,7 +188,7 @@ impl Views {
         let mut bytes = 0;
         let fits = |committed: &&Arc<Committed>| {
             let begun = bytes < bytes_max;
-            bytes += weight(committed);
+            bytes += committed.weight();
             begun
         };
         let waiting = state.queue.iter().skip(state.archived);
@@ -238,7 +238,7 @@ impl Views {
         self.entries.store(state.queue.len() as u64, Ordering::Relaxed);
         drop(state);
         // Outside the lock: freeing them takes long.
-        let bytes = drained.iter().map(|committed| weight(committed)).sum();
+        let bytes = drained.iter().map(|committed| committed.weight()).sum();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.durable_upto.fetch_max(upto, Ordering::AcqRel);
     }

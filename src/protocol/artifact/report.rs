@@ -1,8 +1,12 @@
 //! The form of the answers about one artifact and about a closure.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Examination, Identifier, Violation, ViolationClass, canonicalize, examine, identity};
+
+/// Items of each list of [`ClosureReport::excerpt`], at most.
+pub const EXCERPT_ITEMS_MAX: usize = 100;
 
 /// Why a closure does not verify (`artifacts.md` §3.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -75,6 +79,31 @@ pub struct ClosureReport {
     pub later_objections: Vec<Notice>,
     /// By class, then identifier.
     pub warnings: Vec<Notice>,
+}
+
+impl ClosureReport {
+    /// The report as a refusal shows and stores it (`artifacts.md` §4): the first
+    /// [`EXCERPT_ITEMS_MAX`] items of each list, and `failure_count`.
+    ///
+    /// # Panics
+    /// Never: a report has no keys but texts.
+    pub fn excerpt(&self) -> Value {
+        let shown = Self {
+            failures: first(&self.failures),
+            objections: first(&self.objections),
+            later_objections: first(&self.later_objections),
+            warnings: first(&self.warnings),
+            targets: first(&self.targets),
+            ..*self
+        };
+        let mut shown = serde_json::to_value(shown).expect("a report is written as JSON");
+        shown["failure_count"] = json!(self.failures.len());
+        shown
+    }
+}
+
+fn first<T: Clone>(items: &[T]) -> Vec<T> {
+    items.iter().take(EXCERPT_ITEMS_MAX).cloned().collect()
 }
 
 /// The verdict on one artifact on its own (`artifacts.md` §4, `verify` and `validate`).

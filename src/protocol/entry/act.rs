@@ -78,9 +78,9 @@ pub enum Change {
     /// A new claim, as created.
     Assert(Box<Claim>),
     /// An attestation or a seal.
-    Attest(ClaimId, Attestation),
+    Attest(ClaimId, Arc<Attestation>),
     /// A refutation.
-    Refute(ClaimId, Refutation),
+    Refute(ClaimId, Arc<Refutation>),
 }
 
 /// One act in one thread: `admit` makes it, `apply` applies it.

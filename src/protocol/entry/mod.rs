@@ -95,6 +95,11 @@ impl Entry {
         postcard::to_extend(self, bytes).expect("an entry serializes into memory")
     }
 
+    /// Bytes of the stored form: what it weighs where memory is bounded.
+    pub fn weight(&self) -> usize {
+        1 + encoded_len(self)
+    }
+
     /// Reads the stored form; `None` if the version is another or the bytes are damaged.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (version, rest) = bytes.split_first()?;
@@ -104,4 +109,10 @@ impl Entry {
         let (entry, after) = postcard::take_from_bytes(rest).ok()?;
         after.is_empty().then_some(entry)
     }
+}
+
+/// Bytes that `value` takes when it is encoded; nothing is written.
+pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
+    postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default())
+        .expect("an entry serializes into memory")
 }

@@ -215,6 +215,7 @@ fn report() -> OutputMembers {
         always("artifact_count", Count),
         always("depth", Count),
         always("failures", list(failure)),
+        sometimes("failure_count", Count),
         always("objections", list(objection)),
         always("later_objections", list(noted.clone())),
         always("warnings", list(noted)),

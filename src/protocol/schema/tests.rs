@@ -132,6 +132,7 @@ fn sample(output: OutputType) -> Value {
         OutputType::Report => json!({
             "ok": false, "targets": ["i"], "strict": true, "artifact_count": 1, "depth": 0,
             "failures": [{ "class": "c", "artifact_id": "i", "pointer": "", "detail": "d" }],
+            "failure_count": 1,
             "objections": [{ "artifact_id": "i", "blocking": true, "disposition": null }],
             "later_objections": [], "warnings": [],
         }),

@@ -32,13 +32,13 @@ impl Thread {
         act.change = Change::Assert(Box::new(Claim {
             id: ctx.numbers.claim(),
             thread: self.summary.id,
-            statement: assertion.statement.clone(),
+            statement: (&*assertion.statement).into(),
             author: by,
             author_kind: ctx.principal.author_kind,
             created_at: act.at,
             status: ClaimStatus::Unverified,
             valid_until: assertion.valid_until,
-            evidence: assertion.evidence.clone(),
+            evidence: (&*assertion.evidence).into(),
             attestations: Vec::new(),
             refutation: None,
             supersedes: assertion.supersedes.clone(),
@@ -73,7 +73,7 @@ impl Thread {
         let mut act = self.act(ctx, by.clone(), Change::Mark);
         let evidence = proof.evidence.clone();
         let attestation = Attestation { by, at: act.at, evidence, seal: proof.seal };
-        act.change = Change::Attest(proof.claim, attestation);
+        act.change = Change::Attest(proof.claim, attestation.into());
         Ok(act)
     }
 
@@ -86,7 +86,7 @@ impl Thread {
         let by = ctx.principal.participant(proof.extension.as_ref());
         let mut act = self.act(ctx, by.clone(), Change::Mark);
         let refutation = Refutation { by, at: act.at, evidence: proof.evidence.clone() };
-        act.change = Change::Refute(proof.claim, refutation);
+        act.change = Change::Refute(proof.claim, refutation.into());
         Ok(act)
     }
 

@@ -16,9 +16,9 @@ pub fn claim(out: &mut JsonBuffer, claim: &Claim, now: Millis) {
         "status": word(claim.status.as_str()),
         "expired": truth(claim.expired(now)),
         "valid_until": option(claim.valid_until, time),
-        "evidence": array(&claim.evidence, evidence),
-        "attestations": array(&claim.attestations, attestation),
-        "refutation": option(claim.refutation.as_ref(), refutation),
+        "evidence": array(&*claim.evidence, evidence),
+        "attestations": array(claim.attestations.iter().map(AsRef::as_ref), attestation),
+        "refutation": option(claim.refutation.as_deref(), refutation),
         "supersedes": array(&claim.supersedes, id),
         "superseded_by": option(claim.superseded_by, id),
     );

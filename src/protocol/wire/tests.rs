@@ -159,7 +159,7 @@ fn claims() {
         created_at: AT,
         status: ClaimStatus::Unverified,
         valid_until: Some(AT),
-        evidence: Vec::new(),
+        evidence: [].into(),
         attestations: Vec::new(),
         refutation: None,
         supersedes: vec![ClaimId(1), ClaimId(2)],
@@ -175,11 +175,11 @@ fn claims() {
          \"superseded_by\":null}"
     );
     shown.evidence =
-        vec![piece(EvidenceKind::Log, "l", Some("")), piece(EvidenceKind::Note, "n", None)];
+        [piece(EvidenceKind::Log, "l", Some("")), piece(EvidenceKind::Note, "n", None)].into();
     let by = who("local:bob", None);
     shown.attestations =
-        vec![Attestation { by: by.clone(), at: AT, evidence: Vec::new(), seal: true }];
-    shown.refutation = Some(Refutation { by, at: AT, evidence: Vec::new() });
+        vec![Attestation { by: by.clone(), at: AT, evidence: Vec::new(), seal: true }.into()];
+    shown.refutation = Some(Refutation { by, at: AT, evidence: Vec::new() }.into());
     shown.superseded_by = Some(ClaimId(9));
     let text = written(|out| claim(out, &shown, AT));
     assert_eq!(written(|out| claim_changed(out, &shown, AT)), format!("{{\"claim\":{text}}}"));

@@ -157,7 +157,7 @@ fn full() {
 
 /// Goal: while any sync of a commit hangs, calls are refused at once, what is not committed is not
 /// shown, reading goes on; what hangs is answered once the disk goes on. Method: at each sync of
-/// each commit the clock leaps beyond what a commit may take, and the door is asked.
+/// each commit time passes beyond what a commit may take, and the door is asked.
 #[test]
 fn each_sync_stalls() {
     let recording = record(1);
@@ -179,7 +179,7 @@ fn each_sync_stalls() {
             assert_eq!(journal.committed(), told);
             assert_eq!(journal.view().position().entry(), told);
             // The next sync is a commit of its own as far as time goes.
-            clock.back(STALL_MS + 1);
+            clock.unpass(STALL_MS + 1);
             *count.lock().unwrap() += 1;
             true
         })));

@@ -194,6 +194,7 @@ fn fold_behind() {
     assert!(taken.iter_mut().all(is_stored));
     let mut refused = harness.ask("local:ada", "refused");
     assert!(matches!(came(&mut refused), Came::Refused(Reason::Overloaded)));
+    assert!(harness.journal.unavailable().is_none(), "busy is ready");
     assert!(matches!(came(&mut waiting), Came::Nothing));
     harness.clock.pass(STALL_MS + 1);
     harness.work();
@@ -225,6 +226,7 @@ fn stall() {
     harness.clock.pass(STALL_MS + 1);
     assert!(!harness.journal.is_writable());
     assert!(harness.journal.refuses().is_some());
+    assert!(harness.journal.unavailable().is_some(), "a stalled disk is not ready");
     let mut lease = harness.journal.acquire(ThreadId(1));
     assert!(lease.try_recv().unwrap().is_err(), "a lease that nobody can give is refused");
     assert_eq!(harness.journal.view().position().entry(), 1);
@@ -233,6 +235,52 @@ fn stall() {
     assert!(harness.journal.is_writable());
     harness.work();
     assert!(is_stored(&mut hanging));
+}
+
+/// Goal: a calendar clock that leaps an hour ahead and back is no stall, of a commit or of the
+/// archiver, and puts no retry off. Method: leaps while a sync hangs, while the tail is full, and
+/// after a failure, each of which then goes on.
+#[test]
+fn clock_leaps() {
+    const HOUR: u64 = 3_600_000;
+    let disk = FaultyDisk::default();
+    let options =
+        JournalOptions { tail_entries_max: 2, batch_entries_max: 1, ..JournalOptions::default() };
+    let mut harness = JournalHarness::open(&disk, options).unwrap();
+    let mut hanging = harness.ask("local:ada", "hanging");
+    disk.stall(true);
+    let mut writer = harness.writer;
+    let working = std::thread::spawn(move || {
+        writer.step();
+        writer
+    });
+    disk.wait_for_stall();
+    harness.clock.ahead(HOUR);
+    let is_writable = harness.journal.is_writable();
+    harness.clock.back(HOUR);
+    disk.stall(false);
+    harness.writer = working.join().unwrap();
+    assert!(is_writable, "a leap is no stall of a commit");
+    let mut filling = harness.ask("local:ada", "fills the tail");
+    let mut waiting = harness.ask("local:ada", "waiting");
+    assert_eq!(harness.work(), WriterStep::Full);
+    assert!(is_stored(&mut hanging) && is_stored(&mut filling));
+    harness.clock.ahead(HOUR);
+    assert_eq!(harness.work(), WriterStep::Full);
+    assert!(matches!(came(&mut waiting), Came::Nothing), "a leap is no stall of the archiver");
+    harness.archiver.finish().unwrap();
+    harness.work();
+    assert!(is_stored(&mut waiting));
+    harness.archiver.finish().unwrap();
+    disk.set(Faults { sync: 1, ..Faults::default() });
+    let mut failing = harness.ask("local:ada", "failing");
+    harness.work();
+    assert!(!is_stored(&mut failing));
+    harness.clock.back(HOUR);
+    disk.mend();
+    assert_eq!(harness.work(), WriterStep::Down, "a leap brings no retry forward");
+    retry(&mut harness);
+    assert!(harness.journal.is_writable());
 }
 
 /// Goal: the tests above would notice an answer that leaves before the sync. Method: plant the

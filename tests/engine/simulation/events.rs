@@ -231,7 +231,7 @@ impl World {
     fn jump(&mut self) {
         let millis = self.rng.below(600_000);
         if self.rng.percent(50) {
-            self.setup.clock.pass(millis);
+            self.setup.clock.ahead(millis);
         } else {
             self.setup.clock.back(millis);
         }

@@ -124,7 +124,13 @@ impl Model<'_> {
                 same((id, "act", number), &got.as_ref().map(PlacedAct::act), &Some(act))?;
             }
             let retractions = self.retractions(id);
-            same((id, "retractions"), &read(id, view.retractions(id))?, &retractions)?;
+            let every = MessageId(0)..=MessageId(u64::MAX);
+            same((id, "retractions"), &read(id, view.retractions(id, every))?, &retractions)?;
+            let ids: Vec<_> = acts.iter().filter_map(|(_, act)| Some(act.message()?.id)).collect();
+            let some = ids[ids.len() / 3]..=ids[ids.len() * 2 / 3];
+            let wanted = retractions.range(some.clone()).map(|(id, how)| (*id, how.clone()));
+            let got = read(id, view.retractions(id, some))?;
+            same((id, "retractions of a page"), &got, &wanted.collect())?;
             for message in acts.iter().filter_map(|(_, act)| act.message()) {
                 let got = read(id, view.retraction(id, message.id))?;
                 same((id, "retraction"), &got.as_ref(), &retractions.get(&message.id))?;

@@ -139,6 +139,33 @@ fn closure_refused() {
     assert_eq!((&literal["strict"], &literal["later_objections"]), (&json!(false), &json!([])));
 }
 
+/// Goal: a refusal with many failures shows, and remembers under its key, the first hundred and
+/// their number; the FAILURE still names all. Method: a decision that hides 150 objections.
+#[test]
+fn closure_refused_briefly() {
+    let server = start();
+    let about = new(&server, claim("It is so."));
+    let mut hidden: Vec<String> =
+        (0..150).map(|n| new(&server, objection(&format!("It is not: {n}."), &about))).collect();
+    hidden.sort_unstable();
+    let (_, bytes) = decision(&[], &about);
+    let key = "idempotency-key: k1\r\n";
+    let first = agent(&server, "POST /v1/artifacts", key, &bytes);
+    let problem = first.refusal(409, "closure_refused");
+    let report = &problem["report"];
+    let named = report["failures"].as_array().expect("a list").iter();
+    let named: Vec<_> = named.map(|failure| failure["artifact_id"].clone()).collect();
+    assert_eq!(named, hidden[..100]);
+    assert_eq!(report["failure_count"], 150);
+    assert_eq!(report["objections"].as_array().map(Vec::len), Some(100));
+    let replayed = agent(&server, "POST /v1/artifacts", key, &bytes);
+    assert!(replayed.header("idempotent-replayed") == Some("true"), "{replayed:?}");
+    assert_eq!(replayed.refusal(409, "closure_refused"), problem);
+    let stored = problem["failure_artifact"].as_str().expect("an identifier");
+    let stored = get(&server, &format!("/v1/artifacts/{stored}")).json();
+    assert_eq!(stored["references"].as_array().map(Vec::len), Some(150));
+}
+
 /// Goal: what is referred to may come later, and says so until then. Method: an objection before
 /// its claim, a final decision on it, which is refused as retryable.
 #[test]

@@ -31,6 +31,12 @@ async fn once() {
     assert_eq!(ask(forum.address, "", &with(&used), None).await.0.refused(), unknown);
     assert_eq!(ask(forum.address, "", &with("nonsense"), None).await.0.refused(), unknown);
 
+    let after_a_leap = ticket(&mut http).await;
+    forum.clock.ahead(3_600_000);
+    let opened = Listener::with(forum.address, "", &with(&after_a_leap), None).await;
+    assert_eq!(opened.answer.status, 101, "the calendar clock leaps; no time has passed");
+    forum.clock.back(3_600_000);
+
     let late = ticket(&mut http).await;
     forum.clock.pass(30_000);
     assert_eq!(ask(forum.address, "", &with(&late), None).await.0.refused(), unknown);

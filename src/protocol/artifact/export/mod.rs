@@ -9,6 +9,7 @@ mod draft;
 mod survey;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::content::ProvenanceClass;
 use super::{ArtifactType, Identifier, Relation, TerminationState};
@@ -77,7 +78,7 @@ pub struct Export {
     plan: Plan,
     messages: BTreeMap<MessageId, Identifier>,
     /// The claims, and the statement of each.
-    claims: BTreeMap<ClaimId, (Identifier, Box<str>)>,
+    claims: BTreeMap<ClaimId, (Identifier, Arc<str>)>,
     opening: Option<Identifier>,
     last: Option<Identifier>,
     final_decision: Option<Identifier>,
