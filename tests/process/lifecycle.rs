@@ -170,3 +170,19 @@ fn a_full_disk_is_no_damage() {
     assert_eq!(checked["findings"], serde_json::json!([]), "{checked}");
     let _ = std::process::Command::new("umount").arg("-l").arg(folder.path()).status();
 }
+
+/// Goal: a log that nobody reads holds nothing up. Method: standard error into a pipe that is not
+/// read, far more lines than it takes, and a request after them.
+#[test]
+fn unread_log() {
+    let folder = Folder::new("lifecycle");
+    let process = Process::start(&folder.text("data"), &["--log-level", "debug"]);
+    let mut peer = Peer::connect(process.address);
+    for _ in 0..2_000 {
+        peer.send(request(process.address, "", "GET /none", "", b""));
+        assert_eq!(peer.answer(false).status, 404);
+    }
+    peer.send(request(process.address, "", "GET /healthz", "", b""));
+    assert_eq!(peer.answer(false).status, 200);
+    process.stop();
+}

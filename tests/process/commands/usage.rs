@@ -19,6 +19,8 @@ fn help_and_version() {
 fn wrong_usage_is_one_line() {
     for (line, want) in [
         (&["post"][..], "<BODY>"),
+        (&["post", "--jsonn"], "--jsonn"),
+        (&["claim", "assert", "th_1", "--jsonn"], "--jsonn"),
         (&["speak"], "'speak'"),
         (&[], "subcommand"),
         (&["mark", "th_1", "finished"], "'finished'"),

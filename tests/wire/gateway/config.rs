@@ -23,6 +23,10 @@ fn of_flag(key: &str, value: &str) -> ConfigSources {
     ConfigSources { flags: pairs(&[(key, value)]), ..ConfigSources::default() }
 }
 
+fn load(sources: &ConfigSources) -> Config {
+    Config::load(sources).expect("good settings")
+}
+
 fn of_variable(name: &str, value: &str) -> ConfigSources {
     ConfigSources { environment: environment(&[(name, value)]), ..ConfigSources::default() }
 }
@@ -81,7 +85,6 @@ fn layers() {
     let file = folder.path().join("parley.toml");
     std::fs::write(&file, "realm = \"file\"\n[limits]\npage_max = 7\n").expect("a file");
     let mut sources = of_file(&file);
-    let load = |sources: &ConfigSources| Config::load(sources).expect("good settings");
     assert_eq!(load(&ConfigSources::default()).realm, "local");
     let config = load(&sources);
     let limits = &config.limits;
@@ -138,25 +141,44 @@ fn what_stops_a_start() {
         let variable = keys::key(key).expect("a key").variable();
         for value in values {
             refuses(&of_flag(key, value), key);
-            refuses(&of_variable(&variable, value), key);
+            let by_variable = of_variable(&variable, value);
+            if value.is_empty() {
+                assert_eq!(load(&by_variable), Config::default(), "{variable} is unset");
+            } else {
+                refuses(&by_variable, key);
+            }
         }
     }
     for (key, value) in [("limits", "1"), ("limits.body_max", "1"), ("Realm", "a"), ("a.b.c", "1")]
     {
         refuses(&of_flag(key, value), key);
     }
-    for (variable, key) in [
-        ("PARLEY_REALMS", "realms"),
-        ("PARLEY_LIMITS", "limits"),
-        ("PARLEY_LIMITS_PAGE_MAX", "limits_page_max"),
-        ("PARLEY_LIMITS__PAGE__MAX", "limits.page.max"),
-        ("PARLEY_limits__page_max", "limits.page_max"),
-        ("PARLEY_", ""),
-    ] {
-        refuses(&of_variable(variable, "1"), key);
-    }
     let error = ConfigSources::of_process(None, &["realm".into()], &[]).expect_err("no pair");
     assert!(error.to_string().contains("realm"), "{error}");
+}
+
+/// Goal: a variable that sets no key is named and changes nothing: an orchestrator sets its own.
+/// Method: a row a variable, and those that set a key or are reserved.
+#[test]
+fn unknown_variables() {
+    for variable in [
+        "PARLEY_SERVICE_HOST",
+        "PARLEY_PORT_7467_TCP",
+        "PARLEY_BIN",
+        "PARLEY_REALMS",
+        "PARLEY_LIMITS",
+        "PARLEY_LIMITS_PAGE_MAX",
+        "PARLEY_LIMITS__PAGE__MAX",
+        "PARLEY_limits__page_max",
+        "PARLEY_",
+    ] {
+        let sources = of_variable(variable, "1");
+        assert_eq!(load(&sources), Config::default(), "{variable}");
+        assert_eq!(sources.unknown_variables(), [variable]);
+    }
+    for variable in ["PARLEY_REALM", "PARLEY_URL", "PARLEY_TOKEN", "PATH"] {
+        assert!(of_variable(variable, "a").unknown_variables().is_empty(), "{variable}");
+    }
 }
 
 /// Goal: the same of files, and of a file that cannot be read or is no TOML. Method: a row a

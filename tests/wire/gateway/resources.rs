@@ -86,6 +86,27 @@ fn request_ids() {
     assert_eq!(made.len(), 4);
 }
 
+/// Goal: counters whose labels have few values are there from the start, at 0. Method: the first
+/// answer of a process of its own, by name and label.
+#[test]
+fn metrics_from_the_start() {
+    let server = BlockingServer::start(&[]);
+    let answer = server.ask(&["GET /metrics HTTP/1.1", HOST, ADMIN], "");
+    let text = String::from_utf8(answer.body).expect("text");
+    for (name, label, values) in [
+        ("parley_feed_dropped_total", "cause", &["slow_consumer", "send_timeout", "silent"][..]),
+        ("parley_feed_dropped_total", "cause", &["revoked", "shutdown"]),
+        ("parley_feed_frames_total", "type", &["hello", "message", "event", "claim", "awaiting"]),
+        ("parley_feed_frames_total", "type", &["settled", "caught_up", "subscribed", "notice"]),
+        ("parley_actor_restarts_total", "actor", &["thread", "inbox", "router", "journal"]),
+    ] {
+        for value in values {
+            let row = format!("{name}{{{label}=\"{value}\"}} ");
+            assert!(text.lines().any(|line| line.starts_with(&row)), "{row}");
+        }
+    }
+}
+
 /// Goal: metrics are there for an administrator, and on an address of their own for everyone; each
 /// request is counted under its operation and outcome. Method: some requests, then both.
 #[test]
