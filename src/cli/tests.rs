@@ -27,7 +27,7 @@ fn synopsis() {
         "parley token revoke tok_1",
         "parley post --thread th_1 --parent msg_1 --kind answer --extension e --key k body",
         "parley post - --url http://h:1 --token t --json",
-        "parley post -1",
+        "parley post -- -1",
         "parley read th_1 --flat --json",
         "parley inbox --extension e --since c --wait 5 --anyone=false",
         "parley watch --scope threads --threads th_1,th_2 --since c",

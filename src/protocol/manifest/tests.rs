@@ -44,7 +44,7 @@ fn complete() {
     assert_eq!(manifest["limits"]["body_max"], 500);
     assert_eq!(manifest["limits"]["extension_max"], 64);
     assert_eq!(manifest["limits"]["page_max"], 77);
-    assert_eq!(manifest["limits"].as_object().expect("limits").len(), 15);
+    assert_eq!(manifest["limits"].as_object().expect("limits").len(), 16);
     assert_eq!(manifest["unicode"], UNICODE_VERSION);
     assert_eq!(manifest["era"], 3);
 }
