@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parley_protocol::arguments::{content_digest, key_digest};
 use parley_protocol::command::Command;
-use parley_protocol::entry::{Entry, KeyUse, StoredOutcome};
+use parley_protocol::entry::{Act, Entry, KeyUse, StoredOutcome};
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::ids::{ClaimId, ThreadId};
 use parley_protocol::refusal::{Refusal, Result, StoredRefusal};
@@ -18,6 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::Forum;
 use super::answer::{Answer, AnswerKind};
 use super::read::known;
+use crate::journal::archive::FirstOutcome;
+use crate::journal::view::{Placed, View};
 use crate::journal::{Append, ReplyPort, WriteOutcome};
 use crate::threads::actor::ThreadRequest;
 use crate::threads::router::Route;
@@ -65,6 +67,7 @@ impl Forum {
         };
         let (forum, caller, kind) = (self.clone(), principal.clone(), AnswerKind::of(&command));
         let first = async move {
+            command.check_time(forum.now())?;
             let outcome = forum.act(&caller, thread, command, Some(used), permit).await?;
             let unchanged = match &outcome {
                 WriteOutcome::Unchanged(summary) => Some(StoredOutcome::Unchanged(summary.id)),
@@ -155,7 +158,10 @@ impl Forum {
         let view = self.view();
         match view.outcome(&used.key)? {
             None => Ok(None),
-            Some(first) if first.content != used.content => Err(Refusal::idempotency_conflict()),
+            Some(first) if first.content != used.content => {
+                let (thread, outcome) = made(&view, &first.outcome)?;
+                Err(Refusal::idempotency_conflict(thread, &outcome))
+            }
             Some(first) => self.answer_again(&view, first, kind).map(Some),
         }
     }
@@ -293,4 +299,25 @@ impl Forum {
             Err(if stopping { Refusal::shutting_down() } else { Refusal::internal() })
         })
     }
+}
+
+/// What the first call under a key has made: its thread, and a name of the thing.
+fn made(view: &View, outcome: &FirstOutcome) -> Result<(Option<ThreadId>, String)> {
+    Ok(match outcome {
+        FirstOutcome::Act { thread, entry } => {
+            let placed = view.act_at(*thread, *entry)?;
+            let act = placed.as_ref().map(Placed::act);
+            let message = act.and_then(Act::message).map(|it| it.id.to_string());
+            let event = act.and_then(|act| act.event.as_ref()).map(|it| it.id.to_string());
+            (Some(*thread), message.or(event).unwrap_or_else(|| thread.to_string()))
+        }
+        FirstOutcome::Claim { claim, .. } => (Some(claim.thread), claim.id.to_string()),
+        FirstOutcome::Other(StoredOutcome::Unchanged(thread)) => {
+            (Some(*thread), format!("no change of {thread}"))
+        }
+        FirstOutcome::Other(StoredOutcome::Refused(_)) => (None, "nothing: it was refused".into()),
+        FirstOutcome::Published(_) | FirstOutcome::Other(StoredOutcome::Published(_)) => {
+            (None, "an artifact".into())
+        }
+    })
 }

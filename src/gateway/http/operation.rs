@@ -56,13 +56,15 @@ impl Gateway {
         let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { JSON_ONLY })?;
         let key = if operation.writes() { idempotency_key(context)? } else { None };
         let values = value.as_ref().map(|(name, value)| (*name, &**value));
+        // Under a key the time is judged after the key: a retry may come late.
+        let now = key.map_or_else(|| self.parts.clock.now(), |_| arguments::TIME_NOT_JUDGED);
         let mut call = arguments::read_http(
             operation,
             values.as_slice(),
             head.uri.query().unwrap_or_default(),
             body.as_deref(),
             &self.parts.config.limits,
-            self.parts.clock.now(),
+            now,
         )?;
         if let Call::Write(Some(thread), _) = &call {
             tracing::Span::current().record("thread", tracing::field::display(thread));

@@ -32,6 +32,12 @@ pub const KEY_ARGUMENT: &str = "idempotency_key";
 
 const NO_OBJECT: &str = "Send one JSON object with the operation's fields.";
 
+/// The time that lets every time pass for a future one: the call comes under a key, after which
+/// [`Command::check_time`] judges it.
+///
+/// [`Command::check_time`]: crate::command::Command::check_time
+pub const TIME_NOT_JUDGED: Millis = Millis(0);
+
 /// The limits and the time by which arguments are judged.
 #[derive(Clone, Copy, Debug)]
 struct ArgumentContext<'a> {
@@ -112,14 +118,14 @@ pub fn read_mcp(
             return Err(at_fault(default_place(operation), None, NO_OBJECT.into()));
         }
     };
+    let key = object.get(KEY_ARGUMENT).map_or(Ok(None), |key| key_argument(operation, key))?;
+    // Under a key the time is judged after the key: a retry may come late.
+    let now = if key.is_some() { TIME_NOT_JUDGED } else { now };
     let mut reading = ArgumentReader::new(operation, ArgumentContext { limits, now });
-    let mut key = None;
     for (name, value) in object.iter() {
         if let Some(field) = operation.field(name) {
             reading.put(field, RawArgument::Json(value))?;
-        } else if name == KEY_ARGUMENT {
-            key = key_argument(operation, value)?;
-        } else {
+        } else if name != KEY_ARGUMENT {
             return Err(unknown(operation, default_place(operation), name));
         }
     }

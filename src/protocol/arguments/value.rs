@@ -15,6 +15,7 @@ use crate::limits::{
     SUPERSEDES_MAX,
 };
 use crate::operation::FieldType;
+use crate::refusal::Refusal;
 use crate::text;
 use crate::time::Millis;
 
@@ -210,7 +211,7 @@ fn future(raw: RawArgument<'_>, now: Millis) -> ParseResult<Millis> {
         return Err(ValueError::new("This must be an RFC 3339 time, as `2031-05-01T12:00:00Z`."));
     };
     if time <= now {
-        return Err(ValueError::new(format!("This must lie in the future; it is now {now}.")));
+        return Err(ValueError::new(Refusal::past_detail(now)));
     }
     Ok(time)
 }

@@ -15,6 +15,7 @@ use crate::act::Kind;
 use crate::claim::Evidence;
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
+use crate::refusal::{Refusal, Result};
 use crate::state::State;
 use crate::time::Millis;
 
@@ -102,5 +103,19 @@ impl Command {
             Self::Assert(assertion) => assertion.extension.as_ref(),
             Self::Attest(proof) | Self::Refute(proof) => proof.extension.as_ref(),
         }
+    }
+
+    /// Judges the times of a command that came under an idempotency key (parley.md §8): a known key
+    /// gives its first outcome, though a time has passed meanwhile.
+    ///
+    /// # Errors
+    /// 400 `invalid_body`.
+    pub fn check_time(&self, now: Millis) -> Result<()> {
+        if let Self::Assert(Assertion { valid_until: Some(until), .. }) = self
+            && *until <= now
+        {
+            return Err(Refusal::past("valid_until", now));
+        }
+        Ok(())
     }
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Reason, Refusal};
+use crate::ids::ThreadId;
+use crate::time::Millis;
 
 /// Characters of what came that a refusal quotes, at most.
 const QUOTED_MAX: usize = 100;
@@ -38,10 +40,6 @@ fixed! {
     /// 406 `not_acceptable` of a feed without an upgrade that does not name the event stream.
     feed_not_acceptable: Reason::NotAcceptable =
         "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
-    /// 409 `idempotency_conflict`.
-    idempotency_conflict: Reason::IdempotencyConflict =
-        "This idempotency key was used for another call. Take a new key for each new act; the same \
-         one only to repeat it.";
     /// 413 `request_too_large` of target and headers.
     head_too_large: Reason::RequestTooLarge =
         "The target and the headers of the request have more bytes, or the headers are more, than \
@@ -56,6 +54,16 @@ impl Refusal {
     pub fn body(field: impl Into<Option<String>>, detail: impl Into<Cow<'static, str>>) -> Self {
         let field = field.into().map(String::into_boxed_str);
         Self { field, ..Self::new(Reason::InvalidBody, detail) }
+    }
+
+    /// 400 `invalid_body` of a time at `field` that does not lie in the future.
+    pub(crate) fn past(field: &str, now: Millis) -> Self {
+        Self::body(field.to_owned(), Self::past_detail(now))
+    }
+
+    /// What is said of a time that does not lie in the future.
+    pub(crate) fn past_detail(now: Millis) -> String {
+        format!("This must lie in the future; it is now {now}.")
     }
 
     /// 400 `invalid_parameter` of the parameter `name`.
@@ -129,6 +137,15 @@ impl Refusal {
         let offered = offered.join(" or ");
         let detail = format!("What `Accept` names cannot be given here. Accept {offered}.");
         Self::new(Reason::NotAcceptable, detail)
+    }
+
+    /// 409 `idempotency_conflict`; `outcome` is what the first call under the key has made.
+    pub fn idempotency_conflict(thread: Option<ThreadId>, outcome: &str) -> Self {
+        let detail = format!(
+            "This idempotency key was used for another call, which has made {outcome}. Take a new \
+             key for each new act; the same one only to repeat it."
+        );
+        Self { thread, ..Self::new(Reason::IdempotencyConflict, detail) }
     }
 
     /// 413 `request_too_large` of a body over `bytes_max` bytes.

@@ -1,7 +1,9 @@
 //! Tokens, right and wrong ones.
 
-use parley_kit::BlockingServer;
+use parley::clock::Clock;
 use parley_kit::http::{ADMIN, AGENT, HOST};
+use parley_kit::{BlockingServer, Server};
+use serde_json::json;
 
 const WRONG: &str = "Authorization: Bearer ply_nobody";
 
@@ -109,4 +111,44 @@ fn revocation_ends_a_held_read() {
     let delete = ["DELETE /v1/tokens/tok_2 HTTP/1.1", HOST, ADMIN];
     assert_eq!(server.ask(&delete, "").status, 204);
     held.answer(false).problem("token_unknown", "revoked meanwhile");
+}
+
+/// Goal: a retry under a key gives the first outcome though a time in it has passed meanwhile, and
+/// another call under the key is told what the first has made. Method: a claim that expires, again
+/// after an hour, over HTTP and MCP; then another call, and a late first one.
+#[tokio::test]
+async fn late_retry() {
+    let forum = Server::start(|_| {}).await;
+    let mut ada = forum.writer("ada").await;
+    let thread = ada.open("one").await;
+    let now = Clock::now(&*forum.clock);
+    let claim = json!({ "statement": "a", "valid_until": now.plus(60_000).to_string() });
+    let path = format!("POST /v1/threads/{thread}/claims");
+    let keyed = |key: &str| format!("content-type: application/json\r\nidempotency-key: {key}\r\n");
+    let first = ada.ask(&path, &keyed("k"), claim.to_string()).await;
+    assert_eq!(first.status, 201, "{first:?}");
+    forum.clock.pass(3_600_000);
+    let again = ada.ask(&path, &keyed("k"), claim.to_string()).await;
+    assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")));
+    let mut arguments = claim.clone();
+    arguments["thread"] = thread.as_str().into();
+    arguments["idempotency_key"] = "k".into();
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "assert_claim", "arguments": arguments },
+    });
+    let json = "content-type: application/json\r\n";
+    let result = ada.ask("POST /mcp", json, call.to_string()).await.json();
+    assert_eq!(result["result"]["isError"], false, "{result}");
+    for headers in [json, &keyed("new")] {
+        let late = ada.ask(&path, headers, claim.to_string()).await;
+        assert_eq!(late.refused(), (400, "invalid_body".to_owned()));
+        assert_eq!(late.json()["field"], "valid_until");
+    }
+    let other = json!({ "kind": "ask", "body": "another" }).to_string();
+    let conflict = ada.ask("POST /v1/messages", &keyed("k"), other).await;
+    assert_eq!(conflict.refused(), (409, "idempotency_conflict".to_owned()));
+    assert_eq!(conflict.json()["thread"], thread);
+    let made = first.json()["claim"]["id"].as_str().unwrap().to_owned();
+    assert!(conflict.json()["detail"].as_str().unwrap().contains(&made), "{conflict:?}");
 }
