@@ -26,6 +26,8 @@ const BATCHES: &str = "content-type: application/json\r\nmcp-protocol-version: 2
 /// What is stored.
 pub struct Content {
     agent: String,
+    /// A cursor after which nearly everything comes.
+    start: String,
     tree: String,
     longest: String,
     claim: String,
@@ -54,6 +56,9 @@ enum Body {
 impl Content {
     /// Fills an empty forum.
     pub fn write(address: SocketAddr, admin: &str, agent: &str) -> Self {
+        let opened = json!({ "kind": "ask", "body": "first" });
+        let first = post(address, agent, "/v1/messages", &opened);
+        let start = first["thread"]["cursor"].as_str().expect("a cursor").to_owned();
         let tree = thread(address, agent, TREE);
         let longest = thread(address, agent, LONGEST);
         let proven = claimed(address, admin, agent, &tree);
@@ -74,7 +79,7 @@ impl Content {
         });
         let groups = publish(address, agent, groups.collect());
         let decision = publish(address, agent, vec![decision("settled", &groups)]).remove(0);
-        Self { agent: agent.to_owned(), tree, longest, claim: proven, decision, groups }
+        Self { agent: agent.to_owned(), start, tree, longest, claim: proven, decision, groups }
     }
 
     /// Asks something small.
@@ -100,7 +105,7 @@ impl Content {
 
     /// Each operation with its worst legal input.
     pub fn operations(&self) -> impl Iterator<Item = Operation> + use<> {
-        let Self { tree, longest, claim, decision, groups, .. } = self;
+        let Self { start, tree, longest, claim, decision, groups, .. } = self;
         let get = |name: &str, path: String| Operation {
             name: name.to_owned(),
             line: format!("GET {path}"),
@@ -166,7 +171,7 @@ impl Content {
             write(
                 "post_message, sleeping thread",
                 "/v1/messages".into(),
-                json!({ "kind": "inform", "thread": tree, "body": "x".repeat(20_000) }),
+                json!({ "kind": "inform", "thread": tree, "body": "\u{10348}".repeat(500) }),
             ),
             write(
                 "assert_claim, longest thread",
@@ -180,7 +185,7 @@ impl Content {
             batch("batch of trees", "read_thread", json!({ "thread": tree, "format": "tree" })),
             batch("batch of closures", "verify_closure", json!({ "artifact_id": decision })),
             batch("batch of manifests", "get_manifest", json!({})),
-            events("feed, replay", "/v1/feed?scope=all&since=0".into(), 1),
+            events("feed, replay", format!("/v1/feed?scope=all&since={start}"), 5_000),
             events("feed of 100 threads", format!("/v1/feed?scope=threads&threads={longest}"), 1),
         ];
         operations.push(Operation {

@@ -44,8 +44,10 @@ impl Served {
     fn start(config: &Config, workers: usize) -> Self {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(workers).enable_all().build().unwrap();
+        let entered = runtime.enter();
         let listener = server::listen(([127, 0, 0, 1], 0).into()).unwrap();
         let starting = server::start(config.clone(), Arc::new(SystemClock), listener);
+        drop(entered);
         let running = runtime.block_on(runtime.spawn(starting)).unwrap().unwrap();
         let probe = Arc::new(Probe::default());
         Self { runtime, running, probe }

@@ -65,10 +65,23 @@ impl Probe {
 
 impl Sample {
     fn take(clock: &Stopwatch, statistics: &File) -> Self {
-        let mut text = [0; 64];
-        let length = statistics.read_at(&mut text, 0).unwrap();
-        let text = std::str::from_utf8(&text[..length]).unwrap();
-        let waited = text.split(' ').nth(1).unwrap().parse().unwrap();
-        Self { at: clock.seconds(), waited }
+        let mut waited = self::waited(statistics);
+        loop {
+            let at = clock.seconds();
+            let after = self::waited(statistics);
+            // A wait between the two readings belongs to either side of the moment.
+            if after == waited {
+                return Self { at, waited };
+            }
+            waited = after;
+        }
     }
+}
+
+/// How long this thread has waited for a processor so far, in nanoseconds.
+fn waited(statistics: &File) -> u64 {
+    let mut text = [0; 64];
+    let length = statistics.read_at(&mut text, 0).unwrap();
+    let text = std::str::from_utf8(&text[..length]).unwrap();
+    text.split(' ').nth(1).unwrap().parse().unwrap()
 }
