@@ -99,8 +99,8 @@ impl Attacker {
         let mut connection = Connection::open(self.address).await?;
         loop {
             let request = compose(self.next());
-            connection.call(&request).await?;
             self.strike();
+            connection.call(&request).await?;
         }
     }
 
