@@ -11,6 +11,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts as Head;
 use axum::http::{Method, StatusCode};
+use futures_util::StreamExt;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use parley_protocol::arguments::NO_EXTENSION;
@@ -25,12 +26,12 @@ use parley_protocol::text::is_handle;
 use parley_protocol::time::Millis;
 use parley_protocol::url::Query;
 use parley_protocol::wire;
-use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
 use super::http::{no_idempotency_key, no_parameters, query};
+use super::sender::SenderShut;
 use super::{Connection, Gateway, RequestContext, accept, check_rights};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
@@ -251,7 +252,7 @@ impl Gateway {
                 tasks.spawn(upgraded(upgrade.on, connection, feed, options));
                 Ok(reply)
             }
-            None => Ok(self.stream(head, feed, options)),
+            None => Ok(self.stream(context, feed, options)),
         }
     }
 
@@ -332,11 +333,17 @@ impl Gateway {
         Ok(feed)
     }
 
-    fn stream(&self, head: &Head, feed: Feed, options: ConnectionOptions) -> HttpResponse {
-        let body = if head.method == Method::HEAD {
+    fn stream(
+        &self,
+        context: &RequestContext<'_>,
+        feed: Feed,
+        options: ConnectionOptions,
+    ) -> HttpResponse {
+        let body = if context.head.method == Method::HEAD {
             Body::empty()
         } else {
-            Body::from_stream(sse::events(feed, self.parts.feed_deps.encoder.clone(), options))
+            let events = sse::events(feed, self.parts.feed_deps.encoder.clone(), options);
+            Body::from_stream(events.take_until(SenderShut::new(&context.connection.sender)))
         };
         answer::events(body)
     }
@@ -404,7 +411,7 @@ async fn upgraded(
     };
     let life = connection.lifetime.clone();
     // The bare socket: the deadlines of HTTP end here.
-    match upgraded.downcast::<TokioIo<DeadlineStream<TcpStream>>>() {
+    match upgraded.downcast::<TokioIo<DeadlineStream>>() {
         Ok(parts) => {
             let socket = parts.io.into_inner().socket;
             let end = life.end.clone();

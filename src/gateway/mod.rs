@@ -18,6 +18,7 @@ pub(crate) mod mcp;
 mod places;
 mod poll_budget;
 pub(crate) mod request_id;
+mod sender;
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
 use parley_protocol::arguments;
-use parley_protocol::command::{Call, Language, ReadCall};
+use parley_protocol::command::{Call, InboxQuery, Language, ReadCall};
 use parley_protocol::identity::Principal;
 use parley_protocol::manifest;
 use parley_protocol::operation::Operation;
@@ -15,6 +15,7 @@ use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::url::Query;
 
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
+use super::super::sender::SenderShut;
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
 use crate::forum::Answer;
 
@@ -92,7 +93,8 @@ impl Gateway {
         self.answered(principal, answered?).map(NextStep::Reply)
     }
 
-    /// Performs a call; the end of the token ends a held one.
+    /// Performs a call. The end of the token ends a held one; the end of what the client sends lets
+    /// it answer at once.
     pub(in super::super) async fn perform_held(
         &self,
         context: &mut RequestContext<'_>,
@@ -100,14 +102,20 @@ impl Gateway {
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer> {
-        if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
-            return self.parts.forum.perform(principal, call, key).await;
-        }
+        let forum = &self.parts.forum;
+        let query = match call {
+            Call::ReadInbox(query) if query.wait_seconds > 0 => query,
+            call => return forum.perform(principal, call, key).await,
+        };
         context.held = true;
+        let at_once = Call::ReadInbox(InboxQuery { wait_seconds: 0, ..query.clone() });
         tokio::select! {
             biased;
-            answered = self.parts.forum.perform(principal, call, key) => answered,
+            answered = forum.perform(principal, Call::ReadInbox(query), key) => answered,
             () = self.parts.tokens.ended(principal.token) => Err(Refusal::token_unknown()),
+            () = SenderShut::new(&context.connection.sender) => {
+                forum.perform(principal, at_once, key).await
+            }
         }
     }
 

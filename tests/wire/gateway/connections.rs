@@ -1,5 +1,7 @@
 //! How long a peer is waited for, how many there may be, and how a stop treats them.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use parley_kit::http::{AGENT, HOST};
@@ -70,18 +72,66 @@ fn one_connection_many_requests() {
     assert_eq!(peer.answer(false).status, 201, "and it goes on");
 }
 
-/// Goal: a client that goes away frees its place at once, though its read is held. Method: the
-/// end of what the client sends; the server closes its side without an answer.
+/// Goal: a request that was read whole is answered, though its sender then shuts its sending side;
+/// a held inbox answers at once, a stream ends. Method: a request of each kind, the end sent right
+/// behind it and after a pause.
 #[test]
-fn a_client_that_goes_away() {
+fn senders_that_shut() {
     let server = BlockingServer::start(&[]);
-    let mut held = server.connect();
+    let held = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_inbox",
+        "arguments":{"wait_seconds":25,"anyone":false}}}"#;
+    let chunked = "Transfer-Encoding: chunked";
+    let chunks = format!("{:x}\r\n{ASK}\r\n0\r\n\r\n", ASK.len());
+    let post = "POST /v1/messages HTTP/1.1";
+    let stream = "Accept: text/event-stream";
     let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
-    held.send(server.request(&[wait, HOST, AGENT], ""));
-    held.send_nothing_more();
     let started = Instant::now();
-    assert_eq!(held.rest(), "");
-    assert!(started.elapsed() < Duration::from_secs(10));
+    for (request, wanted) in [
+        (server.request(&["GET /healthz HTTP/1.1", HOST], ""), "HTTP/1.1 200"),
+        (server.request(&[post, HOST, AGENT], ASK), "HTTP/1.1 201"),
+        (server.request(&[post, HOST, AGENT, chunked], "") + &chunks, "HTTP/1.1 201"),
+        (server.request(&[post, HOST], ASK), "HTTP/1.1 401"),
+        (server.request(&[wait, HOST, AGENT], ""), "\"items\":[]"),
+        (server.request(&["POST /mcp HTTP/1.1", HOST, AGENT], held), "\"items\":[]"),
+        (server.request(&["GET /v1/feed HTTP/1.1", HOST, AGENT, stream], ""), "event: hello"),
+        (server.request(&[post, HOST, AGENT, "Content-Length: 9"], "") + "{", "invalid_body"),
+    ] {
+        for pause in [Duration::ZERO, Duration::from_millis(200)] {
+            let mut peer = server.connect();
+            peer.send(&request);
+            std::thread::sleep(pause);
+            peer.send_nothing_more();
+            let answer = peer.rest();
+            assert!(answer.contains(wanted), "{request}\n{answer}");
+        }
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "nothing was held");
+}
+
+/// Goal: a held read whose client is gone ends, and frees its place. Method: one place, taken by a
+/// client whose socket is closed with an answer unread, which resets the connection.
+#[test]
+fn a_client_that_is_gone() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "1")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    let mut socket = TcpStream::connect(server.address).expect("the server listens");
+    let both = health.clone() + &server.request(&[wait, HOST, AGENT], "");
+    socket.write_all(both.as_bytes()).expect("the server reads");
+    assert_eq!(socket.peek(&mut [0]).expect("an answer"), 1);
+    let mut second = server.connect();
+    second.send(&health);
+    assert_eq!(second.answer(false).status, 503, "the place is taken");
+    let started = Instant::now();
+    drop(socket);
+    loop {
+        let mut next = server.connect();
+        next.send(&health);
+        if next.answer(false).status == 200 {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(10), "the place is still taken");
+    }
 }
 
 /// A connection with a request under way: its body has not come.
@@ -243,5 +293,5 @@ fn graceful_stop() {
         assert_eq!(silent.rest(), "");
     });
     assert!(started.elapsed() < Duration::from_secs(9), "nothing was cut off");
-    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+    assert!(TcpStream::connect(address).is_err(), "nobody listens");
 }
