@@ -28,6 +28,7 @@ use parley_protocol::url::Query;
 use parley_protocol::wire;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use super::accept::MediaTypes;
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
 use super::http::{no_idempotency_key, no_parameters, query};
@@ -352,9 +353,7 @@ impl Gateway {
     pub(super) async fn ticket(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let principal = self.principal_with(context, &[Right::Read])?;
         let holder = self.holder(context, Some(&principal));
-        let body = self.body(context, &holder).await?;
-        accept::check_content_type(&context.head.headers, &["application/json"])?;
-        accept::negotiate(&context.head.headers, &["application/json"])?;
+        let body = self.body(context, &holder, MediaTypes::JSON).await?;
         no_idempotency_key(context)?;
         no_parameters(&query(context)?, "A ticket takes no parameters.")?;
         check_empty(&body)?;

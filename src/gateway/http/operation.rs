@@ -14,20 +14,22 @@ use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::url::Query;
 
+use super::super::accept::MediaTypes;
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
 use super::super::sender::SenderShut;
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
 use crate::forum::Answer;
 
-/// The media types of answers and of request bodies.
+/// The media types of answers.
 const JSON_ONLY: &[&str] = &["application/json"];
 /// The media types of an export: pages, or the whole thread with one artifact per line.
 const EXPORTS: &[&str] = &["application/json", JSON_LINES];
 const JSON_LINES: &str = "application/jsonl";
 /// The tag of an empty body.
 const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
-/// The media types of an artifact as a request body.
-const ARTIFACTS: &[&str] = &["application/json", "application/octet-stream"];
+/// The media types of publishing an artifact.
+const ARTIFACT: MediaTypes =
+    MediaTypes { body: &["application/json", "application/octet-stream"], answer: JSON_ONLY };
 
 impl Gateway {
     /// Checks token, right, size, type, `Accept`, parameters and envelope, then calls the forum.
@@ -46,13 +48,12 @@ impl Gateway {
         };
         let principal = known.as_deref().unwrap_or(&self.anonymous);
         let holder = self.holder(context, known.as_deref());
-        let body =
-            if operation.has_body() { Some(self.body(context, &holder).await?) } else { None };
-        if body.is_some() {
-            let artifact = operation == Operation::PublishArtifact;
-            let types = if artifact { ARTIFACTS } else { JSON_ONLY };
-            accept::check_content_type(&head.headers, types)?;
-        }
+        let artifact = operation == Operation::PublishArtifact;
+        let types = if artifact { ARTIFACT } else { MediaTypes::JSON };
+        let body = match operation.has_body() {
+            true => Some(self.body(context, &holder, types).await?),
+            false => None,
+        };
         let exports = operation == Operation::ExportThread;
         let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { JSON_ONLY })?;
         let key = if operation.writes() { idempotency_key(context)? } else { None };

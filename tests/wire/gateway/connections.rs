@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use parley_kit::http::{AGENT, HOST};
+use parley_kit::http::{ADMIN, AGENT, HOST};
 use parley_kit::{BlockingServer, Peer};
 
 /// A body that is refused.
@@ -106,6 +106,42 @@ fn senders_that_shut() {
         }
     }
     assert!(started.elapsed() < Duration::from_secs(20), "nothing was held");
+}
+
+/// Goal: what a head is refused for is told without its body, also to a client that waits for
+/// `100 Continue`; the answer says that the connection closes. Method: heads whose bodies never
+/// come.
+#[test]
+fn told_before_the_body() {
+    let server = BlockingServer::start(&[]);
+    let started = Instant::now();
+    let post = "POST /v1/messages HTTP/1.1";
+    let mcp = "POST /mcp HTTP/1.1";
+    let (length, expect) = ("Content-Length: 60000", "Expect: 100-continue");
+    let nobody = "Authorization: Bearer nobody";
+    for (lines, status) in [
+        (&[post, HOST, length][..], 401),
+        (&[post, HOST, nobody, length], 401),
+        (&[post, HOST, nobody, "Transfer-Encoding: chunked"], 401),
+        (&[mcp, HOST, nobody, length], 401),
+        (&[post, HOST, AGENT, "Content-Length: 80000"], 413),
+        (&[post, HOST, AGENT, length, "Content-Type: text/plain"], 415),
+        (&[post, HOST, AGENT, length, expect, "Content-Type: text/plain"], 415),
+        (&[post, HOST, AGENT, length, expect, "Accept: text/html"], 406),
+        (&["POST /v1/feed/tickets HTTP/1.1", HOST, AGENT, length, expect, "Accept: a/b"], 406),
+        (&["POST /v1/tokens HTTP/1.1", HOST, ADMIN, length, expect, "Content-Type: a/b"], 415),
+        (&[mcp, HOST, AGENT, length, expect, "Content-Type: text/plain"], 415),
+        (&["POST /none HTTP/1.1", HOST, length, expect], 404),
+        (&["GET /healthz HTTP/1.1", HOST, length], 200),
+    ] {
+        let mut peer = server.connect();
+        peer.send(server.request(lines, ""));
+        let answer = peer.answer(false);
+        assert_eq!(answer.status, status, "{lines:?}: {}", answer.text());
+        assert_eq!(answer.header("connection"), Some("close"), "{lines:?}");
+        assert!(peer.is_closed());
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "nothing was waited for");
 }
 
 /// Goal: a held read whose client is gone ends, and frees its place. Method: one place, taken by a
