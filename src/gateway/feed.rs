@@ -373,8 +373,7 @@ fn check_empty(body: &[u8]) -> Result<()> {
     if body.is_empty() {
         return Ok(());
     }
-    let value = json::parse(body, NESTING_MAX)
-        .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), detail))?;
+    let value = json::parse(body, NESTING_MAX).map_err(|fault| Refusal::json(&fault, body))?;
     let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
     match object.iter().next() {
         None => Ok(()),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Reason, Refusal};
 use crate::ids::ThreadId;
+use crate::json::JsonFault;
 use crate::time::Millis;
 
 /// Characters of what came that a refusal quotes, at most.
@@ -54,6 +55,11 @@ impl Refusal {
     pub fn body(field: impl Into<Option<String>>, detail: impl Into<Cow<'static, str>>) -> Self {
         let field = field.into().map(String::into_boxed_str);
         Self { field, ..Self::new(Reason::InvalidBody, detail) }
+    }
+
+    /// 400 `invalid_body` of a body that is no JSON; `text` is the body.
+    pub fn json(fault: &JsonFault, text: &[u8]) -> Self {
+        Self::body(fault.field().map(str::to_owned), fault.told(text))
     }
 
     /// 400 `invalid_body` of a time at `field` that does not lie in the future.
