@@ -45,6 +45,8 @@ const PARLEY: &str = "parley.v1";
 /// The prefix of the subprotocol that carries a ticket.
 const TICKET: &str = "ticket.";
 const EVENT_STREAM: &str = "text/event-stream";
+/// Characters of a value that a refusal quotes, at most.
+const QUOTED_MAX: usize = 40;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A requested upgrade to WebSocket.
@@ -185,7 +187,13 @@ impl FeedQuery {
         let anyone = match anyone.as_deref() {
             None | Some("true") => true,
             Some("false") => false,
-            Some(_) => return Err(Refusal::parameter("anyone", "This must be true or false.")),
+            Some(came) => {
+                let detail = format!(
+                    "This must be true or false, in small letters; \"{}\" came.",
+                    came.escape_debug().take(QUOTED_MAX).collect::<String>()
+                );
+                return Err(Refusal::parameter("anyone", detail));
+            }
         };
         let threads = threads.map_or(Ok(Vec::new()), |list| read_threads(&list))?;
         Ok(Self { scope, extension: extension.transpose()?, threads, anyone, since })
@@ -278,7 +286,7 @@ impl Gateway {
                 Ok(principal)
             }
             None if named => Err(self.wrong_token(context)),
-            None => Err(Refusal::token_missing()),
+            None => Err(Self::token_missing(context)),
         }
     }
 
@@ -389,6 +397,10 @@ fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     });
     if named && accept::negotiate(headers, &[EVENT_STREAM]).is_ok() {
         return Ok(());
+    }
+    // A proxy strips the headers of a connection, and passes on those of the WebSocket.
+    if headers.contains_key(SEC_WEBSOCKET_KEY) || headers.contains_key(SEC_WEBSOCKET_VERSION) {
+        return Err(Refusal::upgrade_stripped());
     }
     Err(Refusal::feed_not_acceptable())
 }

@@ -270,7 +270,7 @@ impl Gateway {
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(context, endpoint).await,
-            None if methods().is_empty() => Err(Refusal::not_found()),
+            None if methods().is_empty() => Err(self.nothing_at(path)),
             None => {
                 let allowed = methods().join(", ");
                 Err(Refusal::method_not_allowed(&allowed))
@@ -298,7 +298,16 @@ impl Gateway {
 
     /// 401, or 429 after too many wrong tokens from the same address.
     fn wrong_token(&self, context: &RequestContext<'_>) -> Refusal {
-        self.wrong_tokens.refuse(self.address(context))
+        let refusal = self.wrong_tokens.refuse(self.address(context));
+        if refusal.reason == Reason::TokenUnknown {
+            return with_mistake(refusal, context);
+        }
+        refusal
+    }
+
+    /// 401 of a request that needs a token.
+    fn token_missing(context: &RequestContext<'_>) -> Refusal {
+        with_mistake(Refusal::token_missing(), context)
     }
 
     /// The principal, which must hold all of `rights`.
@@ -307,7 +316,7 @@ impl Gateway {
         context: &RequestContext<'_>,
         rights: &[Right],
     ) -> Result<Arc<Principal>> {
-        let principal = self.principal(context)?.ok_or_else(Refusal::token_missing)?;
+        let principal = self.principal(context)?.ok_or_else(|| Self::token_missing(context))?;
         check_rights(&principal, rights)?;
         Ok(principal)
     }
@@ -381,6 +390,14 @@ fn catch_panic<T>(
     caught
         .map(|caught| caught.unwrap_or_else(|_| Err(Refusal::internal())))
         .instrument(span.clone())
+}
+
+/// `refusal`, with the mistake that `Authorization` shows.
+fn with_mistake(refusal: Refusal, context: &RequestContext<'_>) -> Refusal {
+    match authentication::mistake(&context.head.headers) {
+        Some(mistake) => Refusal { detail: mistake.into(), ..refusal },
+        None => refusal,
+    }
 }
 
 /// Refuses a principal that lacks one of `rights`.

@@ -224,7 +224,7 @@ impl Gateway {
         let principal = match principal {
             Some(principal) => principal,
             None if is_free(task) => &self.anonymous,
-            None => return Err(Refusal::token_missing().into()),
+            None => return Err(Self::token_missing(context).into()),
         };
         let done = match task.method {
             McpMethod::Initialize => match task.family {

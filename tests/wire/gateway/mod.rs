@@ -7,6 +7,7 @@ mod config;
 mod connections;
 mod full;
 mod hosts;
+mod mistakes;
 mod problems;
 mod resources;
 mod storage;
