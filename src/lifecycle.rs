@@ -147,9 +147,11 @@ fn greet(running: &Running, public: Option<&str>) {
 /// which is no address that a client can call.
 fn greeting(address: SocketAddr) -> String {
     let own = url_of(address);
-    let everywhere = match address.ip().is_unspecified() {
-        true => "It can be called at every address of this machine.\n",
-        false => "",
+    let everywhere = if address.ip().is_unspecified() {
+        "It can be called at every address of this machine.
+"
+    } else {
+        ""
     };
     format!("parley listens on {own}; begin with: curl {own}/v1/manifest\n{everywhere}")
 }

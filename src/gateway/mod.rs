@@ -230,8 +230,8 @@ impl Gateway {
         self.parts.forum.perform(&principal, call, key.as_deref()).await.map(answer::from_forum)
     }
 
-    /// Drops what has come of a body that was not wanted; whether all of it is read now. If not, the
-    /// connection closes after the answer.
+    /// Drops what has come of a body that was not wanted; whether all of it is read now. If not,
+    /// the connection closes after the answer.
     async fn skim(context: &mut RequestContext<'_>) -> bool {
         let waits = context.head.headers.contains_key(EXPECT) && !context.is_body_begun;
         let is_read =

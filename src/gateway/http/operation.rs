@@ -50,9 +50,10 @@ impl Gateway {
         let holder = self.holder(context, known.as_deref());
         let artifact = operation == Operation::PublishArtifact;
         let types = if artifact { ARTIFACT } else { MediaTypes::JSON };
-        let body = match operation.has_body() {
-            true => Some(self.body(context, &holder, types).await?),
-            false => None,
+        let body = if operation.has_body() {
+            Some(self.body(context, &holder, types).await?)
+        } else {
+            None
         };
         let exports = operation == Operation::ExportThread;
         let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { JSON_ONLY })?;

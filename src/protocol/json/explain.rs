@@ -37,8 +37,8 @@ pub(super) enum Wanted {
 }
 
 impl JsonFault {
-    /// Where and why `text`, the text that was read, is refused: byte, line and column, each counted
-    /// from one, and the cause.
+    /// Where and why `text`, the text that was read, is refused: byte, line and column, each
+    /// counted from one, and the cause.
     pub fn told(&self, text: &[u8]) -> String {
         let place = place(text, self.at);
         match self.kind {

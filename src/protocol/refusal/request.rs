@@ -43,10 +43,10 @@ fixed! {
         "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
     /// 406 `not_acceptable` of a WebSocket whose upgrade was lost on the way.
     upgrade_stripped: Reason::NotAcceptable =
-        "A WebSocket is asked for (`Sec-WebSocket-Key` came), but without `Connection: upgrade` and \
-         `Upgrade: websocket` in HTTP/1.1: a proxy on the way strips them. Let it pass them on; in \
-         nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header \
-         Connection \"upgrade\";`. Or ask for `Accept: text/event-stream`.";
+        "A WebSocket is asked for (`Sec-WebSocket-Key` came), but without `Connection: upgrade` \
+         and `Upgrade: websocket` in HTTP/1.1: a proxy on the way strips them. Let it pass them \
+         on; in nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; \
+         proxy_set_header Connection \"upgrade\";`. Or ask for `Accept: text/event-stream`.";
     /// 404 `not_found` of a path at which other servers of MCP have it.
     no_mcp_here: Reason::NotFound =
         "Nothing stands at this path. MCP is at `POST /mcp` (Streamable HTTP; the older transport \
