@@ -81,10 +81,11 @@ impl ConnectionDeadline {
         })
     }
 
-    /// The milliseconds since which it rests: no request is under way, or its first has not come.
+    /// The milliseconds since which it rests: no request is under way, its first has not come, or
+    /// its last was refused unread.
     pub fn resting_since(&self) -> Option<u64> {
         let phase = self.phase.load(Ordering::Relaxed);
-        matches!(phase & PHASE, IDLE | FIRST).then_some(phase >> PHASE_BITS)
+        matches!(phase & PHASE, IDLE | FIRST | DRAINING).then_some(phase >> PHASE_BITS)
     }
 
     /// Closes the connection as soon as it rests.

@@ -266,6 +266,22 @@ fn rest_makes_room() {
     busy.answer(false).problem("invalid_body", "it was waited for");
 }
 
+/// Goal: a connection that was refused with its body unread, and whose client stays, gives its place
+/// to a new one. Method: two places, taken by such clients.
+#[test]
+fn refused_ones_make_room() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "2")]);
+    let head = server.request(&["POST /v1/messages HTTP/1.1", HOST, "Content-Length: 60000"], "");
+    let mut stay: Vec<Peer> = (0..2).map(|_| server.connect()).collect();
+    for peer in &mut stay {
+        peer.send(&head);
+        assert_eq!(peer.answer(false).status, 401);
+        assert!(peer.is_closed(), "the server sends no more");
+    }
+    let answer = server.ask(&["GET /healthz HTTP/1.1", HOST], "");
+    assert_eq!(answer.status, 200);
+}
+
 /// Goal: connections without a good token do not keep out those with one, which may be many from
 /// one address. Method: more silent strangers than places, then an administrator, many times.
 #[test]
@@ -321,9 +337,11 @@ fn graceful_stop() {
     let started = Instant::now();
     server.stop(|| {
         assert_eq!(rests.rest(), "");
-        assert_eq!(held.answer(false).status, 200);
+        let answer = held.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
         writes.send(last);
-        assert_eq!(writes.answer(false).status, 201);
+        let answer = writes.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (201, Some("close")));
         assert!(writes.is_closed());
         asks.send(rest);
         let answer = asks.answer(false);
