@@ -100,7 +100,7 @@ pub struct Gateway {
     /// The tags of the manifest in its languages.
     manifest_tags: [OnceLock<HeaderValue>; Language::ALL.len()],
     /// The OpenAPI document and its tag.
-    openapi: OnceLock<(Bytes, HeaderValue)>,
+    openapi: (Bytes, HeaderValue),
     /// The constant results of the MCP binding.
     documents: mcp::Documents,
 }
@@ -154,7 +154,7 @@ impl Gateway {
             answer_bytes: Budget::new(parts.config.overload.answer_bytes),
             anonymous: Arc::new(http::anonymous()),
             manifest_tags: Default::default(),
-            openapi: OnceLock::new(),
+            openapi: http::openapi_document(profiles(&parts.config), &parts.config.limits),
             documents: mcp::Documents::new(profiles(&parts.config), &parts.config.limits),
             parts,
         }

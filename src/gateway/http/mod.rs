@@ -7,7 +7,7 @@ mod page;
 mod tokens;
 
 pub use health::metrics_only;
-pub(super) use operation::{no_idempotency_key, no_parameters, query};
+pub(super) use operation::{no_idempotency_key, no_parameters, openapi_document, query};
 
 use std::borrow::Cow;
 

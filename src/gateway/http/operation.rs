@@ -8,8 +8,9 @@ use bytes::Bytes;
 use parley_protocol::arguments;
 use parley_protocol::command::{Call, InboxQuery, Language, ReadCall};
 use parley_protocol::identity::Principal;
+use parley_protocol::limits::Limits;
 use parley_protocol::manifest;
-use parley_protocol::operation::Operation;
+use parley_protocol::operation::{Operation, Profiles};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::url::Query;
@@ -138,18 +139,20 @@ impl Gateway {
     pub(super) fn openapi(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
         self.principal(context)?;
         accept::negotiate(&context.head.headers, JSON_ONLY)?;
-        let (text, tag) = self.openapi.get_or_init(|| {
-            let facts = OpenApiFacts {
-                version: env!("CARGO_PKG_VERSION"),
-                profiles: self.profiles,
-                limits: &self.parts.config.limits,
-            };
-            let text = Bytes::from(openapi(&facts).to_string());
-            let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
-            (text, tag)
-        });
+        let (text, tag) = &self.openapi;
         Ok(answer::tagged(answer::json(text.clone()), tag, &context.head.headers))
     }
+}
+
+/// The OpenAPI document under these profiles and limits, and its tag.
+pub(in crate::gateway) fn openapi_document(
+    profiles: Profiles,
+    limits: &Limits,
+) -> (Bytes, HeaderValue) {
+    let facts = OpenApiFacts { version: env!("CARGO_PKG_VERSION"), profiles, limits };
+    let text = Bytes::from(openapi(&facts).to_string());
+    let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
+    (text, tag)
 }
 
 /// The idempotency key of a write; `None` without one.
