@@ -6,9 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{KEY_ARGUMENT, NO_OBJECT, at_fault, key_argument, unknown};
+use super::{KEY_ARGUMENT, NO_OBJECT, at_fault, fault_detail, key_argument, unknown};
 use crate::command::Call;
-use crate::json::parse_keeping_surrogates;
+use crate::json::{JsonFaultKind, parse_keeping_surrogates};
 use crate::operation::{FieldPlace, Operation};
 use crate::refusal::{Refusal, Result};
 
@@ -62,8 +62,11 @@ pub(super) fn read(arguments: &[u8]) -> Result<(Call, Option<Box<str>>)> {
         None => None,
         Some(text) => {
             let value = parse_keeping_surrogates(text, 1).map_err(|fault| {
-                let field = Some(KEY_ARGUMENT.to_owned());
-                at_fault(FieldPlace::Query, field, fault.told(text).into())
+                at_fault(
+                    FieldPlace::Query,
+                    Some(KEY_ARGUMENT.to_owned()),
+                    fault_detail(fault.kind).into(),
+                )
             })?;
             key_argument(OPERATION, &value)?
         }
@@ -87,7 +90,7 @@ fn put<'a>(
     match slot.replace(text) {
         None => Ok(()),
         Some(_) => {
-            let detail = "A member is given twice. Give it once.";
+            let detail = fault_detail(JsonFaultKind::Duplicate);
             Err(at_fault(place, Some(name.to_owned()), detail.into()))
         }
     }

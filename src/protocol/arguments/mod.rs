@@ -17,7 +17,7 @@ pub use value::NO_EXTENSION;
 use std::borrow::Cow;
 
 use crate::command::Call;
-use crate::json::{self, JsonFault, JsonObject, JsonValue, token};
+use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
 use crate::refusal::{Refusal, Result};
@@ -236,6 +236,22 @@ fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
         format!("`{}` has no such field. It takes: {}.", operation.as_str(), names.join(", "))
     };
     at_fault(place, Some(token(name)), detail.into())
+}
+
+/// The words of a fault whose place in the text is not known.
+fn fault_detail(kind: JsonFaultKind) -> &'static str {
+    match kind {
+        JsonFaultKind::Malformed => "This is not JSON (RFC 8259, UTF-8). Send one JSON object.",
+        JsonFaultKind::Duplicate => "A member is given twice. Give it once.",
+        JsonFaultKind::Surrogate => "A string holds an unpaired surrogate, which is no character.",
+        JsonFaultKind::Number => "This is no JSON number.",
+        JsonFaultKind::TooDeep => {
+            numbered!(
+                "Objects and arrays nest deeper than " {NESTING_MAX}
+                ". Nothing here needs that."
+            )
+        }
+    }
 }
 
 /// A fault of `text`, the arguments: the place of the outermost member on the way to it decides.
