@@ -19,7 +19,7 @@ pub use value::NO_EXTENSION;
 
 use std::borrow::Cow;
 
-use crate::command::Call;
+use crate::command::{Call, ManifestPart};
 use crate::json::{self, JsonFault, JsonFaultKind, JsonMember, JsonObject, JsonValue, token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
@@ -139,6 +139,7 @@ pub fn read_mcp(
             reading.unknown(default_place(operation), &name);
         }
     }
+    reading.fill_in();
     reading.call().map(|call| (call, key))
 }
 
@@ -223,6 +224,31 @@ impl<'a> ArgumentReader<'a> {
             unknown(self.operation, place).into()
         };
         self.faults.push(place, token(name), detail);
+    }
+
+    /// Fills in what is left out over MCP and has another default there (mcp.md §4).
+    fn fill_in(&mut self) {
+        let given = |name| self.given.iter().find(|(known, _)| *known == name).map(|(_, it)| it);
+        let page = match self.operation.page_over_mcp() {
+            // A tree has no pages.
+            Some(_)
+                if self.operation == Operation::ReadThread
+                    && given("format") != Some(&ParsedValue::Word("flat")) =>
+            {
+                None
+            }
+            page => page,
+        };
+        let limit = page.map(|page| ParsedValue::Integer(page.min(self.context.limits.page_max)));
+        let part = (self.operation == Operation::GetManifest)
+            .then(|| ParsedValue::Word(ManifestPart::Speaking.as_str()));
+        for (name, value) in [("limit", limit), ("part", part)] {
+            let is_out = given(name).is_none() && !self.wrong.contains(&name);
+            if let Some(value) = value.filter(|_| is_out) {
+                self.given.push((name, value));
+                return;
+            }
+        }
     }
 
     fn call(mut self) -> Result<Call> {

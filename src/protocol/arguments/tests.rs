@@ -2,7 +2,8 @@ use super::*;
 use crate::act::Kind;
 use crate::claim::ClaimStatus;
 use crate::command::{
-    ArtifactQuery, Command, InboxQuery, Language, PageQuery, ReadCall, ThreadOrder, ThreadQuery,
+    ArtifactQuery, Command, InboxQuery, Language, ManifestPart, PageQuery, ReadCall, ThreadOrder,
+    ThreadQuery,
 };
 use crate::ids::{ClaimId, ThreadId};
 use crate::state::State;
@@ -70,8 +71,8 @@ fn calls() {
     let page = |cursor: &str, limit| PageQuery { cursor: Some(cursor.into()), limit: Some(limit) };
     let th = ThreadId(1);
     for (operation, path, query, want) in [
-        (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr)),
-        (GetManifest, "", "", Call::GetManifest(Language::En)),
+        (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr, ManifestPart::All)),
+        (GetManifest, "", "part=reasons", Call::GetManifest(Language::En, ManifestPart::Reasons)),
         (ListThreads, "", "", Call::Read(ReadCall::ListThreads(ThreadQuery::default()))),
         (
             ListThreads,
