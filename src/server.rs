@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::command::Language;
 use parley_protocol::manifest::{ManifestFacts, manifest};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
@@ -221,8 +220,7 @@ fn manifests(config: &Config, meta: &ArchiveMeta) -> Manifests {
         profiles: gateway::profiles(config),
         limits: &config.limits,
     };
-    let of = |language| manifest(&facts, language).into();
-    Manifests { en: of(Language::En), de: of(Language::De), fr: of(Language::Fr) }
+    Manifests::new(|language, part| manifest(&facts, language, part).into())
 }
 
 /// Periodic work: closes feeds of expired tokens, updates metrics, measures the disk.

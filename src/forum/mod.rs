@@ -16,7 +16,7 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parley_protocol::command::Call;
+use parley_protocol::command::{Call, Language, ManifestPart};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::{Refusal, Result};
@@ -87,14 +87,14 @@ struct ForumInner {
     tasks: TaskTracker,
 }
 
-/// The manifest in its three languages, as JSON.
-pub struct Manifests {
-    /// English.
-    pub en: bytes::Bytes,
-    /// German.
-    pub de: bytes::Bytes,
-    /// French.
-    pub fr: bytes::Bytes,
+/// The parts of the manifest in their languages, as JSON.
+pub struct Manifests([[bytes::Bytes; ManifestPart::ALL.len()]; Language::ALL.len()]);
+
+impl Manifests {
+    /// The documents that `make` gives.
+    pub fn new(make: impl Fn(Language, ManifestPart) -> bytes::Bytes) -> Self {
+        Self(Language::ALL.map(|language| ManifestPart::ALL.map(|part| make(language, part))))
+    }
 }
 
 impl Forum {
@@ -156,7 +156,7 @@ impl Forum {
             Call::Write(thread, command) => self.write(principal, thread, command, key).await,
             Call::PublishArtifact(bytes) => Box::pin(self.publish(principal, bytes, key)).await,
             Call::ReadInbox(query) => Box::pin(self.read_inbox(principal, query)).await,
-            Call::GetManifest(language) => Ok(Answer::ok(self.manifest(language))),
+            Call::GetManifest(language, part) => Ok(Answer::ok(self.manifest(language, part))),
             Call::Read(read) => self.read(principal, read).await,
         }
     }

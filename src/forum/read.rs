@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parley_protocol::claim::ClaimStatus;
-use parley_protocol::command::{Language, PageQuery, ReadCall, ThreadQuery};
+use parley_protocol::command::{Language, ManifestPart, PageQuery, ReadCall, ThreadQuery};
 use parley_protocol::entry::{Act, Position, Retraction, slot};
 use parley_protocol::identity::Principal;
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
@@ -80,13 +80,8 @@ impl Forum {
     }
 
     /// The manifest in `language`.
-    pub fn manifest(&self, language: Language) -> Bytes {
-        let manifests = &self.inner.manifest;
-        match language {
-            Language::En => manifests.en.clone(),
-            Language::De => manifests.de.clone(),
-            Language::Fr => manifests.fr.clone(),
-        }
+    pub fn manifest(&self, language: Language, part: ManifestPart) -> Bytes {
+        self.inner.manifest.0[language as usize][part as usize].clone()
     }
 
     /// The present view.

@@ -32,7 +32,7 @@ use axum::http::{HeaderValue, Method, Request, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use hyper::body::{Body as _, Incoming};
-use parley_protocol::command::{Call, Language};
+use parley_protocol::command::{Call, Language, ManifestPart};
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::operation::{Profile, Profiles};
 use parley_protocol::refusal::{Reason, Refusal, Result};
@@ -97,8 +97,8 @@ pub struct Gateway {
     answer_bytes: Budget,
     /// The principal of requests without a token.
     anonymous: Arc<Principal>,
-    /// The tags of the manifest in its languages.
-    manifest_tags: [OnceLock<HeaderValue>; Language::ALL.len()],
+    /// The tags of the parts of the manifest in their languages.
+    manifest_tags: [[OnceLock<HeaderValue>; ManifestPart::ALL.len()]; Language::ALL.len()],
     /// The OpenAPI document and its tag.
     openapi: (Bytes, HeaderValue),
     /// The constant results of the MCP binding.

@@ -54,7 +54,12 @@ impl<'q> Query<'q> {
 
     /// The name of a parameter that was not taken.
     pub fn rest(&self) -> Option<&str> {
-        self.parameters.first().map(|(name, _)| &**name)
+        self.untaken().next()
+    }
+
+    /// The names of all parameters that were not taken.
+    pub fn untaken(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().map(|(name, _)| &**name)
     }
 }
 

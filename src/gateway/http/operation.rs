@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
 use parley_protocol::arguments;
-use parley_protocol::command::{Call, InboxQuery, Language, ReadCall};
+use parley_protocol::command::{Call, InboxQuery, Language, ManifestPart, ReadCall};
 use parley_protocol::identity::Principal;
 use parley_protocol::limits::Limits;
 use parley_protocol::manifest;
@@ -79,8 +79,8 @@ impl Gateway {
                 let key = key.map(Box::from);
                 return Ok(NextStep::Write(PendingWrite { principal, call, key }));
             }
-            Call::GetManifest(language) => {
-                let answered = Box::pin(self.manifest(context, principal, *language)).await;
+            Call::GetManifest(language, part) => {
+                let answered = Box::pin(self.manifest(context, principal, *language, *part)).await;
                 return answered.map(NextStep::Reply);
             }
             Call::Read(ReadCall::Export(thread, _)) if kind == JSON_LINES => {
@@ -127,10 +127,12 @@ impl Gateway {
         context: &RequestContext<'_>,
         principal: &Principal,
         language: Language,
+        part: ManifestPart,
     ) -> Result<HttpResponse> {
-        let answer = self.parts.forum.perform(principal, Call::GetManifest(language), None).await?;
+        let call = Call::GetManifest(language, part);
+        let answer = self.parts.forum.perform(principal, call, None).await?;
         // The manifest is constant while the server runs.
-        let tag = self.manifest_tags[language as usize]
+        let tag = self.manifest_tags[language as usize][part as usize]
             .get_or_init(|| HeaderValue::try_from(manifest::etag(&answer.body)).unwrap_or(NO_TAG));
         Ok(answer::tagged(answer::from_forum(answer), tag, &context.head.headers))
     }

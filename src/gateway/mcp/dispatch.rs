@@ -88,11 +88,11 @@ fn task<'b>(headers: &McpHeaders<'_>, request: RpcRequest<'b>) -> Result<McpTask
     }
 }
 
-/// The steps of a batch, which only the first revision has.
+/// The steps of a batch, which only the first revisions have.
 fn batch<'b>(headers: &McpHeaders<'_>, entries: &[&'b RawValue]) -> Dispatch<'b> {
     let refuse =
         |message: String| Dispatch::One(MessageStep::Fail(None, RpcError::no_request(message)));
-    if family::legacy_of(headers.version) != Ok(Revision::March2025) {
+    if !family::legacy_of(headers.version).is_ok_and(Revision::has_batches) {
         let first = Revision::March2025.as_str();
         return refuse(format!(
             "Batches exist in revision {first} only. Send one message at a time."

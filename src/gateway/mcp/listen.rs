@@ -50,7 +50,16 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 #[derive(Debug, Default, PartialEq)]
 struct RequestedResources {
     threads: BTreeMap<ThreadId, Vec<String>>,
-    inboxes: Vec<(Option<Arc<str>>, String)>,
+    inboxes: Vec<RequestedInbox>,
+}
+
+/// A requested inbox.
+#[derive(Debug, PartialEq)]
+struct RequestedInbox {
+    extension: Option<Arc<str>>,
+    /// Whether questions to anyone are in it.
+    anyone: bool,
+    uri: String,
 }
 
 impl RequestedResources {
@@ -70,12 +79,15 @@ impl RequestedResources {
                     }
                 }
                 Some(ResourceUri::Inbox(extension)) => {
-                    let good = extension.as_deref().is_none_or(is_handle);
-                    let known = wanted.inboxes.iter().any(|(_, known)| known == uri);
-                    if good && !known && wanted.inboxes.len() < INBOXES_MAX {
-                        wanted.inboxes.push((extension.as_deref().map(Arc::from), uri.clone()));
+                    if extension.as_deref().is_none_or(is_handle) {
+                        wanted.add_inbox(extension.as_deref(), true, uri);
                     }
                 }
+                Some(ResourceUri::OpenInbox(anyone)) => match &*anyone {
+                    "" | "true" => wanted.add_inbox(None, true, uri),
+                    "false" => wanted.add_inbox(None, false, uri),
+                    _ => {}
+                },
                 // The manifest does not change while the server runs.
                 Some(ResourceUri::Manifest) | None => {}
             }
@@ -83,10 +95,19 @@ impl RequestedResources {
         wanted
     }
 
+    fn add_inbox(&mut self, extension: Option<&str>, anyone: bool, uri: &str) {
+        let known = self.inboxes.iter().any(|known| known.uri == uri);
+        if !known && self.inboxes.len() < INBOXES_MAX {
+            let extension = extension.map(Arc::from);
+            self.inboxes.push(RequestedInbox { extension, anyone, uri: uri.to_owned() });
+        }
+    }
+
     /// The URIs that are followed, each once, in the requested order.
     fn honoured<'u>(&'u self, requested: &'u [String]) -> impl Iterator<Item = &'u String> {
         let threads = self.threads.values().flatten();
-        let all: Vec<&String> = threads.chain(self.inboxes.iter().map(|(_, uri)| uri)).collect();
+        let all: Vec<&String> =
+            threads.chain(self.inboxes.iter().map(|inbox| &inbox.uri)).collect();
         let mut named: Vec<&String> = Vec::new();
         requested.iter().filter(move |uri| {
             let first = all.contains(uri) && !named.contains(uri);
@@ -325,11 +346,11 @@ impl Gateway {
         principal: &Principal,
         wanted: &RequestedResources,
     ) -> Result<Vec<FollowedQueue>, RpcError> {
-        let join = |scope, extension, threads, inbox| {
+        let join = |scope, extension, anyone, threads, inbox| {
             let subscription = Subscription {
                 participant: principal.participant(extension),
                 scope,
-                anyone: true,
+                anyone,
                 token: principal.token,
                 // The stream watches its token itself.
                 expires_at: None,
@@ -339,11 +360,11 @@ impl Gateway {
         let mut followed = Vec::new();
         if !wanted.threads.is_empty() {
             let threads = wanted.threads.keys().copied().collect();
-            followed.push(join(Scope::Threads, None, threads, None)?);
+            followed.push(join(Scope::Threads, None, true, threads, None)?);
         }
-        for (extension, uri) in &wanted.inboxes {
+        for RequestedInbox { extension, anyone, uri } in &wanted.inboxes {
             let uri = Some(uri.clone());
-            followed.push(join(Scope::Inbox, extension.as_ref(), Vec::new(), uri)?);
+            followed.push(join(Scope::Inbox, extension.as_ref(), *anyone, Vec::new(), uri)?);
         }
         Ok(followed)
     }

@@ -12,6 +12,7 @@ mod family;
 pub(crate) mod headers;
 mod listen;
 pub(crate) mod method;
+mod progress;
 pub(crate) mod resources;
 pub(crate) mod result;
 mod revision;
@@ -48,7 +49,7 @@ use tools::ToolCall;
 use super::accept::MediaTypes;
 use super::answer::{self, HttpResponse, JSON, reasoned};
 use super::{Gateway, RequestContext, check_rights};
-use crate::budget::Holder;
+use crate::budget::{Budget, Holder};
 use crate::forum::{Answer, Forum};
 use crate::telemetry::RequestLabel;
 
@@ -120,18 +121,15 @@ impl Gateway {
             Dispatch::One(MessageStep::NoReply) => Ok(answer::empty(StatusCode::ACCEPTED)),
             Dispatch::One(MessageStep::Fail(id, failure)) => Ok(failed(&failure, id.as_ref())),
             Dispatch::One(MessageStep::Perform(task)) => {
+                let held = principal.and_then(|it| self.read_with_progress(context, it, &task));
+                if let Some(answered) = held {
+                    return answered.or_else(|refusal| {
+                        let done = tools::problem(&refusal.to_json(), Some(refusal.reason));
+                        self.reply(&holder, done, &task, streamed)
+                    });
+                }
                 Ok(match self.perform_task(context, principal, &task).await {
-                    Ok(TaskOutcome::Done(done)) if streamed => {
-                        let mut out = JsonBuffer::new();
-                        done.put(&mut out, &task.id, task.family, &self.documents.server);
-                        let event = self.answer_bytes.hold_answer(&holder, result::event(&out))?;
-                        reasoned(events(event.into()), done.reason)
-                    }
-                    Ok(TaskOutcome::Done(done)) => {
-                        let reason = done.reason;
-                        let segments = done.segments(&task.id, task.family, &self.documents.server);
-                        reasoned(answer::segmented(StatusCode::OK, JSON, segments), reason)
-                    }
+                    Ok(TaskOutcome::Done(done)) => self.reply(&holder, done, &task, streamed)?,
                     Ok(TaskOutcome::Stream(reply)) => reply,
                     Err(failure) => failed(&failure, Some(&task.id)),
                 })
@@ -140,6 +138,25 @@ impl Gateway {
                 self.batch(context, principal, &holder, &steps, streamed).await
             }
         }
+    }
+
+    /// The response with a result, as JSON or as one event.
+    fn reply(
+        &self,
+        holder: &Holder,
+        done: ResultMembers,
+        task: &McpTask<'_>,
+        streamed: bool,
+    ) -> Result<HttpResponse> {
+        let (reason, server) = (done.reason, &self.documents.server);
+        if streamed {
+            let mut out = JsonBuffer::new();
+            done.put(&mut out, &task.id, task.family, server);
+            let event = self.answer_bytes.hold_answer(holder, result::event(&out))?;
+            return Ok(reasoned(events(event.into()), reason));
+        }
+        let segments = done.segments(&task.id, task.family, server);
+        Ok(reasoned(answer::segmented(StatusCode::OK, JSON, segments), reason))
     }
 
     /// Performs the entries one by one; the answers have their order. Entries that begin once the
@@ -263,7 +280,8 @@ impl Gateway {
                 Ok(self.documents.manifests.answered(answer.body))
             }
             Ok(answer) => {
-                let done = self.tool_result(principal, answer, call.operation.writes()).await;
+                let writes = call.operation.writes();
+                let done = self.tool_results().result(principal, answer, writes).await;
                 let problem = |it: Refusal| tools::problem(&it.to_json(), Some(it.reason));
                 Ok(done.unwrap_or_else(problem))
             }
@@ -273,31 +291,9 @@ impl Gateway {
         }
     }
 
-    /// The result for a successful answer. That of a read counts as under way until it is written,
-    /// and may be refused; that of a write is given in any case.
-    async fn tool_result(
-        &self,
-        principal: &Principal,
-        answer: Answer,
-        writes: bool,
-    ) -> Result<ResultMembers> {
-        let body = answer.body;
-        if body.len() < RESULT_BYTES_ASIDE {
-            return Ok(tools::answered(body));
-        }
-        // Quoting a long answer takes long.
-        let copy = body.clone();
-        let quoted = self.parts.forum.aside(principal, move |_: &Forum| Ok(tools::answered(copy)));
-        match quoted.await {
-            Err(_) if writes => Ok(tools::answered(body)),
-            done if writes => done,
-            done => {
-                let done = done?;
-                let holder = Holder::Identity(Arc::clone(&principal.identity));
-                let hold = self.answer_bytes.hold(&holder, done.len())?;
-                Ok(done.held(hold))
-            }
-        }
+    fn tool_results(&self) -> ToolResults {
+        let (forum, answer_bytes) = (self.parts.forum.clone(), self.answer_bytes.clone());
+        ToolResults { forum, answer_bytes }
     }
 
     /// Checks right, size and arguments, then calls the forum.
@@ -344,6 +340,41 @@ impl Gateway {
             Ok(answer) => Ok(address.contents(&uri, &answer.body)),
             Err(refusal) if resources::is_missing(refusal.reason) => Err(not_found()),
             Err(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
+/// Makes the results of tools.
+struct ToolResults {
+    forum: Forum,
+    answer_bytes: Budget,
+}
+
+impl ToolResults {
+    /// The result for a successful answer. That of a read counts as under way until it is written,
+    /// and may be refused; that of a write is given in any case.
+    async fn result(
+        &self,
+        principal: &Principal,
+        answer: Answer,
+        writes: bool,
+    ) -> Result<ResultMembers> {
+        let body = answer.body;
+        if body.len() < RESULT_BYTES_ASIDE {
+            return Ok(tools::answered(body));
+        }
+        // Quoting a long answer takes long.
+        let copy = body.clone();
+        let quoted = self.forum.aside(principal, move |_: &Forum| Ok(tools::answered(copy)));
+        match quoted.await {
+            Err(_) if writes => Ok(tools::answered(body)),
+            done if writes => done,
+            done => {
+                let done = done?;
+                let holder = Holder::Identity(Arc::clone(&principal.identity));
+                let hold = self.answer_bytes.hold(&holder, done.len())?;
+                Ok(done.held(hold))
+            }
         }
     }
 }

@@ -119,18 +119,28 @@ pub fn quoted(out: &mut JsonBuffer, json: &[u8]) {
 
 /// Whether `Accept` allows an event stream only, so that the result is sent as one.
 pub fn wants_event(headers: &HeaderMap) -> bool {
-    let mut ranges = headers
+    let mut ranges = ranges(headers).peekable();
+    ranges.peek().is_some() && ranges.all(is_event_stream)
+}
+
+/// Whether `Accept` names the event stream.
+pub fn accepts_event(headers: &HeaderMap) -> bool {
+    ranges(headers).any(is_event_stream)
+}
+
+/// The ranges of `Accept` that are not refused.
+fn ranges(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    headers
         .get_all(ACCEPT)
         .iter()
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .filter(|range| !range.trim_ascii().is_empty())
         .filter(|range| !is_refused(range))
-        .peekable();
-    ranges.peek().is_some()
-        && ranges.all(|range| {
-            let essence = range.split(|byte| *byte == b';').next().unwrap_or_default();
-            essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
-        })
+}
+
+fn is_event_stream(range: &[u8]) -> bool {
+    let essence = range.split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
 /// Whether the range has a weight of 0.

@@ -4,7 +4,9 @@
 /// A revision of the protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
-    /// 2025-03-26, the only revision with batches.
+    /// 2024-11-05, served as 2025-03-26.
+    November2024,
+    /// 2025-03-26, the last revision with batches.
     March2025,
     /// 2025-06-18.
     June2025,
@@ -16,12 +18,13 @@ pub enum Revision {
 
 impl Revision {
     /// All of them, newest first.
-    pub const ALL: [Self; 4] =
-        [Self::July2026, Self::November2025, Self::June2025, Self::March2025];
+    pub const ALL: [Self; 5] =
+        [Self::July2026, Self::November2025, Self::June2025, Self::March2025, Self::November2024];
 
     /// Its date, which names it on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::November2024 => "2024-11-05",
             Self::March2025 => "2025-03-26",
             Self::June2025 => "2025-06-18",
             Self::November2025 => "2025-11-25",
@@ -34,6 +37,11 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == word)
     }
 
+    /// Whether it has batches.
+    pub fn has_batches(self) -> bool {
+        self <= Self::March2025
+    }
+
     /// The legacy revision of that date.
     pub fn legacy(word: &str) -> Option<Self> {
         Self::parse(word).filter(|revision| *revision != Self::July2026)
@@ -41,7 +49,7 @@ impl Revision {
 }
 
 /// The dates of all revisions served, newest first.
-pub fn served() -> [&'static str; 4] {
+pub fn served() -> [&'static str; 5] {
     Revision::ALL.map(Revision::as_str)
 }
 

@@ -82,7 +82,8 @@ fn eras() {
         ("tools/list", None, Some("2025-03-26"), "2025-03-26 ListTools"),
         ("tools/list", None, Some("2025-06-18"), "2025-06-18 ListTools"),
         ("tools/list", None, november, "2025-11-25 ListTools"),
-        ("tools/list", None, Some("2024-11-05"), "400 -32600"),
+        ("tools/list", None, Some("2024-10-07"), "400 -32600"),
+        ("tools/list", None, Some("2024-11-05"), "2024-11-05 ListTools"),
         ("tools/list", None, Some("2026-07-27"), "400 -32600"),
         ("tools/list", None, Some("9999-99-99"), "400 -32600"),
         ("tools/list", None, Some("2026-7-28"), "400 -32600"),
@@ -115,11 +116,12 @@ fn eras() {
 #[test]
 fn initialize() {
     for (asked, want) in [
+        ("\"2024-11-05\"", Revision::November2024),
         ("\"2025-03-26\"", Revision::March2025),
         ("\"2025-06-18\"", Revision::June2025),
         ("\"2025-11-25\"", Revision::November2025),
         ("\"2026-07-28\"", Revision::November2025),
-        ("\"2024-11-05\"", Revision::November2025),
+        ("\"2024-10-07\"", Revision::November2025),
         ("7", Revision::November2025),
         ("null", Revision::November2025),
     ] {
@@ -312,6 +314,11 @@ fn addresses() {
         ("parley://inbox", Some(ResourceUri::Inbox(None))),
         ("parley://inbox/worker-2", inbox("worker-2")),
         ("parley://inbox/a%2Eb", inbox("a.b")),
+        ("parley://inbox?anyone=false", Some(ResourceUri::OpenInbox("false".into()))),
+        ("parley://inbox?anyone=", Some(ResourceUri::OpenInbox("".into()))),
+        ("parley://inbox?anyone", None),
+        ("parley://inbox?since=x", None),
+        ("parley://inbox/w?anyone=true", None),
         ("parley://threads/th_1", Some(ResourceUri::Thread("th_1".into()))),
         ("parley://threads/x", Some(ResourceUri::Thread("x".into()))),
         ("parley://threads/", None),

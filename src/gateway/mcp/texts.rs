@@ -15,8 +15,8 @@ one state (open, answered, decided, closed, or set aside) and at most one open t
 names the message that waits for a reply and who is due.
 
 To take part:
-1. get_manifest, once: the rules in force, the nine speech acts, the limits, every reason for a \
-refusal. It alone is enough to speak correctly.
+1. get_manifest, once: the rules in force, the nine speech acts, the limits. It alone is enough to \
+speak correctly; with `part` it tells every reason for a refusal, the operations, the profiles.
 2. read_inbox: the threads that wait for you. Go on with `since`, the cursor of your last reading, \
 and hold the call with `wait_seconds` instead of asking again and again.
 3. read_thread before you speak in it; then post_message with the `kind` that says what your \

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use parley_protocol::command::Language;
+use parley_protocol::command::{Language, ManifestPart};
 use parley_protocol::operation::{Operation, Profiles};
 use parley_protocol::refusal::Reason;
 use parley_protocol::wire::{JsonBuffer, raw};
@@ -42,10 +42,13 @@ impl<'b> ToolCall<'b> {
     }
 }
 
-/// The results of `get_manifest`, the largest and most frequent ones, one per language, found by
-/// the address of the answer's bytes.
+/// The results of `get_manifest`, the largest and most frequent ones, one per part and
+/// language, found by the address of the answer's bytes.
 #[derive(Debug, Default)]
-pub struct ManifestResults([OnceLock<(Bytes, ResultMembers)>; Language::ALL.len()]);
+pub struct ManifestResults([OnceLock<(Bytes, ResultMembers)>; MANIFESTS]);
+
+/// The documents of the manifest.
+const MANIFESTS: usize = Language::ALL.len() * ManifestPart::ALL.len();
 
 impl ManifestResults {
     /// The result for an answer of `get_manifest`.

@@ -6,9 +6,10 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{KEY_ARGUMENT, NO_OBJECT, at_fault, fault_detail, key_argument, unknown};
+use super::faults::ArgumentFaults;
+use super::{KEY_ARGUMENT, NO_OBJECT, at_fault, fault_detail, key_argument, lenient, unknown};
 use crate::command::Call;
-use crate::json::{JsonFaultKind, parse_keeping_surrogates};
+use crate::json::{JsonFaultKind, parse_keeping_surrogates, token};
 use crate::operation::{FieldPlace, Operation};
 use crate::refusal::{Refusal, Result};
 
@@ -50,43 +51,44 @@ pub(super) fn read(arguments: &[u8]) -> Result<(Call, Option<Box<str>>)> {
         return Err(Refusal::body(None, NO_OBJECT));
     };
     let (mut artifact, mut key) = (None, None);
+    let mut faults = ArgumentFaults::default();
     for (name, raw) in &members {
-        let text = raw.get().as_bytes();
+        let text = raw.get();
         match name.as_str() {
             ARTIFACT => put(&mut artifact, FieldPlace::Body, ARTIFACT, text)?,
             KEY_ARGUMENT => put(&mut key, FieldPlace::Query, KEY_ARGUMENT, text)?,
-            other => return Err(unknown(OPERATION, FieldPlace::Body, other)),
+            other if lenient::IGNORED.contains(&other) => {}
+            other => {
+                let detail = unknown(OPERATION, FieldPlace::Body);
+                faults.push(FieldPlace::Body, token(other), detail);
+            }
         }
     }
-    let key = match key {
-        None => None,
-        Some(text) => {
-            let value = parse_keeping_surrogates(text, 1).map_err(|fault| {
-                at_fault(
-                    FieldPlace::Query,
-                    Some(KEY_ARGUMENT.to_owned()),
-                    fault_detail(fault.kind).into(),
-                )
-            })?;
-            key_argument(OPERATION, &value)?
-        }
+    let key = key.map_or(Ok(None), |text| {
+        let value = parse_keeping_surrogates(text.as_bytes(), 1);
+        let value = value.map_err(|fault| Refusal::parameters(fault_detail(fault.kind)))?;
+        key_argument(OPERATION, &value)
+    });
+    let key = key.unwrap_or_else(|refusal| {
+        faults.push(FieldPlace::Query, KEY_ARGUMENT.to_owned(), refusal.detail);
+        None
+    });
+    let artifact = artifact.filter(|text| *text != "null");
+    if artifact.is_none() {
+        let detail = "`artifact` is required: the artifact itself, an object.";
+        faults.push(FieldPlace::Body, ARTIFACT.to_owned(), detail);
+    }
+    faults.refuse()?;
+    let artifact = artifact.unwrap_or_default();
+    let bytes = match lenient::text_of_object(artifact) {
+        Some(text) => text.into_bytes().into_boxed_slice(),
+        None => artifact.as_bytes().into(),
     };
-    match artifact.filter(|text| *text != b"null") {
-        Some(text) => Ok((Call::PublishArtifact(text.into()), key)),
-        None => {
-            let detail = "`artifact` is required: the artifact itself, an object.";
-            Err(Refusal::body(ARTIFACT.to_owned(), detail))
-        }
-    }
+    Ok((Call::PublishArtifact(bytes), key))
 }
 
 /// Takes the text of a member that may be there once.
-fn put<'a>(
-    slot: &mut Option<&'a [u8]>,
-    place: FieldPlace,
-    name: &str,
-    text: &'a [u8],
-) -> Result<()> {
+fn put<'a>(slot: &mut Option<&'a str>, place: FieldPlace, name: &str, text: &'a str) -> Result<()> {
     match slot.replace(text) {
         None => Ok(()),
         Some(_) => {

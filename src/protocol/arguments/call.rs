@@ -6,8 +6,8 @@ use super::value::ParsedValue;
 use crate::act::{Kind, ParentRule};
 use crate::claim::{ClaimStatus, Evidence, proves};
 use crate::command::{
-    ArtifactQuery, Assertion, Call, ClaimProof, Command, Envelope, InboxQuery, Language, Mark,
-    PageQuery, ReadCall, ThreadOrder, ThreadQuery,
+    ArtifactQuery, Assertion, Call, ClaimProof, Command, Envelope, InboxQuery, Language,
+    ManifestPart, Mark, PageQuery, ReadCall, ThreadOrder, ThreadQuery,
 };
 use crate::entry::Provenance;
 use crate::ids::{ClaimId, MessageId, ThreadId};
@@ -89,7 +89,8 @@ pub(super) fn assemble(operation: Operation, mut given: ParsedArguments) -> Resu
     Ok(match operation {
         Operation::GetManifest => {
             let language = given.word("lang").and_then(Language::parse);
-            Call::GetManifest(language.unwrap_or_default())
+            let part = given.word("part").and_then(ManifestPart::parse);
+            Call::GetManifest(language.unwrap_or_default(), part.unwrap_or_default())
         }
         Operation::PostMessage => {
             let envelope = envelope(given)?;

@@ -1,13 +1,19 @@
 //! Members of the objects within a field, and the items of its arrays.
 
-use super::raw::{ParseResult, RawArgument, ValueError};
+use super::came::{instead, mended};
+use super::faults::NAMED_MAX;
+use super::raw::{ParseResult, RawArgument, ValueError, all};
 use crate::json::{JsonObject, JsonValue};
+
+const OBJECT: &str = "This must be an object";
+const ARRAY: &str = "This must be an array";
 
 /// The object, if the value is one.
 pub(super) fn object(raw: RawArgument<'_>) -> ParseResult<&JsonObject> {
     match raw {
         RawArgument::Json(JsonValue::Object(object)) => Ok(object),
-        _ => Err(ValueError::new("This must be an object.")),
+        _ if raw.text().is_some() => Err(mended(OBJECT, "a string", "send the object itself")),
+        _ => Err(instead(OBJECT, raw)),
     }
 }
 
@@ -19,22 +25,23 @@ pub(super) fn array<'a>(
 ) -> ParseResult<&'a [JsonValue]> {
     match raw {
         RawArgument::Json(JsonValue::Array(items)) if items.len() <= max => Ok(items),
-        RawArgument::Json(JsonValue::Array(_)) => {
-            Err(ValueError::new(format!("At most {max} {what} are taken.")))
+        RawArgument::Json(JsonValue::Array(items)) => {
+            Err(ValueError::new(format!("At most {max} {what} are taken: {} came.", items.len())))
         }
-        _ => Err(ValueError::new("This must be an array.")),
+        _ if raw.text().is_some() => Err(mended(ARRAY, "a string", "send the array itself")),
+        _ => Err(instead(ARRAY, raw)),
     }
 }
 
 /// Refuses members that are neither `known` nor `ignored`, null ones too.
 pub(super) fn known(object: &JsonObject, known: &[&str], ignored: &[&str]) -> ParseResult<()> {
-    for (name, _) in object.iter() {
-        if !known.contains(&name) && !ignored.contains(&name) {
-            let detail = format!("There is no such member. It takes: {}.", known.join(", "));
-            return Err(ValueError::at(detail, name));
-        }
-    }
-    Ok(())
+    let names = object.iter().map(|(name, _)| name);
+    let unknown = names.filter(|name| !known.contains(name) && !ignored.contains(name));
+    let fault = |name| {
+        let detail = format!("There is no such member. It takes: {}.", known.join(", "));
+        Err(ValueError::at(detail, name))
+    };
+    all(unknown.take(NAMED_MAX).map(fault)).map(|_: Vec<()>| ())
 }
 
 /// Reads the member `name`; null is absent.
@@ -44,9 +51,7 @@ pub(super) fn optional<'a, T>(
     read: impl FnOnce(RawArgument<'a>) -> ParseResult<T>,
 ) -> ParseResult<Option<T>> {
     match object.get(name).map(RawArgument::Json) {
-        Some(raw) if !raw.is_null() => read(raw)
-            .map(Some)
-            .map_err(|wrong| ValueError { pointer: format!("/{name}{}", wrong.pointer), ..wrong }),
+        Some(raw) if !raw.is_null() => read(raw).map(Some).map_err(|wrong| wrong.under(name)),
         _ => Ok(None),
     }
 }

@@ -6,8 +6,11 @@
 
 mod artifact;
 mod call;
+mod came;
 mod digest;
+mod faults;
 mod field;
+mod lenient;
 mod raw;
 mod value;
 
@@ -16,15 +19,16 @@ pub use value::NO_EXTENSION;
 
 use std::borrow::Cow;
 
-use crate::command::Call;
-use crate::json::{self, JsonFault, JsonFaultKind, JsonObject, JsonValue, token};
+use crate::command::{Call, ManifestPart};
+use crate::json::{self, JsonFault, JsonFaultKind, JsonMember, JsonObject, JsonValue, token};
 use crate::limits::{KEY_MAX, Limits, NESTING_MAX};
 use crate::operation::{FieldPlace, FieldSpec, FieldType, Operation};
-use crate::refusal::{Refusal, Result};
+use crate::refusal::{Reason, Refusal, Result};
 use crate::time::Millis;
 use crate::url::Query;
 
-use raw::RawArgument;
+use faults::ArgumentFaults;
+use raw::{RawArgument, ValueFault};
 use value::ParsedValue;
 
 /// The name of the argument that holds an idempotency key over MCP.
@@ -63,18 +67,19 @@ pub fn read_http(
     let mut query = Query::parse(query)?;
     for field in operation.spec().fields.iter().filter(|field| field.place == FieldPlace::Query) {
         if let Some(text) = query.take(field.name) {
-            reading.put(field, RawArgument::Text(&text))?;
+            reading.put(field, RawArgument::Text(&text));
         }
     }
-    if let Some(name) = query.rest() {
-        return Err(unknown(operation, FieldPlace::Query, name));
+    for name in query.untaken() {
+        reading.unknown(FieldPlace::Query, name);
     }
     for (name, text) in path_values {
         if let Some(field) = operation.field(name) {
-            reading.put(field, RawArgument::Text(text))?;
+            reading.put(field, RawArgument::Text(text));
         }
     }
     if operation == Operation::PublishArtifact {
+        reading.faults.refuse()?;
         return Ok(Call::PublishArtifact(body.unwrap_or_default().into()));
     }
     if operation.has_body() {
@@ -86,8 +91,8 @@ pub fn read_http(
         };
         for (name, value) in object.iter() {
             match operation.field(name).filter(|field| field.place == FieldPlace::Body) {
-                Some(field) => reading.put(field, RawArgument::Json(value))?,
-                None => return Err(unknown(operation, FieldPlace::Body, name)),
+                Some(field) => reading.put(field, RawArgument::Json(value)),
+                None => reading.unknown(FieldPlace::Body, name),
             }
         }
     }
@@ -111,25 +116,31 @@ pub fn read_mcp(
     let arguments = if arguments.is_empty() { b"{}" } else { arguments };
     let value = json::parse_keeping_surrogates(arguments, NESTING_MAX)
         .map_err(|fault| argument_fault(operation, &fault, arguments))?;
-    let none = JsonObject::default();
-    let object = match &value {
+    let object = match value {
         JsonValue::Object(object) => object,
-        JsonValue::Null => &none,
+        JsonValue::Null => JsonObject::default(),
         _ => {
             return Err(at_fault(default_place(operation), None, NO_OBJECT.into()));
         }
     };
-    let key = object.get(KEY_ARGUMENT).map_or(Ok(None), |key| key_argument(operation, key))?;
-    // Under a key the time is judged after the key: a retry may come late.
-    let now = if key.is_some() { TIME_NOT_JUDGED } else { now };
     let mut reading = ArgumentReader::new(operation, ArgumentContext { limits, now });
-    for (name, value) in object.iter() {
-        if let Some(field) = operation.field(name) {
-            reading.put(field, RawArgument::Json(value))?;
-        } else if name != KEY_ARGUMENT {
-            return Err(unknown(operation, default_place(operation), name));
+    let key = object.get(KEY_ARGUMENT).map_or(Ok(None), |key| key_argument(operation, key));
+    let key = key.unwrap_or_else(|refusal| {
+        reading.faults.push(FieldPlace::Query, KEY_ARGUMENT.to_owned(), refusal.detail);
+        None
+    });
+    if key.is_some() {
+        // Under a key the time is judged after the key: a retry may come late.
+        reading.context.now = TIME_NOT_JUDGED;
+    }
+    for JsonMember { name, value, .. } in object.into_members() {
+        if let Some(field) = operation.field(&name) {
+            reading.put(field, RawArgument::Json(&lenient::value(field, value)));
+        } else if name != KEY_ARGUMENT && !lenient::IGNORED.contains(&&*name) {
+            reading.unknown(default_place(operation), &name);
         }
     }
+    reading.fill_in();
     reading.call().map(|call| (call, key))
 }
 
@@ -155,54 +166,132 @@ fn key_argument(operation: Operation, value: &JsonValue) -> Result<Option<Box<st
     idempotency_key(text).map(|()| Some(text.into()))
 }
 
-/// The fields read so far, and the fault of the path.
+/// The fields read so far, and the faults.
 struct ArgumentReader<'a> {
     operation: Operation,
     context: ArgumentContext<'a>,
     given: Vec<(&'static str, ParsedValue)>,
+    faults: ArgumentFaults,
+    /// The fields among the faults.
+    wrong: Vec<&'static str>,
+    /// Whether a fault names the fields that there are.
+    are_fields_named: bool,
+    /// The fault of the path, which is refused after all others.
     path_fault: Option<Refusal>,
 }
 
 impl<'a> ArgumentReader<'a> {
     fn new(operation: Operation, context: ArgumentContext<'a>) -> Self {
-        Self { operation, context, given: Vec::new(), path_fault: None }
+        Self {
+            operation,
+            context,
+            given: Vec::new(),
+            faults: ArgumentFaults::default(),
+            wrong: Vec::new(),
+            are_fields_named: false,
+            path_fault: None,
+        }
     }
 
     /// Takes the value of a field; null is absent, an ignored field is not read.
-    fn put(&mut self, field: &'static FieldSpec, raw: RawArgument<'_>) -> Result<()> {
+    fn put(&mut self, field: &'static FieldSpec, raw: RawArgument<'_>) {
         if field.field_type == FieldType::Ignored || raw.is_null() {
-            return Ok(());
+            return;
         }
         match value::read(field.field_type, raw, self.context) {
             Ok(given) => self.given.push((field.name, given)),
-            Err(wrong) => match field.place {
-                FieldPlace::Path(missing) => {
-                    self.path_fault = Some(Refusal::malformed_identifier(missing, wrong.detail));
+            Err(wrong) => {
+                self.wrong.push(field.name);
+                for ValueFault { pointer, detail } in wrong.0 {
+                    match field.place {
+                        FieldPlace::Path(missing) => {
+                            self.path_fault = Some(Refusal::malformed_identifier(missing, detail));
+                        }
+                        FieldPlace::Query | FieldPlace::Body => {
+                            let pointer = format!("{}{pointer}", field.name);
+                            self.faults.push(field.place, pointer, detail);
+                        }
+                    }
                 }
-                FieldPlace::Query | FieldPlace::Body => {
-                    let pointer = format!("{}{}", field.name, wrong.pointer);
-                    return Err(at_fault(field.place, Some(pointer), wrong.detail));
-                }
-            },
+            }
         }
-        Ok(())
+    }
+
+    /// Notes a member that the operation does not have.
+    fn unknown(&mut self, place: FieldPlace, name: &str) {
+        let detail = if std::mem::replace(&mut self.are_fields_named, true) {
+            Cow::Borrowed("Nor is this one of its fields.")
+        } else {
+            unknown(self.operation, place).into()
+        };
+        self.faults.push(place, token(name), detail);
+    }
+
+    /// Fills in what is left out over MCP and has another default there (mcp.md §4).
+    fn fill_in(&mut self) {
+        let given = |name| self.given.iter().find(|(known, _)| *known == name).map(|(_, it)| it);
+        let page = match self.operation.page_over_mcp() {
+            // A tree has no pages.
+            Some(_)
+                if self.operation == Operation::ReadThread
+                    && given("format") != Some(&ParsedValue::Word("flat")) =>
+            {
+                None
+            }
+            page => page,
+        };
+        let limit = page.map(|page| ParsedValue::Integer(page.min(self.context.limits.page_max)));
+        let part = (self.operation == Operation::GetManifest)
+            .then(|| ParsedValue::Word(ManifestPart::Speaking.as_str()));
+        for (name, value) in [("limit", limit), ("part", part)] {
+            let is_out = given(name).is_none() && !self.wrong.contains(&name);
+            if let Some(value) = value.filter(|_| is_out) {
+                self.given.push((name, value));
+                return;
+            }
+        }
     }
 
     fn call(mut self) -> Result<Call> {
         for field in self.operation.spec().fields.iter().filter(|field| field.required) {
             let there = self.given.iter().any(|(name, _)| *name == field.name)
-                || (field.is_in_path() && self.path_fault.is_some());
+                || self.wrong.contains(&field.name);
             // Missing proof is a refusal of its own, and the last one.
             if !there && field.field_type != FieldType::Evidence {
                 let detail = format!("`{}` is required. {}", field.name, field.doc);
-                return Err(at_fault(field.place, Some(field.name.to_owned()), detail.into()));
+                self.faults.push(field.place, field.name.to_owned(), detail);
+                self.wrong.push(field.name);
             }
         }
         let given = call::ParsedArguments::new(std::mem::take(&mut self.given));
-        let call = call::assemble(self.operation, given)?;
+        let call = call::assemble(self.operation, given);
+        if !self.faults.is_empty() {
+            if let Err(refusal) = call {
+                self.beside(refusal);
+            }
+            self.faults.refuse()?;
+            return Err(Refusal::internal());
+        }
+        let call = call?;
         match self.path_fault {
             Some(refusal) => Err(refusal),
             None => Ok(call),
+        }
+    }
+
+    /// Notes, beside other faults, one that concerns several members, unless it only comes from
+    /// one of those.
+    fn beside(&mut self, refusal: Refusal) {
+        let place = match refusal.reason {
+            Reason::InvalidBody => FieldPlace::Body,
+            Reason::InvalidParameter => FieldPlace::Query,
+            // Missing proof is the last refusal.
+            _ => return,
+        };
+        if let Some(field) = refusal.field
+            && !self.wrong.iter().any(|name| **name == *field || *name == "format")
+        {
+            self.faults.push(place, field.into(), refusal.detail);
         }
     }
 }
@@ -223,19 +312,19 @@ fn at_fault(place: FieldPlace, field: Option<String>, detail: Cow<'static, str>)
     }
 }
 
-fn unknown(operation: Operation, place: FieldPlace, name: &str) -> Refusal {
+/// The detail of a member that the operation does not have.
+fn unknown(operation: Operation, place: FieldPlace) -> String {
     let fields = operation.spec().fields.iter();
     let names = fields.filter(|field| field.field_type != FieldType::Ignored).filter(|field| {
         // Over MCP all fields are arguments; over HTTP this may name one of the path too.
         place == FieldPlace::Body || field.place != FieldPlace::Body
     });
     let names: Vec<&str> = names.map(|field| field.name).collect();
-    let detail = if names.is_empty() {
+    if names.is_empty() {
         format!("`{}` takes no fields.", operation.as_str())
     } else {
         format!("`{}` has no such field. It takes: {}.", operation.as_str(), names.join(", "))
-    };
-    at_fault(place, Some(token(name)), detail.into())
+    }
 }
 
 /// The words of a fault whose place in the text is not known.

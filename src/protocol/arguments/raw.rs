@@ -38,18 +38,22 @@ impl<'a> RawArgument<'a> {
     }
 }
 
-/// The fault of a value, and its place within it.
+/// A fault, and its place within the value.
 #[derive(Debug)]
-pub(super) struct ValueError {
+pub(super) struct ValueFault {
     /// A JSON Pointer from the value on; empty for the value itself.
     pub(super) pointer: String,
     /// The correction, in a sentence.
     pub(super) detail: Cow<'static, str>,
 }
 
+/// The faults of a value, one at least.
+#[derive(Debug)]
+pub(super) struct ValueError(pub(super) Vec<ValueFault>);
+
 impl ValueError {
     pub(super) fn new(detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { pointer: String::new(), detail: detail.into() }
+        Self(vec![ValueFault { pointer: String::new(), detail: detail.into() }])
     }
 
     pub(super) fn at(detail: impl Into<Cow<'static, str>>, name: &str) -> Self {
@@ -57,9 +61,36 @@ impl ValueError {
     }
 
     /// The same, seen from one level further out.
-    pub(super) fn under(self, name: &str) -> Self {
-        Self { pointer: format!("/{name}{}", self.pointer), ..self }
+    pub(super) fn under(mut self, name: &str) -> Self {
+        for fault in &mut self.0 {
+            fault.pointer.insert_str(0, &format!("/{name}"));
+        }
+        self
     }
 }
 
 pub(super) type ParseResult<T> = Result<T, ValueError>;
+
+/// Both values, or the faults of both.
+pub(super) fn both<A, B>(one: ParseResult<A>, other: ParseResult<B>) -> ParseResult<(A, B)> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(wrong), Ok(_)) | (Ok(_), Err(wrong)) => Err(wrong),
+        (Err(mut wrong), Err(more)) => {
+            wrong.0.extend(more.0);
+            Err(wrong)
+        }
+    }
+}
+
+/// All values, or the faults of all.
+pub(super) fn all<T>(values: impl Iterator<Item = ParseResult<T>>) -> ParseResult<Vec<T>> {
+    let (mut good, mut wrong) = (Vec::new(), Vec::new());
+    for value in values {
+        match value {
+            Ok(value) => good.push(value),
+            Err(more) => wrong.extend(more.0),
+        }
+    }
+    if wrong.is_empty() { Ok(good) } else { Err(ValueError(wrong)) }
+}

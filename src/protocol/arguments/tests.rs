@@ -2,7 +2,8 @@ use super::*;
 use crate::act::Kind;
 use crate::claim::ClaimStatus;
 use crate::command::{
-    ArtifactQuery, Command, InboxQuery, Language, PageQuery, ReadCall, ThreadOrder, ThreadQuery,
+    ArtifactQuery, Command, InboxQuery, Language, ManifestPart, PageQuery, ReadCall, ThreadOrder,
+    ThreadQuery,
 };
 use crate::ids::{ClaimId, ThreadId};
 use crate::state::State;
@@ -70,8 +71,8 @@ fn calls() {
     let page = |cursor: &str, limit| PageQuery { cursor: Some(cursor.into()), limit: Some(limit) };
     let th = ThreadId(1);
     for (operation, path, query, want) in [
-        (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr)),
-        (GetManifest, "", "", Call::GetManifest(Language::En)),
+        (GetManifest, "", "lang=fr", Call::GetManifest(Language::Fr, ManifestPart::All)),
+        (GetManifest, "", "part=reasons", Call::GetManifest(Language::En, ManifestPart::Reasons)),
         (ListThreads, "", "", Call::Read(ReadCall::ListThreads(ThreadQuery::default()))),
         (
             ListThreads,
@@ -233,4 +234,111 @@ fn digests() {
     let hex = |digest: [u8; 16]| digest.map(|byte| format!("{byte:02x}")).concat();
     assert_eq!(hex(plain), "ba8fd875eb52366f8b34d5d53e64ca9b");
     assert_eq!(hex(key_digest("local:ada", "k")), "c1090ed2ba6b71fc72c27783c69da346");
+}
+
+/// Goal: over MCP what clients make of arguments is read as it is meant, over HTTP it is refused.
+/// Method: a row two texts of arguments that are the same call; the first over HTTP too.
+#[test]
+fn lenient_over_mcp() {
+    use Operation::*;
+    for (operation, given, meant) in [
+        (ListThreads, r#"{"limit":"10","awaiting":"false"}"#, r#"{"limit":10,"awaiting":false}"#),
+        (ListThreads, r#"{"limit":10.0}"#, r#"{"limit":10}"#),
+        (ListThreads, r#"{"limit":1e1,"cursor":"","state":""}"#, r#"{"limit":10}"#),
+        (ReadInbox, r#"{"wait_seconds":"0","extension":"","anyone":""}"#, "{}"),
+        (
+            ListThreads,
+            r#"{"toolCallId":"a","sessionId":{"b":[]},"_meta":{"c":1},"limit":10}"#,
+            r#"{"limit":10}"#,
+        ),
+        (
+            PostMessage,
+            r#"{"kind":"ask","body":"b","thread":"","from":"{\"extension\":\"w\"}"}"#,
+            r#"{"kind":"ask","body":"b","from":{"extension":"w"}}"#,
+        ),
+        (
+            PostMessage,
+            r#"{"kind":"ask","body":"b","from":{"extension":""},"provenance":""}"#,
+            r#"{"kind":"ask","body":"b","from":{}}"#,
+        ),
+        (
+            AttestClaim,
+            r#"{"claim":1,"seal":"true","evidence":"[{\"kind\":\"log\",\"ref\":\"r\"}]"}"#,
+            r#"{"claim":1,"seal":true,"evidence":[{"kind":"log","ref":"r"}]}"#,
+        ),
+        (
+            AssertClaim,
+            r#"{"thread":1,"statement":"s","supersedes":"[\"cl_1\"]","valid_until":""}"#,
+            r#"{"thread":1,"statement":"s","supersedes":["cl_1"]}"#,
+        ),
+        (
+            PublishArtifact,
+            r#"{"artifact":"{\"a\":1.0}","toolCallId":"x"}"#,
+            r#"{"artifact":{"a":1.0}}"#,
+        ),
+    ] {
+        let want = mcp(operation, meant).expect(meant);
+        assert_eq!(mcp(operation, given), Ok(want), "{given}");
+    }
+    for (operation, body) in [
+        (PostMessage, r#"{"kind":"ask","body":"b","thread":""}"#),
+        (PostMessage, r#"{"kind":"ask","body":"b","from":"{}"}"#),
+        (PostMessage, r#"{"kind":"ask","body":"b","toolCallId":"a"}"#),
+        (AttestClaim, r#"{"seal":"true","evidence":[{"kind":"log","ref":"r"}]}"#),
+    ] {
+        let refusal = http(operation, "1", "", Some(body.as_bytes())).expect_err(body);
+        assert_eq!(refusal.reason, Reason::InvalidBody, "{body}");
+    }
+    for (operation, given) in [
+        (ListThreads, r#"{"limit":"10.0"}"#),
+        (ListThreads, r#"{"limit":" 10"}"#),
+        (ListThreads, r#"{"limit":10.5}"#),
+        (ListThreads, r#"{"awaiting":"False"}"#),
+        (ReadThread, r#"{"thread":1.0}"#),
+        (PostMessage, r#"{"kind":"","body":"b"}"#),
+        (PostMessage, r#"{"kind":"ask","body":"b","from":{"toolCallId":1}}"#),
+        (PostMessage, r#"{"kind":"ask","body":"b","idempotency_key":""}"#),
+    ] {
+        assert!(mcp(operation, given).is_err(), "{given}");
+    }
+}
+
+/// Goal: a refusal names all members at fault, the first in `field`, with what came and what is
+/// wanted; of very many their number. Method: a row a request.
+#[test]
+fn all_faults_named() {
+    let body = br#"{"kind":"tell","x":1,"from":[],"provenance":{"model":7,"y":1},"thread":1.5}"#;
+    let refusal = http(Operation::PostMessage, "", "", Some(body)).expect_err("faults");
+    assert_eq!(refusal.field.as_deref(), Some("kind"));
+    for part in [
+        "7 members are wrong. `kind`: This must be one of \"ask\"",
+        ": \"tell\" came.",
+        "`x`: `post_message` has no such field.",
+        "`from`: This must be an object: an array came.",
+        "`provenance/model`: This must be a string: 7 came. Send it in quotes.",
+        "`provenance/y`: There is no such member.",
+        "`thread`: This must be an identifier",
+        "1.5 came.",
+        "`body`: `body` is required.",
+    ] {
+        assert!(refusal.detail.contains(part), "{part}: {}", refusal.detail);
+    }
+    let query = http(Operation::ReadThread, "1", "since=c&limit=0&x=1", None).expect_err("faults");
+    assert_eq!(query.field.as_deref(), Some("limit"));
+    assert!(query.detail.starts_with("3 members are wrong."), "{}", query.detail);
+    assert!(query.detail.contains("`since`: A tree holds the whole thread."), "{}", query.detail);
+    let proof = br#"{"seal":"true","evidence":[{"kind":"log"},{"kind":"url","ref":"x"}]}"#;
+    let proof = http(Operation::AttestClaim, "1", "", Some(proof)).expect_err("faults");
+    assert_eq!(proof.field.as_deref(), Some("seal"));
+    for part in ["a string came; send true without quotes.", "`evidence/0/ref`", "`evidence/1/ref`"]
+    {
+        assert!(proof.detail.contains(part), "{part}: {}", proof.detail);
+    }
+    let many: Vec<_> = (0..5_000).map(|number| format!("\"x{number}\":1")).collect();
+    let many = format!("{{{}}}", many.join(","));
+    let many = http(Operation::PostMessage, "", "", Some(many.as_bytes())).expect_err("faults");
+    assert!(many.detail.starts_with("5002 members are wrong."), "{}", many.detail);
+    assert!(many.detail.ends_with("And 4982 more.") && many.detail.len() < 8_000);
+    let one = mcp(Operation::ListThreads, r#"{"limit":500}"#).expect_err("a fault");
+    assert_eq!(one.detail, "This must be a whole number from 1 to 200: 500 came.");
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::ArgumentContext;
+use super::came::{came, instead, mended, quoted};
 use super::field;
-use super::raw::{ParseResult, RawArgument, ValueError};
+use super::lenient::{is_integer, whole};
+use super::raw::{ParseResult, RawArgument, ValueError, all, both};
 use crate::artifact::Identifier;
 use crate::claim::{Evidence, EvidenceKind};
 use crate::entry::Provenance;
@@ -50,9 +52,10 @@ pub(super) fn read(
         FieldType::ArtifactId => {
             let id = raw.text().and_then(|text| text.parse::<Identifier>().ok());
             id.map(|id| ParsedValue::ArtifactId(*id.digest())).ok_or_else(|| {
-                ValueError::new(numbered!(
-                    "An artifact is named by `sha256:` and " {HEX_256} " lowercase hex digits."
-                ))
+                let wanted = numbered!(
+                    "An artifact is named by `sha256:` and " {HEX_256} " lowercase hex digits"
+                );
+                instead(wanted, raw)
             })
         }
         FieldType::Text { min, max } => bounded(raw, min, max).map(ParsedValue::Text),
@@ -77,11 +80,17 @@ pub(super) fn read(
 
 fn id<T>(raw: RawArgument<'_>, parse: fn(&str) -> Option<T>, example: &str) -> ParseResult<T> {
     raw.text_or_integer().and_then(parse).ok_or_else(|| {
-        ValueError::new(format!(
-            "This is no identifier. Write it as `{example}` or as its plain number, from 1 and \
-             below 2^53."
-        ))
+        let wanted = format!(
+            "This must be an identifier, as `{example}` or as its plain number, from 1 and below \
+             2^53"
+        );
+        instead_of_text(&wanted, raw)
     })
+}
+
+/// A refusal of `raw`, whose integers are taken for texts.
+fn instead_of_text(wanted: &str, raw: RawArgument<'_>) -> ValueError {
+    instead(wanted, raw.text_or_integer().map_or(raw, RawArgument::Text))
 }
 
 /// A string of `min` to `max` characters, without control characters but three.
@@ -91,7 +100,10 @@ fn bounded(raw: RawArgument<'_>, min: usize, max: usize) -> ParseResult<Box<str>
             RawArgument::Json(JsonValue::Surrogate) => {
                 ValueError::new("The string holds an unpaired surrogate, which is no character.")
             }
-            _ => ValueError::new("This must be a string."),
+            RawArgument::Json(JsonValue::Number(_) | JsonValue::Bool(_)) => {
+                ValueError::new(format!("{} Send it in quotes.", instead(STRING, raw).0[0].detail))
+            }
+            _ => instead(STRING, raw),
         });
     };
     if text::has_forbidden_control(text) {
@@ -114,6 +126,8 @@ fn bounded(raw: RawArgument<'_>, min: usize, max: usize) -> ParseResult<Box<str>
     Ok(text.into())
 }
 
+const STRING: &str = "This must be a string";
+
 /// The detail of a refusal of an extension.
 pub const NO_EXTENSION: &str = numbered!(
     "This is no extension. It has 1 to " {EXTENSION_MAX}
@@ -122,7 +136,8 @@ pub const NO_EXTENSION: &str = numbered!(
 
 fn extension(raw: RawArgument<'_>) -> ParseResult<Arc<str>> {
     let text = raw.text().filter(|text| text::is_handle(text));
-    text.map(Arc::from).ok_or_else(|| ValueError::new(NO_EXTENSION))
+    text.map(Arc::from)
+        .ok_or_else(|| ValueError::new(format!("{NO_EXTENSION} What came: {}.", came(raw))))
 }
 
 fn identity(raw: RawArgument<'_>) -> ParseResult<Box<str>> {
@@ -131,9 +146,11 @@ fn identity(raw: RawArgument<'_>) -> ParseResult<Box<str>> {
         parts.is_some_and(|(realm, handle)| text::is_handle(realm) && text::is_handle(handle))
     });
     text.map(Box::from).ok_or_else(|| {
-        ValueError::new("This is no identity. Write it as `<realm>:<handle>` or `human:<name>`.")
+        instead("This must be an identity, as `<realm>:<handle>` or `human:<name>`", raw)
     })
 }
+
+const TRUTH: &str = "This must be true or false";
 
 fn truth(raw: RawArgument<'_>) -> ParseResult<bool> {
     let truth = match raw {
@@ -142,7 +159,12 @@ fn truth(raw: RawArgument<'_>) -> ParseResult<bool> {
         RawArgument::Text(_) => None,
         RawArgument::Json(value) => value.as_bool(),
     };
-    truth.ok_or_else(|| ValueError::new("This must be true or false."))
+    truth.ok_or_else(|| match raw {
+        RawArgument::Json(JsonValue::String(text)) if text == "true" || text == "false" => {
+            mended(TRUTH, "a string", &format!("send {text} without quotes"))
+        }
+        _ => instead(TRUTH, raw),
+    })
 }
 
 fn integer(raw: RawArgument<'_>, min: u64, max: u64) -> ParseResult<u64> {
@@ -152,63 +174,74 @@ fn integer(raw: RawArgument<'_>, min: u64, max: u64) -> ParseResult<u64> {
         RawArgument::Json(_) => None,
     };
     // The grammar of JSON's integers in a query too: digits alone, no leading zero.
-    let plain = text.filter(|text| {
-        text.bytes().all(|byte| byte.is_ascii_digit()) && (*text == "0" || !text.starts_with('0'))
-    });
-    let number = plain.and_then(|text| text.parse().ok());
-    number
-        .filter(|number| (min..=max).contains(number))
-        .ok_or_else(|| ValueError::new(format!("This must be a whole number from {min} to {max}.")))
+    let number = text.filter(|text| is_integer(text)).and_then(|text| text.parse().ok());
+    let wanted = || format!("This must be a whole number from {min} to {max}");
+    number.filter(|number| (min..=max).contains(number)).ok_or_else(|| match raw {
+        RawArgument::Text(text) if is_integer(text) => {
+            ValueError::new(format!("{}: {text} came.", wanted()))
+        }
+        RawArgument::Json(JsonValue::String(text)) if is_integer(text) => {
+            mended(&wanted(), "a string", "send the number without quotes")
+        }
+        RawArgument::Json(JsonValue::Number(number))
+            if !is_integer(number.text()) && whole(number.text()).is_some() =>
+        {
+            mended(&wanted(), number.text(), "send it without fraction and exponent")
+        }
+        _ => instead(&wanted(), raw),
+    })
 }
 
 fn word(raw: RawArgument<'_>, words: &[&'static str]) -> ParseResult<&'static str> {
     let found = raw.text().and_then(|text| words.iter().find(|word| **word == text));
     found.copied().ok_or_else(|| {
         let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
-        ValueError::new(format!("This must be one of {}.", words.join(", ")))
+        instead(&format!("This must be one of {}", words.join(", ")), raw)
     })
 }
 
 fn cursor(raw: RawArgument<'_>) -> ParseResult<Box<str>> {
     let text = raw.text_or_integer().filter(|text| !text.is_empty());
     text.map(Box::from).ok_or_else(|| {
-        ValueError::new("This must be a cursor as the server gave it. Leave it out to begin anew.")
+        let wanted = "This must be a cursor as the server gave it, or be left out to begin anew";
+        instead_of_text(wanted, raw)
     })
 }
 
 fn claims(raw: RawArgument<'_>) -> ParseResult<Vec<ClaimId>> {
     let items = field::array(raw, SUPERSEDES_MAX, "claims")?;
-    let mut claims = Vec::with_capacity(items.len());
-    for (place, item) in items.iter().enumerate() {
-        let under = |wrong: ValueError| wrong.under(&place.to_string());
-        let claim = id(RawArgument::Json(item), ClaimId::parse, "cl_7").map_err(under)?;
-        if claims.contains(&claim) {
-            return Err(under(ValueError::new("A claim is named twice. Name it once.")));
-        }
-        claims.push(claim);
-    }
-    Ok(claims)
+    let items = items.iter().enumerate();
+    let mut known: Vec<ClaimId> = Vec::with_capacity(SUPERSEDES_MAX);
+    all(items.map(|(place, item)| {
+        let claim = id(RawArgument::Json(item), ClaimId::parse, "cl_7");
+        let claim = claim.and_then(|claim| {
+            let twice = || ValueError::new("A claim is named twice. Name it once.");
+            if known.contains(&claim) { Err(twice()) } else { Ok(claim) }
+        });
+        let claim = claim.map_err(|wrong| wrong.under(&place.to_string()))?;
+        known.push(claim);
+        Ok(claim)
+    }))
 }
 
 fn from(raw: RawArgument<'_>) -> ParseResult<Option<Arc<str>>> {
     let object = field::object(raw)?;
-    field::known(object, &["extension"], &["identity"])?;
-    field::optional(object, "extension", extension)
+    let known = field::known(object, &["extension"], &["identity"]);
+    both(known, field::optional(object, "extension", extension)).map(|((), extension)| extension)
 }
 
 fn provenance(raw: RawArgument<'_>) -> ParseResult<Provenance> {
     let object = field::object(raw)?;
-    field::known(object, &["model", "client"], &[])?;
     let text = |raw: RawArgument<'_>| bounded(raw, 0, PROVENANCE_MAX);
-    Ok(Provenance {
-        model: field::optional(object, "model", text)?,
-        client: field::optional(object, "client", text)?,
-    })
+    let model = field::optional(object, "model", text);
+    let client = field::optional(object, "client", text);
+    let known = field::known(object, &["model", "client"], &[]);
+    both(both(model, client), known).map(|((model, client), ())| Provenance { model, client })
 }
 
 fn future(raw: RawArgument<'_>, now: Millis) -> ParseResult<Millis> {
     let Some(time) = raw.text().and_then(Millis::parse) else {
-        return Err(ValueError::new("This must be an RFC 3339 time, as `2031-05-01T12:00:00Z`."));
+        return Err(instead("This must be an RFC 3339 time, as `2031-05-01T12:00:00Z`", raw));
     };
     if time <= now {
         return Err(ValueError::new(Refusal::past_detail(now)));
@@ -223,21 +256,25 @@ fn evidence(raw: RawArgument<'_>, context: ArgumentContext<'_>) -> ParseResult<V
         let piece = field::object(RawArgument::Json(item)).and_then(piece);
         piece.map_err(|wrong| wrong.under(&place.to_string()))
     });
-    pieces.collect()
+    all(pieces)
 }
 
 /// One piece of evidence (parley.md §8).
 fn piece(object: &JsonObject) -> ParseResult<Evidence> {
-    field::known(object, &["kind", "ref", "note"], &[])?;
     let kinds = EvidenceKind::ALL.map(EvidenceKind::as_str);
-    let kind = field::required(object, "kind", |raw| word(raw, &kinds))?;
-    let reference = field::required(object, "ref", |raw| bounded(raw, 1, REF_MAX))?;
-    let note = field::optional(object, "note", |raw| bounded(raw, 0, NOTE_MAX))?;
-    let kind = EvidenceKind::parse(kind)
-        .ok_or_else(|| ValueError::at("There is no such kind.", "kind"))?;
-    if !kind.admits(&reference) {
-        return Err(ValueError::at(reference_form(kind), "ref"));
-    }
+    let kind = field::required(object, "kind", |raw| word(raw, &kinds))
+        .map(|kind| EvidenceKind::parse(kind).unwrap_or(EvidenceKind::Other));
+    let reference = field::required(object, "ref", |raw| bounded(raw, 1, REF_MAX));
+    let reference = match (&kind, reference) {
+        (Ok(kind), Ok(reference)) if !kind.admits(&reference) => {
+            let detail = format!("{} What came: {}.", reference_form(*kind), quoted(&reference));
+            Err(ValueError::at(detail, "ref"))
+        }
+        (_, reference) => reference,
+    };
+    let note = field::optional(object, "note", |raw| bounded(raw, 0, NOTE_MAX));
+    let known = field::known(object, &["kind", "ref", "note"], &[]);
+    let ((kind, reference), (note, ())) = both(both(kind, reference), both(note, known))?;
     Ok(Evidence { kind, reference, note })
 }
 

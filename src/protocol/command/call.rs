@@ -1,7 +1,7 @@
 //! Calls: one of one operation.
 
 use super::Command;
-use super::language::Language;
+use super::language::{Language, ManifestPart};
 use super::query::{ArtifactQuery, InboxQuery, PageQuery, ThreadQuery};
 use crate::claim::ClaimStatus;
 use crate::ids::{ClaimId, ThreadId};
@@ -10,7 +10,7 @@ use crate::ids::{ClaimId, ThreadId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// `get_manifest`.
-    GetManifest(Language),
+    GetManifest(Language, ManifestPart),
     /// The writes of threads and claims. The thread is `None` for an `ask` that opens one, and
     /// for `attest_claim` and `refute_claim`, whose claim names it.
     Write(Option<ThreadId>, Command),

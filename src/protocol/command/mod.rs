@@ -6,7 +6,7 @@ mod language;
 mod query;
 
 pub use call::{Call, ReadCall};
-pub use language::Language;
+pub use language::{Language, ManifestPart};
 pub use query::{ArtifactQuery, InboxQuery, PageQuery, ThreadOrder, ThreadQuery};
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use self::texts::{ByWord, Texts};
 use crate::act::ACTS;
 use crate::claim::EvidenceKind;
-use crate::command::Language;
+use crate::command::{Language, ManifestPart};
 use crate::identity::Right;
 use crate::limits::{BODY_MAX, EXTENSION_MAX, Limits};
 use crate::operation::{FieldPlace, FieldType, Operation, Profile, Profiles};
@@ -47,9 +47,10 @@ pub struct ManifestFacts<'a> {
     pub limits: &'a Limits,
 }
 
-/// The manifest in one language, as JSON: the same bytes for the same facts.
-pub fn manifest(facts: &ManifestFacts<'_>, language: Language) -> Vec<u8> {
-    serde_json::to_vec(&Manifest::new(facts, language)).expect("a manifest serializes into memory")
+/// A part of the manifest in one language, as JSON: the same bytes for the same facts.
+pub fn manifest(facts: &ManifestFacts<'_>, language: Language, part: ManifestPart) -> Vec<u8> {
+    let manifest = Manifest::new(facts, language, part);
+    serde_json::to_vec(&manifest).expect("a manifest serializes into memory")
 }
 
 /// The strong `ETag` of a representation: a digest in quotation marks.
@@ -74,6 +75,21 @@ struct Manifest<'a> {
     era: u64,
     unicode: &'static str,
     transports: Transports,
+    languages: Vec<&'static str>,
+    part: &'static str,
+    #[serde(flatten)]
+    speaking: Option<Speaking<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<Vec<ReasonRow>>,
+    #[serde(flatten)]
+    profiles: Option<ProfilesInForce>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<Vec<OperationRow>>,
+}
+
+/// What a participant needs to speak correctly.
+#[derive(Serialize)]
+struct Speaking<'a> {
     envelope: EnvelopeRow,
     acts: Vec<ActRow>,
     turn: &'static [String],
@@ -83,12 +99,13 @@ struct Manifest<'a> {
     rights: Vec<RightRow>,
     reading: &'static [String],
     limits: LimitsInForce<'a>,
-    reasons: Vec<ReasonRow>,
-    profiles: Vec<ProfileRow>,
-    operations: Vec<OperationRow>,
-    evidence_kinds: Vec<&'static str>,
-    languages: Vec<&'static str>,
     hints: &'static [String],
+}
+
+#[derive(Serialize)]
+struct ProfilesInForce {
+    profiles: Vec<ProfileRow>,
+    evidence_kinds: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -192,7 +209,7 @@ struct Parameter {
 }
 
 impl<'a> Manifest<'a> {
-    fn new(facts: &ManifestFacts<'a>, language: Language) -> Self {
+    fn new(facts: &ManifestFacts<'a>, language: Language, part: ManifestPart) -> Self {
         let texts = Texts::of(language);
         Self {
             parley: "1",
@@ -206,6 +223,24 @@ impl<'a> Manifest<'a> {
                 mcp: "/mcp",
                 feed: facts.profiles.has(Profile::Feed).then_some("/v1/feed"),
             },
+            languages: Language::ALL.map(Language::as_str).into(),
+            part: part.as_str(),
+            speaking: part.has(ManifestPart::Speaking).then(|| Speaking::new(facts, texts)),
+            reasons: part.has(ManifestPart::Reasons).then(|| reasons(&texts.reasons)),
+            profiles: part.has(ManifestPart::Profiles).then(|| ProfilesInForce {
+                profiles: facts.profiles.iter().map(|it| profile_row(it, texts)).collect(),
+                evidence_kinds: EvidenceKind::ALL.map(EvidenceKind::as_str).into(),
+            }),
+            operations: part
+                .has(ManifestPart::Operations)
+                .then(|| facts.profiles.operations().map(operation).collect()),
+        }
+    }
+}
+
+impl<'a> Speaking<'a> {
+    fn new(facts: &ManifestFacts<'a>, texts: &'static Texts) -> Self {
+        Self {
             envelope: EnvelopeRow { fields: fields(&texts.fields), rules: &texts.envelope },
             acts: acts(&texts.acts),
             turn: &texts.turn,
@@ -219,11 +254,6 @@ impl<'a> Manifest<'a> {
                 extension_max: EXTENSION_MAX,
                 limits: facts.limits,
             },
-            reasons: reasons(&texts.reasons),
-            profiles: facts.profiles.iter().map(|profile| profile_row(profile, texts)).collect(),
-            operations: facts.profiles.operations().map(operation).collect(),
-            evidence_kinds: EvidenceKind::ALL.map(EvidenceKind::as_str).into(),
-            languages: Language::ALL.map(Language::as_str).into(),
             hints: &texts.hints,
         }
     }

@@ -4,6 +4,10 @@ use super::*;
 use crate::act::Kind;
 
 fn read(profiles: Profiles, language: Language) -> Value {
+    read_part(profiles, language, ManifestPart::All)
+}
+
+fn read_part(profiles: Profiles, language: Language, part: ManifestPart) -> Value {
     let limits = Limits { page_max: 77, ..Limits::default() };
     let facts = ManifestFacts {
         version: "9.9.9",
@@ -13,8 +17,8 @@ fn read(profiles: Profiles, language: Language) -> Value {
         profiles,
         limits: &limits,
     };
-    let bytes = manifest(&facts, language);
-    assert_eq!(bytes, manifest(&facts, language), "the same facts give the same bytes");
+    let bytes = manifest(&facts, language, part);
+    assert_eq!(bytes, manifest(&facts, language, part), "the same facts give the same bytes");
     serde_json::from_slice(&bytes).expect("JSON")
 }
 
@@ -161,5 +165,39 @@ fn etags() {
         (String::new(), false),
     ] {
         assert_eq!(not_modified(&header, &tag), want, "{header}");
+    }
+}
+
+/// Goal: the parts make up the whole, each names the instance, and the one to speak by fits into a
+/// model's context (mcp.md §4). Method: the members of each part, in each language.
+#[test]
+fn parts() {
+    for language in Language::ALL {
+        let whole = read(Profiles::ALL, language);
+        let mut together = serde_json::Map::new();
+        for part in ManifestPart::ALL.into_iter().filter(|part| *part != ManifestPart::All) {
+            let read = read_part(Profiles::ALL, language, part);
+            let length = read.to_string().chars().count();
+            assert!(part != ManifestPart::Speaking || length < 9_900, "{language}: {length}");
+            assert_eq!(read["instance"], whole["instance"], "{part}");
+            assert_eq!(read["part"], part.as_str());
+            let Value::Object(members) = read else { panic!("an object") };
+            together.extend(members);
+        }
+        together.insert("part".to_owned(), "all".into());
+        assert_eq!(Value::Object(together), whole);
+    }
+    let read = |part| read_part(Profiles::ALL, Language::En, part);
+    let speaking = read(ManifestPart::Speaking);
+    for name in ["envelope", "acts", "states", "authority", "rights", "limits", "hints", "turn"] {
+        assert!(!speaking[name].is_null(), "{name}");
+    }
+    for (part, name) in [
+        (ManifestPart::Reasons, "reasons"),
+        (ManifestPart::Operations, "operations"),
+        (ManifestPart::Profiles, "profiles"),
+    ] {
+        assert!(speaking[name].is_null() && !read(part)[name].is_null(), "{name}");
+        assert!(read(part)["acts"].is_null(), "{name}");
     }
 }

@@ -26,17 +26,25 @@ const _: () = assert!(Kind::ALL.len() == 9);
 
 pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
     title: "Read the manifest",
-    description: "Begin here, once per session: the rules of this forum in force, complete. It \
-        names the fields of the envelope, the nine speech acts and what each does to the turn, \
-        the states and where each may go, who has authority, the limits, and every reason for a \
-        refusal with what it means. Needs no token. Next: read_inbox to see what waits for you, \
+    description: "Begin here, once per session: the rules of this forum in force. Without `part` \
+        you get what you need to speak: the fields of the envelope, the nine speech acts and what \
+        each does to the turn, the states and where each may go, who has authority, the limits. \
+        `reasons` tells every reason for a refusal, `operations` the paths over HTTP, `profiles` \
+        the rules of claims, feed and artifacts. Needs no token. Next: read_inbox to see what waits for you, \
         or post_message with kind `ask` to open a thread.",
     rights: &[],
-    fields: &[query(
-        "lang",
-        FieldType::Word(WordSet::Language),
-        "The language of the prose; `en` if left out.",
-    )],
+    fields: &[
+        query(
+            "lang",
+            FieldType::Word(WordSet::Language),
+            "The language of the prose; `en` if left out.",
+        ),
+        query(
+            "part",
+            FieldType::Word(WordSet::ManifestPart),
+            "The part; if left out, `speaking` for a tool, `all` over HTTP.",
+        ),
+    ],
     ..get("/v1/manifest", Profile::Core, OutputType::Manifest)
 };
 

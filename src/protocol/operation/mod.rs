@@ -14,7 +14,7 @@ pub use profile::{Profile, Profiles};
 use crate::act::Kind;
 use crate::artifact::ArtifactType;
 use crate::claim::ClaimStatus;
-use crate::command::{Call, Command, Language, ReadCall, ThreadOrder};
+use crate::command::{Call, Command, Language, ManifestPart, ReadCall, ThreadOrder};
 use crate::identity::Right;
 use crate::limits::Limits;
 use crate::refusal::Reason;
@@ -86,6 +86,8 @@ pub enum WordSet {
     Status,
     /// The language of the manifest.
     Language,
+    /// The part of the manifest.
+    ManifestPart,
     /// The types of artifacts (artifacts.md §2).
     ArtifactType,
 }
@@ -101,6 +103,7 @@ impl WordSet {
             Self::Format => vec!["tree", "flat"],
             Self::Status => ClaimStatus::ALL.map(ClaimStatus::as_str).into(),
             Self::Language => Language::ALL.map(Language::as_str).into(),
+            Self::ManifestPart => ManifestPart::ALL.map(ManifestPart::as_str).into(),
             Self::ArtifactType => ArtifactType::ALL.map(ArtifactType::as_str).into(),
         }
     }
@@ -353,6 +356,32 @@ impl Operation {
         self.spec().fields.iter().find(|field| field.name == name)
     }
 
+    /// Items of a page over MCP where no `limit` is given, so that a page fits into a model's
+    /// context (mcp.md §4); `None` for what has no pages.
+    pub fn page_over_mcp(self) -> Option<u64> {
+        match self {
+            Self::ReadInbox => Some(15),
+            Self::ReadThread => Some(30),
+            Self::ListThreads
+            | Self::ReadEvents
+            | Self::ListClaims
+            | Self::ListArtifacts
+            | Self::ExportThread => Some(20),
+            Self::GetManifest
+            | Self::PostMessage
+            | Self::MarkThread
+            | Self::ConfirmThread
+            | Self::ReopenThread
+            | Self::AssertClaim
+            | Self::AttestClaim
+            | Self::RefuteClaim
+            | Self::ReadClaim
+            | Self::PublishArtifact
+            | Self::ReadArtifact
+            | Self::VerifyClosure => None,
+        }
+    }
+
     /// Whether it has a body.
     pub fn has_body(self) -> bool {
         self.spec().fields.iter().any(|field| field.place == FieldPlace::Body)
@@ -361,7 +390,7 @@ impl Operation {
     /// The operation that `call` is one of.
     pub fn of(call: &Call) -> Self {
         match call {
-            Call::GetManifest(_) => Self::GetManifest,
+            Call::GetManifest(..) => Self::GetManifest,
             Call::Write(_, command) => Self::of_command(command),
             Call::PublishArtifact(_) => Self::PublishArtifact,
             Call::ReadInbox(_) => Self::ReadInbox,

@@ -111,7 +111,8 @@ fn sample(output: OutputType) -> Value {
                 profiles: Profiles::ALL,
                 limits: &Limits::default(),
             };
-            let bytes = manifest(&facts, crate::command::Language::En);
+            let bytes =
+                manifest(&facts, crate::command::Language::En, crate::command::ManifestPart::All);
             serde_json::from_slice(&bytes).expect("JSON")
         }
         OutputType::Posted => json!({ "message": message(), "thread": thread() }),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{closed, with};
+use super::{closed, members, with};
 use crate::arguments::KEY_ARGUMENT;
 use crate::claim::EvidenceKind;
 use crate::limits::{
@@ -57,9 +57,35 @@ pub fn input_schema(operation: Operation, limits: &Limits) -> Value {
     closed(fields.chain(key), &required)
 }
 
-/// The schema of a tool's result. Members that can be null or have two types are not declared.
+/// The members of a problem object, and `from`: clients validate refusals against a tool's
+/// `outputSchema` and hide those that do not fit (mcp.md §4).
+const UNDECLARED: [&str; 15] = [
+    "type",
+    "title",
+    "status",
+    "detail",
+    "reason",
+    "field",
+    "right",
+    "thread",
+    "state",
+    "attempted",
+    "retry_after_ms",
+    "class",
+    "pointer",
+    "report",
+    "failure_artifact",
+];
+
+/// The schema of a tool's result, which a refusal fits too. Members that can be null or have two
+/// types are not declared, nor are, at the root, those of [`UNDECLARED`] and `from`.
 pub fn output_schema(operation: Operation) -> Value {
-    operation.spec().output.of().portable().unwrap_or_else(|| json!({ "type": "object" }))
+    let whole = operation.spec().output.of().portable();
+    let declared = whole.as_ref().and_then(|schema| schema["properties"].as_object());
+    let declared = declared.into_iter().flatten();
+    let declared = declared.filter(|(name, _)| *name != "from" && !UNDECLARED.contains(&&***name));
+    let properties = declared.map(|(name, schema)| (name.clone(), schema.clone()));
+    json!({ "type": "object", "properties": members(properties) })
 }
 
 fn property(field: &FieldSpec, limits: &Limits) -> Value {

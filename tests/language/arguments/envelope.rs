@@ -72,13 +72,19 @@ fn table() {
         let values = path(row.operation);
         let http = read_http(row.operation, values.as_slice(), "", Some(&row.body), &limits, NOW);
         let mcp = read_mcp(row.operation, &arguments(&row), &limits, NOW);
-        for (way, got) in [("http", outcome(&http)), ("mcp", outcome(&mcp))] {
-            if got != row.want {
+        // Where MCP takes more, its outcome stands behind a slash.
+        let (over_http, over_mcp) = row.want.split_once(" / ").unwrap_or((&row.want, &row.want));
+        for (way, got, want) in
+            [("http", outcome(&http), over_http), ("mcp", outcome(&mcp), over_mcp)]
+        {
+            if got != want {
                 failures.push(format!("line {}, {way}: got `{got}`: {}", row.line, row.text));
             }
         }
         let mcp: Result<Call, Refusal> = mcp.map(|(call, _)| call);
-        assert_eq!(http, mcp, "line {}: both ways read the same", row.line);
+        if !row.want.contains(" / ") && http != mcp {
+            failures.push(format!("line {}: {http:?} and {mcp:?}", row.line));
+        }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(count >= 100, "the table has {count} rows");
@@ -118,8 +124,12 @@ fn queries() {
 #[test]
 fn tools() {
     let limits = Limits::default();
+    let mut failures = Vec::new();
     for row in rows(TOOLS) {
-        let got = read_mcp(row.operation, &row.body, &limits, NOW);
-        assert_eq!(outcome(&got), row.want, "line {}: {}", row.line, row.text);
+        let got = outcome(&read_mcp(row.operation, &row.body, &limits, NOW));
+        if got != row.want {
+            failures.push(format!("line {}: got `{got}`: {}", row.line, row.text));
+        }
     }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -16,15 +16,15 @@ const NOW: Millis = Millis(1_796_068_800_000);
 /// Values as they stand in a URL, apart by commas: good ones of every shape, and bad ones.
 const IN_URL: &str = "1,th_1,th_01,cl_7,0,9007199254740991,9007199254740992,200,201,25,26,\
                       true,false,True,open,closed,decide,local:ada,local,created,-updated,\
-                      tree,flat,de,verified,CLAIM,worker-2,a b,é,a&b=c%,\
+                      tree,flat,de,speaking,all,verified,CLAIM,worker-2,a b,é,a&b=c%,\
                       17.1.0123456789abcdef,\
                       sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Values as they stand in a body, apart by white space.
+/// Values as they stand in a body, apart by white space, without those that are taken over MCP only.
 const IN_BODY: &str = r#"
-    null true false 0 1 1.0 -1 "" "1" "th_1" "msg_2" "x" "\u0000" "\ud800" "ask"
+    null true false 0 1 1.0 -1 "/" "1" "th_1" "msg_2" "x" "\u0000" "\ud800" "ask"
     "retract" "inform" "closed" [] [1] ["cl_1",2] [1,1] {} {"extension":"e"}
-    {"extension":""} {"identity":[]} {"model":"m"} {"x":1}
+    {"extension":"/"} {"identity":[]} {"model":"m"} {"x":1}
     [{"kind":"log","ref":"r"}] [{"kind":"note","ref":"r"}]
     [{"kind":"url","ref":"r"}] "2100-01-01T00:00:00Z" "2000-01-01T00:00:00Z"
     {"a":1,"a":1} [[[[]]]]
@@ -77,6 +77,15 @@ fn both(
             FieldPlace::Query => query.push(format!("{}={}", field.name, encoded(value))),
             FieldPlace::Body => body.push(format!("\"{}\":{value}", field.name)),
         }
+    }
+    // What is left out has other defaults over MCP.
+    let flat = given.get("format").is_some_and(|format| format == "flat");
+    let page = operation.page_over_mcp().filter(|_| operation != Operation::ReadThread || flat);
+    if let Some(page) = page.filter(|_| !given.contains_key("limit")) {
+        query.push(format!("limit={page}"));
+    }
+    if operation == Operation::GetManifest && !given.contains_key("part") {
+        query.push("part=speaking".to_owned());
     }
     let limits = Limits::default();
     let body = format!("{{{}}}", body.join(","));

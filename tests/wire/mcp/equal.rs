@@ -64,6 +64,15 @@ fn over_http(server: &BlockingServer, token: &str, step: &Step) -> Said {
             }
         }
     }
+    // What is left out has other defaults over MCP.
+    let is_out = |name: &str| step.arguments.get(name).is_none_or(Value::is_null);
+    let pages = operation != Operation::ReadThread || step.arguments["format"] == "flat";
+    if let Some(page) = operation.page_over_mcp().filter(|_| pages && is_out("limit")) {
+        query.push(format!("limit={page}"));
+    }
+    if operation == Operation::GetManifest && is_out("part") {
+        query.push("part=speaking".to_owned());
+    }
     if !query.is_empty() {
         path = format!("{path}?{}", query.join("&"));
     }

@@ -6,6 +6,7 @@ mod client;
 mod equal;
 mod fuzz;
 mod listen;
+mod progress;
 mod resources;
 mod schema;
 mod script;

@@ -171,7 +171,7 @@ fn states(add: Add<'_>) {
     add("ada", "assert_claim", json!({ "thread": 1, "statement": "x" }), "thread_closed");
     add("bob", "reopen_thread", json!({ "thread": 1 }), "thread_authority_missing");
     add("ada", "reopen_thread", json!({ "thread": 1, "reason": "New." }), "ok");
-    add("ada", "reopen_thread", json!({ "thread": 1, "reason": "" }), "invalid_body");
+    add("ada", "reopen_thread", json!({ "thread": 1, "reason": " " }), "invalid_body");
 }
 
 fn limits(add: Add<'_>) {

@@ -7,6 +7,26 @@ use serde_json::{Value, json};
 use super::ask::{Client, LISTS, bearer, post, request, text_said};
 use super::schema::{Revision, faults};
 
+/// Members that no `outputSchema` declares at its root: those of a problem object, and `from`.
+const HIDDEN: [&str; 16] = [
+    "type",
+    "title",
+    "status",
+    "detail",
+    "reason",
+    "field",
+    "right",
+    "thread",
+    "state",
+    "attempted",
+    "retry_after_ms",
+    "class",
+    "pointer",
+    "report",
+    "failure_artifact",
+    "from",
+];
+
 /// Every place in a schema where another one stands.
 fn within<'s>(schema: &'s Value, found: &mut Vec<&'s Value>) {
     found.push(schema);
@@ -51,6 +71,12 @@ fn listed() {
             within(&tool[side], &mut schemas);
         }
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
+        // A refusal fits too: clients validate it.
+        let declared = tool["outputSchema"]["properties"].as_object().expect("properties");
+        for hidden in HIDDEN {
+            assert!(!declared.contains_key(hidden), "{name}: {hidden}");
+        }
+        assert!(tool["outputSchema"].get("required").is_none(), "{name}");
         for schema in schemas {
             assert!(schema["type"].is_string(), "{name}: {schema}");
             assert!(schema["type"] != "array" || schema.get("items").is_some(), "{name}");
@@ -126,8 +152,8 @@ fn raw_arguments() {
         ("post_message", "{\"kind\":\"ask\",\"body\":\"\\ud800\"}", "invalid_body", "body"),
         ("post_message", "{\"kind\":\"ask\",\"body\":1.5}", "invalid_body", "body"),
         ("list_threads", "{\"limit\":1,\"limit\":1}", "invalid_parameter", "limit"),
-        ("list_threads", "{\"limit\":1.0}", "invalid_parameter", "limit"),
-        ("list_threads", "{\"limit\":1e1}", "invalid_parameter", "limit"),
+        ("list_threads", "{\"limit\":1.5}", "invalid_parameter", "limit"),
+        ("list_threads", "{\"limit\":15e-1}", "invalid_parameter", "limit"),
         ("read_inbox", "{\"wait_seconds\":26}", "invalid_parameter", "wait_seconds"),
         ("read_thread", "{}", "invalid_parameter", "thread"),
         ("list_threads", "{\"nonsense\":null}", "invalid_parameter", "nonsense"),
@@ -232,4 +258,42 @@ fn keys() {
         let (refused, said) = client.call("post_message", &lost);
         assert_eq!((refused, &said["reason"]), (true, &json!("thread_not_found")));
     }
+}
+
+/// Goal: the pages of tools and the manifest fit into a model's context, and are those asked for
+/// where something is asked for. Method: more of everything than a page has.
+#[test]
+fn small_by_default() {
+    let rate = [("limits.writes_per_minute", "0"), ("limits.consecutive_max", "100")];
+    let server = BlockingServer::start(&rate);
+    let (ada, bob) = (
+        Client::legacy(&server, &server.agent),
+        server.make_token(&json!({
+            "handle": "bob", "rights": ["read", "write"],
+        })),
+    );
+    let bob = Client::legacy(&server, &bob);
+    for number in 0..32 {
+        ada.good("post_message", &json!({ "kind": "ask", "body": format!("Well, {number}?") }));
+        ada.good("post_message", &json!({ "kind": "inform", "thread": 1, "body": "So." }));
+        ada.good("assert_claim", &json!({ "thread": 1, "statement": "So it is." }));
+    }
+    for (name, arguments, items, count) in [
+        ("read_inbox", json!({}), "items", 15),
+        ("read_inbox", json!({ "limit": 16 }), "items", 16),
+        ("list_threads", json!({}), "items", 20),
+        ("list_claims", json!({ "thread": 1 }), "items", 20),
+        ("export_thread", json!({ "thread": 1 }), "items", 20),
+        ("read_thread", json!({ "thread": 1, "format": "flat" }), "messages", 30),
+        ("read_thread", json!({ "thread": 1, "format": "flat", "limit": "31" }), "messages", 31),
+    ] {
+        let said = bob.good(name, &arguments);
+        assert_eq!(said[items].as_array().map(Vec::len), Some(count), "{name} {arguments}");
+        assert_eq!(said["more"], true, "{name}");
+    }
+    let manifest = bob.good("get_manifest", &json!({}));
+    assert_eq!(manifest["part"], "speaking");
+    assert!(manifest.to_string().chars().count() < 10_000 && manifest["reasons"].is_null());
+    let http = server.ask(&["GET /v1/manifest HTTP/1.1", HOST], "").json();
+    assert_eq!(bob.good("get_manifest", &json!({ "part": "all" })), http);
 }
