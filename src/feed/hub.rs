@@ -84,8 +84,11 @@ pub struct FeedCaps {
     pub buffer: usize,
 }
 
-/// The registry of listeners and the ring of recent acts, under one lock that is held for one batch
-/// or one listener at a time.
+/// Items queued under one hold of the lock by [`Hub::deliver`], about.
+const ITEMS_AT_ONCE: usize = 1_024;
+
+/// The registry of listeners and the ring of recent acts, under one lock that is held for one
+/// listener or for about [`ITEMS_AT_ONCE`] items at a time.
 ///
 /// [`Hub::deliver`] is called with every batch in order, and only by the publishing hop; the number
 /// of the last entry delivered only rises. A listener is registered, then goes live once, by
@@ -131,18 +134,29 @@ impl Hub {
     }
 
     /// Queues the frames of a batch of committed entries for every live listener that they concern.
-    /// It waits for no listener.
+    /// It waits for no listener, and lets others in between entries.
     pub fn deliver(&self, batch: &[Arc<Committed>], now: Millis) {
-        let mut index = lock(&self.index);
-        let before = index.delivered;
-        for committed in batch {
-            if let Some(publication) = Publication::of(committed, now) {
-                index.publish(&publication);
-                self.inboxes.publish(&publication);
-                index.keep(publication);
+        let before = self.delivered();
+        let mut rest = batch;
+        while !rest.is_empty() {
+            let mut index = lock(&self.index);
+            let count = (ITEMS_AT_ONCE / (index.registrations.len() + 1)).clamp(1, rest.len());
+            let entries;
+            (entries, rest) = rest.split_at(count);
+            for committed in entries {
+                if let Some(publication) = Publication::of(committed, now) {
+                    index.publish(&publication);
+                    self.inboxes.publish(&publication);
+                    index.keep(publication);
+                }
+                index.delivered = committed.number;
             }
-            index.delivered = committed.number;
+            drop(index);
+            if !rest.is_empty() {
+                std::thread::yield_now();
+            }
         }
+        let index = lock(&self.index);
         if before / WATERMARK_CHECK_ENTRIES != index.delivered / WATERMARK_CHECK_ENTRIES {
             self.advance_watermarks(&index);
         }

@@ -1,9 +1,11 @@
 //! The journal: one order, group commit, nothing acknowledged lost.
 
+mod claims;
 mod commit;
 mod failure;
 mod folder;
 mod opening;
+mod replaced;
 mod restart;
 mod tokens;
 
