@@ -96,8 +96,13 @@ fn reply() -> (ReplyPort, Waiting) {
 impl JournalHarness {
     /// Opens what lies on `disk`.
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(disk.clone()), options)
+    }
+
+    /// Opens what lies on `disk`, which has no clone.
+    pub fn open_on(disk: Arc<dyn Disk>, options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
-        let opened = Journal::open(options.clone(), Arc::new(disk.clone()), clock.clone())?;
+        let opened = Journal::open(options.clone(), disk, clock.clone())?;
         let OpenedJournal { journal, writer, publisher, archiver, .. } = opened;
         Ok(Self { journal, writer, publisher, archiver, clock, options })
     }
