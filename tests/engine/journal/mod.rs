@@ -5,6 +5,7 @@ mod commit;
 mod failure;
 mod folder;
 mod opening;
+mod pace;
 mod replaced;
 mod restart;
 mod tokens;
