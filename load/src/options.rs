@@ -259,16 +259,8 @@ impl Flags {
         }
     }
 
-    fn resolve(self, mode: Mode) -> anyhow::Result<Options> {
-        let defaults = defaults(mode);
-        let rate = if self.closed { None } else { self.rate };
-        ensure!(!self.open || rate.is_some(), "--open needs a --rate");
-        ensure!(rate.is_none_or(|rate| rate > 0.0), "--rate must be above 0");
-        let rate = rate.or(if mode == Mode::Soak && !self.closed { Some(2_000.0) } else { None });
-        let mcp = self.mcp.unwrap_or(defaults.mcp);
-        ensure!((0.0..=1.0).contains(&mcp), "--mcp is a share from 0 to 1");
-        let body = self.body.unwrap_or(300);
-        ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
+    /// Refuses what goes with another mode only.
+    fn check_mode(&self, mode: Mode) -> anyhow::Result<()> {
         ensure!(self.url.is_none() || self.token.is_some(), "--url needs an admin --token");
         ensure!(
             self.url.is_none() || !mode.needs_own_server(),
@@ -287,6 +279,20 @@ impl Flags {
             self.attack.is_empty() || mode == Mode::Abuse,
             "--attack goes with abuse, which has the attacks"
         );
+        Ok(())
+    }
+
+    fn resolve(self, mode: Mode) -> anyhow::Result<Options> {
+        self.check_mode(mode)?;
+        let defaults = defaults(mode);
+        let rate = if self.closed { None } else { self.rate };
+        ensure!(!self.open || rate.is_some(), "--open needs a --rate");
+        ensure!(rate.is_none_or(|rate| rate > 0.0), "--rate must be above 0");
+        let rate = rate.or(if mode == Mode::Soak && !self.closed { Some(2_000.0) } else { None });
+        let mcp = self.mcp.unwrap_or(defaults.mcp);
+        ensure!((0.0..=1.0).contains(&mcp), "--mcp is a share from 0 to 1");
+        let body = self.body.unwrap_or(300);
+        ensure!((32..=500).contains(&body), "--body is from 32 to 500 characters");
         let duration = match self.duration {
             None => Duration::from_secs(defaults.seconds),
             Some(text) => parse_duration(&text)?,

@@ -7,6 +7,8 @@ use parley_kit::artifact::{artifact, claim};
 use parley_kit::peer::{Caller, Events, ask, post};
 use serde_json::{Value, json};
 
+use super::operations::{Body, Operation};
+
 /// Messages of the long thread: as many as one tree shows.
 const TREE: usize = 1_000;
 /// Messages of the longest thread that may be.
@@ -19,38 +21,23 @@ const GROUPS: usize = 16;
 /// Clients that fill the forum side by side.
 const CLIENTS: usize = 16;
 
-const JSON: &str = "content-type: application/json\r\n";
-const BATCHES: &str = "content-type: application/json\r\nmcp-protocol-version: 2025-03-26\r\n\
-                       accept: application/json, text/event-stream\r\n";
+pub const JSON: &str = "content-type: application/json\r\n";
 
 /// What is stored.
 pub struct Content {
     agent: String,
     /// A cursor after which nearly everything comes.
-    start: String,
-    tree: String,
-    longest: String,
-    claim: String,
-    decision: String,
-    groups: Vec<String>,
-}
-
-/// One request.
-pub struct Operation {
-    /// Its name in the table.
-    pub name: String,
-    line: String,
-    headers: String,
-    body: Body,
-}
-
-enum Body {
-    /// The same each time.
-    Fixed(String),
-    /// With `{turn}` in place of the number of the turn.
-    Turn(String),
-    /// No body; the answer is a stream of this many events.
-    Events(usize),
+    pub start: String,
+    /// A thread whose tree is the largest that may be shown.
+    pub tree: String,
+    /// The longest thread that may be.
+    pub longest: String,
+    /// A claim with all that it may carry.
+    pub claim: String,
+    /// A decision over a large closure.
+    pub decision: String,
+    /// The artifacts that it considers.
+    pub groups: Vec<String>,
 }
 
 impl Content {
@@ -102,104 +89,15 @@ impl Content {
         let answer = ask(address, &self.agent, line, headers, body);
         assert!(answer.status < 300, "{name}: {answer:?}");
     }
-
-    /// Each operation with its worst legal input.
-    pub fn operations(&self) -> impl Iterator<Item = Operation> + use<> {
-        let Self { start, tree, longest, claim, decision, groups, .. } = self;
-        let get = |name: &str, path: String| Operation {
-            name: name.to_owned(),
-            line: format!("GET {path}"),
-            headers: String::new(),
-            body: Body::Fixed(String::new()),
-        };
-        let write = |name: &str, path: String, body: Value| Operation {
-            name: name.to_owned(),
-            line: format!("POST {path}"),
-            headers: JSON.to_owned(),
-            body: Body::Turn(body.to_string()),
-        };
-        let mut keyed = write(
-            "post_message under a key",
-            "/v1/messages".into(),
-            json!({ "kind": "ask", "body": "why?" }),
-        );
-        keyed.headers += "idempotency-key: one\r\n";
-        let evidence = json!({ "kind": "log", "ref": "\u{10348}".repeat(1_900) });
-        let evidence = vec![evidence; 8];
-        let outcome = json!({ "outcome": "{turn}", "status": "final", "objection_dispositions": [], "unresolved_issues": [] });
-        let considered: Vec<Value> =
-            groups.iter().map(|id| json!({ "artifact_id": id, "relation": "considers" })).collect();
-        let deciding = json!({ "protocol_version": "0.1", "artifact_type": "DECISION", "payload": outcome, "references": considered });
-        let largest = json!({ "protocol_version": "0.1", "artifact_type": "CLAIM", "payload": { "statement": format!("{{turn}}{}", "y".repeat(60_000)) }, "references": [] });
-        let batch = |name: &str, tool: &str, arguments: Value| {
-            let calls: Vec<Value> = (0..50)
-                .map(|id| {
-                    let call = json!({ "name": tool, "arguments": arguments });
-                    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call })
-                })
-                .collect();
-            Operation {
-                name: name.to_owned(),
-                line: "POST /mcp".to_owned(),
-                headers: BATCHES.to_owned(),
-                body: Body::Fixed(json!(calls).to_string()),
-            }
-        };
-        let tools: Vec<Value> = (0..50)
-            .map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }))
-            .collect();
-        let events = |name: &str, path: String, count| Operation {
-            name: name.to_owned(),
-            line: format!("GET {path}"),
-            headers: String::new(),
-            body: Body::Events(count),
-        };
-        let mut operations = vec![
-            get("healthz", "/healthz".into()),
-            get("manifest", "/v1/manifest".into()),
-            get("openapi", "/openapi.json".into()),
-            get("list_threads", "/v1/threads?limit=200".into()),
-            get("read_thread as a tree", format!("/v1/threads/{tree}")),
-            get("read_thread flat", format!("/v1/threads/{longest}?format=flat&limit=200")),
-            get("read_events", format!("/v1/threads/{longest}/events?limit=200")),
-            get("list_claims", format!("/v1/threads/{longest}/claims?limit=200")),
-            get("read_claim", format!("/v1/claims/{claim}")),
-            get("read_inbox", "/v1/inbox?limit=200".into()),
-            get("list_artifacts", "/v1/artifacts?limit=200".into()),
-            get("verify_closure", format!("/v1/artifacts/{decision}/closure")),
-            get("export_thread", format!("/v1/threads/{longest}/artifacts?limit=200")),
-            write(
-                "post_message, sleeping thread",
-                "/v1/messages".into(),
-                json!({ "kind": "inform", "thread": tree, "body": "\u{10348}".repeat(500) }),
-            ),
-            write(
-                "assert_claim, longest thread",
-                format!("/v1/threads/{longest}/claims"),
-                json!({ "statement": "{turn}", "evidence": evidence }),
-            ),
-            keyed,
-            write("publish_artifact, large", "/v1/artifacts".into(), largest),
-            write("publish_artifact, closure", "/v1/artifacts".into(), deciding),
-            batch("batch of list_artifacts", "list_artifacts", json!({ "limit": 200 })),
-            batch("batch of trees", "read_thread", json!({ "thread": tree, "format": "tree" })),
-            batch("batch of closures", "verify_closure", json!({ "artifact_id": decision })),
-            batch("batch of manifests", "get_manifest", json!({})),
-            events("feed, replay", format!("/v1/feed?scope=all&since={start}"), 5_000),
-            events("feed of 100 threads", format!("/v1/feed?scope=threads&threads={longest}"), 1),
-        ];
-        operations.push(Operation {
-            name: "batch of tools/list".to_owned(),
-            line: "POST /mcp".to_owned(),
-            headers: BATCHES.to_owned(),
-            body: Body::Fixed(json!(tools).to_string()),
-        });
-        operations.into_iter()
-    }
 }
 
 fn decision(outcome: &str, considered: &[String]) -> Value {
-    let payload = json!({ "outcome": outcome, "status": "final", "objection_dispositions": [], "unresolved_issues": [] });
+    let payload = json!({
+        "outcome": outcome,
+        "status": "final",
+        "objection_dispositions": [],
+        "unresolved_issues": [],
+    });
     let references: Vec<(&str, &str)> =
         considered.iter().map(|id| (id.as_str(), "considers")).collect();
     artifact("DECISION", &payload, &references)

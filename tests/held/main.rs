@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program that reports")]
 
 mod content;
+mod operations;
 mod probe;
 
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ use parley::server::{self, Running};
 use parley_kit::Folder;
 use tokio::runtime::Runtime;
 
-use self::content::{Content, Operation};
+use self::content::Content;
+use self::operations::Operation;
 use self::probe::Probe;
 
 #[global_allocator]
@@ -79,7 +81,7 @@ fn main() -> ExitCode {
     filled.stop();
     let mut kept = planted_are_found(&config);
     println!("{:<28} {:>9}  all, in ms (at most {HELD_MAX:?})", "operation", "median");
-    for operation in content.operations().filter(|it| it.name.contains(&wanted)) {
+    for operation in operations::all(&content).filter(|it| it.name.contains(&wanted)) {
         let held = (0..times).map(|turn| held_by(&config, &content, &operation, turn));
         let mut held: Vec<Duration> = held.collect();
         let shown: Vec<String> =
@@ -111,7 +113,11 @@ fn held_by(config: &Config, content: &Content, operation: &Operation, turn: usiz
 fn planted_are_found(config: &Config) -> bool {
     let served = Served::start(config, 1);
     served.watch();
-    let sleeps = served.runtime.spawn(async { std::thread::sleep(PLANTED) });
+    let sleeps = served.runtime.spawn(async {
+        // Blocks in a system call: nobody sends.
+        let (_kept, nothing) = std::sync::mpsc::sync_channel::<()>(1);
+        let _ = nothing.recv_timeout(PLANTED);
+    });
     served.runtime.block_on(sleeps).unwrap();
     let slept = served.probe.longest();
     let loops = served.runtime.spawn(async {

@@ -18,7 +18,9 @@ impl Mounted {
             return Some(mounted);
         }
         std::mem::forget(mounted);
-        eprintln!("SKIPPED: no small file system can be mounted here; this needs root");
+        let told = "SKIPPED: no small file system can be mounted here; this needs root";
+        // A closed standard error leaves nowhere to tell it.
+        drop(writeln!(std::io::stderr(), "{told}"));
         None
     }
 

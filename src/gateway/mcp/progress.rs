@@ -1,5 +1,5 @@
-//! A held `read_inbox` as an event stream (mcp.md §4): notifications of progress, which keep clients
-//! and proxies from giving up, then the result.
+//! A held `read_inbox` as an event stream (mcp.md §4): notifications of progress, which keep
+//! clients and proxies from giving up, then the result.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -189,6 +189,8 @@ impl ProgressStream {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use super::*;
 
     /// Goal: progress is told every ten seconds until the response, which is the last event.
@@ -197,7 +199,7 @@ mod tests {
     async fn every_ten_seconds() {
         let begun = tokio::time::Instant::now();
         let answering = async move {
-            tokio::time::sleep_until(begun + Duration::from_secs(25)).await;
+            let _ = tokio::time::timeout_at(begun + Duration::from_secs(25), pending::<()>()).await;
             Bytes::from_static(b"the response")
         };
         let mut stream = ProgressStream::new(answering, "\"t\"".into(), 300);

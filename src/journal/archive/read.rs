@@ -14,7 +14,7 @@ use redb::{
 use serde::de::DeserializeOwned;
 
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
-use super::{ArchiveMeta, ArchiveProgress};
+use super::{ArchiveMeta, ArchiveProgress, FILE_FORMAT};
 use crate::storage::error::{StoreError, StoreResult};
 
 /// Rows of a table, each with its number, in the requested order.
@@ -34,7 +34,7 @@ pub(super) fn stored_meta(database: &Database) -> StoreResult<Option<ArchiveMeta
     let format = table.get(meta_row::FORMAT)?.ok_or_else(|| damaged("meta holds no format"))?;
     let found = format.value().try_into().map(u32::from_le_bytes);
     let found = found.map_err(|_| damaged("the format cannot be read"))?;
-    StoreError::refuse_newer(t::FILE_NAME, found, t::FILE_FORMAT.current())?;
+    StoreError::refuse_newer(t::FILE_NAME, found, FILE_FORMAT.current())?;
     let meta = table.get(meta_row::META)?.ok_or_else(|| damaged("meta is empty"))?;
     unpack("meta", meta.value()).map(Some)
 }

@@ -5,8 +5,8 @@ use redb::{
     Value, WriteTransaction,
 };
 
-use super::ArchiveRead;
 use super::tables::{self as t, damaged};
+use super::{ArchiveRead, FILE_FORMAT};
 use crate::storage::error::StoreResult;
 use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::open_database;
@@ -140,12 +140,12 @@ impl Refill {
 
     /// Makes everything durable, in the current format: the copy may be of an older one.
     pub(crate) fn finish(self) -> StoreResult<()> {
-        let format = (t::FILE_FORMAT.stated)(&self.0)?;
+        let format = (FILE_FORMAT.stated)(&self.0)?;
         let format = format.ok_or_else(|| damaged("the copy does not state its format"))?;
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
         create_tables(&transaction)?;
-        t::FILE_FORMAT.upgrade(&transaction, format)?;
+        FILE_FORMAT.upgrade(&transaction, format)?;
         transaction.commit()?;
         Ok(self.0.close()?)
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use parley_protocol::act::Kind;
 use parley_protocol::entry::{Act, Due, Entry, Published};
 use parley_protocol::ids::MessageId;
-use parley_protocol::limits::KEY_HOURS_MIN;
 use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
@@ -16,14 +15,9 @@ use super::super::Committed;
 use super::claims::{ClaimRows, OutcomeRecord, Snapshot};
 use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
-use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
+use super::{ArchiveMeta, ArchiveProgress, FILE_FORMAT, HighestNumbers, RememberedOutcome};
 use crate::storage::error::StoreResult;
 
-/// Milliseconds for which one bucket takes outcomes.
-const BUCKET_MS: u64 = 12 * 3_600_000;
-/// Buckets kept beside the current one: full ones for the shortest time that a key is remembered,
-/// and one more.
-pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as u32 + 1;
 /// Expired outcomes removed with a slice, beside twice its entries.
 const FORGOTTEN_MIN: usize = 64;
 
@@ -32,7 +26,7 @@ pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> StoreResult<()>
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
-        let format = t::FILE_FORMAT.current().to_le_bytes();
+        let format = FILE_FORMAT.current().to_le_bytes();
         let mut table = transaction.open_table(t::META)?;
         table.insert(meta_row::FORMAT, format.as_slice())?;
         table.insert(meta_row::META, pack(meta).as_slice())?;
@@ -153,7 +147,7 @@ pub(super) fn append(
 /// prolongs the current one, and one that jumped ahead ages the buckets by one only.
 fn roll_bucket(progress: &mut ArchiveProgress, now: Millis) {
     let began = progress.bucket_began;
-    if progress.bucket == 0 || now.0 >= began.0.saturating_add(BUCKET_MS) {
+    if progress.bucket == 0 || now.0 >= began.0.saturating_add(t::BUCKET_MS) {
         progress.bucket += 1;
         progress.bucket_began = now;
     } else if now < began {
@@ -300,7 +294,7 @@ fn write_outcomes(
         ages.insert(&t::outcome_age(record.bucket, digest), ())?;
     }
     // Expired buckets are removed in pieces, one with each slice, so that no slice takes long.
-    let kept = t::outcome_age(bucket.saturating_sub(BUCKETS_KEPT), &[0; 16]);
+    let kept = t::outcome_age(bucket.saturating_sub(t::BUCKETS_KEPT), &[0; 16]);
     let mut old = Vec::new();
     for row in ages.range::<&[u8; 20]>(..&kept)?.take(2 * entries + FORGOTTEN_MIN) {
         old.push(*row?.0.value());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parley::storage::disk::MemoryDisk;
 use parley_kit::artifact::artifact;
-use parley_kit::{BlockingServer, peer};
+use parley_kit::{Answer, BlockingServer, peer};
 use serde_json::json;
 
 /// Artifacts in the closure of each decision.
@@ -23,10 +23,6 @@ fn one_identity_publishes() {
     let disk = Arc::new(MemoryDisk::default());
     let filling =
         BlockingServer::start_on(Arc::clone(&disk) as _, &[("limits.writes_per_minute", "0")]);
-    let publish = |server: &BlockingServer, token: &str, value: &serde_json::Value| {
-        let body = value.to_string();
-        peer::ask(server.address, token, "POST /v1/artifacts", "", body)
-    };
     let mut last = artifact("CLAIM", &json!({ "statement": "0" }), &[]);
     for n in 1..=CHAIN {
         assert_eq!(publish(&filling, &filling.agent, &last).status, 201);
@@ -66,27 +62,28 @@ fn one_identity_publishes() {
                 }
             });
         }
-        let writing: Vec<_> = others
-            .iter()
-            .map(|token| {
-                let (server, publish) = (&server, &publish);
-                scope.spawn(move || {
-                    for n in 0..WRITES {
-                        let ask = json!({ "kind": "ask", "body": format!("Number {n}?") });
-                        let body = ask.to_string();
-                        let told = peer::ask(server.address, token, "POST /v1/messages", "", &body);
-                        assert_eq!(told.status, 201, "{n}: {}", told.text());
-                        let claim = json!({ "statement": format!("{token} {n}") });
-                        let told = publish(server, token, &artifact("CLAIM", &claim, &[]));
-                        assert_eq!(told.status, 201, "{n}: {}", told.text());
-                    }
-                })
-            })
-            .collect();
+        let writing: Vec<_> =
+            others.iter().map(|token| scope.spawn(|| write(&server, token))).collect();
         let written: Vec<_> = writing.into_iter().map(|one| one.join().is_ok()).collect();
         ended.store(true, Ordering::Relaxed);
         assert_eq!(written, [true, true]);
     });
     println!("{} decisions beside", decided.load(Ordering::Relaxed));
     assert!(decided.load(Ordering::Relaxed) > 0);
+}
+
+/// Posts and publishes, and is never refused.
+fn write(server: &BlockingServer, token: &str) {
+    for n in 0..WRITES {
+        let body = json!({ "kind": "ask", "body": format!("Number {n}?") }).to_string();
+        let told = peer::ask(server.address, token, "POST /v1/messages", "", &body);
+        assert_eq!(told.status, 201, "{n}: {}", told.text());
+        let claim = artifact("CLAIM", &json!({ "statement": format!("{token} {n}") }), &[]);
+        let told = publish(server, token, &claim);
+        assert_eq!(told.status, 201, "{n}: {}", told.text());
+    }
+}
+
+fn publish(server: &BlockingServer, token: &str, value: &serde_json::Value) -> Answer {
+    peer::ask(server.address, token, "POST /v1/artifacts", "", value.to_string())
 }

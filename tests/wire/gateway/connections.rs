@@ -266,8 +266,8 @@ fn rest_makes_room() {
     busy.answer(false).problem("invalid_body", "it was waited for");
 }
 
-/// Goal: a connection that was refused with its body unread, and whose client stays, gives its place
-/// to a new one. Method: two places, taken by such clients.
+/// Goal: a connection that was refused with its body unread, and whose client stays, gives its
+/// place to a new one. Method: two places, taken by such clients.
 #[test]
 fn refused_ones_make_room() {
     let server = BlockingServer::start(&[("gateway.connections_max", "2")]);

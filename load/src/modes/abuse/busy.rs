@@ -74,7 +74,7 @@ mod tests {
     fn takes_its_part() {
         let sampler = ProcessSampler::of_generator();
         let busy = BusyLoops::start(0.5);
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::park_timeout(Duration::from_millis(500));
         busy.stop();
         // Other tests of this process add to it.
         let usage = sampler.finish();
