@@ -1,5 +1,5 @@
-//! A held `read_inbox` as an event stream (mcp.md §4): notifications of progress, which keep clients
-//! and proxies from giving up, then the result.
+//! A held `read_inbox` as an event stream (mcp.md §4): notifications of progress, which keep
+//! clients and proxies from giving up, then the result.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -196,8 +196,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn every_ten_seconds() {
         let begun = tokio::time::Instant::now();
+        let mut response = interval(Duration::from_secs(25));
+        response.reset();
         let answering = async move {
-            tokio::time::sleep_until(begun + Duration::from_secs(25)).await;
+            response.tick().await;
             Bytes::from_static(b"the response")
         };
         let mut stream = ProgressStream::new(answering, "\"t\"".into(), 300);

@@ -30,8 +30,8 @@ pub(super) static GET_MANIFEST: OperationSpec = OperationSpec {
         you get what you need to speak: the fields of the envelope, the nine speech acts and what \
         each does to the turn, the states and where each may go, who has authority, the limits. \
         `reasons` tells every reason for a refusal, `operations` the paths over HTTP, `profiles` \
-        the rules of claims, feed and artifacts. Needs no token. Next: read_inbox to see what waits for you, \
-        or post_message with kind `ask` to open a thread.",
+        the rules of claims, feed and artifacts. Needs no token. Next: read_inbox to see what \
+        waits for you, or post_message with kind `ask` to open a thread.",
     rights: &[],
     fields: &[
         query(
