@@ -2,6 +2,7 @@
 //! §1, §4).
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -11,7 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::clock::SystemClock;
-use crate::config::{Config, ConfigError, ConfigSources};
+use crate::config::{Config, ConfigError, ConfigSources, url_of};
 use crate::server::{self, Running, StartError, StopError};
 use crate::telemetry;
 
@@ -132,15 +133,27 @@ impl Signals {
 
 /// Prints the address, and on the first start the tokens. A closed standard output is no failure.
 fn greet(running: &Running, public: Option<&str>) {
-    let own = format!("http://{}", running.address);
-    let url = public.unwrap_or(&own);
-    let mut text = format!("parley listens on {own}; begin with: curl {own}/v1/manifest\n");
+    let mut text = greeting(running.address);
     if let Some(first) = &running.first_start {
-        text.push_str(&first_start_text(url, &first.admin, &first.agent));
+        let own = url_of(running.address);
+        text.push_str(&first_start_text(public.unwrap_or(&own), &first.admin, &first.agent));
     }
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());
     let _ = out.flush();
+}
+
+/// The first line of a server that listens on `address`; a second one if it does so everywhere,
+/// which is no address that a client can call.
+fn greeting(address: SocketAddr) -> String {
+    let own = url_of(address);
+    let everywhere = if address.ip().is_unspecified() {
+        "It can be called at every address of this machine.
+"
+    } else {
+        ""
+    };
+    format!("parley listens on {own}; begin with: curl {own}/v1/manifest\n{everywhere}")
 }
 
 /// The text of the first start: two tokens, and the configuration of an agent.
@@ -159,4 +172,24 @@ fn first_start_text(url: &str, admin: &str, agent: &str) -> String {
          agent token (handle agent; read, write): {agent}\n\
          MCP configuration for an agent:\n{snippet:#}\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the address that is printed can be called. Method: a row an address.
+    #[test]
+    fn greetings() {
+        for (address, url, lines) in [
+            ("127.0.0.1:7467", "http://127.0.0.1:7467", 1),
+            ("0.0.0.0:7467", "http://127.0.0.1:7467", 2),
+            ("[::]:7467", "http://[::1]:7467", 2),
+        ] {
+            let text = greeting(address.parse().unwrap());
+            assert!(text.contains(&format!("parley listens on {url}; ")), "{text}");
+            assert!(text.contains(&format!("curl {url}/v1/manifest")), "{text}");
+            assert_eq!(text.lines().count(), lines, "{text}");
+        }
+    }
 }

@@ -74,6 +74,9 @@ struct Flags {
     /// The answer to read (read).
     #[arg(long)]
     what: Option<ReadWhat>,
+    /// An attack of `abuse`, more with each use; all without it.
+    #[arg(long, value_name = "NAME")]
+    attack: Vec<String>,
     /// A last round with this many connections, each of which sends again at once (post).
     #[arg(long, value_name = "CONNECTIONS", conflicts_with = "rate")]
     overload: Option<usize>,
@@ -163,6 +166,8 @@ pub struct Options {
     pub burst: f64,
     /// The answer to read, in `read`.
     pub what: Option<ReadWhat>,
+    /// The attacks of `abuse`; all if empty.
+    pub attack: Vec<String>,
     /// Connections of a last round under overload.
     pub overload: Option<usize>,
     /// The core to which a started server is pinned.
@@ -234,6 +239,7 @@ impl Flags {
             rate: self.rate.or(file.rate),
             burst: self.burst.or(file.burst),
             what: self.what.or(file.what),
+            attack: if self.attack.is_empty() { file.attack } else { self.attack },
             overload: self.overload.or(file.overload),
             server_core: self.server_core.or(file.server_core),
             open: self.open || (!loop_given && file.open),
@@ -277,6 +283,10 @@ impl Flags {
             self.what.is_some() == (mode == Mode::Read),
             "--what claim, thread or inbox goes with read, which needs it"
         );
+        ensure!(
+            self.attack.is_empty() || mode == Mode::Abuse,
+            "--attack goes with abuse, which has the attacks"
+        );
         let duration = match self.duration {
             None => Duration::from_secs(defaults.seconds),
             Some(text) => parse_duration(&text)?,
@@ -306,6 +316,7 @@ impl Flags {
             rate,
             burst: self.burst.unwrap_or(1.0).max(1.0),
             what: self.what,
+            attack: self.attack,
             overload: self.overload,
             server_core: self.server_core,
             mcp,

@@ -162,7 +162,8 @@ fn frame_size(held: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
+/// A frame of a client: first byte, length, mask, payload of at most 65 535 bytes.
+pub fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = vec![first];
     if payload.len() < 126 {
         out.push(0x80 | payload.len() as u8);

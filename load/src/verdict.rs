@@ -69,7 +69,8 @@ pub fn shares(options: &Options) -> Option<(f64, Option<f64>)> {
         | Mode::Inbox
         | Mode::Crash
         | Mode::Soak
-        | Mode::Read => None,
+        | Mode::Read
+        | Mode::Abuse => None,
     }
 }
 

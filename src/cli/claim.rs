@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 use parley_protocol::claim::EvidenceKind;
-use parley_protocol::limits::BODY_MAX;
+use parley_protocol::json::parse_keeping_surrogates;
+use parley_protocol::limits::{BODY_MAX, NESTING_MAX};
 use serde_json::{Value, json};
 
 use crate::cli::client::encode;
@@ -128,6 +129,8 @@ fn evidence_help() -> String {
 /// Parses `KIND:REF`, or the JSON object of the wire.
 fn evidence(text: &str) -> Result<Value, String> {
     if text.starts_with('{') {
+        parse_keeping_surrogates(text.as_bytes(), NESTING_MAX)
+            .map_err(|fault| fault.told(text.as_bytes()))?;
         return serde_json::from_str(text).map_err(|error| format!("no JSON object: {error}"));
     }
     let (kind, reference) = text.split_once(':').ok_or("give KIND:REF, as in log:runs/42.log")?;
@@ -197,6 +200,10 @@ mod tests {
         assert_eq!(hash, json!({ "kind": "hash", "ref": "sha256:00" }));
         assert_eq!(evidence(r#"{"kind":"url"}"#).unwrap(), json!({ "kind": "url" }));
         assert!(evidence("log").is_err());
-        assert!(evidence("{").is_err());
+        let told = evidence("{'kind':'url'}").unwrap_err();
+        assert!(
+            told.contains("byte 2 (line 1, column 2) stands a single quotation mark"),
+            "{told}"
+        );
     }
 }

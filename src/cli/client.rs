@@ -76,7 +76,14 @@ impl Client {
         if uri.query().is_some() || authority.as_str().contains('@') {
             return Err(wrong("has a query or a user; give http://HOST:PORT"));
         }
-        let url = format!("http://{authority}{}", uri.path().trim_end_matches('/'));
+        let path = uri.path().trim_end_matches('/');
+        // Paths that end a server's URL in clients of MCP and of HTTP.
+        if path.split('/').any(|part| ["mcp", "sse", "v1"].contains(&part)) {
+            return Err(wrong(
+                "goes on with a path of the server; leave that away: http://HOST:PORT",
+            ));
+        }
+        let url = format!("http://{authority}{path}");
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(CONNECT_MAX));
         connector.set_nodelay(true);

@@ -6,8 +6,7 @@ use serde_json::Value;
 use crate::cli::client::{ApiResponse, Client};
 use crate::cli::error::CliResult;
 use crate::cli::output;
-use crate::cli::target::url_of;
-use crate::config::Config;
+use crate::config::{Config, url_of};
 
 /// The options of every terminal command.
 #[derive(Clone, Debug, Args)]

@@ -2,7 +2,6 @@
 //! one.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use clap::Args;
 
 use crate::cli::client::Client;
 use crate::cli::error::{CliError, CliResult};
-use crate::config::{Config, ConfigSources};
+use crate::config::{Config, ConfigSources, url_of};
 use crate::storage::disk::{FolderDisk, LOCK_NAME};
 use crate::storage::error::StoreError;
 use crate::tokens::ADMIN_TOKEN_NAME;
@@ -114,32 +113,9 @@ pub fn admin_token(data: &Path) -> CliResult<Option<String>> {
     }
 }
 
-/// The URL of a server that listens on `address`, from its own machine.
-pub fn url_of(mut address: SocketAddr) -> String {
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-        _ => {}
-    }
-    format!("http://{address}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Goal: a server that listens everywhere is reached on the loopback. Method: a row a case.
-    #[test]
-    fn urls() {
-        for (listen, want) in [
-            ("127.0.0.1:7467", "http://127.0.0.1:7467"),
-            ("0.0.0.0:80", "http://127.0.0.1:80"),
-            ("[::]:80", "http://[::1]:80"),
-            ("10.0.0.1:80", "http://10.0.0.1:80"),
-        ] {
-            assert_eq!(url_of(listen.parse().unwrap()), want);
-        }
-    }
 
     /// Goal: a directory that is no data directory stays unchanged. Method: an absent one.
     #[test]

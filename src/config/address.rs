@@ -1,7 +1,7 @@
 //! Hosts, origins and address blocks of the configuration (bindings.md §6, last point).
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -224,6 +224,16 @@ text_form! {
     Network "an address, or a block such as 10.0.0.0/8" |value, f| write!(f, "{}", value.0);
 }
 
+/// The URL of a server that listens on `address`, from its own machine.
+pub fn url_of(mut address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http://{address}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,6 +305,19 @@ mod tests {
         }
         for text in ["10.0.0.0/33", "a", "", "10.0.0.0/", "::/129"] {
             assert_eq!(Network::parse(text), None, "{text}");
+        }
+    }
+
+    /// Goal: a server that listens everywhere is reached on the loopback. Method: a row a case.
+    #[test]
+    fn urls() {
+        for (listen, want) in [
+            ("127.0.0.1:7467", "http://127.0.0.1:7467"),
+            ("0.0.0.0:80", "http://127.0.0.1:80"),
+            ("[::]:80", "http://[::1]:80"),
+            ("10.0.0.1:80", "http://10.0.0.1:80"),
+        ] {
+            assert_eq!(url_of(listen.parse().unwrap()), want);
         }
     }
 }

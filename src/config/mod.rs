@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::journal::options::JournalOptions;
 
-pub use address::{Host, HostPort, Network, PublicUrl, WebOrigin};
+pub use address::{Host, HostPort, Network, PublicUrl, WebOrigin, url_of};
 pub use load::{ConfigError, ConfigSources};
 
 /// The profiles that this implementation has.

@@ -22,8 +22,11 @@ const FORM: &str = "Send `{\"type\":\"subscribe\",\"threads\":[\"th_1\"]}` or \
 /// # Errors
 /// 400 `invalid_body`, naming the member at fault.
 pub fn read(text: &str) -> Result<ClientFrame> {
-    let value = json::parse(text.as_bytes(), NESTING_MAX)
-        .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), FORM))?;
+    let text = text.as_bytes();
+    let value = json::parse(text, NESTING_MAX).map_err(|fault| {
+        let detail = format!("{} {FORM}", fault.told(text));
+        Refusal::body(fault.field().map(str::to_owned), detail)
+    })?;
     let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, FORM)) };
     if let Some((name, _)) = object.iter().find(|(name, _)| !["type", "threads"].contains(name)) {
         let detail = format!("There is no such member. {FORM}");

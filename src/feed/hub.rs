@@ -84,8 +84,11 @@ pub struct FeedCaps {
     pub buffer: usize,
 }
 
-/// The registry of listeners and the ring of recent acts, under one lock that is held for one batch
-/// or one listener at a time.
+/// Items queued under one hold of the lock by [`Hub::deliver`], about.
+const ITEMS_AT_ONCE: usize = 1_024;
+
+/// The registry of listeners and the ring of recent acts, under one lock that is held for one
+/// listener or for about [`ITEMS_AT_ONCE`] items at a time.
 ///
 /// [`Hub::deliver`] is called with every batch in order, and only by the publishing hop; the number
 /// of the last entry delivered only rises. A listener is registered, then goes live once, by
@@ -131,18 +134,29 @@ impl Hub {
     }
 
     /// Queues the frames of a batch of committed entries for every live listener that they concern.
-    /// It waits for no listener.
+    /// It waits for no listener, and lets others in between entries.
     pub fn deliver(&self, batch: &[Arc<Committed>], now: Millis) {
-        let mut index = lock(&self.index);
-        let before = index.delivered;
-        for committed in batch {
-            if let Some(publication) = Publication::of(committed, now) {
-                index.publish(&publication);
-                self.inboxes.publish(&publication);
-                index.keep(publication);
+        let before = self.delivered();
+        let mut rest = batch;
+        while !rest.is_empty() {
+            let mut index = lock(&self.index);
+            let count = (ITEMS_AT_ONCE / (index.registrations.len() + 1)).clamp(1, rest.len());
+            let entries;
+            (entries, rest) = rest.split_at(count);
+            for committed in entries {
+                if let Some(publication) = Publication::of(committed, now) {
+                    index.publish(&publication);
+                    self.inboxes.publish(&publication);
+                    index.keep(publication);
+                }
+                index.delivered = committed.number;
             }
-            index.delivered = committed.number;
+            drop(index);
+            if !rest.is_empty() {
+                std::thread::yield_now();
+            }
         }
+        let index = lock(&self.index);
         if before / WATERMARK_CHECK_ENTRIES != index.delivered / WATERMARK_CHECK_ENTRIES {
             self.advance_watermarks(&index);
         }
@@ -381,108 +395,4 @@ pub fn frames_for<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::yield_points::Hook;
-
-    use crate::feed::subscriber::{Taken, tests::subscriber};
-    use parley_protocol::act::Kind;
-    use parley_protocol::entry::{Change, Entry, KeyUse, Message, StoredOutcome};
-    use parley_protocol::identity::{AuthorKind, Participant};
-    use parley_protocol::ids::MessageId;
-
-    /// Entries of which no feed tells, up to the number `upto`.
-    fn pass(hub: &Hub, upto: u64) {
-        let from = hub.delivered() + 1;
-        let key = KeyUse { key: [0; 16], content: [0; 16] };
-        let outcome = || StoredOutcome::Unchanged(ThreadId(1));
-        let entries = (from..=upto).map(|number| {
-            let entry = Entry::Outcome(Millis(1), key, outcome());
-            Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
-        });
-        hub.deliver(&entries.collect::<Vec<_>>(), Millis(1));
-    }
-
-    /// An act with a message of `bytes` bytes.
-    fn act(number: u64, bytes: usize) -> Arc<Committed> {
-        let message = Message {
-            id: MessageId(number),
-            parent: None,
-            kind: Kind::Inform,
-            body: "x".repeat(bytes).into(),
-            provenance: None,
-        };
-        let act = Act {
-            thread: ThreadId(1),
-            seq: number - 1,
-            at: Millis(1),
-            by: Participant { identity: "local:ada".into(), extension: None },
-            author_kind: AuthorKind::Llm,
-            change: Change::Message(message),
-            event: None,
-            awaiting: None,
-            awaiting_set: false,
-            awaited_entry: 0,
-            awaiting_was: None,
-            key: None,
-        };
-        let entry = Entry::Act(Box::new(act));
-        Arc::new(Committed { number, entry, summary: None, claims: Vec::new() })
-    }
-
-    /// Goal: the ring is bounded by bytes as well as by acts, keeps the latest acts, and reads from
-    /// the log what it dropped; an act above the bound does not empty it for good. Method: acts of
-    /// 64 KB, one above the bound, then small ones.
-    #[tokio::test]
-    async fn ring_bytes() {
-        let inboxes = Inboxes::start(Hook::default()).await.unwrap();
-        let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
-        let hub = Hub::new(inboxes, caps, 0);
-        let kept = || lock(&hub.index).ring.iter().map(|(_, one)| one.weight()).sum::<u64>();
-        for number in 1..=1_000 {
-            hub.deliver(&[act(number, 64 << 10)], Millis(1));
-            assert!(kept() <= RING_BYTES_MAX, "{} bytes after {number} acts", kept());
-        }
-        assert!(kept() > RING_BYTES_MAX / 2);
-        assert_eq!(kept(), lock(&hub.index).ring_bytes);
-        let listener = subscriber(Scope::All, 8);
-        hub.register(&listener).unwrap();
-        let at = |number| FeedPlace::at(Position::after(number));
-        assert!(matches!(hub.catch_up(&listener, &[], at(1), false), CatchUp::Far));
-        assert!(matches!(hub.catch_up(&listener, &[], at(999), false), CatchUp::Live(1_000)));
-        hub.deliver(&[act(1_001, 16 << 20)], Millis(1));
-        assert_eq!(lock(&hub.index).ring.len(), 1);
-        let small: Vec<_> = (1_002..=1_100).map(|number| act(number, 1)).collect();
-        hub.deliver(&small, Millis(1));
-        assert_eq!(lock(&hub.index).ring.len(), small.len());
-        assert_eq!(kept(), lock(&hub.index).ring_bytes);
-    }
-
-    /// Goal: a feed that had nothing to tell for 100 000 entries is told how far the hub has
-    /// looked, in whatever scope, and one that does not listen yet is not. Method: so many entries
-    /// that tell nothing, in two parts.
-    #[tokio::test]
-    async fn marks() {
-        let inboxes = Inboxes::start(Hook::default()).await.unwrap();
-        let caps = FeedCaps { connections_max: 8, per_identity_max: 8, buffer: 8 };
-        let hub = Hub::new(inboxes, caps, 10);
-        let listeners =
-            [Scope::All, Scope::Threads, Scope::Inbox].map(|scope| subscriber(scope, 8));
-        let registration = subscriber(Scope::All, 8);
-        hub.register(&registration).unwrap();
-        for listener in &listeners {
-            hub.register(listener).unwrap();
-            assert_eq!(hub.join(listener, &[ThreadId(1)]), 10);
-        }
-        pass(&hub, WATERMARK_ENTRIES - WATERMARK_CHECK_ENTRIES);
-        pass(&hub, WATERMARK_ENTRIES + 2 * WATERMARK_CHECK_ENTRIES);
-        for listener in &listeners {
-            let Ok(Taken::Items(items)) = listener.take(8).await else { panic!("no mark") };
-            assert!(
-                matches!(items[..], [FeedItem::Watermark(number)] if number > WATERMARK_ENTRIES)
-            );
-        }
-        registration.close(CloseReason::ShuttingDown);
-        assert_eq!(registration.take(8).await.err(), Some(CloseReason::ShuttingDown));
-    }
-}
+mod tests;

@@ -4,6 +4,29 @@ use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use parley_protocol::refusal::{Refusal, Result};
 
+/// The media types of a route with a body.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaTypes {
+    /// Those of the body; without the header the first is assumed.
+    pub body: &'static [&'static str],
+    /// Those of the answer; with none `Accept` is not judged.
+    pub answer: &'static [&'static str],
+}
+
+impl MediaTypes {
+    /// JSON both ways.
+    pub const JSON: Self = Self { body: &["application/json"], answer: &["application/json"] };
+
+    /// Judges both headers.
+    ///
+    /// # Errors
+    /// 415 `unsupported_media_type`, 406 `not_acceptable`.
+    pub fn check(&self, headers: &HeaderMap) -> Result<()> {
+        check_content_type(headers, self.body)?;
+        if self.answer.is_empty() { Ok(()) } else { negotiate(headers, self.answer).map(|_| ()) }
+    }
+}
+
 /// Refuses a `Content-Type` that is not in `allowed`; without the header the first is assumed.
 ///
 /// # Errors
@@ -22,7 +45,10 @@ pub fn check_content_type(headers: &HeaderMap, allowed: &[&str]) -> Result<()> {
     if !good {
         return Err(Refusal::unsupported_media_type(allowed));
     }
-    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    // An empty header names no coding.
+    let plain = |value: &HeaderValue| {
+        value.is_empty() || value.as_bytes().eq_ignore_ascii_case(b"identity")
+    };
     if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
         return Err(Refusal::unsupported_encoding());
     }
@@ -136,6 +162,7 @@ mod tests {
             (Some("application/x-www-form-urlencoded"), None, false),
             (Some("text/plain"), None, false),
             (Some("application/jsonx"), None, false),
+            (Some("application/json"), Some(""), true),
             (Some("application/json"), Some("gzip"), false),
             (None, Some("br"), false),
         ] {

@@ -1,6 +1,6 @@
 //! Bearer tokens (bindings.md §1), and the limit on wrong ones.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::HeaderMap;
@@ -22,6 +22,9 @@ pub enum Bearer<'h> {
     Malformed,
 }
 
+/// The beginning of every token.
+const TOKEN_START: &str = "ply_";
+
 /// Reads `Authorization: Bearer <token>`. Another scheme is no token.
 pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -37,6 +40,53 @@ pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
         return Bearer::None;
     }
     Bearer::Token(token)
+}
+
+/// What is wrong with an `Authorization` that holds no good token, where the value shows it.
+pub fn mistake(headers: &HeaderMap) -> Option<&'static str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next()?.to_str().ok()?.trim_matches(' ');
+    if values.next().is_some() {
+        return Some("`Authorization` came more than once. Send it once.");
+    }
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    let token = token.trim_matches(' ');
+    let is_quoted = |text: &str| text.contains(['"', '\'', '`']);
+    if is_quoted(value) {
+        return Some(
+            "Quotation marks stand in `Authorization`. Send `Bearer <token>` without them; in a \
+             shell the quotes go round the whole header.",
+        );
+    }
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Some(if value.starts_with(TOKEN_START) {
+            "The token came without its scheme. Send `Authorization: Bearer <token>`."
+        } else {
+            "`Authorization` is of another scheme. Send `Authorization: Bearer <token>`."
+        });
+    }
+    let again = token.split(' ').next().unwrap_or_default();
+    if token.is_empty() {
+        Some("No token came behind `Bearer`: the variable that should hold it is perhaps empty.")
+    } else if again.eq_ignore_ascii_case("bearer") {
+        Some("`Bearer` came twice: the client adds it by itself. Give it the token alone.")
+    } else if token.contains(['$', '{', '}', '%']) {
+        Some(
+            "The name of a variable came instead of the token: it was not replaced. Set the \
+             variable where the client starts, or write the token itself.",
+        )
+    } else if token.contains(['<', '>']) {
+        Some("A placeholder came instead of the token. Write the token in its place.")
+    } else if token.contains(' ') {
+        Some("The token has a space in it. A token is one word.")
+    } else if !token.starts_with(TOKEN_START) {
+        Some(
+            "This is no token of a Parley server, whose tokens begin with `ply_`. Ask an \
+             administrator for one.",
+        )
+    } else {
+        None
+    }
 }
 
 /// Buckets of the table, a power of two. Addresses that share a bucket share the count of failures,
@@ -108,15 +158,20 @@ pub fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[Network]) -> IpAddr
     let forwarded = headers.get_all("x-forwarded-for");
     let values: Vec<&str> = forwarded.iter().filter_map(|value| value.to_str().ok()).collect();
     for hop in values.iter().rev().flat_map(|value| value.rsplit(',')) {
-        let hop = hop.trim();
-        let inner = hop.strip_prefix('[').and_then(|rest| rest.split(']').next());
-        let Ok(hop) = inner.unwrap_or(hop).parse::<IpAddr>() else { break };
+        let Some(hop) = forwarded_address(hop.trim()) else { break };
         address = hop.to_canonical();
         if !is_trusted(address) {
             break;
         }
     }
     address
+}
+
+/// The address of an entry of `X-Forwarded-For`, to which some proxies add the port.
+fn forwarded_address(entry: &str) -> Option<IpAddr> {
+    let inner = entry.strip_prefix('[').and_then(|rest| rest.split(']').next());
+    let address = inner.unwrap_or(entry).parse().ok();
+    address.or_else(|| entry.parse().ok().map(|socket: SocketAddr| socket.ip()))
 }
 
 #[cfg(test)]
@@ -145,6 +200,36 @@ mod tests {
         }
     }
 
+    /// Goal: where the value shows the mistake, it is named. Method: a row a header.
+    #[test]
+    fn mistakes() {
+        for (value, want) in [
+            (None, None),
+            (Some("Bearer ply_abc"), None),
+            (Some("Bearer Bearer ply_abc"), Some("twice")),
+            (Some("Bearer ${PARLEY_TOKEN}"), Some("variable")),
+            (Some("Bearer $PARLEY_TOKEN"), Some("variable")),
+            (Some("Bearer %PARLEY_TOKEN%"), Some("variable")),
+            (Some("Bearer \"ply_abc\""), Some("Quotation marks")),
+            (Some("\"Bearer ply_abc\""), Some("Quotation marks")),
+            (Some("'Bearer ply_abc'"), Some("Quotation marks")),
+            (Some("Bearer <token>"), Some("placeholder")),
+            (Some("Bearer"), Some("empty")),
+            (Some("Bearer "), Some("empty")),
+            (Some("ply_abc"), Some("without its scheme")),
+            (Some("Basic YTpi"), Some("another scheme")),
+            (Some("Bearer ply_a b"), Some("space")),
+            (Some("Bearer nobody"), Some("`ply_`")),
+        ] {
+            let said = mistake(&headers_of([(AUTHORIZATION, value)]));
+            let is_told = match (said, want) {
+                (Some(said), Some(want)) => said.contains(want),
+                (said, want) => said == want,
+            };
+            assert!(is_told, "{value:?}: {said:?}");
+        }
+    }
+
     /// Goal: only trusted proxies may name another address. Method: a row a case.
     #[test]
     fn addresses() {
@@ -155,6 +240,10 @@ mod tests {
             ("10.0.0.1", Some("9.9.9.9, 2.2.2.2, 10.0.0.7"), "2.2.2.2"),
             ("10.0.0.1", Some("2.2.2.2, nonsense"), "10.0.0.1"),
             ("10.0.0.1", Some("[2001:db8::1]:44"), "2001:db8::1"),
+            ("10.0.0.1", Some("[2001:db8::1]"), "2001:db8::1"),
+            ("10.0.0.1", Some("2.2.2.2:5555"), "2.2.2.2"),
+            ("10.0.0.1", Some("9.9.9.9:1, 2.2.2.2:65535, 10.0.0.7:80"), "2.2.2.2"),
+            ("10.0.0.1", Some("2.2.2.2:x"), "10.0.0.1"),
             ("10.0.0.1", None, "10.0.0.1"),
         ] {
             let name = HeaderName::from_static("x-forwarded-for");

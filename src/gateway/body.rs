@@ -1,12 +1,10 @@
 //! Reads request bodies, bounded in bytes and in time.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::http::HeaderMap;
-use axum::http::header::EXPECT;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
@@ -14,11 +12,19 @@ use parley_protocol::refusal::{Refusal, Result};
 
 use crate::budget::Hold;
 
-/// Bytes of a refused request's body that are read and dropped, at most: unread input would make
-/// the system reset the connection and lose the answer.
-const DRAIN_BYTES_MAX: u64 = 8 << 20;
-/// Time for that.
-const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+/// Bytes of a body nobody wants that are dropped before the answer, at most.
+const SKIMMED_BYTES_MAX: usize = 256 << 10;
+
+/// Refuses a body that is declared to have more than `bytes_max` bytes.
+///
+/// # Errors
+/// 413 `request_too_large`.
+pub fn check_declared(body: &Incoming, bytes_max: u64) -> Result<()> {
+    if body.size_hint().lower() > bytes_max {
+        return Err(Refusal::body_too_large(bytes_max));
+    }
+    Ok(())
+}
 
 /// Reads a body of at most `bytes_max` bytes `within` the time. A body that comes in pieces counts
 /// in the budget that `begin` gives a hold of, while it is being read.
@@ -32,9 +38,6 @@ pub async fn read(
     within: Duration,
     begin: impl Fn() -> Result<Hold>,
 ) -> Result<Bytes> {
-    if body.size_hint().lower() > bytes_max {
-        return Err(Refusal::body_too_large(bytes_max));
-    }
     let mut collected = pin!(collect(body, bytes_max, begin));
     // Most bodies come with their header and are complete at the second poll; only the others need
     // a timer.
@@ -97,20 +100,27 @@ async fn collect(
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-/// Reads and drops the rest of a refused request's body, up to a bound. Skipped if the client waits
-/// for `100 Continue`.
-pub async fn drain(body: &mut Incoming, headers: &HeaderMap) {
-    if body.is_end_stream() || headers.contains_key(EXPECT) {
-        return;
-    }
-    let drained = async {
-        let mut bytes = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
-            if bytes > DRAIN_BYTES_MAX {
-                return;
+/// Drops what has come of a body that nobody wants, and waits for nothing; whether that was all of
+/// it. A connection is used again only after a body that was read whole.
+pub async fn skim(body: &mut Incoming) -> bool {
+    let mut bytes = 0;
+    while !body.is_end_stream() && bytes <= SKIMMED_BYTES_MAX {
+        // What has come is there at the second poll.
+        let mut is_second = false;
+        let frame = poll_fn(|context| match Pin::new(&mut *body).poll_frame(context) {
+            Poll::Pending if !is_second => {
+                is_second = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
             }
+            Poll::Pending => Poll::Ready(None),
+            Poll::Ready(frame) => Poll::Ready(Some(frame)),
+        });
+        match frame.await {
+            Some(Some(Ok(frame))) => bytes += frame.data_ref().map_or(0, Bytes::len),
+            Some(None) => return true,
+            Some(Some(Err(_))) | None => return false,
         }
-    };
-    let _ = tokio::time::timeout(DRAIN_TIME_MAX, drained).await;
+    }
+    body.is_end_stream()
 }

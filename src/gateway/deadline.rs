@@ -15,9 +15,11 @@ use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use super::bare_errors::BareErrors;
+use super::sender::SenderWatch;
 
 const IDLE: u64 = 0;
 const HEADER: u64 = 1;
@@ -61,6 +63,8 @@ pub struct ConnectionDeadline {
     evicted: AtomicBool,
     /// The task of the connection, while it rests.
     task: AtomicWaker,
+    /// Whether the last answer was given before its request's body had come.
+    is_body_unread: AtomicBool,
 }
 
 impl ConnectionDeadline {
@@ -73,13 +77,15 @@ impl ConnectionDeadline {
             stalled: AtomicU64::new(0),
             evicted: AtomicBool::new(false),
             task: AtomicWaker::new(),
+            is_body_unread: AtomicBool::new(false),
         })
     }
 
-    /// The milliseconds since which it rests: no request is under way, or its first has not come.
+    /// The milliseconds since which it rests: no request is under way, its first has not come, or
+    /// its last was refused unread.
     pub fn resting_since(&self) -> Option<u64> {
         let phase = self.phase.load(Ordering::Relaxed);
-        matches!(phase & PHASE, IDLE | FIRST).then_some(phase >> PHASE_BITS)
+        matches!(phase & PHASE, IDLE | FIRST | DRAINING).then_some(phase >> PHASE_BITS)
     }
 
     /// Closes the connection as soon as it rests.
@@ -109,6 +115,12 @@ impl ConnectionDeadline {
     /// Marks the connection as idle: the answer is complete.
     pub fn set_idle(&self) {
         self.enter(IDLE);
+    }
+
+    /// Marks the body of the last request as unread: the connection closes after the answer, and
+    /// what the peer still sends is dropped.
+    pub fn set_body_unread(&self) {
+        self.is_body_unread.store(true, Ordering::Relaxed);
     }
 
     fn received(&self) {
@@ -165,30 +177,36 @@ impl ConnectionDeadline {
     }
 }
 
-/// A socket that reports reads and writes to its deadline, and replaces bare errors of the HTTP
-/// library by problem details.
-pub struct DeadlineStream<S> {
+/// A socket that reports reads and writes to its deadline, looks whether its peer has shut its
+/// sending side, and replaces bare errors of the HTTP library by problem details.
+pub struct DeadlineStream {
     /// The socket.
-    pub socket: S,
+    pub socket: TcpStream,
     deadline: Arc<ConnectionDeadline>,
+    sender: Arc<SenderWatch>,
     bare_errors: BareErrors,
     /// The answer to an unreadable request, which ends the connection.
     final_bytes: Option<Box<FinalBytes>>,
+    /// The bytes of input that were dropped since the socket was shut for writing.
+    dropped: Option<usize>,
 }
 
-/// The answer to an unreadable request, and how far it is written and the input dropped.
+/// The answer to an unreadable request, and how far it is written.
 #[derive(Default)]
 struct FinalBytes {
     bytes: Vec<u8>,
     written: usize,
-    is_shut: bool,
-    dropped: usize,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
+impl DeadlineStream {
     /// Wraps `socket`.
-    pub fn new(socket: S, deadline: Arc<ConnectionDeadline>, bare_errors: BareErrors) -> Self {
-        Self { socket, deadline, bare_errors, final_bytes: None }
+    pub fn new(
+        socket: TcpStream,
+        deadline: Arc<ConnectionDeadline>,
+        sender: Arc<SenderWatch>,
+        bare_errors: BareErrors,
+    ) -> Self {
+        Self { socket, deadline, sender, bare_errors, final_bytes: None, dropped: None }
     }
 
     /// Writes the replacement of `bytes`, if these are a bare error.
@@ -215,30 +233,36 @@ impl<S: AsyncRead + AsyncWrite + Unpin> DeadlineStream<S> {
         Some(Poll::Ready(Ok(bytes.len())))
     }
 
-    /// Shuts the socket for writing, then drops input: unread input would make the system reset the
-    /// connection and lose the answer.
+    /// Shuts the socket for writing. After an answer to a request that was not read whole it then
+    /// drops input: unread input would make the system reset the connection and lose the answer.
     fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(final_bytes) = self.final_bytes.as_mut() else {
+        let is_unread = self.deadline.is_body_unread.load(Ordering::Relaxed);
+        if self.final_bytes.is_none() && !is_unread {
             return Pin::new(&mut self.socket).poll_shutdown(context);
-        };
-        if !final_bytes.is_shut {
-            ready!(Pin::new(&mut self.socket).poll_shutdown(context))?;
-            final_bytes.is_shut = true;
         }
+        let mut dropped = match self.dropped {
+            Some(dropped) => dropped,
+            None => {
+                ready!(Pin::new(&mut self.socket).poll_shutdown(context))?;
+                self.deadline.enter(DRAINING);
+                0
+            }
+        };
         let mut bytes = [0; 4_096];
-        while final_bytes.dropped < DRAIN_BYTES_MAX {
+        while dropped < DRAIN_BYTES_MAX {
+            self.dropped = Some(dropped);
             let mut buffer = ReadBuf::new(&mut bytes);
             ready!(Pin::new(&mut self.socket).poll_read(context, &mut buffer))?;
             match buffer.filled().len() {
                 0 => break,
-                count => final_bytes.dropped += count,
+                count => dropped += count,
             }
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for DeadlineStream<S> {
+impl AsyncRead for DeadlineStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -253,7 +277,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for DeadlineStream<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
+impl AsyncWrite for DeadlineStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -288,6 +312,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DeadlineStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The library flushes after each time that it has polled the answer.
+        self.sender.look(&self.socket, context)?;
         Pin::new(&mut self.socket).poll_flush(context)
     }
 

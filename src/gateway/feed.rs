@@ -11,6 +11,7 @@ use axum::http::header::{
 };
 use axum::http::request::Parts as Head;
 use axum::http::{Method, StatusCode};
+use futures_util::StreamExt;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use parley_protocol::arguments::NO_EXTENSION;
@@ -25,12 +26,13 @@ use parley_protocol::text::is_handle;
 use parley_protocol::time::Millis;
 use parley_protocol::url::Query;
 use parley_protocol::wire;
-use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use super::accept::MediaTypes;
 use super::answer::{self, HttpResponse, JSON};
 use super::deadline::DeadlineStream;
 use super::http::{no_idempotency_key, no_parameters, query};
+use super::sender::SenderShut;
 use super::{Connection, Gateway, RequestContext, accept, check_rights};
 use crate::feed::connection::{ConnectionOptions, serve_feed};
 use crate::feed::listener::Feed;
@@ -43,6 +45,8 @@ const PARLEY: &str = "parley.v1";
 /// The prefix of the subprotocol that carries a ticket.
 const TICKET: &str = "ticket.";
 const EVENT_STREAM: &str = "text/event-stream";
+/// Characters of a value that a refusal quotes, at most.
+const QUOTED_MAX: usize = 40;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A requested upgrade to WebSocket.
@@ -183,7 +187,13 @@ impl FeedQuery {
         let anyone = match anyone.as_deref() {
             None | Some("true") => true,
             Some("false") => false,
-            Some(_) => return Err(Refusal::parameter("anyone", "This must be true or false.")),
+            Some(came) => {
+                let detail = format!(
+                    "This must be true or false, in small letters; \"{}\" came.",
+                    came.escape_debug().take(QUOTED_MAX).collect::<String>()
+                );
+                return Err(Refusal::parameter("anyone", detail));
+            }
         };
         let threads = threads.map_or(Ok(Vec::new()), |list| read_threads(&list))?;
         Ok(Self { scope, extension: extension.transpose()?, threads, anyone, since })
@@ -251,7 +261,7 @@ impl Gateway {
                 tasks.spawn(upgraded(upgrade.on, connection, feed, options));
                 Ok(reply)
             }
-            None => Ok(self.stream(head, feed, options)),
+            None => Ok(self.stream(context, feed, options)),
         }
     }
 
@@ -276,7 +286,7 @@ impl Gateway {
                 Ok(principal)
             }
             None if named => Err(self.wrong_token(context)),
-            None => Err(Refusal::token_missing()),
+            None => Err(Self::token_missing(context)),
         }
     }
 
@@ -332,11 +342,17 @@ impl Gateway {
         Ok(feed)
     }
 
-    fn stream(&self, head: &Head, feed: Feed, options: ConnectionOptions) -> HttpResponse {
-        let body = if head.method == Method::HEAD {
+    fn stream(
+        &self,
+        context: &RequestContext<'_>,
+        feed: Feed,
+        options: ConnectionOptions,
+    ) -> HttpResponse {
+        let body = if context.head.method == Method::HEAD {
             Body::empty()
         } else {
-            Body::from_stream(sse::events(feed, self.parts.feed_deps.encoder.clone(), options))
+            let events = sse::events(feed, self.parts.feed_deps.encoder.clone(), options);
+            Body::from_stream(events.take_until(SenderShut::new(&context.connection.sender)))
         };
         answer::events(body)
     }
@@ -345,9 +361,7 @@ impl Gateway {
     pub(super) async fn ticket(&self, context: &mut RequestContext<'_>) -> Result<HttpResponse> {
         let principal = self.principal_with(context, &[Right::Read])?;
         let holder = self.holder(context, Some(&principal));
-        let body = self.body(context, &holder).await?;
-        accept::check_content_type(&context.head.headers, &["application/json"])?;
-        accept::negotiate(&context.head.headers, &["application/json"])?;
+        let body = self.body(context, &holder, MediaTypes::JSON).await?;
         no_idempotency_key(context)?;
         no_parameters(&query(context)?, "A ticket takes no parameters.")?;
         check_empty(&body)?;
@@ -367,8 +381,7 @@ fn check_empty(body: &[u8]) -> Result<()> {
     if body.is_empty() {
         return Ok(());
     }
-    let value = json::parse(body, NESTING_MAX)
-        .map_err(|fault| Refusal::body(fault.field().map(str::to_owned), detail))?;
+    let value = json::parse(body, NESTING_MAX).map_err(|fault| Refusal::json(&fault, body))?;
     let JsonValue::Object(object) = &value else { return Err(Refusal::body(None, detail)) };
     match object.iter().next() {
         None => Ok(()),
@@ -384,6 +397,10 @@ fn check_event_stream(headers: &HeaderMap) -> Result<()> {
     });
     if named && accept::negotiate(headers, &[EVENT_STREAM]).is_ok() {
         return Ok(());
+    }
+    // A proxy strips the headers of a connection, and passes on those of the WebSocket.
+    if headers.contains_key(SEC_WEBSOCKET_KEY) || headers.contains_key(SEC_WEBSOCKET_VERSION) {
+        return Err(Refusal::upgrade_stripped());
     }
     Err(Refusal::feed_not_acceptable())
 }
@@ -404,7 +421,7 @@ async fn upgraded(
     };
     let life = connection.lifetime.clone();
     // The bare socket: the deadlines of HTTP end here.
-    match upgraded.downcast::<TokioIo<DeadlineStream<TcpStream>>>() {
+    match upgraded.downcast::<TokioIo<DeadlineStream>>() {
         Ok(parts) => {
             let socket = parts.io.into_inner().socket;
             let end = life.end.clone();

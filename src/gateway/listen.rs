@@ -28,6 +28,7 @@ use super::bare_errors::BareErrors;
 use super::deadline::{ConnectionDeadline, DeadlineStream};
 use super::places::{Place, PlaceBounds, Places};
 use super::poll_budget::PollBudget;
+use super::sender::SenderWatch;
 
 /// Bytes of a request's header, at most; above: 413.
 const HEADER_BYTES_MAX: usize = 64 << 10;
@@ -104,6 +105,10 @@ pub struct Connection {
     pub place: Place,
     /// The stop signals of the server.
     pub lifetime: Lifetime,
+    /// The deadlines of the peer.
+    pub deadline: Arc<ConnectionDeadline>,
+    /// The sending side of the peer.
+    pub sender: Arc<SenderWatch>,
 }
 
 /// Accepts connections until `lifetime.stop` and answers their requests with `serve`.
@@ -140,15 +145,16 @@ pub async fn run<S, F>(
         let deadline = ConnectionDeadline::new(bounds.header, bounds.idle);
         if let Some(place) = places.take(&deadline) {
             let peer = peer.ip().to_canonical();
-            let connection = Arc::new(Connection { peer, place, lifetime: lifetime.clone() });
-            let socket = DeadlineStream::new(socket, Arc::clone(&deadline), bare_errors.clone());
-            lifetime.tasks.spawn(serve_connection(
+            let (lifetime, sender) = (lifetime.clone(), Arc::<SenderWatch>::default());
+            let socket = DeadlineStream::new(
                 socket,
-                bounds.header,
-                deadline,
-                connection,
-                serve.clone(),
-            ));
+                Arc::clone(&deadline),
+                Arc::clone(&sender),
+                bare_errors.clone(),
+            );
+            let tasks = lifetime.tasks.clone();
+            let connection = Arc::new(Connection { peer, place, lifetime, deadline, sender });
+            tasks.spawn(serve_connection(socket, bounds.header, connection, serve.clone()));
         } else if let Ok(permit) = Arc::clone(&rejected).try_acquire_owned() {
             let answer = bare_errors.answer(&Refusal::overloaded());
             lifetime.tasks.spawn(reject(socket, peer, permit, answer, lifetime.end.clone()));
@@ -162,16 +168,15 @@ fn is_of_one_connection(error: &std::io::Error) -> bool {
 }
 
 async fn serve_connection<S, F>(
-    socket: DeadlineStream<TcpStream>,
+    socket: DeadlineStream,
     header: Duration,
-    deadline: Arc<ConnectionDeadline>,
     connection: Arc<Connection>,
     serve: S,
 ) where
     S: Fn(Arc<Connection>, Request<Incoming>) -> F,
     F: Future<Output = HttpResponse>,
 {
-    let lifetime = connection.lifetime.clone();
+    let (lifetime, deadline) = (connection.lifetime.clone(), Arc::clone(&connection.deadline));
     let io = TokioIo::new(socket);
     let service = service_fn(|request| {
         deadline.set_busy();
@@ -192,6 +197,7 @@ async fn serve_connection<S, F>(
         .max_buf_size(HEADER_BYTES_MAX)
         .max_header_size(HEADER_BYTES_MAX)
         .max_headers(HEADERS_MAX)
+        .half_close(true)
         .serve_connection(io, service)
         .with_upgrades();
     let mut http = pin!(http);

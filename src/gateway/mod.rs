@@ -18,6 +18,7 @@ pub(crate) mod mcp;
 mod places;
 mod poll_budget;
 pub(crate) mod request_id;
+mod sender;
 
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
@@ -25,12 +26,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, EXPECT};
 use axum::http::request::Parts as Head;
 use axum::http::{HeaderValue, Method, Request, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use parley_protocol::command::{Call, Language, ManifestPart};
 use parley_protocol::identity::{Principal, Right};
 use parley_protocol::operation::{Profile, Profiles};
@@ -43,6 +44,7 @@ pub use http::metrics_only;
 pub use listen::{Connection, ConnectionBounds, Lifetime, run};
 pub use places::PlaceBounds;
 
+use accept::MediaTypes;
 use answer::HttpResponse;
 use authentication::{Bearer, WrongTokens};
 use host::HostRules;
@@ -98,7 +100,7 @@ pub struct Gateway {
     /// The tags of the parts of the manifest in their languages.
     manifest_tags: [[OnceLock<HeaderValue>; ManifestPart::ALL.len()]; Language::ALL.len()],
     /// The OpenAPI document and its tag.
-    openapi: OnceLock<(Bytes, HeaderValue)>,
+    openapi: (Bytes, HeaderValue),
     /// The constant results of the MCP binding.
     documents: mcp::Documents,
 }
@@ -107,6 +109,8 @@ pub struct Gateway {
 pub(crate) struct RequestContext<'a> {
     head: &'a Head,
     body: &'a mut Incoming,
+    /// Whether reading the body was begun, which a client may wait for.
+    is_body_begun: bool,
     connection: &'a Arc<Connection>,
     /// The `Origin`, if it was sent and is allowed.
     origin: Option<HeaderValue>,
@@ -150,7 +154,7 @@ impl Gateway {
             answer_bytes: Budget::new(parts.config.overload.answer_bytes),
             anonymous: Arc::new(http::anonymous()),
             manifest_tags: Default::default(),
-            openapi: OnceLock::new(),
+            openapi: http::openapi_document(profiles(&parts.config), &parts.config.limits),
             documents: mcp::Documents::new(profiles(&parts.config), &parts.config.limits),
             parts,
         }
@@ -176,6 +180,7 @@ impl Gateway {
         let mut context = RequestContext {
             head: &head,
             body: &mut body,
+            is_body_begun: false,
             connection: &connection,
             origin: None,
             label: RequestLabel::Other,
@@ -183,9 +188,10 @@ impl Gateway {
         };
         let next = match catch_panic(self.answer(&mut context), &span).await {
             Ok(next) => next,
-            Err(refusal) => NextStep::Reply(self.refused(&mut context, &refusal).await),
+            Err(refusal) => NextStep::Reply(self.refused(&context, &refusal)),
         };
         let stays = connection.place.set_stranger(|| self.address(&context));
+        let is_read = matches!(next, NextStep::Write(_)) || Self::skim(&mut context).await;
         let RequestContext { origin, label, held, .. } = context;
         let mut reply = match next {
             NextStep::Reply(reply) => reply,
@@ -197,7 +203,7 @@ impl Gateway {
                 written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))
             }
         };
-        if !stays {
+        if !stays || !is_read {
             reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(origin) = origin {
@@ -224,9 +230,20 @@ impl Gateway {
         self.parts.forum.perform(&principal, call, key.as_deref()).await.map(answer::from_forum)
     }
 
-    /// The refusal as an answer, after the rest of the body was read.
-    async fn refused(&self, context: &mut RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
-        body::drain(context.body, &context.head.headers).await;
+    /// Drops what has come of a body that was not wanted; whether all of it is read now. If not,
+    /// the connection closes after the answer.
+    async fn skim(context: &mut RequestContext<'_>) -> bool {
+        let waits = context.head.headers.contains_key(EXPECT) && !context.is_body_begun;
+        let is_read =
+            if waits { context.body.is_end_stream() } else { body::skim(context.body).await };
+        if !is_read {
+            context.connection.deadline.set_body_unread();
+        }
+        is_read
+    }
+
+    /// The refusal as an answer.
+    fn refused(&self, context: &RequestContext<'_>, refusal: &Refusal) -> HttpResponse {
         let path = context.head.uri.path();
         let reply =
             if http::is_mcp(path) { mcp::refused(refusal) } else { answer::refused(refusal) };
@@ -253,7 +270,7 @@ impl Gateway {
         }
         match self.route(&head.method, path) {
             Some(endpoint) => self.dispatch(context, endpoint).await,
-            None if methods().is_empty() => Err(Refusal::not_found()),
+            None if methods().is_empty() => Err(self.nothing_at(path)),
             None => {
                 let allowed = methods().join(", ");
                 Err(Refusal::method_not_allowed(&allowed))
@@ -281,7 +298,16 @@ impl Gateway {
 
     /// 401, or 429 after too many wrong tokens from the same address.
     fn wrong_token(&self, context: &RequestContext<'_>) -> Refusal {
-        self.wrong_tokens.refuse(self.address(context))
+        let refusal = self.wrong_tokens.refuse(self.address(context));
+        if refusal.reason == Reason::TokenUnknown {
+            return with_mistake(refusal, context);
+        }
+        refusal
+    }
+
+    /// 401 of a request that needs a token.
+    fn token_missing(context: &RequestContext<'_>) -> Refusal {
+        with_mistake(Refusal::token_missing(), context)
     }
 
     /// The principal, which must hold all of `rights`.
@@ -290,7 +316,7 @@ impl Gateway {
         context: &RequestContext<'_>,
         rights: &[Right],
     ) -> Result<Arc<Principal>> {
-        let principal = self.principal(context)?.ok_or_else(Refusal::token_missing)?;
+        let principal = self.principal(context)?.ok_or_else(|| Self::token_missing(context))?;
         check_rights(&principal, rights)?;
         Ok(principal)
     }
@@ -309,20 +335,38 @@ impl Gateway {
         authentication::address(context.connection.peer, &context.head.headers, trusted)
     }
 
-    /// The body, of at most `limits.request_bytes_max` bytes.
-    async fn body(&self, context: &mut RequestContext<'_>, holder: &Holder) -> Result<Bytes> {
-        self.body_up_to(context, holder, self.parts.config.limits.request_bytes_max).await
+    /// The body, of one of the types and of at most `limits.request_bytes_max` bytes.
+    async fn body(
+        &self,
+        context: &mut RequestContext<'_>,
+        holder: &Holder,
+        types: MediaTypes,
+    ) -> Result<Bytes> {
+        let bytes_max = self.parts.config.limits.request_bytes_max;
+        self.body_up_to(context, holder, types, bytes_max).await
     }
 
-    /// The body, of at most `bytes_max` bytes.
+    /// The body, of one of the types and of at most `bytes_max` bytes.
     async fn body_up_to(
         &self,
         context: &mut RequestContext<'_>,
         holder: &Holder,
+        types: MediaTypes,
         bytes_max: u64,
     ) -> Result<Bytes> {
+        body::check_declared(context.body, bytes_max)?;
+        let headers = &context.head.headers;
+        // The size goes before the types. A client that waits for `100 Continue` is told of wrong
+        // types instead, and sends no body.
+        if context.body.size_hint().exact().is_some() || headers.contains_key(EXPECT) {
+            types.check(headers)?;
+        }
+        context.is_body_begun = true;
         let within = Duration::from_secs(self.parts.config.gateway.body_seconds);
-        body::read(context.body, bytes_max, within, || self.request_bytes.hold(holder, 0)).await
+        let begin = || self.request_bytes.hold(holder, 0);
+        let body = body::read(context.body, bytes_max, within, begin).await?;
+        types.check(headers)?;
+        Ok(body)
     }
 
     /// The answer of the forum to `principal`; its bytes count as under way until they are written.
@@ -346,6 +390,14 @@ fn catch_panic<T>(
     caught
         .map(|caught| caught.unwrap_or_else(|_| Err(Refusal::internal())))
         .instrument(span.clone())
+}
+
+/// `refusal`, with the mistake that `Authorization` shows.
+fn with_mistake(refusal: Refusal, context: &RequestContext<'_>) -> Refusal {
+    match authentication::mistake(&context.head.headers) {
+        Some(mistake) => Refusal { detail: mistake.into(), ..refusal },
+        None => refusal,
+    }
 }
 
 /// Refuses a principal that lacks one of `rights`.

@@ -55,13 +55,18 @@ impl Committed {
     /// Bytes that it keeps in memory, about: its encoded length and that of the claims, which it
     /// may be the last to keep.
     pub fn weight(&self) -> u64 {
-        /// An entry, its summary, and their places in maps.
-        const ENTRY: usize = 1_200;
-        /// A claim beside its texts.
-        const CLAIM: usize = 400;
-        let claims: usize = self.claims.iter().map(|claim| CLAIM + claim.weight()).sum();
-        (ENTRY + self.entry.weight() + claims) as u64
+        weight(&self.entry, &self.claims)
     }
+}
+
+/// Bytes that an entry keeps in memory with the claims that it changed, about.
+fn weight(entry: &Entry, claims: &[Arc<Claim>]) -> u64 {
+    /// An entry, its summary, and their places in maps.
+    const ENTRY: usize = 1_200;
+    /// A claim beside its texts.
+    const CLAIM: usize = 400;
+    let claims: usize = claims.iter().map(|claim| CLAIM + claim.weight()).sum();
+    (ENTRY + entry.weight() + claims) as u64
 }
 
 /// The result of a write, sent once every entry that it depends on is on the disk.
@@ -106,6 +111,13 @@ pub struct Append {
     pub claims: Vec<Arc<Claim>>,
     /// The way of the answer.
     pub reply: ReplyPort,
+}
+
+impl Append {
+    /// As [`Committed::weight`].
+    fn weight(&self) -> u64 {
+        weight(&self.entry, &self.claims)
+    }
 }
 
 /// An item of the journal's queue.

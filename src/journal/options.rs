@@ -57,6 +57,8 @@ pub const SEALED_CACHE_BYTES: usize = 2 << 20;
 pub const SEALED_OPEN_MAX: usize = 4;
 /// Batches that may wait for the publisher; above, the writer waits.
 pub const PUBLISH_QUEUE: usize = 64;
+/// Bytes that wait in the queue in memory, roughly; above: 503 `overloaded`.
+pub const QUEUE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of the tail in memory, roughly; above, commits wait for the archiver.
 pub const TAIL_BYTES_MAX: u64 = 256 << 20;
 

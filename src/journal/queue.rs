@@ -9,7 +9,7 @@ use std::time::Duration;
 use parley_protocol::ids::ThreadId;
 use parley_protocol::refusal::Refusal;
 
-use super::options::STALL_MS;
+use super::options::{QUEUE_BYTES_MAX, STALL_MS};
 use super::{Append, QueueItem, ReplyPort};
 use crate::clock::{Clock, Moment};
 
@@ -29,7 +29,10 @@ pub struct FirstNumbers {
 
 #[derive(Debug)]
 struct QueueState {
-    items: VecDeque<QueueItem>,
+    /// Each with the bytes that it is weighed as.
+    items: VecDeque<(QueueItem, u64)>,
+    /// The bytes of all of them.
+    bytes: u64,
     last: FirstNumbers,
     /// Appends are refused: the server shuts down.
     closing: bool,
@@ -64,6 +67,7 @@ impl JournalQueue {
     pub fn new(max: usize, start: FirstNumbers, clock: Arc<dyn Clock>) -> Self {
         let state = QueueState {
             items: VecDeque::new(),
+            bytes: 0,
             last: start,
             closing: false,
             ended: false,
@@ -153,12 +157,22 @@ impl JournalQueue {
         if !self.is_writable() {
             return Some(Refusal::store_unavailable());
         }
-        let full = state.items.len() >= self.max || self.full.load(Ordering::Acquire);
+        let full = self.is_full(state) || self.full.load(Ordering::Acquire);
         full.then(Refusal::queue_full)
     }
 
+    /// Whether it holds as many items or bytes as it may; the last one may exceed the bytes.
+    fn is_full(&self, state: &QueueState) -> bool {
+        state.items.len() >= self.max || state.bytes >= QUEUE_BYTES_MAX
+    }
+
     fn push(&self, state: &mut QueueState, item: QueueItem) {
-        state.items.push_back(item);
+        let bytes = match &item {
+            QueueItem::Append(_, append) => append.weight(),
+            QueueItem::Barrier { .. } | QueueItem::Acquire { .. } | QueueItem::Release(_) => 0,
+        };
+        state.bytes += bytes;
+        state.items.push_back((item, bytes));
         if state.wait_count > 0 && state.items.len() >= state.wait_count {
             state.wait_count = 0;
             self.changed.notify_one();
@@ -205,7 +219,7 @@ impl JournalQueue {
         } else if self.is_stalled() {
             Some(Refusal::store_unavailable())
         } else {
-            (state.items.len() >= self.max).then(Refusal::queue_full)
+            self.is_full(&state).then(Refusal::queue_full)
         };
         match (refusal, item) {
             (None, item) | (Some(_), item @ QueueItem::Release(_)) => self.push(&mut state, item),
@@ -220,14 +234,20 @@ impl JournalQueue {
     pub fn take(&self, max: usize, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
         let count = state.items.len().min(max);
-        into.extend(state.items.drain(..count));
+        let mut bytes = 0;
+        into.extend(state.items.drain(..count).map(|(item, weight)| {
+            bytes += weight;
+            item
+        }));
+        state.bytes -= bytes;
     }
 
     /// Moves all items into `into`, refuses appends until [`JournalQueue::resume`], and begins a
     /// new generation, atomically: no item of the old generation is queued after.
     pub fn fail(&self, into: &mut Vec<QueueItem>) {
         let mut state = self.state();
-        into.extend(state.items.drain(..));
+        state.bytes = 0;
+        into.extend(state.items.drain(..).map(|(item, _)| item));
         self.writable.store(false, Ordering::Release);
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
@@ -261,9 +281,10 @@ impl JournalQueue {
             let mut state = self.state();
             state.ended = true;
             self.writable.store(false, Ordering::Release);
+            state.bytes = 0;
             std::mem::take(&mut state.items)
         };
-        for item in items {
+        for (item, _) in items {
             refuse(item, Refusal::store_uncertain());
         }
     }

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use crate::refusal::{Refusal, Result};
 
+/// Characters of a name that a refusal shows, at most.
+const NAME_SHOWN_MAX: usize = 40;
+
 /// The parameters of one query, decoded. Take the known ones, then refuse the [`Query::rest`].
 #[derive(Debug)]
 pub struct Query<'q> {
@@ -24,10 +27,14 @@ impl<'q> Query<'q> {
                 return Err(Refusal::parameters(detail));
             };
             if parameters.iter().any(|(known, _)| *known == name) {
-                return Err(Refusal::parameter(&name, "A parameter is given twice. Give it once."));
+                let detail = format!("`{}` is given twice. Give it once.", named(&name));
+                return Err(Refusal::parameter(&name, detail));
             }
             if value.is_empty() {
-                let detail = "A parameter has no value. Leave it out, or give one.";
+                let detail = format!(
+                    "`{}` came without a value. Leave it out, or give it one.",
+                    named(&name)
+                );
                 return Err(Refusal::parameter(&name, detail));
             }
             let Some(value) = percent_decode(value, true) else {
@@ -54,6 +61,11 @@ impl<'q> Query<'q> {
     pub fn untaken(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().map(|(name, _)| &**name)
     }
+}
+
+/// The name of a parameter as a refusal shows it.
+fn named(name: &str) -> String {
+    name.chars().take(NAME_SHOWN_MAX).collect()
 }
 
 /// Decodes percent-encoding, and with `plus` a plus sign as a space; `None` if it is malformed or

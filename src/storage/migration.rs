@@ -43,6 +43,21 @@ impl FileFormat {
     pub const fn current(&self) -> u32 {
         self.oldest + self.steps.len() as u32
     }
+
+    /// Takes the steps from `format` to the current one, and writes the current one.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] for a format before the oldest, and those of the steps.
+    pub fn upgrade(&self, writing: &WriteTransaction, format: u32) -> StoreResult<()> {
+        let first = format.checked_sub(self.oldest).ok_or_else(|| {
+            let detail = format!("its format {format} is older than any that can be migrated");
+            StoreError::damaged("the store", detail)
+        })?;
+        for step in self.steps.iter().skip(first as usize) {
+            step(writing)?;
+        }
+        (self.state)(writing, self.current())
+    }
 }
 
 /// A file to be migrated.
@@ -136,10 +151,7 @@ fn run(disk: &dyn Disk, file: &OutdatedFile<'_>) -> StoreResult<()> {
         open_database(&draft, CACHE_BYTES, BoxedFile::new(disk.open(&draft).map_err(error)?))?;
     let mut writing = database.begin_write()?;
     writing.set_two_phase_commit(true);
-    for step in &target.steps[(format - target.oldest) as usize..] {
-        step(&writing)?;
-    }
-    (target.state)(&writing, target.current())?;
+    target.upgrade(&writing, *format)?;
     writing.commit()?;
     database.close()?;
     disk.rename(&draft, name).and_then(|()| disk.sync()).map_err(error)

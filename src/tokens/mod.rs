@@ -71,9 +71,7 @@ impl Tokens {
     pub fn open(disk: Arc<dyn Disk>, realm: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
         let (store, records) = panic_guard(FILE_NAME, || {
             migrate(&*disk, &[FILE_FORMAT])?;
-            let store = TokenStore::open(disk)?;
-            let records = store.all()?;
-            Ok((store, records))
+            TokenStore::open(disk)
         })?;
         let mut snapshot = TokenSnapshot::default();
         for record in records {

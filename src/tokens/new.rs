@@ -39,8 +39,7 @@ impl NewToken {
     /// 400 `invalid_body`.
     pub fn read(body: &[u8], now: Millis) -> Result<Self> {
         let body = if body.is_empty() { b"{}" } else { body };
-        let value = json::parse(body, NESTING_MAX)
-            .map_err(|fault| bad(fault.field(), "The body must be well-formed JSON."))?;
+        let value = json::parse(body, NESTING_MAX).map_err(|fault| Refusal::json(&fault, body))?;
         let JsonValue::Object(object) = value else {
             return Err(bad(None, "The body must be one JSON object."));
         };

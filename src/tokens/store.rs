@@ -11,6 +11,7 @@ use crate::storage::disk::{self, Disk};
 use crate::storage::error::{StoreError, StoreResult};
 use crate::storage::latch::{BoxedFile, ErrorLatch};
 use crate::storage::migration::FileFormat;
+use crate::storage::overlay::Overlay;
 use crate::storage::panic_guard::open_database;
 use crate::storage::rows::NextRow;
 
@@ -39,18 +40,33 @@ pub const FILE_FORMAT: FileFormat = FileFormat {
 
 pub(super) struct TokenStore {
     disk: Arc<dyn Disk>,
-    /// `None` after a failure, until it is reopened.
+    /// `None` after a failure, or an opening without room, until it is reopened.
     database: Option<Database>,
 }
 
 impl TokenStore {
-    pub(super) fn open(disk: Arc<dyn Disk>) -> StoreResult<Self> {
-        let database = open(&*disk)?;
-        Ok(Self { disk, database: Some(database) })
+    /// Opens the file; gives the store and its records. Without room to write it is only read,
+    /// until [`TokenStore::put`] finds some.
+    pub(super) fn open(disk: Arc<dyn Disk>) -> StoreResult<(Self, Vec<TokenRecord>)> {
+        match open(&*disk) {
+            Ok(database) => {
+                let records = Self::all(&database)?;
+                Ok((Self { disk, database: Some(database) }, records))
+            }
+            Err(error)
+                if error.is_full() && disk::names(&*disk)?.iter().any(|it| it == FILE_NAME) =>
+            {
+                tracing::warn!(%error, "there is no room to write the tokens");
+                let file = Overlay::new(disk::open_made(&*disk, FILE_NAME)?);
+                let file = file.map_err(|error| StoreError::io(FILE_NAME, error))?;
+                let records = Self::all(&open_file(Box::new(file))?)?;
+                Ok((Self { disk, database: None }, records))
+            }
+            Err(error) => Err(error),
+        }
     }
 
-    pub(super) fn all(&self) -> StoreResult<Vec<TokenRecord>> {
-        let Some(database) = &self.database else { return Ok(Vec::new()) };
+    fn all(database: &Database) -> StoreResult<Vec<TokenRecord>> {
         let transaction = database.begin_read()?;
         let table = transaction.open_table(TOKENS)?;
         let mut records = Vec::new();

@@ -13,7 +13,8 @@ use parley::journal::{
 use parley::storage::disk::Disk;
 use parley::storage::error::StoreError;
 use parley_protocol::act::Kind;
-use parley_protocol::entry::Entry;
+use parley_protocol::command::Command;
+use parley_protocol::entry::{Entry, KeyUse};
 use parley_protocol::ids::ThreadId;
 use parley_protocol::limits::Limits;
 use parley_protocol::refusal::{Reason, Refusal};
@@ -95,8 +96,13 @@ fn reply() -> (ReplyPort, Waiting) {
 impl JournalHarness {
     /// Opens what lies on `disk`.
     pub fn open(disk: &(impl Disk + Clone), options: JournalOptions) -> Result<Self, StoreError> {
+        Self::open_on(Arc::new(disk.clone()), options)
+    }
+
+    /// Opens what lies on `disk`, which has no clone.
+    pub fn open_on(disk: Arc<dyn Disk>, options: JournalOptions) -> Result<Self, StoreError> {
         let clock = Arc::new(TestClock::at(Millis(1_000_000)));
-        let opened = Journal::open(options.clone(), Arc::new(disk.clone()), clock.clone())?;
+        let opened = Journal::open(options.clone(), disk, clock.clone())?;
         let OpenedJournal { journal, writer, publisher, archiver, .. } = opened;
         Ok(Self { journal, writer, publisher, archiver, clock, options })
     }
@@ -166,14 +172,25 @@ impl JournalHarness {
 
     /// Says something in a thread, as its actor does.
     pub fn say(&self, holder: &mut Holder, by: &str, kind: Kind, body: &str) -> Waiting {
+        let command = post(kind, Some(holder.thread.summary().id), body);
+        self.act(holder, by, &command, None)
+    }
+
+    /// Gives a command in a thread, as its actor does.
+    pub fn act(
+        &self,
+        holder: &mut Holder,
+        by: &str,
+        command: &Command,
+        key: Option<KeyUse>,
+    ) -> Waiting {
         let (reply, waiting) = reply();
         let principal = principal(by);
         let mut numbers = self.journal.numbers();
         let (now, principal, limits) = (self.clock.now(), &principal, &generous());
-        let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key: None };
+        let mut ctx = Context { now, principal, limits, numbers: &mut numbers, key };
         let Holder { thread, lease, .. } = holder;
-        let command = post(kind, Some(thread.summary().id), body);
-        let act = thread.admit(&mut ctx, &command).unwrap().unwrap();
+        let act = thread.admit(&mut ctx, command).unwrap().unwrap();
         thread.apply(&act);
         let _ = self.journal.append(|number| {
             thread.stamp(&act, number);

@@ -30,7 +30,8 @@ pub struct Server {
     pub agent: String,
     /// Its clock, which runs.
     pub clock: Arc<TestClock>,
-    disk: Arc<dyn Disk>,
+    /// Where its files lie.
+    pub disk: Arc<dyn Disk>,
     config: Config,
     running: Option<Running>,
     /// Where the administrator's token is written.

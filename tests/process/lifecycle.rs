@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parley_kit::http::request;
 use parley_kit::peer::{ask, get};
 use parley_kit::process::run;
-use parley_kit::{Ended, Folder, Peer, Process};
+use parley_kit::{Ended, Folder, Mounted, Peer, Process};
 use rustix::process::Signal;
 
 fn one_line(ended: &Ended, code: i32, named: &[&str]) {
@@ -93,25 +93,16 @@ fn second_signal() {
 #[test]
 fn no_space_and_no_writes() {
     let folder = Folder::new("space");
-    let mount = |options: &str| {
-        let mut mount = std::process::Command::new("mount");
-        let mounted = mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder.path());
-        mounted.status().is_ok_and(|status| status.success())
-    };
-    if !mount("size=64k") {
-        eprintln!("left out: this process may not mount");
-        return;
-    }
+    let Some(mounted) = Mounted::new(folder.path(), "size=64k") else { return };
     let data = folder.text("data");
     let fails = || run(&["serve", "--listen", "127.0.0.1:0", "--data", &data]);
     one_line(&fails(), 1, &["no space is left", &data, "bytes free"]);
-    assert!(mount("remount,size=64m"));
+    mounted.change("remount,size=64m");
     Process::start(&data, &[]).stop();
-    assert!(mount("remount,ro"));
+    mounted.change("remount,ro");
     let kept = Folder::new("space-kept");
     let ended = run(&["backup", &kept.text("copy"), "--data", &data]);
     assert_eq!(ended.code, 0, "{ended:?}");
-    let _ = std::process::Command::new("umount").arg("-l").arg(folder.path()).status();
 }
 
 /// Goal: two restores of one copy in the same second begin different eras. Method: restore twice.
@@ -134,15 +125,7 @@ fn restores_differ() {
 #[test]
 fn a_full_disk_is_no_damage() {
     let folder = Folder::new("full");
-    let mount = |options: &str| {
-        let mut mount = std::process::Command::new("mount");
-        let mounted = mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder.path());
-        mounted.status().is_ok_and(|status| status.success())
-    };
-    if !mount("size=16m") {
-        eprintln!("left out: this process may not mount");
-        return;
-    }
+    let Some(mounted) = Mounted::new(folder.path(), "size=16m") else { return };
     let data = folder.text("data");
     let unreserved = ["--set", "store.free_bytes_min=0", "--set", "limits.writes_per_minute=0"];
     let body = serde_json::json!({ "kind": "ask", "body": "\u{1F600}".repeat(500) });
@@ -161,14 +144,14 @@ fn a_full_disk_is_no_damage() {
     let checked = run(&["check", "--data", &data, "--json"]);
     assert_eq!(checked.code, 0, "{checked:?}");
     assert_eq!(checked.json()["counts"]["threads"], stored, "{checked:?}");
-    assert!(stored > 10 && mount("remount,size=64m"));
+    assert!(stored > 10);
+    mounted.change("remount,size=64m");
     let server = Process::start(&data, &unreserved);
     assert_eq!(ask(server.address, &server.admin, "POST /v1/messages", "", &body).status, 201);
     server.stop();
     let checked = run(&["check", "--data", &data, "--json"]).json();
     assert_eq!(checked["counts"]["threads"], stored + 1, "{checked}");
     assert_eq!(checked["findings"], serde_json::json!([]), "{checked}");
-    let _ = std::process::Command::new("umount").arg("-l").arg(folder.path()).status();
 }
 
 /// Goal: a log that nobody reads holds nothing up. Method: standard error into a pipe that is not

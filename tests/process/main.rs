@@ -12,5 +12,6 @@ mod attack;
 mod backup;
 mod commands;
 mod crash;
+mod faults;
 mod feed_kill;
 mod lifecycle;

@@ -122,7 +122,7 @@ fn mode_options(words: &[String]) -> anyhow::Result<Options> {
         Mode::Post | Mode::Hot | Mode::Fanout | Mode::Swarm | Mode::Read => {}
         Mode::Ceiling => bail!("compare needs a server, and ceiling runs none"),
         Mode::Soak => bail!("soak judges one long run; compare post with a --rate instead"),
-        Mode::Idle | Mode::Inbox | Mode::Crash => {
+        Mode::Idle | Mode::Inbox | Mode::Crash | Mode::Abuse => {
             bail!(
                 "{name} has no rounds of one rate; compare takes post, hot, fanout, swarm or read"
             )

@@ -47,7 +47,7 @@ pub async fn measure(options: &Options, binary: &Path) -> anyhow::Result<Measure
         Mode::Fanout => fanout::run(&options).await?,
         Mode::Swarm => swarm::run(&options).await?,
         Mode::Read => read::run(&options).await?,
-        Mode::Ceiling | Mode::Idle | Mode::Inbox | Mode::Crash | Mode::Soak => {
+        Mode::Ceiling | Mode::Idle | Mode::Inbox | Mode::Crash | Mode::Soak | Mode::Abuse => {
             bail!("{} cannot be compared", options.mode.name())
         }
     };

@@ -1,5 +1,6 @@
 //! The modes, one file each.
 
+pub mod abuse;
 mod commits;
 pub mod crash;
 pub mod fanout;
@@ -28,6 +29,7 @@ pub async fn run(options: &Options) -> anyhow::Result<Report> {
         Mode::Read => read::run(options).await,
         Mode::Idle => idle::run(options).await,
         Mode::Inbox => inbox::run(options).await,
+        Mode::Abuse => abuse::run(options).await,
         Mode::Crash => crash::run(options).await,
     }
 }

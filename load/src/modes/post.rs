@@ -19,7 +19,7 @@ use crate::write_load::WriteLoad;
 /// Bytes of a stored record beyond the body: ids, names, times, the turn.
 const RECORD_EXTRA_BYTES: usize = 100;
 /// Bytes of an answer beyond the body, assumed where no forum has answered over HTTP.
-const ANSWER_EXTRA_BYTES: usize = 950;
+pub const ANSWER_EXTRA_BYTES: usize = 950;
 /// `hot` raises the limit of a thread, which its load would reach within a second.
 pub const HOT_MESSAGES_MAX: u32 = 1_000_000;
 

@@ -25,6 +25,8 @@ pub enum Mode {
     Soak,
     /// Small reads without writes: a claim, a thread or an empty inbox.
     Read,
+    /// Attacks at full rate beside honest agents.
+    Abuse,
     /// Inboxes: concurrent resumption, questions to anyone, many questions of one participant.
     Inbox,
 }
@@ -55,13 +57,14 @@ impl Mode {
             Self::Soak => "soak",
             Self::Read => "read",
             Self::Inbox => "inbox",
+            Self::Abuse => "abuse",
         }
     }
 
     /// Whether the mode restarts or configures its server, so that a named one cannot serve.
     pub fn needs_own_server(self) -> bool {
         match self {
-            Self::Ceiling | Self::Idle | Self::Crash | Self::Inbox => true,
+            Self::Ceiling | Self::Idle | Self::Crash | Self::Inbox | Self::Abuse => true,
             Self::Post | Self::Swarm | Self::Fanout | Self::Hot | Self::Soak | Self::Read => false,
         }
     }
@@ -77,6 +80,7 @@ impl Mode {
             | Self::Crash
             | Self::Soak
             | Self::Read
+            | Self::Abuse
             | Self::Inbox => false,
         }
     }
@@ -125,6 +129,7 @@ pub const fn defaults(mode: Mode) -> Defaults {
         Mode::Fanout => Defaults { seconds: 10, threads: 64, listeners: 1_000, ..base },
         Mode::Read => Defaults { threads: 1_000, ..base },
         Mode::Hot => Defaults { threads: 1, ..base },
+        Mode::Abuse => Defaults { seconds: 60, threads: 1_000, ..base },
         Mode::Idle => Defaults { threads: 100_000, listeners: 1_000, rounds: 1, ..base },
         Mode::Crash => Defaults {
             seconds: 4,

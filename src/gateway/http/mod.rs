@@ -7,7 +7,7 @@ mod page;
 mod tokens;
 
 pub use health::metrics_only;
-pub(super) use operation::{no_idempotency_key, no_parameters, query};
+pub(super) use operation::{no_idempotency_key, no_parameters, openapi_document, query};
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use axum::http::Method;
 use parley_protocol::identity::{AuthorKind, Principal, Right, Rights};
 use parley_protocol::ids::TokenId;
 use parley_protocol::operation::{Operation, PathMatch, Profile, find};
-use parley_protocol::refusal::Result;
+use parley_protocol::refusal::{Refusal, Result};
 
 use super::{Gateway, NextStep, RequestContext, decoded};
 use crate::telemetry::RequestLabel;
@@ -125,6 +125,22 @@ impl Gateway {
             return methods.to_vec();
         }
         token_at(path).map(|_| vec!["DELETE"]).unwrap_or_default()
+    }
+
+    /// 404 of a path at which nothing stands; names what is meant, where the path shows it.
+    pub(super) fn nothing_at(&self, path: &str) -> Refusal {
+        let bare = path.trim_end_matches('/');
+        let stands = |path: &String| !self.methods(path).is_empty();
+        if ["/sse", "/mcp", "/message"].iter().any(|end| bare.ends_with(end))
+            || ["/messages", "/mcp/sse", "/mcp/messages"].contains(&bare)
+        {
+            return Refusal::no_mcp_here();
+        }
+        let rest = bare.strip_prefix("/api").unwrap_or(bare);
+        let near = [bare.to_owned(), format!("/v1{bare}"), rest.to_owned(), format!("/v1{rest}")];
+        near.iter()
+            .find(|it| stands(it))
+            .map_or_else(Refusal::not_found, |it| Refusal::not_found_but(it))
     }
 
     pub(super) async fn dispatch(

@@ -6,27 +6,31 @@ use std::sync::Arc;
 use axum::http::{HeaderValue, Method};
 use bytes::Bytes;
 use parley_protocol::arguments;
-use parley_protocol::command::{Call, Language, ManifestPart, ReadCall};
+use parley_protocol::command::{Call, InboxQuery, Language, ManifestPart, ReadCall};
 use parley_protocol::identity::Principal;
+use parley_protocol::limits::Limits;
 use parley_protocol::manifest;
-use parley_protocol::operation::Operation;
+use parley_protocol::operation::{Operation, Profiles};
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::schema::{OpenApiFacts, openapi};
 use parley_protocol::url::Query;
 
+use super::super::accept::MediaTypes;
 use super::super::answer::{self, HttpResponse, IDEMPOTENCY_KEY};
+use super::super::sender::SenderShut;
 use super::super::{Gateway, NextStep, PendingWrite, RequestContext, accept};
 use crate::forum::Answer;
 
-/// The media types of answers and of request bodies.
+/// The media types of answers.
 const JSON_ONLY: &[&str] = &["application/json"];
 /// The media types of an export: pages, or the whole thread with one artifact per line.
 const EXPORTS: &[&str] = &["application/json", JSON_LINES];
 const JSON_LINES: &str = "application/jsonl";
 /// The tag of an empty body.
 const NO_TAG: HeaderValue = HeaderValue::from_static("\"\"");
-/// The media types of an artifact as a request body.
-const ARTIFACTS: &[&str] = &["application/json", "application/octet-stream"];
+/// The media types of publishing an artifact.
+const ARTIFACT: MediaTypes =
+    MediaTypes { body: &["application/json", "application/octet-stream"], answer: JSON_ONLY };
 
 impl Gateway {
     /// Checks token, right, size, type, `Accept`, parameters and envelope, then calls the forum.
@@ -45,13 +49,13 @@ impl Gateway {
         };
         let principal = known.as_deref().unwrap_or(&self.anonymous);
         let holder = self.holder(context, known.as_deref());
-        let body =
-            if operation.has_body() { Some(self.body(context, &holder).await?) } else { None };
-        if body.is_some() {
-            let artifact = operation == Operation::PublishArtifact;
-            let types = if artifact { ARTIFACTS } else { JSON_ONLY };
-            accept::check_content_type(&head.headers, types)?;
-        }
+        let artifact = operation == Operation::PublishArtifact;
+        let types = if artifact { ARTIFACT } else { MediaTypes::JSON };
+        let body = if operation.has_body() {
+            Some(self.body(context, &holder, types).await?)
+        } else {
+            None
+        };
         let exports = operation == Operation::ExportThread;
         let kind = accept::negotiate(&head.headers, if exports { EXPORTS } else { JSON_ONLY })?;
         let key = if operation.writes() { idempotency_key(context)? } else { None };
@@ -92,7 +96,8 @@ impl Gateway {
         self.answered(principal, answered?).map(NextStep::Reply)
     }
 
-    /// Performs a call; the end of the token ends a held one.
+    /// Performs a call. The end of the token ends a held one; the end of what the client sends lets
+    /// it answer at once.
     pub(in super::super) async fn perform_held(
         &self,
         context: &mut RequestContext<'_>,
@@ -100,14 +105,20 @@ impl Gateway {
         call: Call,
         key: Option<&str>,
     ) -> Result<Answer> {
-        if !matches!(&call, Call::ReadInbox(query) if query.wait_seconds > 0) {
-            return self.parts.forum.perform(principal, call, key).await;
-        }
+        let forum = &self.parts.forum;
+        let query = match call {
+            Call::ReadInbox(query) if query.wait_seconds > 0 => query,
+            call => return forum.perform(principal, call, key).await,
+        };
         context.held = true;
+        let at_once = Call::ReadInbox(InboxQuery { wait_seconds: 0, ..query.clone() });
         tokio::select! {
             biased;
-            answered = self.parts.forum.perform(principal, call, key) => answered,
+            answered = forum.perform(principal, Call::ReadInbox(query), key) => answered,
             () = self.parts.tokens.ended(principal.token) => Err(Refusal::token_unknown()),
+            () = SenderShut::new(&context.connection.sender) => {
+                forum.perform(principal, at_once, key).await
+            }
         }
     }
 
@@ -130,18 +141,20 @@ impl Gateway {
     pub(super) fn openapi(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
         self.principal(context)?;
         accept::negotiate(&context.head.headers, JSON_ONLY)?;
-        let (text, tag) = self.openapi.get_or_init(|| {
-            let facts = OpenApiFacts {
-                version: env!("CARGO_PKG_VERSION"),
-                profiles: self.profiles,
-                limits: &self.parts.config.limits,
-            };
-            let text = Bytes::from(openapi(&facts).to_string());
-            let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
-            (text, tag)
-        });
+        let (text, tag) = &self.openapi;
         Ok(answer::tagged(answer::json(text.clone()), tag, &context.head.headers))
     }
+}
+
+/// The OpenAPI document under these profiles and limits, and its tag.
+pub(in crate::gateway) fn openapi_document(
+    profiles: Profiles,
+    limits: &Limits,
+) -> (Bytes, HeaderValue) {
+    let facts = OpenApiFacts { version: env!("CARGO_PKG_VERSION"), profiles, limits };
+    let text = Bytes::from(openapi(&facts).to_string());
+    let tag = HeaderValue::try_from(manifest::etag(&text)).unwrap_or(NO_TAG);
+    (text, tag)
 }
 
 /// The idempotency key of a write; `None` without one.

@@ -9,6 +9,7 @@ use parley_protocol::ids::TokenId;
 use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 
+use super::super::accept::MediaTypes;
 use super::super::answer::{self, HttpResponse, JSON};
 use super::super::{Gateway, RequestContext, accept};
 use super::operation::{no_idempotency_key, no_parameters, query};
@@ -24,9 +25,7 @@ impl Gateway {
     ) -> Result<HttpResponse> {
         let principal = self.principal_with(context, &[Right::Admin])?;
         let holder = self.holder(context, Some(&principal));
-        let body = self.body(context, &holder).await?;
-        accept::check_content_type(&context.head.headers, &["application/json"])?;
-        accept::negotiate(&context.head.headers, &["application/json"])?;
+        let body = self.body(context, &holder, MediaTypes::JSON).await?;
         no_idempotency_key(context)?;
         no_parameters(&query(context)?, NO_PARAMETER)?;
         let now = self.parts.clock.now();

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use parley_protocol::json::{self, JsonMember, JsonValue, NESTING_CEILING};
+use parley_protocol::json::{self, JsonFaultKind, JsonMember, JsonValue, NESTING_CEILING};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -96,11 +96,7 @@ impl<'b> RpcBody<'b> {
     /// # Errors
     /// 400, -32700.
     pub fn read(bytes: &'b [u8]) -> Result<Self, RpcError> {
-        let broken = || {
-            let message =
-                "Parse error: the body is not JSON (RFC 8259, UTF-8, no byte-order mark).";
-            RpcError::new(400, PARSE_ERROR, message)
-        };
+        let broken = || broken(bytes);
         let text = std::str::from_utf8(bytes).map_err(|_| broken())?;
         let start = text.trim_start_matches([' ', '\t', '\n', '\r']);
         if start.starts_with('[') {
@@ -114,6 +110,17 @@ impl<'b> RpcBody<'b> {
     }
 }
 
+/// The error of a body that is no JSON, with the place.
+fn broken(body: &[u8]) -> RpcError {
+    let cause = match json::parse_keeping_surrogates(body, NESTING_CEILING) {
+        Err(fault) if fault.kind == JsonFaultKind::Malformed => fault.told(body),
+        Err(fault) if fault.kind == JsonFaultKind::Number => fault.told(body),
+        // Deeper, or a lone surrogate, which the reader of messages takes for no JSON.
+        _ => "the body is not JSON that is read here (RFC 8259, UTF-8).".to_owned(),
+    };
+    RpcError::new(400, PARSE_ERROR, format!("Parse error: {cause}"))
+}
+
 /// Reads one message.
 ///
 /// # Errors
@@ -121,7 +128,7 @@ impl<'b> RpcBody<'b> {
 pub fn read(text: &str) -> Result<RpcMessage<'_>, InvalidMessage> {
     let Some(members) = members(text) else {
         let failure = match serde_json::from_str::<&RawValue>(text) {
-            Err(_) => RpcError::new(400, PARSE_ERROR, "Parse error: the body is not JSON."),
+            Err(_) => broken(text.as_bytes()),
             Ok(_) => RpcError::no_request("A message is one JSON object, each member given once."),
         };
         return Err((None, failure));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
+use futures_util::StreamExt;
 use futures_util::future::select_all;
 use parley_protocol::command::{Call, PageQuery, ReadCall};
 use parley_protocol::feed::Scope;
@@ -22,6 +23,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::super::answer::HttpResponse;
+use super::super::sender::SenderShut;
 use super::super::{Gateway, RequestContext, check_rights};
 use super::dispatch::McpTask;
 use super::envelope::Params;
@@ -335,6 +337,7 @@ impl Gateway {
             let bytes = stream.next().await?;
             Some((Ok::<_, Infallible>(bytes), stream))
         });
+        let frames = frames.take_until(SenderShut::new(&context.connection.sender));
         Ok(super::events(Body::from_stream(frames)))
     }
 

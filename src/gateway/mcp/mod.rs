@@ -46,14 +46,17 @@ use revision::ProtocolFamily;
 use rpc_id::RpcId;
 use tools::ToolCall;
 
+use super::accept::MediaTypes;
 use super::answer::{self, HttpResponse, JSON, reasoned};
-use super::{Gateway, RequestContext, accept, check_rights};
+use super::{Gateway, RequestContext, check_rights};
 use crate::budget::{Budget, Holder};
 use crate::forum::{Answer, Forum};
 use crate::telemetry::RequestLabel;
 
 /// Bytes of a message beyond the limit of an HTTP body, at most (mcp.md §2).
 const MESSAGE_BYTES_EXTRA: u64 = 16_384;
+/// The media types of a message; those of its answer depend on what it asks.
+const BODY: MediaTypes = MediaTypes { body: &["application/json"], answer: &[] };
 
 /// Bytes of an answer from which on its result is made off the runtime, and counted in the budget
 /// of answers.
@@ -105,10 +108,13 @@ impl Gateway {
         }
         let known = principal.as_ref().ok().and_then(Option::as_deref);
         let holder = self.holder(context, known);
-        let body = self.body_up_to(context, &holder, bytes_max).await?;
-        let principal = principal?;
+        let body = self.body_up_to(context, &holder, BODY, bytes_max).await;
+        let is_too_large = |refusal: &Refusal| refusal.reason == Reason::RequestTooLarge;
+        if !body.as_ref().is_err_and(is_too_large) {
+            principal.as_ref().map_err(Clone::clone)?;
+        }
+        let (body, principal) = (body?, principal?);
         let principal = principal.as_ref();
-        accept::check_content_type(&context.head.headers, &["application/json"])?;
         let streamed = result::wants_event(&context.head.headers);
         let headers = McpHeaders::of(&context.head.headers);
         match dispatch(&headers, &body) {
@@ -235,7 +241,7 @@ impl Gateway {
         let principal = match principal {
             Some(principal) => principal,
             None if is_free(task) => &self.anonymous,
-            None => return Err(Refusal::token_missing().into()),
+            None => return Err(Self::token_missing(context).into()),
         };
         let done = match task.method {
             McpMethod::Initialize => match task.family {

@@ -5,6 +5,8 @@
 //! are committed without a sync; a durable commit follows at intervals, with the state that a quick
 //! opening needs. Until then the entries are in the log, and are archived again after a crash.
 
+mod claims;
+mod claims_apart;
 mod read;
 mod rows;
 mod tables;
@@ -27,6 +29,7 @@ use crate::storage::error::StoreResult;
 use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::open_database;
 
+pub use claims::{ClaimState, OutcomeRecord};
 pub use read::ArchiveRead;
 pub(crate) use read::{Referrer, Rows};
 pub(crate) use rows::Refill;
@@ -124,7 +127,7 @@ pub struct ArchiveProgress {
 }
 
 /// The first outcome of a write under an idempotency key (bindings.md §1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RememberedOutcome {
     /// Digest of operation and arguments.
     pub content: [u8; 16],
@@ -133,7 +136,7 @@ pub struct RememberedOutcome {
 }
 
 /// The first outcome of a write.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FirstOutcome {
     /// A message or an event: the act to be read again.
     Act {

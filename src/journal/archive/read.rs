@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
-use parley_protocol::claim::Claim;
 use parley_protocol::entry::{Act, Entry, Published};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
-use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use redb::{
     AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, StorageError,
@@ -17,8 +14,7 @@ use redb::{
 use serde::de::DeserializeOwned;
 
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
-use super::write::BUCKETS_KEPT;
-use super::{ArchiveMeta, ArchiveProgress, RememberedOutcome};
+use super::{ArchiveMeta, ArchiveProgress};
 use crate::storage::error::{StoreError, StoreResult};
 
 /// Rows of a table, each with its number, in the requested order.
@@ -55,8 +51,12 @@ pub struct ArchiveRead {
     pub(super) board: ReadOnlyTable<u64, &'static [u8]>,
     pub(super) directed: ReadOnlyTable<&'static [u8], &'static [u8]>,
     pub(super) claims: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) claim_states: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) attestations: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) refutations: ReadOnlyTable<u64, &'static [u8]>,
     pub(super) claim_threads: ReadOnlyTable<u64, u64>,
-    pub(super) outcomes: ReadOnlyTable<&'static [u8; 20], &'static [u8]>,
+    pub(super) outcomes: ReadOnlyTable<&'static [u8; 16], &'static [u8]>,
+    pub(super) outcome_ages: ReadOnlyTable<&'static [u8; 20], ()>,
     pub(super) artifacts: ReadOnlyTable<u64, &'static [u8]>,
     pub(super) artifact_ids: ReadOnlyTable<&'static [u8; 32], u64>,
     pub(super) artifact_refs: ReadOnlyTable<&'static [u8; 40], &'static [u8]>,
@@ -85,8 +85,12 @@ impl ArchiveRead {
             board: transaction.open_table(t::BOARD)?,
             directed: transaction.open_table(t::DIRECTED)?,
             claims: transaction.open_table(t::CLAIMS)?,
+            claim_states: transaction.open_table(t::CLAIM_STATES)?,
+            attestations: transaction.open_table(t::ATTESTATIONS)?,
+            refutations: transaction.open_table(t::REFUTATIONS)?,
             claim_threads: transaction.open_table(t::CLAIM_THREADS)?,
             outcomes: transaction.open_table(t::OUTCOMES)?,
+            outcome_ages: transaction.open_table(t::OUTCOME_AGES)?,
             artifacts: transaction.open_table(t::ARTIFACTS)?,
             artifact_ids: transaction.open_table(t::ARTIFACT_IDS)?,
             artifact_refs: transaction.open_table(t::ARTIFACT_REFS)?,
@@ -176,32 +180,8 @@ impl ArchiveRead {
         .collect()
     }
 
-    pub(crate) fn snapshot(&self, thread: ThreadId) -> StoreResult<Option<Thread>> {
-        unpack_row("snapshots", self.snapshots.get(thread.0))
-    }
-
     pub(crate) fn claim_thread(&self, claim: ClaimId) -> StoreResult<Option<ThreadId>> {
         Ok(self.claim_threads.get(claim.0)?.map(|row| ThreadId(row.value())))
-    }
-
-    pub(crate) fn claim(&self, thread: ThreadId, claim: ClaimId) -> StoreResult<Option<Claim>> {
-        unpack_row("claims", self.claims.get(&pair(thread.0, claim.0)))
-    }
-
-    /// Claims of `thread` after `place`, in order.
-    pub(crate) fn claims(&self, thread: ThreadId, place: u64) -> StoreResult<Rows<'_, Arc<Claim>>> {
-        paired(&self.claims, thread, place, |row| unpack("claims", row.value()).map(Arc::new))
-    }
-
-    pub(crate) fn outcome(&self, digest: &[u8; 16]) -> StoreResult<Option<RememberedOutcome>> {
-        let newest = self.progress.bucket;
-        for bucket in (newest.saturating_sub(BUCKETS_KEPT)..=newest).rev() {
-            let row = unpack_row("outcomes", self.outcomes.get(&t::outcome(bucket, digest)))?;
-            if row.is_some() {
-                return Ok(row);
-            }
-        }
-        Ok(None)
     }
 
     pub(crate) fn artifact_entry(&self, id: &[u8; 32]) -> StoreResult<Option<u64>> {
@@ -267,7 +247,7 @@ fn numbered<'a, V: Value + 'static, T: 'a>(
 
 /// Rows of `thread` in a table whose keys are a [`pair`], those whose second number is after
 /// `place`, under that number.
-fn paired<'a, V: Value + 'static, T: 'a>(
+pub(super) fn paired<'a, V: Value + 'static, T: 'a>(
     table: &'a ReadOnlyTable<&'static [u8; 16], V>,
     thread: ThreadId,
     place: u64,
@@ -282,7 +262,7 @@ fn paired<'a, V: Value + 'static, T: 'a>(
 }
 
 /// The row of `table` that was looked up, unpacked.
-fn unpack_row<T: DeserializeOwned>(
+pub(super) fn unpack_row<T: DeserializeOwned>(
     table: &str,
     row: Result<Option<AccessGuard<'_, &'static [u8]>>, StorageError>,
 ) -> StoreResult<Option<T>> {

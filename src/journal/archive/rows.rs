@@ -16,7 +16,7 @@ use crate::storage::rows::{NextRow, RawRows};
 const TRANSACTION_BYTES: usize = 16 << 20;
 
 /// All tables, in the order in which they are copied.
-const TABLES: [&dyn RawTable; 15] = [
+const TABLES: [&dyn RawTable; 19] = [
     &t::META,
     &t::HEADS,
     &t::ACTS,
@@ -25,14 +25,21 @@ const TABLES: [&dyn RawTable; 15] = [
     &t::BOARD,
     &t::DIRECTED,
     &t::CLAIMS,
+    &t::CLAIM_STATES,
+    &t::ATTESTATIONS,
+    &t::REFUTATIONS,
     &t::CLAIM_THREADS,
     &t::OUTCOMES,
+    &t::OUTCOME_AGES,
     &t::ARTIFACTS,
     &t::ARTIFACT_IDS,
     &t::ARTIFACT_REFS,
     &t::ARTIFACT_THREADS,
     &t::SNAPSHOTS,
 ];
+
+/// Tables of older formats, which a copy may hold.
+const FORMER: [&dyn RawTable; 1] = [&t::OUTCOMES_BY_AGE];
 
 /// A table, whatever the types of its rows.
 trait RawTable {
@@ -86,7 +93,7 @@ where
 }
 
 fn table(name: &str) -> StoreResult<&'static dyn RawTable> {
-    let table = TABLES.into_iter().find(|table| table.name() == name);
+    let table = TABLES.into_iter().chain(FORMER).find(|table| table.name() == name);
     table.ok_or_else(|| damaged(format!("there is no table {name}")))
 }
 
@@ -131,11 +138,14 @@ impl Refill {
         }
     }
 
-    /// Makes everything durable.
+    /// Makes everything durable, in the current format: the copy may be of an older one.
     pub(crate) fn finish(self) -> StoreResult<()> {
+        let format = (t::FILE_FORMAT.stated)(&self.0)?;
+        let format = format.ok_or_else(|| damaged("the copy does not state its format"))?;
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
         create_tables(&transaction)?;
+        t::FILE_FORMAT.upgrade(&transaction, format)?;
         transaction.commit()?;
         Ok(self.0.close()?)
     }

@@ -28,7 +28,7 @@ pub const FILE_FORMAT: FileFormat = FileFormat {
         Ok(())
     },
     oldest: 1,
-    steps: &[],
+    steps: &[super::claims_apart::migrate],
 };
 
 /// The version of the rows, the first byte of each.
@@ -48,12 +48,27 @@ pub(super) const UPDATED: TableDefinition<u64, u64> = TableDefinition::new("upda
 pub(super) const BOARD: TableDefinition<u64, &[u8]> = TableDefinition::new("board");
 /// (identity, entry that set `awaiting`) → [`Waiting`] with the participant that is due.
 pub(super) const DIRECTED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("directed");
-/// (thread, claim) → the claim.
+/// (thread, claim) → the claim as it was made.
 pub(super) const CLAIMS: TableDefinition<&[u8; 16], &[u8]> = TableDefinition::new("claims");
+/// (thread, claim) → its [`ClaimState`](super::claims::ClaimState).
+pub(super) const CLAIM_STATES: TableDefinition<&[u8; 16], &[u8]> =
+    TableDefinition::new("claim_states");
+/// (claim, place from 0) → one of its attestations.
+pub(super) const ATTESTATIONS: TableDefinition<&[u8; 16], &[u8]> =
+    TableDefinition::new("attestations");
+/// Claim → its refutation.
+pub(super) const REFUTATIONS: TableDefinition<u64, &[u8]> = TableDefinition::new("refutations");
 /// Claim → its thread.
 pub(super) const CLAIM_THREADS: TableDefinition<u64, u64> = TableDefinition::new("claim_threads");
-/// (bucket, digest of a key) → the first outcome.
-pub(super) const OUTCOMES: TableDefinition<&[u8; 20], &[u8]> = TableDefinition::new("outcomes");
+/// Digest of a key → the first outcome: an [`OutcomeRecord`](super::claims::OutcomeRecord).
+pub(super) const OUTCOMES: TableDefinition<&[u8; 16], &[u8]> =
+    TableDefinition::new("outcomes_by_key");
+/// (bucket, digest of a key) of the outcomes, by which they expire.
+pub(super) const OUTCOME_AGES: TableDefinition<&[u8; 20], ()> =
+    TableDefinition::new("outcome_ages");
+/// Format 1: (bucket, digest of a key) → the first outcome.
+pub(super) const OUTCOMES_BY_AGE: TableDefinition<&[u8; 20], &[u8]> =
+    TableDefinition::new("outcomes");
 /// Entry → the artifact.
 pub(super) const ARTIFACTS: TableDefinition<u64, &[u8]> = TableDefinition::new("artifacts");
 /// Identifier → the artifact's entry.
@@ -65,7 +80,7 @@ pub(super) const ARTIFACT_REFS: TableDefinition<&[u8; 40], &[u8]> =
 /// (thread, entry) of artifacts published about a thread.
 pub(super) const ARTIFACT_THREADS: TableDefinition<&[u8; 16], ()> =
     TableDefinition::new("artifact_threads");
-/// Thread → its state after one of its acts.
+/// Thread → its state after one of its acts: a [`Snapshot`](super::claims::Snapshot).
 pub(super) const SNAPSHOTS: TableDefinition<u64, &[u8]> = TableDefinition::new("snapshots");
 
 /// The rows of [`META`].
@@ -116,12 +131,18 @@ pub(super) fn directed_entry(key: &[u8]) -> StoreResult<u64> {
     bytes.map(u64::from_be_bytes).ok_or_else(|| damaged("a short key in directed"))
 }
 
-/// The key of [`OUTCOMES`].
-pub(super) fn outcome(bucket: u32, digest: &[u8; 16]) -> [u8; 20] {
+/// The key of [`OUTCOME_AGES`].
+pub(super) fn outcome_age(bucket: u32, digest: &[u8; 16]) -> [u8; 20] {
     let mut key = [0; 20];
     key[..4].copy_from_slice(&bucket.to_be_bytes());
     key[4..].copy_from_slice(digest);
     key
+}
+
+/// The bucket and the digest in a key of [`OUTCOME_AGES`].
+pub(super) fn bucket_and_digest(key: &[u8; 20]) -> (u32, [u8; 16]) {
+    let (bucket, digest) = key.split_first_chunk::<4>().expect("twenty bytes");
+    (u32::from_be_bytes(*bucket), digest.try_into().expect("the other sixteen"))
 }
 
 /// The key of [`ARTIFACT_REFS`].

@@ -6,7 +6,7 @@ use parley_protocol::thread_summary::ThreadSummary;
 use redb::ReadableTableMetadata;
 
 use super::tables::{self as t, Waiting, unpack};
-use super::{ArchiveRead, RememberedOutcome, Rows};
+use super::{ArchiveRead, OutcomeRecord, RememberedOutcome, Rows};
 use crate::storage::error::StoreResult;
 
 /// The numbers of rows of the tables.
@@ -18,6 +18,9 @@ pub(crate) struct Lengths {
     pub updated: u64,
     pub waiting: u64,
     pub claims: u64,
+    pub claim_states: u64,
+    pub attestations: u64,
+    pub refutations: u64,
     pub claim_threads: u64,
     pub artifacts: u64,
     pub artifact_ids: u64,
@@ -30,6 +33,8 @@ pub(crate) struct Lengths {
 pub(crate) struct OutcomeRow {
     pub bucket: u32,
     pub digest: [u8; 16],
+    /// Whether it is listed by its bucket.
+    pub expires: bool,
     pub remembered: RememberedOutcome,
 }
 
@@ -42,6 +47,9 @@ impl ArchiveRead {
             updated: self.updated.len()?,
             waiting: self.board.len()? + self.directed.len()?,
             claims: self.claims.len()?,
+            claim_states: self.claim_states.len()?,
+            attestations: self.attestations.len()?,
+            refutations: self.refutations.len()?,
             claim_threads: self.claim_threads.len()?,
             artifacts: self.artifacts.len()?,
             artifact_ids: self.artifact_ids.len()?,
@@ -94,16 +102,15 @@ impl ArchiveRead {
 
     /// All remembered outcomes.
     pub(crate) fn outcomes(&self) -> StoreResult<impl Iterator<Item = StoreResult<OutcomeRow>>> {
-        let rows = self.outcomes.range::<&[u8; 20]>(..)?;
+        let rows = self.outcomes.range::<&[u8; 16]>(..)?;
         Ok(rows.map(|row| {
             let (key, row) = row?;
-            let key = key.value();
-            let (bucket, digest) = key.split_first_chunk::<4>().expect("twenty bytes");
-            Ok(OutcomeRow {
-                bucket: u32::from_be_bytes(*bucket),
-                digest: digest.try_into().expect("the other sixteen"),
-                remembered: unpack("outcomes", row.value())?,
-            })
+            let digest = *key.value();
+            let record: OutcomeRecord = unpack("outcomes", row.value())?;
+            let bucket = record.bucket;
+            let expires = self.outcome_ages.get(&t::outcome_age(bucket, &digest))?.is_some();
+            let remembered = self.remembered(record)?;
+            Ok(OutcomeRow { bucket, digest, expires, remembered })
         }))
     }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parley_protocol::act::Kind;
-use parley_protocol::claim::Claim;
-use parley_protocol::entry::{Act, Change, Due, Entry, Published};
+use parley_protocol::entry::{Act, Due, Entry, Published};
 use parley_protocol::ids::MessageId;
 use parley_protocol::limits::KEY_HOURS_MIN;
 use parley_protocol::thread::Thread;
@@ -14,6 +13,7 @@ use parley_protocol::time::Millis;
 use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
+use super::claims::{ClaimRows, OutcomeRecord, Snapshot};
 use super::rows::create_tables;
 use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
@@ -75,9 +75,8 @@ struct ArchiveSlice<'a> {
     /// Sorted before they are written.
     acts: Vec<([u8; 16], &'a Committed)>,
     retracted: BTreeMap<[u8; 16], Retraction>,
-    claims: BTreeMap<[u8; 16], &'a Arc<Claim>>,
-    claims_made: BTreeMap<u64, u64>,
-    outcomes: BTreeMap<[u8; 20], RememberedOutcome>,
+    claims: ClaimRows<'a>,
+    outcomes: BTreeMap<[u8; 16], OutcomeRecord>,
     artifacts: Vec<(u64, &'a Published)>,
 }
 
@@ -89,23 +88,18 @@ impl<'a> ArchiveSlice<'a> {
             Entry::Outcome(..) => {}
         }
         if let Some((key, first)) = committed.entry.key().zip(RememberedOutcome::of(committed)) {
-            self.outcomes.insert(t::outcome(bucket, &key.key), first);
+            self.outcomes.insert(key.key, OutcomeRecord::of(first, bucket));
         }
         Ok(())
     }
 
-    fn take_act(&mut self, committed: &'a Committed, act: &Act) -> StoreResult<()> {
+    fn take_act(&mut self, committed: &'a Committed, act: &'a Act) -> StoreResult<()> {
         let thread = act.thread.0;
         let summary = committed.summary.as_ref();
         let summary = summary.ok_or_else(|| t::damaged("an act came without its head"))?;
         self.heads.insert(thread, summary);
         self.acts.push((pair(thread, committed.number), committed));
-        for claim in &committed.claims {
-            self.claims.insert(pair(thread, claim.id.0), claim);
-        }
-        if let Change::Assert(claim) = &act.change {
-            self.claims_made.insert(claim.id.0, thread);
-        }
+        self.claims.take(committed, act);
         if let Some((target, retraction)) = retraction(act) {
             self.retracted.insert(pair(thread, target.0), retraction);
         }
@@ -147,7 +141,7 @@ pub(super) fn append(
     slice.acts.sort_unstable_by_key(|(key, _)| *key);
     write_heads(transaction, &slice)?;
     write_acts(transaction, &slice)?;
-    write_claims(transaction, &slice)?;
+    slice.claims.write(transaction)?;
     write_artifacts(transaction, &slice)?;
     write_outcomes(transaction, &slice, progress.bucket, entries.len())?;
     write_snapshots(transaction, snapshots)?;
@@ -243,21 +237,6 @@ fn write_acts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> Store
     Ok(())
 }
 
-fn write_claims(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
-    if slice.claims.is_empty() {
-        return Ok(());
-    }
-    let mut table = transaction.open_table(t::CLAIMS)?;
-    for (key, claim) in &slice.claims {
-        table.insert(key, pack(&***claim).as_slice())?;
-    }
-    let mut table = transaction.open_table(t::CLAIM_THREADS)?;
-    for (claim, thread) in &slice.claims_made {
-        table.insert(claim, thread)?;
-    }
-    Ok(())
-}
-
 fn write_artifacts(transaction: &WriteTransaction, slice: &ArchiveSlice<'_>) -> StoreResult<()> {
     if slice.artifacts.is_empty() {
         return Ok(());
@@ -314,18 +293,29 @@ fn write_outcomes(
     bucket: u32,
     entries: usize,
 ) -> StoreResult<()> {
-    let mut table = transaction.open_table(t::OUTCOMES)?;
-    for (key, remembered) in &slice.outcomes {
-        table.insert(key, pack(remembered).as_slice())?;
+    let mut outcomes = transaction.open_table(t::OUTCOMES)?;
+    let mut ages = transaction.open_table(t::OUTCOME_AGES)?;
+    for (digest, record) in &slice.outcomes {
+        outcomes.insert(digest, pack(record).as_slice())?;
+        ages.insert(&t::outcome_age(record.bucket, digest), ())?;
     }
     // Expired buckets are removed in pieces, one with each slice, so that no slice takes long.
-    let kept = t::outcome(bucket.saturating_sub(BUCKETS_KEPT), &[0; 16]);
+    let kept = t::outcome_age(bucket.saturating_sub(BUCKETS_KEPT), &[0; 16]);
     let mut old = Vec::new();
-    for row in table.range::<&[u8; 20]>(..&kept)?.take(2 * entries + FORGOTTEN_MIN) {
+    for row in ages.range::<&[u8; 20]>(..&kept)?.take(2 * entries + FORGOTTEN_MIN) {
         old.push(*row?.0.value());
     }
     for key in old {
-        table.remove(&key)?;
+        let (bucket, digest) = t::bucket_and_digest(&key);
+        let stored = match outcomes.get(&digest)? {
+            Some(row) => Some(unpack::<OutcomeRecord>("outcomes", row.value())?.bucket),
+            None => None,
+        };
+        // A key that was used again since is remembered in a later bucket.
+        if stored == Some(bucket) {
+            outcomes.remove(&digest)?;
+        }
+        ages.remove(&key)?;
     }
     Ok(())
 }
@@ -341,7 +331,7 @@ fn write_snapshots(transaction: &WriteTransaction, snapshots: &[Thread]) -> Stor
     for snapshot in snapshots {
         let summary = snapshot.summary();
         if acts.get(&pair(summary.id.0, summary.position.entry()))?.is_some() {
-            table.insert(summary.id.0, pack(snapshot).as_slice())?;
+            table.insert(summary.id.0, pack(&Snapshot::of(snapshot.clone())).as_slice())?;
         }
     }
     Ok(())

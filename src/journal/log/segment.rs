@@ -63,6 +63,8 @@ enum SegmentHandle {
     Writing(Database),
     /// For reading: the file is not written.
     Reading(Database),
+    /// Another one has taken over under its name, with its entries.
+    Replaced(Arc<Segment>),
 }
 
 /// One file of the log.
@@ -94,6 +96,21 @@ fn check_meta(database: &Database, first: u64) -> StoreResult<()> {
         return Err(StoreError::damaged(file(), detail));
     }
     Ok(())
+}
+
+/// A segment that another one is about to take over from; see [`Segment::begin_replacing`].
+#[derive(Debug)]
+pub struct Replacing<'a> {
+    segment: &'a Segment,
+    slot: RwLockWriteGuard<'a, SegmentHandle>,
+}
+
+impl Replacing<'_> {
+    /// Lets `with` take over: who still holds the replaced segment reads that one.
+    pub fn finish(mut self, with: &Arc<Segment>) -> StoreResult<()> {
+        let handle = std::mem::replace(&mut *self.slot, SegmentHandle::Replaced(Arc::clone(with)));
+        self.segment.close_handle(handle)
+    }
 }
 
 impl Segment {
@@ -170,11 +187,15 @@ impl Segment {
         with: impl FnOnce(&Database) -> StoreResult<T>,
     ) -> StoreResult<T> {
         loop {
-            match &*self.slot() {
+            let replacement = match &*self.slot() {
                 SegmentHandle::Writing(database) | SegmentHandle::Reading(database) => {
                     return panic_guard(&self.name(), || with(database));
                 }
-                SegmentHandle::Closed => {}
+                SegmentHandle::Replaced(segment) => Some(Arc::clone(segment)),
+                SegmentHandle::Closed => None,
+            };
+            if let Some(segment) = replacement {
+                return segment.with(disk, with);
             }
             let mut slot = self.slot_mut();
             if matches!(*slot, SegmentHandle::Closed) {
@@ -195,14 +216,27 @@ impl Segment {
     /// Closes it; a segment that is written in good order, unless its latch has tripped.
     pub fn close(&self) -> StoreResult<()> {
         let mut slot = self.slot_mut();
-        match std::mem::replace(&mut *slot, SegmentHandle::Closed) {
+        if matches!(*slot, SegmentHandle::Replaced(_)) {
+            return Ok(());
+        }
+        self.close_handle(std::mem::replace(&mut *slot, SegmentHandle::Closed))
+    }
+
+    fn close_handle(&self, handle: SegmentHandle) -> StoreResult<()> {
+        match handle {
             SegmentHandle::Writing(database) => panic_guard(&self.name(), || Ok(database.close()?)),
             SegmentHandle::Reading(database) => panic_guard(&self.name(), || {
                 drop(database);
                 Ok(())
             }),
-            SegmentHandle::Closed => Ok(()),
+            SegmentHandle::Closed | SegmentHandle::Replaced(_) => Ok(()),
         }
+    }
+
+    /// Waits for its readers and keeps others out, until the segment that takes over is known or
+    /// the result is dropped: meanwhile no reader opens the file, whose name may pass to another.
+    pub fn begin_replacing(&self) -> Replacing<'_> {
+        Replacing { segment: self, slot: self.slot_mut() }
     }
 
     /// Whether it is open for reading only.

@@ -295,6 +295,8 @@ impl LogWriter {
         let doubtful = last.expect("a log has a segment");
         let first = doubtful.first.max(archived_upto + 1);
         let (disk, end) = (Arc::clone(&self.log.disk), self.last + 1);
+        let is_same_name = first == doubtful.first;
+        let mut replacing = None;
         let mut bytes = 0;
         let (segment, latch) = Segment::create(&*disk, first, |table| {
             let mut rows = ChunkInserter::after(0, table);
@@ -306,9 +308,13 @@ impl LogWriter {
             })?;
             rows.flush()?;
             bytes = rows.bytes;
+            replacing = is_same_name.then(|| doubtful.begin_replacing());
             Ok(())
         })?;
-        doubtful.close()?;
+        match replacing {
+            Some(replacing) => replacing.finish(&segment)?,
+            None => doubtful.close()?,
+        }
         self.log.segments().by_first.insert(first, Arc::clone(&segment));
         self.active = Some(ActiveSegment { segment, latch, bytes });
         self.forget_failed();

@@ -64,7 +64,7 @@ fn check_outcomes(archive: &ArchiveRead, report: &mut CheckReport) -> StoreResul
             FirstOutcome::Claim { entry, claim } => Some((claim.thread, *entry)),
             FirstOutcome::Published(_) | FirstOutcome::Other(_) => None,
         };
-        let mut good = kept.bucket <= archive.progress().bucket;
+        let mut good = kept.bucket <= archive.progress().bucket && kept.expires;
         if let Some((thread, entry)) = act {
             let key = archive.act(thread, entry)?.and_then(|act| act.key);
             let content = kept.remembered.content;

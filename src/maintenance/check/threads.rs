@@ -109,6 +109,9 @@ fn compare(
     let mut stored = archive.claims(summary.id, 0)?;
     for claim in thread.claims() {
         expected.rows.claims += 1;
+        expected.rows.claim_states += 1;
+        expected.rows.attestations += claim.attestations.len() as u64;
+        expected.rows.refutations += u64::from(claim.refutation.is_some());
         expected.rows.claim_threads += 1;
         let same = stored.next().transpose()?.is_some_and(|(_, stored)| stored == *claim);
         if !same || archive.claim_thread(claim.id)? != Some(summary.id) {

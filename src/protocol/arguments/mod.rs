@@ -84,7 +84,8 @@ pub fn read_http(
     }
     if operation.has_body() {
         let body = body.filter(|bytes| !bytes.is_empty()).unwrap_or(b"{}");
-        let value = json::parse_keeping_surrogates(body, NESTING_MAX).map_err(body_fault)?;
+        let value = json::parse_keeping_surrogates(body, NESTING_MAX)
+            .map_err(|fault| Refusal::json(&fault, body))?;
         let JsonValue::Object(object) = &value else {
             return Err(Refusal::body(None, NO_OBJECT));
         };
@@ -114,7 +115,7 @@ pub fn read_mcp(
     }
     let arguments = if arguments.is_empty() { b"{}" } else { arguments };
     let value = json::parse_keeping_surrogates(arguments, NESTING_MAX)
-        .map_err(|fault| argument_fault(operation, &fault))?;
+        .map_err(|fault| argument_fault(operation, &fault, arguments))?;
     let object = match value {
         JsonValue::Object(object) => object,
         JsonValue::Null => JsonObject::default(),
@@ -326,6 +327,7 @@ fn unknown(operation: Operation, place: FieldPlace) -> String {
     }
 }
 
+/// The words of a fault whose place in the text is not known.
 fn fault_detail(kind: JsonFaultKind) -> &'static str {
     match kind {
         JsonFaultKind::Malformed => "This is not JSON (RFC 8259, UTF-8). Send one JSON object.",
@@ -341,12 +343,8 @@ fn fault_detail(kind: JsonFaultKind) -> &'static str {
     }
 }
 
-fn body_fault(fault: JsonFault) -> Refusal {
-    Refusal::body(fault.field().map(str::to_owned), fault_detail(fault.kind))
-}
-
-/// A fault of the arguments' text: the place of the outermost member on the way to it decides.
-fn argument_fault(operation: Operation, fault: &JsonFault) -> Refusal {
+/// A fault of `text`, the arguments: the place of the outermost member on the way to it decides.
+fn argument_fault(operation: Operation, fault: &JsonFault, text: &[u8]) -> Refusal {
     let first = fault.field().and_then(|pointer| pointer.split('/').next());
     let place = match first.and_then(|name| operation.field(name)) {
         Some(field) => field.place,
@@ -355,7 +353,7 @@ fn argument_fault(operation: Operation, fault: &JsonFault) -> Refusal {
     };
     // A parameter has no members: it is named itself.
     let field = if place == FieldPlace::Body { fault.field() } else { first };
-    at_fault(place, field.map(str::to_owned), fault_detail(fault.kind).into())
+    at_fault(place, field.map(str::to_owned), fault.told(text).into())
 }
 
 #[cfg(test)]

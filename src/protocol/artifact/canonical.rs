@@ -49,7 +49,7 @@ pub fn canonicalize(bytes: &[u8]) -> Result<Canonical, ArtifactFault> {
             numbered!("The artifact has over " {ARTIFACT_BYTES_MAX} " bytes."),
         ));
     }
-    match json::parse(bytes, NESTING_MAX).map_err(ArtifactFault::from)? {
+    match json::parse(bytes, NESTING_MAX).map_err(|fault| refused(fault, bytes))? {
         JsonValue::Object(object) => Ok(Canonical { body: normalize_object(object)? }),
         _ => Err(ArtifactFault::at_top(
             ViolationClass::UnsupportedValue,
@@ -64,22 +64,22 @@ pub(super) fn of_object(body: JsonObject) -> Result<Canonical, ArtifactFault> {
     Ok(Canonical { body: normalize_object(body)? })
 }
 
-impl From<json::JsonFault> for ArtifactFault {
-    fn from(fault: json::JsonFault) -> Self {
-        use ViolationClass::{LimitExceeded, MalformedInput, UnsupportedValue};
-        let (class, detail) = match fault.kind {
-            JsonFaultKind::Malformed => (MalformedInput, "The input is no JSON text in UTF-8."),
-            JsonFaultKind::Duplicate => (MalformedInput, "A member is given twice."),
-            JsonFaultKind::Surrogate => {
-                (UnsupportedValue, "A string or a name holds an unpaired surrogate.")
-            }
-            JsonFaultKind::Number => (UnsupportedValue, "A number is not finite."),
-            JsonFaultKind::TooDeep => {
-                (LimitExceeded, numbered!("The nesting is deeper than " {NESTING_MAX} "."))
-            }
-        };
-        Self { class, pointer: fault.pointer, detail }
-    }
+/// The fault of an artifact whose text is no JSON that is admitted.
+fn refused(fault: json::JsonFault, text: &[u8]) -> ArtifactFault {
+    use ViolationClass::{LimitExceeded, MalformedInput, UnsupportedValue};
+    let (class, detail) = match fault.kind {
+        JsonFaultKind::Malformed | JsonFaultKind::Duplicate => {
+            (MalformedInput, fault.told(text).into())
+        }
+        JsonFaultKind::Surrogate => {
+            (UnsupportedValue, "A string or a name holds an unpaired surrogate.".into())
+        }
+        JsonFaultKind::Number => (UnsupportedValue, "A number is not finite.".into()),
+        JsonFaultKind::TooDeep => {
+            (LimitExceeded, numbered!("The nesting is deeper than " {NESTING_MAX} ".").into())
+        }
+    };
+    ArtifactFault { class, pointer: fault.pointer, detail }
 }
 
 fn normalize(value: JsonValue) -> Result<JsonValue, ArtifactFault> {

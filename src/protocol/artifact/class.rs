@@ -1,5 +1,7 @@
 //! Classes of errors and warnings, and the fault that carries one.
 
+use std::borrow::Cow;
+
 use serde::{Serialize, Serializer};
 
 words! {
@@ -54,13 +56,13 @@ pub struct ArtifactFault {
     /// An RFC 6901 JSON Pointer to the member at fault, empty if there is none.
     pub pointer: String,
     /// A sentence for people.
-    pub detail: &'static str,
+    pub detail: Cow<'static, str>,
 }
 
 impl ArtifactFault {
     /// A fault at the top level.
     pub(super) fn at_top(class: ViolationClass, detail: &'static str) -> Self {
-        Self { class, pointer: String::new(), detail }
+        Self { class, pointer: String::new(), detail: detail.into() }
     }
 }
 

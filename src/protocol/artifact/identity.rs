@@ -116,10 +116,10 @@ pub fn compute(canonical: &Canonical) -> Identifier {
 /// The identifier that the artifact states; `invalid_artifact_identifier_syntax` if there is
 /// none or no well-formed one.
 pub fn stated(canonical: &Canonical) -> Result<Identifier, ArtifactFault> {
-    let fault = |detail| ArtifactFault {
+    let fault = |detail: &'static str| ArtifactFault {
         class: ViolationClass::InvalidArtifactIdentifierSyntax,
         pointer: "/artifact_id".to_owned(),
-        detail,
+        detail: detail.into(),
     };
     match canonical.body().get("artifact_id") {
         None => Err(fault("The artifact states no identifier.")),
@@ -138,7 +138,7 @@ pub fn verify(canonical: &Canonical) -> Result<Identifier, ArtifactFault> {
         return Err(ArtifactFault {
             class: ViolationClass::ArtifactIdentifierMismatch,
             pointer: "/artifact_id".to_owned(),
-            detail: "Another identifier is computed than the artifact states.",
+            detail: "Another identifier is computed than the artifact states.".into(),
         });
     }
     Ok(id)

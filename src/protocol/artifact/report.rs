@@ -1,5 +1,7 @@
 //! The form of the answers about one artifact and about a closure.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -118,7 +120,7 @@ pub struct ArtifactVerdict {
     /// The first violation's pointer.
     pub pointer: Option<String>,
     /// The first violation's detail.
-    pub detail: Option<&'static str>,
+    pub detail: Option<Cow<'static, str>>,
     /// Every violation.
     pub violations: Vec<Violation>,
     /// Every warning.
@@ -161,7 +163,7 @@ impl ArtifactVerdict {
             artifact_id,
             class: first.map(|violation| violation.class),
             pointer: first.map(|violation| violation.pointer.clone()),
-            detail: first.map(|violation| violation.detail),
+            detail: first.map(|violation| violation.detail.clone()),
             violations,
             warnings,
         }

@@ -1,5 +1,7 @@
 //! The semantics of artifacts (`artifacts.md` §2).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::content::{DecisionContent, Disposition, ProvenanceClass, Status, TerminationState};
@@ -22,7 +24,7 @@ pub struct Violation {
     /// An RFC 6901 JSON Pointer to the missing or wrong member.
     pub pointer: String,
     /// A sentence for people.
-    pub detail: &'static str,
+    pub detail: Cow<'static, str>,
 }
 
 impl From<ArtifactFault> for Violation {
@@ -78,7 +80,8 @@ struct Examiner<'a> {
 impl<'a> Examiner<'a> {
     fn violation(&mut self, pointer: impl Into<String>, detail: &'static str) {
         let class = ViolationClass::SemanticViolation;
-        self.violations.push(Violation { class, pointer: pointer.into(), detail });
+        let (pointer, detail) = (pointer.into(), detail.into());
+        self.violations.push(Violation { class, pointer, detail });
     }
 
     fn artifact(&mut self) {
@@ -97,7 +100,7 @@ impl<'a> Examiner<'a> {
             Some(items) if items.len() > REFERENCES_MAX => self.violations.push(Violation {
                 class: ViolationClass::LimitExceeded,
                 pointer: "/references".to_owned(),
-                detail: numbered!("There are over " {REFERENCES_MAX} " references."),
+                detail: numbered!("There are over " {REFERENCES_MAX} " references.").into(),
             }),
             Some(_) => {}
             None => self.violation("/references", "The references are missing or no array."),
@@ -121,7 +124,7 @@ impl<'a> Examiner<'a> {
                 self.violations.push(Violation {
                     class: ViolationClass::UnsupportedVersion,
                     pointer: "/protocol_version".to_owned(),
-                    detail: "The version is not 0.1, and no rule makes another compatible.",
+                    detail: "The version is not 0.1, and no rule makes another compatible.".into(),
                 });
                 false
             }

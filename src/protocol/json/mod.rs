@@ -7,11 +7,13 @@
 //! input, apart from the sorting of an object's names, and its recursion is bounded by the
 //! admitted nesting.
 
+mod explain;
 mod reader;
 mod value;
 
 pub use value::{JsonMember, JsonNumber, JsonObject, JsonValue};
 
+use explain::Wanted;
 use reader::JsonReader;
 
 /// The deepest nesting any caller may admit (`artifacts.md` §3.3); it bounds the reader's
@@ -43,6 +45,10 @@ pub struct JsonFault {
     /// unpaired surrogate in a name, the object that holds it. Empty for the top level and
     /// for a text that is no JSON, where no single member is at fault.
     pub pointer: String,
+    /// The byte at which, counted from 0; the length of the text if it ends too early.
+    pub at: usize,
+    /// What a text that is no JSON lacks there.
+    wanted: Wanted,
 }
 
 impl JsonFault {
@@ -52,9 +58,9 @@ impl JsonFault {
         self.pointer.strip_prefix('/')
     }
 
-    /// A fault of the top level.
-    fn new(kind: JsonFaultKind) -> Self {
-        Self { kind, pointer: String::new() }
+    /// A fault of the top level at a byte.
+    fn new(kind: JsonFaultKind, at: usize) -> Self {
+        Self { kind, pointer: String::new(), at, wanted: Wanted::default() }
     }
 
     /// The same, seen from one level further out, where the value stands at `name`. A text that is

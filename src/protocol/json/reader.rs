@@ -1,5 +1,6 @@
 //! The reader: recursive descent over bytes known to be UTF-8.
 
+use super::explain::Wanted;
 use super::{
     JsonFault, JsonFaultKind, JsonMember, JsonNumber, JsonObject, JsonValue, NESTING_CEILING,
 };
@@ -7,8 +8,8 @@ use super::{
 /// Up to this many members, comparing each name with each is cheaper than sorting.
 const PAIRWISE_MAX: usize = 8;
 
-fn malformed<T>() -> Result<T, JsonFault> {
-    Err(JsonFault::new(JsonFaultKind::Malformed))
+fn malformed<T>(at: usize, wanted: Wanted) -> Result<T, JsonFault> {
+    Err(JsonFault { wanted, ..JsonFault::new(JsonFaultKind::Malformed, at) })
 }
 
 /// A string as read. Surrogates without their partner are kept as the three bytes that
@@ -48,8 +49,9 @@ impl<'a> JsonReader<'a> {
         nesting_max: usize,
         surrogates_kept: bool,
     ) -> Result<Self, JsonFault> {
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return malformed();
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => return malformed(error.valid_up_to(), Wanted::Encoding),
         };
         let nesting_max = nesting_max.min(NESTING_CEILING);
         Ok(Self { text, at: 0, nesting_max, surrogates_kept })
@@ -60,7 +62,15 @@ impl<'a> JsonReader<'a> {
         let value = self.value(1)?;
         self.skip_white_space();
         // A byte-order mark needs no rule of its own: it is no white space and no value.
-        if self.at == self.text.len() { Ok(value) } else { malformed() }
+        if self.at == self.text.len() { Ok(value) } else { self.malformed(Wanted::End) }
+    }
+
+    fn malformed<T>(&self, wanted: Wanted) -> Result<T, JsonFault> {
+        malformed(self.at, wanted)
+    }
+
+    fn fault(&self, kind: JsonFaultKind) -> JsonFault {
+        JsonFault::new(kind, self.at)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -81,24 +91,24 @@ impl<'a> JsonReader<'a> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Result<(), JsonFault> {
-        if self.accept(text) { Ok(()) } else { malformed() }
+    fn expect(&mut self, text: &str, wanted: Wanted) -> Result<(), JsonFault> {
+        if self.accept(text) { Ok(()) } else { self.malformed(wanted) }
     }
 
     /// Reads a value that, if it is an object or an array, has this nesting.
     fn value(&mut self, nesting: usize) -> Result<JsonValue, JsonFault> {
         match self.peek() {
-            Some(b'n') => self.expect("null").map(|()| JsonValue::Null),
-            Some(b't') => self.expect("true").map(|()| JsonValue::Bool(true)),
-            Some(b'f') => self.expect("false").map(|()| JsonValue::Bool(false)),
+            Some(b'n') => self.expect("null", Wanted::Value).map(|()| JsonValue::Null),
+            Some(b't') => self.expect("true", Wanted::Value).map(|()| JsonValue::Bool(true)),
+            Some(b'f') => self.expect("false", Wanted::Value).map(|()| JsonValue::Bool(false)),
             Some(b'"') => self.string_value(),
             Some(b'[' | b'{') if nesting > self.nesting_max => {
-                Err(JsonFault::new(JsonFaultKind::TooDeep))
+                Err(self.fault(JsonFaultKind::TooDeep))
             }
             Some(b'[') => self.array(nesting),
             Some(b'{') => self.object(nesting),
             Some(b'-' | b'0'..=b'9' | b'N' | b'I') => self.number(),
-            _ => malformed(),
+            _ => self.malformed(Wanted::Value),
         }
     }
 
@@ -124,7 +134,7 @@ impl<'a> JsonReader<'a> {
             if self.accept("]") {
                 return Ok(JsonValue::Array(items));
             }
-            self.expect(",")?;
+            self.expect(",", Wanted::Comma)?;
         }
     }
 
@@ -136,13 +146,14 @@ impl<'a> JsonReader<'a> {
         if !self.accept("}") {
             loop {
                 self.skip_white_space();
+                let place = self.at;
                 let name = self.name()?;
                 self.skip_white_space();
-                self.expect(":")?;
+                self.expect(":", Wanted::Colon)?;
                 self.skip_white_space();
                 let start = self.at;
                 match self.value(nesting + 1) {
-                    Ok(value) => values.push((value, start..self.at)),
+                    Ok(value) => values.push((value, start..self.at, place)),
                     Err(fault) => return Err(fault.under(&name.into_lossy())),
                 }
                 names.push(name);
@@ -150,14 +161,15 @@ impl<'a> JsonReader<'a> {
                 if self.accept("}") {
                     break;
                 }
-                self.expect(",")?;
+                self.expect(",", Wanted::Comma)?;
             }
         }
         if let Some(index) = repeated(&names) {
             let name = names.swap_remove(index).into_lossy();
-            return Err(JsonFault::new(JsonFaultKind::Duplicate).under(&name));
+            let place = values[index].2;
+            return Err(JsonFault::new(JsonFaultKind::Duplicate, place).under(&name));
         }
-        let members = names.into_iter().zip(values).map(|(name, (value, span))| JsonMember {
+        let members = names.into_iter().zip(values).map(|(name, (value, span, _))| JsonMember {
             name: name.into_lossy(),
             value,
             span,
@@ -167,28 +179,37 @@ impl<'a> JsonReader<'a> {
 
     fn name(&mut self) -> Result<JsonText, JsonFault> {
         if self.peek() != Some(b'"') {
-            return malformed();
+            return self.malformed(Wanted::Name);
         }
         self.string()
     }
 
     /// Reads a string from its opening quotation mark to behind its closing one.
     fn string(&mut self) -> Result<JsonText, JsonFault> {
+        let opening = self.at;
         self.at += 1;
         let mut buffer = Vec::new();
-        let mut unpaired = false;
+        let mut unpaired = None;
         loop {
             let start = self.at;
             let rest = &self.text.as_bytes()[start..];
-            let Some(length) = memchr::memchr2(b'"', b'\\', rest) else { return malformed() };
+            let found = memchr::memchr2(b'"', b'\\', rest);
+            let length = found.unwrap_or(rest.len());
             let controls = rest[..length].iter().fold(0, |any, &byte| any | u8::from(byte < 0x20));
             if controls != 0 {
-                return malformed();
+                let first = rest.iter().position(|byte| *byte < 0x20).unwrap_or_default();
+                return malformed(start + first, Wanted::StringByte);
+            }
+            if found.is_none() {
+                return malformed(self.text.len(), Wanted::StringEnd(opening));
             }
             self.at += length;
             if rest[length] == b'\\' {
                 buffer.extend_from_slice(&rest[..length]);
-                unpaired |= self.escape(&mut buffer)?;
+                let escape = self.at;
+                if self.escape(&mut buffer)? {
+                    unpaired.get_or_insert(escape);
+                }
                 continue;
             }
             self.at += 1;
@@ -200,19 +221,23 @@ impl<'a> JsonReader<'a> {
             break;
         }
         match (unpaired, self.surrogates_kept) {
-            (true, true) => return Ok(JsonText::Surrogates(buffer)),
-            (true, false) => return Err(JsonFault::new(JsonFaultKind::Surrogate)),
-            (false, _) => {}
+            (Some(_), true) => return Ok(JsonText::Surrogates(buffer)),
+            (Some(at), false) => return Err(JsonFault::new(JsonFaultKind::Surrogate, at)),
+            (None, _) => {}
         }
         // Only whole characters were put together, so this cannot fail; should it, the text
         // is refused.
-        String::from_utf8(buffer).map_or_else(|_| malformed(), |text| Ok(JsonText::Unicode(text)))
+        String::from_utf8(buffer).map_or_else(
+            |_| malformed(opening, Wanted::Encoding),
+            |text| Ok(JsonText::Unicode(text)),
+        )
     }
 
     /// Reads one escape, or two that make one character; whether it is an unpaired surrogate.
     fn escape(&mut self, buffer: &mut Vec<u8>) -> Result<bool, JsonFault> {
+        let backslash = self.at;
         self.at += 1;
-        let Some(kind) = self.peek() else { return malformed() };
+        let Some(kind) = self.peek() else { return self.malformed(Wanted::Escape) };
         self.at += 1;
         let byte = match kind {
             b'"' | b'\\' | b'/' => kind,
@@ -222,7 +247,7 @@ impl<'a> JsonReader<'a> {
             b'r' => b'\r',
             b't' => b'\t',
             b'u' => return self.unicode_escape(buffer),
-            _ => return malformed(),
+            _ => return malformed(backslash, Wanted::Escape),
         };
         buffer.push(byte);
         Ok(false)
@@ -260,7 +285,7 @@ impl<'a> JsonReader<'a> {
         let mut code = 0;
         for _ in 0..4 {
             let Some(digit) = self.peek().and_then(|byte| char::from(byte).to_digit(16)) else {
-                return malformed();
+                return self.malformed(Wanted::Hexadecimal);
             };
             code = code * 16 + digit;
             self.at += 1;
@@ -272,7 +297,10 @@ impl<'a> JsonReader<'a> {
         let start = self.at;
         self.accept("-");
         if self.accept("Infinity") || (self.at == start && self.accept("NaN")) {
-            return Err(JsonFault::new(JsonFaultKind::Number));
+            return Err(JsonFault::new(JsonFaultKind::Number, start));
+        }
+        if matches!(self.peek(), Some(b'N' | b'I')) {
+            return malformed(start, Wanted::Value);
         }
         if !self.accept("0") {
             self.digits()?;
@@ -295,7 +323,7 @@ impl<'a> JsonReader<'a> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        if self.at > start { Ok(()) } else { malformed() }
+        if self.at > start { Ok(()) } else { self.malformed(Wanted::Digit) }
     }
 }
 

@@ -173,9 +173,57 @@ fn spans() {
 /// A field is the pointer without its first slash, and nothing for the top level.
 #[test]
 fn fields() {
-    let fault =
-        |pointer: &str| JsonFault { kind: JsonFaultKind::Duplicate, pointer: pointer.into() };
+    let fault = |pointer: &str| JsonFault {
+        pointer: pointer.into(),
+        ..JsonFault::new(JsonFaultKind::Duplicate, 0)
+    };
     assert_eq!(fault("/from/extension").field(), Some("from/extension"));
     assert_eq!(fault("/").field(), Some(""));
     assert_eq!(fault("").field(), None);
+}
+
+/// A refusal says where and why: a row a fault, with its byte, line and column and words of it.
+#[test]
+fn told() {
+    for (bytes, place, cause) in [
+        (&b"{\"a\":\"b\nc\"}"[..], "byte 8 (line 1, column 8)", "line feed"),
+        (b"{\"a\":\"b\tc\"}", "byte 8 (line 1, column 8)", "Write it as `\\t`"),
+        (b"{\"a\":\"b\x01\"}", "byte 8 (line 1, column 8)", "U+0001"),
+        (b"{\"a\":1,\n}", "byte 9 (line 2, column 1)", "behind a comma"),
+        (b"[1,]", "byte 4 (line 1, column 4)", "behind a comma"),
+        (b"{\"a\":\"caf\xe9\"}", "byte 10 (line 1, column 10)", "Latin-1"),
+        (b"\xff\xfe{\0}\0", "byte 1 (line 1, column 1)", "UTF-16"),
+        (b"{\0\"\0a\0", "byte 2 (line 1, column 2)", "UTF-16"),
+        (b"{\"\xc3\xa9\":NaN}", "byte 7 (line 1, column 6)", "`NaN`"),
+        (b"{\"a\":None}", "byte 6 (line 1, column 6)", "Write null"),
+        (b"{\"a\":True}", "byte 6 (line 1, column 6)", "small letters"),
+        (b"{'a':1}", "byte 2 (line 1, column 2)", "single quotation mark"),
+        (b"{\"a\":'b'}", "byte 6 (line 1, column 6)", "single quotation mark"),
+        ("{\u{201c}a\u{201d}:1}".as_bytes(), "byte 2 (line 1, column 2)", "plain `\"`"),
+        (b"{\"a\":1} // b", "byte 9 (line 1, column 9)", "comment"),
+        (b"{a:1}", "byte 2 (line 1, column 2)", "name in `\"`"),
+        (b"{\"a\":\"b}", "byte 9 (line 1, column 9)", "begins at byte 6"),
+        (b"{\"a\":[1", "byte 8 (line 1, column 8)", "before it is complete"),
+        (b"", "byte 1 (line 1, column 1)", "without a value"),
+        (b"{\n \"a\":1,\n \"a\":2}", "byte 12 (line 3, column 2)", "given twice"),
+        (b"{\"a\":\"b\\ud800\"}", "byte 8 (line 1, column 8)", "unpaired surrogate"),
+        (b"{\"a\":01}", "byte 7 (line 1, column 7)", "leading 0"),
+        (b"{\"a\":.5}", "byte 6 (line 1, column 6)", "a 0 before it"),
+        (b"{\"a\":+5}", "byte 6 (line 1, column 6)", "Leave it out"),
+        (b"{\"a\":-}", "byte 7 (line 1, column 7)", "digit is missing"),
+        (b"\xef\xbb\xbf{}", "byte 1 (line 1, column 1)", "byte-order mark"),
+        (b"{\"a\" 1}", "byte 6 (line 1, column 6)", "colon"),
+        (b"{\"a\":1 \"b\":2}", "byte 8 (line 1, column 8)", "comma"),
+        (b"{\"a\":\"say \"no\"\"}", "byte 12 (line 1, column 12)", "`no` came"),
+        (b"{\"a\":\"C:\\dir\"}", "byte 9 (line 1, column 9)", "no escape"),
+        (b"{\"a\":\"\\u12g4\"}", "byte 11 (line 1, column 11)", "four hexadecimal digits"),
+        (b"{} {}", "byte 4 (line 1, column 4)", "one JSON value"),
+        (b"kind=ask", "byte 1 (line 1, column 1)", "`kind` came"),
+        ("{\u{a0}}".as_bytes(), "byte 2 (line 1, column 2)", "U+00A0"),
+        (b"[[[1]]]", "byte 3 (line 1, column 3)", "nest deeper"),
+    ] {
+        let told = parse(bytes, 2).expect_err("a fault").told(bytes);
+        assert!(told.contains(place) && told.contains(cause), "{bytes:?}: {told}");
+        assert!(told.ends_with('.'), "{told}");
+    }
 }

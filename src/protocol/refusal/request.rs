@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Reason, Refusal};
 use crate::ids::ThreadId;
+use crate::json::JsonFault;
 use crate::time::Millis;
 
 /// Characters of what came that a refusal quotes, at most.
@@ -40,6 +41,17 @@ fixed! {
     /// 406 `not_acceptable` of a feed without an upgrade that does not name the event stream.
     feed_not_acceptable: Reason::NotAcceptable =
         "The feed is a WebSocket: ask for the upgrade, or for `Accept: text/event-stream`.";
+    /// 406 `not_acceptable` of a WebSocket whose upgrade was lost on the way.
+    upgrade_stripped: Reason::NotAcceptable =
+        "A WebSocket is asked for (`Sec-WebSocket-Key` came), but without `Connection: upgrade` \
+         and `Upgrade: websocket` in HTTP/1.1: a proxy on the way strips them. Let it pass them \
+         on; in nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; \
+         proxy_set_header Connection \"upgrade\";`. Or ask for `Accept: text/event-stream`.";
+    /// 404 `not_found` of a path at which other servers of MCP have it.
+    no_mcp_here: Reason::NotFound =
+        "Nothing stands at this path. MCP is at `POST /mcp` (Streamable HTTP; the older transport \
+         with /sse and /messages is not spoken): give the client the URL that ends with /mcp. \
+         Without MCP, messages are posted to `POST /v1/messages`.";
     /// 413 `request_too_large` of target and headers.
     head_too_large: Reason::RequestTooLarge =
         "The target and the headers of the request have more bytes, or the headers are more, than \
@@ -54,6 +66,11 @@ impl Refusal {
     pub fn body(field: impl Into<Option<String>>, detail: impl Into<Cow<'static, str>>) -> Self {
         let field = field.into().map(String::into_boxed_str);
         Self { field, ..Self::new(Reason::InvalidBody, detail) }
+    }
+
+    /// 400 `invalid_body` of a body that is no JSON; `text` is the body.
+    pub fn json(fault: &JsonFault, text: &[u8]) -> Self {
+        Self::body(fault.field().map(str::to_owned), fault.told(text))
     }
 
     /// 400 `invalid_body` of a time at `field` that does not lie in the future.
@@ -124,6 +141,16 @@ impl Refusal {
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
         Self::new(reason, detail)
+    }
+
+    /// 404 `not_found` of a path beside one at which something stands.
+    pub fn not_found_but(there: &str) -> Self {
+        let detail = format!(
+            "Nothing stands at this path. It is perhaps `{}`. GET /v1/manifest and /openapi.json \
+             tell what there is.",
+            quoted(there.as_bytes()),
+        );
+        Self::new(Reason::NotFound, detail)
     }
 
     /// 405 `method_not_allowed`; `allowed` is the value of `Allow`.

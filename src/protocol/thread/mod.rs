@@ -89,6 +89,16 @@ impl Thread {
         self.claims.values()
     }
 
+    /// Takes the claims out, to be stored apart: [`Thread::put_claims`] makes it whole again.
+    pub fn take_claims(&mut self) -> Vec<Arc<Claim>> {
+        std::mem::take(&mut self.claims).into_values().collect()
+    }
+
+    /// Puts claims in.
+    pub fn put_claims(&mut self, claims: impl IntoIterator<Item = Arc<Claim>>) {
+        self.claims.extend(claims.into_iter().map(|claim| (claim.id, claim)));
+    }
+
     /// Judges `command`: the act to apply, or none if it succeeds and nothing changes.
     pub fn admit(&self, ctx: &mut Context<'_>, command: &Command) -> Result<Option<Act>> {
         let act = match command {

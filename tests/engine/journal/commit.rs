@@ -87,6 +87,20 @@ fn overloaded() {
     assert_eq!(harness.opened("local:ada", "again").0, 11);
 }
 
+/// Goal: the queue is bounded by bytes too. Method: long messages, far fewer than the items that it
+/// takes, until one is refused; after a commit there is room again.
+#[test]
+fn overloaded_by_bytes() {
+    let mut harness = JournalHarness::start(&MemoryDisk::default());
+    let body = "x".repeat(1 << 20);
+    let mut waiting: Vec<_> = (0..100).map(|_| harness.ask("local:ada", &body)).collect();
+    let mut refused = waiting.split_off(64);
+    assert!(refused.iter_mut().all(|one| matches!(came(one), Came::Refused(Reason::Overloaded))));
+    harness.work();
+    assert!(waiting.iter_mut().all(|one| matches!(came(one), Came::Stored(_))));
+    harness.opened("local:ada", "again");
+}
+
 /// Goal: a listener hears every batch in order. Method: listen between two commits
 /// and compare with what was committed.
 #[test]

@@ -1,9 +1,12 @@
 //! The journal: one order, group commit, nothing acknowledged lost.
 
+mod claims;
 mod commit;
 mod failure;
 mod folder;
 mod opening;
+mod pace;
+mod replaced;
 mod restart;
 mod tokens;
 

@@ -216,9 +216,9 @@ fn a_newer_format() {
     let database = redb::Database::builder().create_with_backend(file).unwrap();
     let transaction = database.begin_write().unwrap();
     let meta: redb::TableDefinition<'_, u8, &[u8]> = redb::TableDefinition::new("meta");
-    transaction.open_table(meta).unwrap().insert(0, 2_u32.to_le_bytes().as_slice()).unwrap();
+    transaction.open_table(meta).unwrap().insert(0, 3_u32.to_le_bytes().as_slice()).unwrap();
     transaction.commit().unwrap();
     drop(database);
     let error = open_archive(&disk).expect_err("it is newer");
-    assert!(matches!(error, StoreError::NewerFormat { found: 2, known: 1, .. }), "{error}");
+    assert!(matches!(error, StoreError::NewerFormat { found: 3, known: 2, .. }), "{error}");
 }

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use parley::journal::archive::{ArchiveMeta, ArchiveProgress, RememberedOutcome, Retraction};
+use parley::journal::archive::{ArchiveMeta, ArchiveProgress, OutcomeRecord, Retraction};
 use parley::tokens::TokenRecord;
 use parley_protocol::claim::Claim;
 use parley_protocol::entry::Published;
@@ -36,7 +36,7 @@ pub fn run(bytes: &[u8]) {
             is_shown(|out| wire::token(out, &record.shown()));
             assert!(!record.is_good(NOW) || record.revoked_at.is_none());
         }),
-        4 => read::<RememberedOutcome>(row).map(drop),
+        4 => read::<OutcomeRecord>(row).map(drop),
         5 => read::<Retraction>(row).map(drop),
         6 => read::<Published>(row).map(drop),
         7 => read::<ArchiveMeta>(row).map(drop),

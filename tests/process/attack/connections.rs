@@ -22,7 +22,7 @@ const LATE_MAX: Duration = Duration::from_secs(8);
 
 /// Goal: 100 000 connections within a minute that say nothing take no place from anybody, and no
 /// more memory than a bound. Method: they come from 127.0.0.0/24 and are held until the server
-/// ends them; the witness connects anew all the time. Without the full force there are 3 000 within
+/// ends them; the witness connects anew all the time. Without the full force there are 2 000 within
 /// 2 s, and so few places that they push each other out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent() {
@@ -30,7 +30,8 @@ async fn silent() {
     let settings: &[&str] = if force.is_full() { &[] } else { &["gateway.connections_max=500"] };
     let target = Target::start(settings);
     let lasts = if force.is_full() { Duration::from_secs(60) } else { force.lasts };
-    let rate = if force.is_full() { SILENT.div_ceil(60) } else { 1_500 };
+    // A debug build: half the share that it would take at the full rate is the kernel's.
+    let rate = if force.is_full() { SILENT.div_ceil(60) } else { 1_000 };
     let most = Arc::new(AtomicU64::new(0));
     let open = Arc::new(AtomicU64::new(0));
     let ended = tokio_util::task::TaskTracker::new();

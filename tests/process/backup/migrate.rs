@@ -1,5 +1,5 @@
 //! Migration: a store of an older format, made up here, on a disk that fails at every write and
-//! every sync in turn.
+//! every sync in turn. The store that format 1 really made is in [`super::format1`].
 
 use std::sync::Arc;
 
@@ -32,10 +32,10 @@ const ARCHIVE_META: Table<'_, u8, &[u8]> = Table::new("meta");
 const LOG_META: Table<'_, &str, u64> = Table::new("meta");
 const TOKENS_META: Table<'_, &str, u32> = Table::new("meta");
 
-/// From format 0, in which three tables had other names.
+/// From the format before the current one, in which three tables had other names.
 const FORMATS: [FileFormat; 3] = [
     FileFormat {
-        oldest: 0,
+        oldest: archive::FILE_FORMAT.current() - 1,
         steps: &[|writing| Ok(writing.rename_table(CLAIMS_OF_OLD, CLAIM_THREADS)?)],
         ..archive::FILE_FORMAT
     },
@@ -51,6 +51,11 @@ const FORMATS: [FileFormat; 3] = [
     },
 ];
 
+/// The format of the file `name` that [`make_older`] makes.
+fn older_format(name: &str) -> u32 {
+    if name == archive::FILE_NAME { archive::FILE_FORMAT.current() - 1 } else { 0 }
+}
+
 fn database(disk: &FaultyDisk, name: &str) -> Database {
     Builder::new().create_with_backend(BoxedFile::new(disk.open(name).unwrap())).unwrap()
 }
@@ -64,7 +69,7 @@ fn make_older(disk: &FaultyDisk) -> Vec<String> {
         if name == "archive.redb" {
             writing.rename_table(CLAIM_THREADS, CLAIMS_OF_OLD).unwrap();
             let mut meta = writing.open_table(ARCHIVE_META).unwrap();
-            meta.insert(0, [0; 4].as_slice()).unwrap();
+            meta.insert(0, older_format(name).to_le_bytes().as_slice()).unwrap();
         } else if name == "tokens.redb" {
             writing.rename_table(TOKENS, TOKENS_OF_OLD).unwrap();
             writing.open_table(TOKENS_META).unwrap().insert("format", 0).unwrap();
@@ -109,7 +114,7 @@ fn store() -> FaultyDisk {
 }
 
 /// Goal: an older store becomes a present one that holds the same, its files are kept as they
-/// were, and a crash at any point loses nothing. Method: a made-up format 0; a failure, then a cut,
+/// were, and a crash at any point loses nothing. Method: a made-up format; a failure, then a cut,
 /// at every write and every sync; the next attempt ends it.
 #[test]
 fn from_an_older_format() {
@@ -120,7 +125,10 @@ fn from_an_older_format() {
     let originals: Vec<_> = files.iter().map(|name| (name, older.bytes_of(name))).collect();
     let look = |disk: &FaultyDisk, point: &str| {
         for (name, original) in &originals {
-            assert!(disk.bytes_of(&kept_name(name, 0)) == *original, "{point}: {name}");
+            assert!(
+                disk.bytes_of(&kept_name(name, older_format(name))) == *original,
+                "{point}: {name}"
+            );
         }
         assert!(contents(disk).unwrap() == wanted, "{point}");
         assert!(migrate(disk, &FORMATS).unwrap().is_empty(), "{point}");
@@ -148,14 +156,19 @@ fn from_an_older_format() {
     assert!(points > 40, "{points}");
 }
 
-/// Goal: a format that no step begins with is refused and left as it is. Method: format 0 where the
-/// first step begins with 1.
+/// Goal: a format that no step begins with is refused and left as it is. Method: the first step
+/// begins with a later one.
 #[test]
 fn too_old() {
     let older = store();
     let files = make_older(&older);
     let before: Vec<_> = files.iter().map(|name| older.bytes_of(name)).collect();
-    let formats = FORMATS.map(|format| FileFormat { oldest: 1, steps: &[|_| Ok(())], ..format });
+    let later = |format: FileFormat| FileFormat {
+        oldest: format.oldest + 1,
+        steps: &[|_| Ok(())],
+        ..format
+    };
+    let formats = FORMATS.map(later);
     let refused = migrate(&older, &formats);
     assert!(refused.unwrap_err().to_string().contains("older than any"));
     let after: Vec<_> = files.iter().map(|name| older.bytes_of(name)).collect();

@@ -6,6 +6,7 @@
 mod check;
 mod copy;
 mod damage;
+mod format1;
 mod forum;
 mod load;
 mod migrate;

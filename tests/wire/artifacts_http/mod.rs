@@ -1,5 +1,6 @@
 //! Artifacts over HTTP: what is published, listed, verified and exported (artifacts.md §4).
 
+mod crowd;
 mod export;
 mod publish;
 

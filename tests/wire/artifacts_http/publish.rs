@@ -166,6 +166,37 @@ fn closure_refused_briefly() {
     assert_eq!(stored["references"].as_array().map(Vec::len), Some(150));
 }
 
+/// Goal: requests that are refused over and over for what they hide let the folder grow by what
+/// is bounded. Method: 80 decisions of 3.8 KB that hide 400 objections, each under a key of its
+/// own; the files are measured before and after.
+#[test]
+fn closure_refused_weighs_little() {
+    const REFUSED: usize = 80;
+    /// An eighth of what whole reports took: half a megabyte for each, with its FAILURE, the rows
+    /// of that, and the room that tables have to spare.
+    const GROWN_MAX: u64 = 40 << 20;
+    let server = start();
+    let about = new(&server, claim("It is so."));
+    for n in 0..400 {
+        new(&server, objection(&format!("It is not: {n}."), &about));
+    }
+    let before = server.disk.bytes().expect("a disk");
+    for n in 0..REFUSED {
+        let payload = json!({
+            "outcome": format!("{n} {}", "x".repeat(3_500)),
+            "status": "final",
+            "objection_dispositions": [],
+            "unresolved_issues": [],
+        });
+        let (_, bytes) = bytes_of(&artifact("DECISION", &payload, &[(&about, "decides")]));
+        let key = format!("idempotency-key: refused-{n}\r\n");
+        agent(&server, "POST /v1/artifacts", &key, &bytes).refusal(409, "closure_refused");
+    }
+    let grown = server.disk.bytes().expect("a disk") - before;
+    println!("{grown} bytes of {REFUSED} refusals");
+    assert!(grown < GROWN_MAX, "{grown} bytes");
+}
+
 /// Goal: what is referred to may come later, and says so until then. Method: an objection before
 /// its claim, a final decision on it, which is refused as retryable.
 #[test]

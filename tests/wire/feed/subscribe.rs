@@ -101,6 +101,9 @@ async fn notices() {
         assert!(notice.json["detail"].is_string());
         assert_eq!(notice.position, hello.position);
     }
+    listener.say("{\"type\":\"subscribe\",}").await;
+    let detail = listener.expect("notice").await.json["detail"].to_string();
+    assert!(detail.contains("byte 21 (line 1, column 21)"), "{detail}");
     listener.say(Message::binary(good.clone())).await;
     listener.expect("notice").await;
     listener.say(good.as_str()).await;

@@ -1,8 +1,10 @@
 //! How long a peer is waited for, how many there may be, and how a stop treats them.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use parley_kit::http::{AGENT, HOST};
+use parley_kit::http::{ADMIN, AGENT, HOST};
 use parley_kit::{BlockingServer, Peer};
 
 /// A body that is refused.
@@ -70,18 +72,105 @@ fn one_connection_many_requests() {
     assert_eq!(peer.answer(false).status, 201, "and it goes on");
 }
 
-/// Goal: a client that goes away frees its place at once, though its read is held. Method: the
-/// end of what the client sends; the server closes its side without an answer.
+/// Goal: a request that was read whole is answered, though its sender then shuts its sending side;
+/// a held inbox answers at once, a stream ends. Method: a request of each kind, the end sent right
+/// behind it, and after another request was answered meanwhile.
 #[test]
-fn a_client_that_goes_away() {
+fn senders_that_shut() {
     let server = BlockingServer::start(&[]);
-    let mut held = server.connect();
+    let held = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_inbox",
+        "arguments":{"wait_seconds":25,"anyone":false}}}"#;
+    let chunked = "Transfer-Encoding: chunked";
+    let chunks = format!("{:x}\r\n{ASK}\r\n0\r\n\r\n", ASK.len());
+    let post = "POST /v1/messages HTTP/1.1";
+    let stream = "Accept: text/event-stream";
     let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
-    held.send(server.request(&[wait, HOST, AGENT], ""));
-    held.send_nothing_more();
     let started = Instant::now();
-    assert_eq!(held.rest(), "");
-    assert!(started.elapsed() < Duration::from_secs(10));
+    for (request, wanted) in [
+        (server.request(&["GET /healthz HTTP/1.1", HOST], ""), "HTTP/1.1 200"),
+        (server.request(&[post, HOST, AGENT], ASK), "HTTP/1.1 201"),
+        (server.request(&[post, HOST, AGENT, chunked], "") + &chunks, "HTTP/1.1 201"),
+        (server.request(&[post, HOST], ASK), "HTTP/1.1 401"),
+        (server.request(&[wait, HOST, AGENT], ""), "\"items\":[]"),
+        (server.request(&["POST /mcp HTTP/1.1", HOST, AGENT], held), "\"items\":[]"),
+        (server.request(&["GET /v1/feed HTTP/1.1", HOST, AGENT, stream], ""), "event: hello"),
+        (server.request(&[post, HOST, AGENT, "Content-Length: 9"], "") + "{", "invalid_body"),
+    ] {
+        for is_later in [false, true] {
+            let mut peer = server.connect();
+            peer.send(&request);
+            if is_later {
+                let other = server.ask(&["GET /healthz HTTP/1.1", HOST], "");
+                assert_eq!(other.status, 200);
+            }
+            peer.send_nothing_more();
+            let answer = peer.rest();
+            assert!(answer.contains(wanted), "{request}\n{answer}");
+        }
+    }
+    assert!(started.elapsed() < Duration::from_secs(20), "nothing was held");
+}
+
+/// Goal: what a head is refused for is told without its body, also to a client that waits for
+/// `100 Continue`; the answer says that the connection closes. Method: heads whose bodies never
+/// come.
+#[test]
+fn told_before_the_body() {
+    let server = BlockingServer::start(&[]);
+    let started = Instant::now();
+    let post = "POST /v1/messages HTTP/1.1";
+    let mcp = "POST /mcp HTTP/1.1";
+    let (length, expect) = ("Content-Length: 60000", "Expect: 100-continue");
+    let nobody = "Authorization: Bearer nobody";
+    for (lines, status) in [
+        (&[post, HOST, length][..], 401),
+        (&[post, HOST, nobody, length], 401),
+        (&[post, HOST, nobody, "Transfer-Encoding: chunked"], 401),
+        (&[mcp, HOST, nobody, length], 401),
+        (&[post, HOST, AGENT, "Content-Length: 80000"], 413),
+        (&[post, HOST, AGENT, length, "Content-Type: text/plain"], 415),
+        (&[post, HOST, AGENT, length, expect, "Content-Type: text/plain"], 415),
+        (&[post, HOST, AGENT, length, expect, "Accept: text/html"], 406),
+        (&["POST /v1/feed/tickets HTTP/1.1", HOST, AGENT, length, expect, "Accept: a/b"], 406),
+        (&["POST /v1/tokens HTTP/1.1", HOST, ADMIN, length, expect, "Content-Type: a/b"], 415),
+        (&[mcp, HOST, AGENT, length, expect, "Content-Type: text/plain"], 415),
+        (&["POST /none HTTP/1.1", HOST, length, expect], 404),
+        (&["GET /healthz HTTP/1.1", HOST, length], 200),
+    ] {
+        let mut peer = server.connect();
+        peer.send(server.request(lines, ""));
+        let answer = peer.answer(false);
+        assert_eq!(answer.status, status, "{lines:?}: {}", answer.text());
+        assert_eq!(answer.header("connection"), Some("close"), "{lines:?}");
+        assert!(peer.is_closed());
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "nothing was waited for");
+}
+
+/// Goal: a held read whose client is gone ends, and frees its place. Method: one place, taken by a
+/// client whose socket is closed with an answer unread, which resets the connection.
+#[test]
+fn a_client_that_is_gone() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "1")]);
+    let health = server.request(&["GET /healthz HTTP/1.1", HOST], "");
+    let wait = "GET /v1/inbox?wait_seconds=25&anyone=false HTTP/1.1";
+    let mut socket = TcpStream::connect(server.address).expect("the server listens");
+    let both = health.clone() + &server.request(&[wait, HOST, AGENT], "");
+    socket.write_all(both.as_bytes()).expect("the server reads");
+    assert_eq!(socket.peek(&mut [0]).expect("an answer"), 1);
+    let mut second = server.connect();
+    second.send(&health);
+    assert_eq!(second.answer(false).status, 503, "the place is taken");
+    let started = Instant::now();
+    drop(socket);
+    loop {
+        let mut next = server.connect();
+        next.send(&health);
+        if next.answer(false).status == 200 {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(10), "the place is still taken");
+    }
 }
 
 /// A connection with a request under way: its body has not come.
@@ -177,6 +266,22 @@ fn rest_makes_room() {
     busy.answer(false).problem("invalid_body", "it was waited for");
 }
 
+/// Goal: a connection that was refused with its body unread, and whose client stays, gives its place
+/// to a new one. Method: two places, taken by such clients.
+#[test]
+fn refused_ones_make_room() {
+    let server = BlockingServer::start(&[("gateway.connections_max", "2")]);
+    let head = server.request(&["POST /v1/messages HTTP/1.1", HOST, "Content-Length: 60000"], "");
+    let mut stay: Vec<Peer> = (0..2).map(|_| server.connect()).collect();
+    for peer in &mut stay {
+        peer.send(&head);
+        assert_eq!(peer.answer(false).status, 401);
+        assert!(peer.is_closed(), "the server sends no more");
+    }
+    let answer = server.ask(&["GET /healthz HTTP/1.1", HOST], "");
+    assert_eq!(answer.status, 200);
+}
+
 /// Goal: connections without a good token do not keep out those with one, which may be many from
 /// one address. Method: more silent strangers than places, then an administrator, many times.
 #[test]
@@ -232,9 +337,11 @@ fn graceful_stop() {
     let started = Instant::now();
     server.stop(|| {
         assert_eq!(rests.rest(), "");
-        assert_eq!(held.answer(false).status, 200);
+        let answer = held.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (200, Some("close")));
         writes.send(last);
-        assert_eq!(writes.answer(false).status, 201);
+        let answer = writes.answer(false);
+        assert_eq!((answer.status, answer.header("connection")), (201, Some("close")));
         assert!(writes.is_closed());
         asks.send(rest);
         let answer = asks.answer(false);
@@ -243,5 +350,5 @@ fn graceful_stop() {
         assert_eq!(silent.rest(), "");
     });
     assert!(started.elapsed() < Duration::from_secs(9), "nothing was cut off");
-    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+    assert!(TcpStream::connect(address).is_err(), "nobody listens");
 }

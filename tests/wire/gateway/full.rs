@@ -1,17 +1,14 @@
 //! A data folder on a file system that is really full.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parley::storage::disk::FolderDisk;
 use parley_kit::http::{AGENT, HOST};
 use parley_kit::peer::pages;
-use parley_kit::{Answer, BlockingServer, Folder, Peer};
+use parley_kit::{Answer, BlockingServer, Folder, Mounted, Peer};
 
 /// The size of the file system.
 const SIZE: &str = "size=64m";
@@ -19,44 +16,6 @@ const SIZE: &str = "size=64m";
 const RESUMES_WITHIN: Duration = Duration::from_secs(5);
 /// Connections that write.
 const WRITERS: usize = 8;
-
-/// A small file system in memory, mounted on a folder until it is dropped.
-struct Small(PathBuf);
-
-impl Small {
-    /// Mounts one on `folder`; `None` where this process may not.
-    fn mount(folder: &Folder) -> Option<Self> {
-        let path = folder.path();
-        let mut mount = Command::new("mount");
-        let mounted = mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(path).status();
-        mounted.is_ok_and(|status| status.success()).then(|| Self(path.to_owned()))
-    }
-
-    fn free(&self) -> u64 {
-        let stat = rustix::fs::statvfs(&self.0).expect("a file system");
-        stat.f_bavail * stat.f_frsize
-    }
-
-    /// Fills it up until only `left` bytes are free; gives what fills it.
-    fn fill(&self, left: u64) -> PathBuf {
-        let path = self.0.join("ballast");
-        let mut file = File::create(&path).expect("a file");
-        while self.free() > left {
-            let bytes = (self.free() - left).min(1 << 16);
-            let written = file.write_all(&vec![1; usize::try_from(bytes).expect("a size")]);
-            if written.is_err() {
-                break;
-            }
-        }
-        path
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
 
 fn start(path: &Path, settings: &[(&str, &str)]) -> BlockingServer {
     let disk = FolderDisk::open(path).expect("a folder");
@@ -115,10 +74,7 @@ fn shown(server: &BlockingServer) -> BTreeSet<u64> {
 fn a_small_file_system() {
     for (free_bytes_min, left) in [("8388608", 10 << 20), ("0", 1 << 20)] {
         let folder = Folder::new("full");
-        let Some(small) = Small::mount(&folder) else {
-            eprintln!("SKIPPED: no small file system can be mounted here; this needs root");
-            return;
-        };
+        let Some(small) = Mounted::new(folder.path(), SIZE) else { return };
         let settings =
             [("store.free_bytes_min", free_bytes_min), ("limits.writes_per_minute", "0")];
         let server = start(folder.path(), &settings);
