@@ -9,11 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use parley_protocol::entry::Due;
-use parley_protocol::feed::{Frame, turn_frame};
 use parley_protocol::identity::Participant;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
-use tokio::sync::Notify;
 
+use crate::feed::inbox_listeners::{InboxListener, InboxListeners};
 use crate::feed::publication::Publication;
 use crate::feed::subscriber::{CloseReason, Subscriber};
 use crate::feed::{dues, lock};
@@ -22,57 +21,6 @@ use crate::yield_points::{Hook, Point};
 
 /// Messages in the mailbox of one inbox actor; beyond, its listeners are closed as slow.
 pub const MAILBOX_MAX: usize = 16_384;
-
-/// A listener of an inbox.
-#[derive(Clone)]
-pub enum InboxListener {
-    /// A feed.
-    Feed(Arc<Subscriber>),
-    /// A held `read_inbox`, woken when a turn comes.
-    Held {
-        /// Wakes it.
-        notify: Arc<Notify>,
-        /// Whether a question to anyone wakes it.
-        anyone: bool,
-    },
-}
-
-impl InboxListener {
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Feed(one), Self::Feed(two)) => Arc::ptr_eq(one, two),
-            (Self::Held { notify: one, .. }, Self::Held { notify: two, .. }) => {
-                Arc::ptr_eq(one, two)
-            }
-            _ => false,
-        }
-    }
-
-    fn anyone(&self) -> bool {
-        match self {
-            Self::Feed(subscriber) => subscriber.subscription.anyone,
-            Self::Held { anyone, .. } => *anyone,
-        }
-    }
-
-    fn publish(&self, participant: &Participant, publication: &Arc<Publication>) {
-        let Some(frame) = turn_frame(publication.act(), participant, self.anyone()) else {
-            return;
-        };
-        match self {
-            Self::Feed(subscriber) => subscriber.publish(publication, [frame]),
-            Self::Held { notify, .. } if frame == Frame::Awaiting => notify.notify_one(),
-            Self::Held { .. } => {}
-        }
-    }
-
-    fn close(&self, why: CloseReason) {
-        match self {
-            Self::Feed(subscriber) => subscriber.close(why),
-            Self::Held { notify, .. } => notify.notify_one(),
-        }
-    }
-}
 
 /// A message to an inbox actor.
 pub enum InboxMessage {
@@ -96,28 +44,28 @@ struct InboxActor {
 
 impl Actor for InboxActor {
     type Msg = InboxMessage;
-    type State = Vec<InboxListener>;
+    type State = InboxListeners;
     type Arguments = ();
 
     async fn pre_start(
         &self,
         _myself: ActorRef<InboxMessage>,
         (): (),
-    ) -> Result<Vec<InboxListener>, ActorProcessingErr> {
-        Ok(Vec::new())
+    ) -> Result<InboxListeners, ActorProcessingErr> {
+        Ok(InboxListeners::default())
     }
 
     async fn handle(
         &self,
         _myself: ActorRef<InboxMessage>,
         message: InboxMessage,
-        listeners: &mut Vec<InboxListener>,
+        listeners: &mut InboxListeners,
     ) -> Result<(), ActorProcessingErr> {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         self.hook.reach(Point::InboxReceived).await;
         match message {
-            InboxMessage::Join(listener) => listeners.push(listener),
-            InboxMessage::Leave(listener) => listeners.retain(|other| !other.is(&listener)),
+            InboxMessage::Join(listener) => listeners.add(listener),
+            InboxMessage::Leave(listener) => drop(listeners.remove(&listener)),
             InboxMessage::Publish(publication) => {
                 for listener in listeners.iter() {
                     listener.publish(&self.participant, &publication);
@@ -147,7 +95,7 @@ struct InboxRegistry {
 struct ActiveInbox {
     actor: ActorRef<InboxMessage>,
     waiting: Arc<AtomicUsize>,
-    listeners: Vec<InboxListener>,
+    listeners: InboxListeners,
     /// How many of the listeners listen for questions to anyone.
     anyone: usize,
 }
@@ -166,7 +114,7 @@ impl ActiveInbox {
     }
 
     fn close(&self, why: CloseReason) {
-        for listener in &self.listeners {
+        for listener in self.listeners.iter() {
             listener.close(why);
         }
     }
@@ -204,7 +152,7 @@ impl Inboxes {
         }
         if let Some(inbox) = registry.active.get_mut(participant) {
             inbox.anyone += usize::from(listener.anyone());
-            inbox.listeners.push(listener.clone());
+            inbox.listeners.add(listener.clone());
             if let Err(why) = inbox.send(InboxMessage::Join(listener.clone())) {
                 listener.close(why);
             }
@@ -215,9 +163,7 @@ impl Inboxes {
     pub fn forget(&self, participant: &Participant, listener: &InboxListener) {
         let mut registry = lock(&self.registry);
         let Some(inbox) = registry.active.get_mut(participant) else { return };
-        let before = inbox.listeners.len();
-        inbox.listeners.retain(|other| !other.is(listener));
-        if inbox.listeners.len() == before {
+        if !inbox.listeners.remove(listener) {
             return;
         }
         inbox.anyone -= usize::from(listener.anyone());
@@ -231,7 +177,7 @@ impl Inboxes {
 
     /// Adds a listener again whose inbox was passivated meanwhile because it failed.
     pub fn renew(&self, participant: &Participant, listener: &InboxListener) {
-        let inbox_has = |inbox: &ActiveInbox| inbox.listeners.iter().any(|it| it.is(listener));
+        let inbox_has = |inbox: &ActiveInbox| inbox.listeners.has(listener);
         let is_there = lock(&self.registry).active.get(participant).is_some_and(inbox_has);
         if !is_there {
             self.listen(participant, listener.clone());
@@ -249,7 +195,7 @@ impl Inboxes {
             ractor::ActorRuntime::spawn_linked_instant(None, actor, (), self.supervisor.clone());
         let Ok((actor, _)) = spawned else { return false };
         registry.participants.insert(actor.get_id(), participant.clone());
-        let inbox = ActiveInbox { actor, waiting, listeners: Vec::new(), anyone: 0 };
+        let inbox = ActiveInbox { actor, waiting, listeners: InboxListeners::default(), anyone: 0 };
         registry.active.insert(participant.clone(), inbox);
         metrics::gauge!(metric::INBOXES_RESIDENT).set(registry.active.len() as f64);
         true
@@ -298,7 +244,7 @@ impl Inboxes {
     /// Wakes every held read, which then looks at the inbox itself.
     pub fn wake_held(&self) {
         for inbox in lock(&self.registry).active.values() {
-            for listener in &inbox.listeners {
+            for listener in inbox.listeners.iter() {
                 if let InboxListener::Held { notify, .. } = listener {
                     notify.notify_one();
                 }

@@ -5,6 +5,7 @@ pub mod connection;
 pub mod encode;
 pub mod hub;
 pub mod inbox;
+pub mod inbox_listeners;
 pub mod listener;
 pub mod publication;
 pub mod publish;

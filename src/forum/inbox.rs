@@ -7,7 +7,7 @@ use std::time::Duration;
 use parley_protocol::command::InboxQuery;
 use parley_protocol::entry::Position;
 use parley_protocol::identity::{Participant, Principal};
-use parley_protocol::refusal::Result;
+use parley_protocol::refusal::{Refusal, Result};
 use parley_protocol::wire::{self, JsonBuffer, ListWriter};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -15,7 +15,9 @@ use tokio::time::Instant;
 use super::Forum;
 use super::answer::Answer;
 use super::read::{LIST_BYTES, SCAN_ROWS_MAX};
-use crate::feed::inbox::{InboxListener, Inboxes};
+use crate::budget::{Hold, Holder};
+use crate::feed::inbox::Inboxes;
+use crate::feed::inbox_listeners::InboxListener;
 use crate::journal::view::ScanLimits;
 
 /// A held read, among the listeners of an inbox until it is dropped.
@@ -24,14 +26,15 @@ struct HeldRead<'a> {
     participant: &'a Participant,
     listener: InboxListener,
     notify: Arc<Notify>,
+    _hold: Hold,
 }
 
 impl<'a> HeldRead<'a> {
-    fn new(inboxes: &'a Inboxes, participant: &'a Participant, anyone: bool) -> Self {
+    fn new(inboxes: &'a Inboxes, participant: &'a Participant, anyone: bool, hold: Hold) -> Self {
         let notify = Arc::new(Notify::new());
         let listener = InboxListener::Held { notify: Arc::clone(&notify), anyone };
         inboxes.listen(participant, listener.clone());
-        Self { inboxes, participant, listener, notify }
+        Self { inboxes, participant, listener, notify, _hold: hold }
     }
 
     /// Listens again, should the inbox actor have failed.
@@ -57,8 +60,15 @@ impl Forum {
         let limit = self.limit(query.page.limit);
         let end = Instant::now() + Duration::from_secs(query.wait_seconds);
         // Listening begins before the first page is read, so that no turn is missed.
-        let held = (query.wait_seconds > 0)
-            .then(|| HeldRead::new(&self.inner.inboxes, &participant, query.anyone));
+        let held = match query.wait_seconds {
+            0 => None,
+            _ => {
+                let holder = Holder::Identity(Arc::clone(&principal.identity));
+                let hold = self.inner.held.hold(&holder, 1);
+                let hold = hold.map_err(|_| Refusal::inboxes_held())?;
+                Some(HeldRead::new(&self.inner.inboxes, &participant, query.anyone, hold))
+            }
+        };
         loop {
             let (reader, anyone) = (participant.clone(), query.anyone);
             let page = move |forum: &Self| forum.inbox_page(&reader, anyone, since, limit);

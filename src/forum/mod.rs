@@ -40,6 +40,8 @@ pub use backup::BackupStream;
 
 /// Artifacts whose closures are verified or wait to be, at most.
 const DECIDING_MAX: u64 = 256;
+/// Inbox reads that are held at a time, at most.
+const HELD_MAX: u64 = 16_384;
 /// Exports that are streamed at a time, at most.
 const STREAMING_MAX: u64 = 64;
 
@@ -77,6 +79,8 @@ struct ForumInner {
     long_reads: WorkPool,
     /// The artifacts that wait for their closure to be verified.
     deciding: Budget,
+    /// The inbox reads that are held.
+    held: Budget,
     /// The exports that are streamed.
     streaming: Budget,
     /// The backups that may begin now.
@@ -128,6 +132,7 @@ impl Forum {
                 closure_gate: Arc::default(),
                 long_reads,
                 deciding: Budget::new(DECIDING_MAX),
+                held: Budget::new(HELD_MAX),
                 streaming: Budget::new(STREAMING_MAX),
                 backups: Arc::new(Semaphore::new(backup::BACKUPS_MAX)),
                 inboxes,
@@ -169,6 +174,11 @@ impl Forum {
     /// How many threads are active.
     pub fn resident_count(&self) -> usize {
         self.inner.active_threads.count()
+    }
+
+    /// How many inbox reads are held.
+    pub fn held_count(&self) -> usize {
+        self.inner.held.used()
     }
 
     /// Whether it takes writes, if only later because it is busy (operations.md §4, `/readyz`).

@@ -189,8 +189,6 @@ impl ProgressStream {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
-
     use super::*;
 
     /// Goal: progress is told every ten seconds until the response, which is the last event.
@@ -198,8 +196,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn every_ten_seconds() {
         let begun = tokio::time::Instant::now();
+        let mut response = interval(Duration::from_secs(25));
+        response.reset();
         let answering = async move {
-            let _ = tokio::time::timeout_at(begun + Duration::from_secs(25), pending::<()>()).await;
+            response.tick().await;
             Bytes::from_static(b"the response")
         };
         let mut stream = ProgressStream::new(answering, "\"t\"".into(), 300);

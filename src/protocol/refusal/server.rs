@@ -26,6 +26,10 @@ fixed! {
     /// 503 `overloaded` of the queue of appends.
     queue_full: Reason::Overloaded.retry_after(RETRY_AFTER_MS) =
         "More is waiting to be stored than the server takes. Try again in a while.";
+    /// 503 `overloaded` of inbox reads that are to be held.
+    inboxes_held: Reason::Overloaded.retry_after(RETRY_AFTER_MS) =
+        "This identity, or the server, holds as many inbox reads as it may. Read the inbox without \
+         `wait_seconds`, follow it with a feed, or wait until a held read is answered.";
     /// 503 `overloaded` of copies.
     backup_running: Reason::Overloaded.retry_after(BACKUP_RETRY_AFTER_MS) =
         "Another copy is being taken. Wait until it is complete.";

@@ -7,6 +7,7 @@ mod crowd;
 mod ending;
 mod failure;
 mod harness;
+mod held;
 mod keys;
 mod planted;
 mod snapshots;

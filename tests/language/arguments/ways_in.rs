@@ -20,7 +20,7 @@ const IN_URL: &str = "1,th_1,th_01,cl_7,0,9007199254740991,9007199254740992,200,
                       17.1.0123456789abcdef,\
                       sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Values as they stand in a body, apart by white space, but for those that only MCP takes.
+/// Values as they stand in a body, apart by white space, without those taken over MCP only.
 const IN_BODY: &str = r#"
     null true false 0 1 1.0 -1 "/" "1" "th_1" "msg_2" "x" "\u0000" "\ud800" "ask"
     "retract" "inform" "closed" [] [1] ["cl_1",2] [1,1] {} {"extension":"e"}
