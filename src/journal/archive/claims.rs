@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Committed;
 use super::read::{ArchiveRead, Rows, paired, unpack_row};
-use super::tables::{self as t, damaged, pack, pair, unpack};
-use super::write::BUCKETS_KEPT;
+use super::tables::{self as t, BUCKETS_KEPT, damaged, pack, pair, unpack};
 use super::{FirstOutcome, RememberedOutcome};
 use crate::storage::error::StoreResult;
 

@@ -7,6 +7,7 @@
 
 mod claims;
 mod claims_apart;
+mod format;
 mod read;
 mod rows;
 mod tables;
@@ -30,11 +31,12 @@ use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::open_database;
 
 pub use claims::{ClaimState, OutcomeRecord};
+pub use format::FILE_FORMAT;
 pub use read::ArchiveRead;
 pub(crate) use read::{Referrer, Rows};
 pub(crate) use rows::Refill;
+pub use tables::FILE_NAME;
 pub use tables::Retraction;
-pub use tables::{FILE_FORMAT, FILE_NAME};
 pub(crate) use tables::{Waiting, damaged};
 pub(crate) use walk::Lengths;
 pub(crate) use write::{objections, retraction, standing};
@@ -205,7 +207,7 @@ impl Archive {
     /// of the disk.
     pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> StoreResult<Self> {
         let database = open_database(tables::FILE_NAME, cache_bytes, BoxedFile::new(backend))?;
-        if let Some(meta) = read::stored_meta(&database)? {
+        if let Some(meta) = format::stored_meta(&database)? {
             return Ok(Self { database, meta });
         }
         let meta =

@@ -6,6 +6,7 @@ use redb::{
 };
 
 use super::ArchiveRead;
+use super::format::FILE_FORMAT;
 use super::tables::{self as t, damaged};
 use crate::storage::error::StoreResult;
 use crate::storage::latch::BoxedFile;
@@ -140,12 +141,12 @@ impl Refill {
 
     /// Makes everything durable, in the current format: the copy may be of an older one.
     pub(crate) fn finish(self) -> StoreResult<()> {
-        let format = (t::FILE_FORMAT.stated)(&self.0)?;
+        let format = (FILE_FORMAT.stated)(&self.0)?;
         let format = format.ok_or_else(|| damaged("the copy does not state its format"))?;
         let mut transaction = self.0.begin_write()?;
         transaction.set_quick_repair(true);
         create_tables(&transaction)?;
-        t::FILE_FORMAT.upgrade(&transaction, format)?;
+        FILE_FORMAT.upgrade(&transaction, format)?;
         transaction.commit()?;
         Ok(self.0.close()?)
     }

@@ -6,30 +6,20 @@
 pub use parley_protocol::entry::Retraction;
 use parley_protocol::identity::Participant;
 use parley_protocol::ids::ThreadId;
-use redb::{ReadableDatabase, TableDefinition};
+use parley_protocol::limits::KEY_HOURS_MIN;
+use redb::TableDefinition;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::storage::error::{StoreError, StoreResult};
-use crate::storage::migration::FileFormat;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "archive.redb";
-/// The format of the file.
-pub const FILE_FORMAT: FileFormat = FileFormat {
-    is_name: |name| name == FILE_NAME,
-    stated: |database| {
-        let row = database.begin_read()?.open_table(META)?.get(meta_row::FORMAT)?;
-        Ok(row.and_then(|row| row.value().try_into().ok().map(u32::from_le_bytes)))
-    },
-    state: |writing, format| {
-        let mut meta = writing.open_table(META)?;
-        meta.insert(meta_row::FORMAT, format.to_le_bytes().as_slice())?;
-        Ok(())
-    },
-    oldest: 1,
-    steps: &[super::claims_apart::migrate],
-};
+/// Milliseconds for which one bucket takes outcomes.
+pub(super) const BUCKET_MS: u64 = 12 * 3_600_000;
+/// Buckets kept beside the current one: full ones for the shortest time that a key is remembered,
+/// and one more.
+pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as u32 + 1;
 
 /// The version of the rows, the first byte of each.
 const ROW_VERSION: u8 = 1;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use parley_protocol::act::Kind;
 use parley_protocol::entry::{Act, Due, Entry, Published};
 use parley_protocol::ids::MessageId;
-use parley_protocol::limits::KEY_HOURS_MIN;
 use parley_protocol::thread::Thread;
 use parley_protocol::thread_summary::ThreadSummary;
 use parley_protocol::time::Millis;
@@ -14,16 +13,14 @@ use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
 use super::claims::{ClaimRows, OutcomeRecord, Snapshot};
+use super::format::FILE_FORMAT;
 use super::rows::create_tables;
-use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
+use super::tables::{
+    self as t, BUCKET_MS, BUCKETS_KEPT, Retraction, Waiting, meta_row, pack, pair, unpack,
+};
 use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
 use crate::storage::error::StoreResult;
 
-/// Milliseconds for which one bucket takes outcomes.
-const BUCKET_MS: u64 = 12 * 3_600_000;
-/// Buckets kept beside the current one: full ones for the shortest time that a key is remembered,
-/// and one more.
-pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as u32 + 1;
 /// Expired outcomes removed with a slice, beside twice its entries.
 const FORGOTTEN_MIN: usize = 64;
 
@@ -32,7 +29,7 @@ pub(super) fn create(database: &Database, meta: &ArchiveMeta) -> StoreResult<()>
     let mut transaction = database.begin_write()?;
     transaction.set_quick_repair(true);
     {
-        let format = t::FILE_FORMAT.current().to_le_bytes();
+        let format = FILE_FORMAT.current().to_le_bytes();
         let mut table = transaction.open_table(t::META)?;
         table.insert(meta_row::FORMAT, format.as_slice())?;
         table.insert(meta_row::META, pack(meta).as_slice())?;

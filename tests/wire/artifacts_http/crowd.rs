@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use parley::storage::disk::MemoryDisk;
+use parley::storage::disk::{Disk, MemoryDisk};
 use parley_kit::artifact::artifact;
-use parley_kit::{BlockingServer, peer};
-use serde_json::json;
+use parley_kit::{Answer, BlockingServer, peer};
+use serde_json::{Value, json};
 
 /// Artifacts in the closure of each decision.
 const CHAIN: usize = 150;
@@ -15,18 +15,14 @@ const PUBLISHERS: usize = 100;
 /// Writes of each of the others.
 const WRITES: usize = 60;
 
-/// Goal: one identity that publishes at its default rate takes no permit from others: none of their
-/// writes is refused. Method: decisions with a long closure over a hundred connections, more than
-/// there are permits, each again and again; two others post and publish meanwhile.
-#[test]
-fn one_identity_publishes() {
-    let disk = Arc::new(MemoryDisk::default());
-    let filling =
-        BlockingServer::start_on(Arc::clone(&disk) as _, &[("limits.writes_per_minute", "0")]);
-    let publish = |server: &BlockingServer, token: &str, value: &serde_json::Value| {
-        let body = value.to_string();
-        peer::ask(server.address, token, "POST /v1/artifacts", "", body)
-    };
+fn publish(server: &BlockingServer, token: &str, value: &Value) -> Answer {
+    peer::ask(server.address, token, "POST /v1/artifacts", "", value.to_string())
+}
+
+/// Fills `disk` with a chain of artifacts; gives the last one, and the tokens of the one that
+/// publishes and of the others.
+fn filled(disk: Arc<dyn Disk>) -> (String, String, [String; 2]) {
+    let filling = BlockingServer::start_on(disk, &[("limits.writes_per_minute", "0")]);
     let mut last = artifact("CLAIM", &json!({ "statement": "0" }), &[]);
     for n in 1..=CHAIN {
         assert_eq!(publish(&filling, &filling.agent, &last).status, 201);
@@ -41,7 +37,16 @@ fn one_identity_publishes() {
     };
     let (crowd, others) = (token("crowd"), [token("ada"), token("bob")]);
     filling.stop(|| {});
+    (last, crowd, others)
+}
 
+/// Goal: one identity that publishes at its default rate takes no permit from others: none of their
+/// writes is refused. Method: decisions with a long closure over a hundred connections, more than
+/// there are permits, each again and again; two others post and publish meanwhile.
+#[test]
+fn one_identity_publishes() {
+    let disk = Arc::new(MemoryDisk::default());
+    let (last, crowd, others) = filled(Arc::clone(&disk) as _);
     let server = BlockingServer::start_on(disk, &[("overload.writes_max", "64")]);
     let (ended, decided) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -69,7 +74,7 @@ fn one_identity_publishes() {
         let writing: Vec<_> = others
             .iter()
             .map(|token| {
-                let (server, publish) = (&server, &publish);
+                let server = &server;
                 scope.spawn(move || {
                     for n in 0..WRITES {
                         let ask = json!({ "kind": "ask", "body": format!("Number {n}?") });
