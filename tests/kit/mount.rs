@@ -12,6 +12,7 @@ pub struct Mounted(PathBuf);
 impl Mounted {
     /// Mounts one of this size (`size=64m`) on `folder`; `None`, and a line on standard error,
     /// where this process may not.
+    #[expect(clippy::print_stderr, reason = "what is left out is said")]
     pub fn new(folder: &Path, size: &str) -> Option<Self> {
         let mounted = Self(folder.to_owned());
         if mount(size, folder) {
