@@ -114,7 +114,7 @@ keys! {
     "store.free_bytes_min" Integer(0, BYTES_MAX), "free space below which no write is taken";
     "store.segment_bytes" Integer(1 << 20, BYTES_MAX), "size of one segment of the log";
     "store.tail_entries_max" Integer(1, 10_000_000), "entries committed and not yet archived";
-    "store.queue_max" Integer(1, 1_000_000), "items in the journal's queue, 64 MiB at most";
+    "store.queue_max" Integer(1, 1_000_000), "items in the journal's queue, beside 64 MiB";
     "runtime.idle_seconds" Integer(0, 86_400), "after which a resting actor leaves memory";
     "runtime.resident_threads_max" Integer(1, 10_000_000), "threads in memory at a time";
     "gateway.connections_max" Integer(1, 1_000_000), "connections at a time";

@@ -203,7 +203,7 @@ impl Gateway {
                 written.unwrap_or_else(|refusal| closing(answer::refused(&refusal), &refusal))
             }
         };
-        if !stays || !is_read {
+        if !stays || !is_read || connection.lifetime.stop.is_cancelled() {
             reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(origin) = origin {

@@ -12,15 +12,14 @@ pub struct Mounted(PathBuf);
 impl Mounted {
     /// Mounts one of this size (`size=64m`) on `folder`; `None`, and a line on standard error,
     /// where this process may not.
+    #[expect(clippy::print_stderr, reason = "what is left out is said")]
     pub fn new(folder: &Path, size: &str) -> Option<Self> {
         let mounted = Self(folder.to_owned());
         if mount(size, folder) {
             return Some(mounted);
         }
         std::mem::forget(mounted);
-        let told = "SKIPPED: no small file system can be mounted here; this needs root";
-        // A closed standard error leaves nowhere to tell it.
-        drop(writeln!(std::io::stderr(), "{told}"));
+        eprintln!("SKIPPED: no small file system can be mounted here; this needs root");
         None
     }
 

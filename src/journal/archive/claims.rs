@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Committed;
 use super::read::{ArchiveRead, Rows, paired, unpack_row};
-use super::tables::{self as t, damaged, pack, pair, unpack};
+use super::tables::{self as t, BUCKETS_KEPT, damaged, pack, pair, unpack};
 use super::{FirstOutcome, RememberedOutcome};
 use crate::storage::error::StoreResult;
 
@@ -200,7 +200,7 @@ impl ArchiveRead {
 
     pub(crate) fn outcome(&self, digest: &[u8; 16]) -> StoreResult<Option<RememberedOutcome>> {
         let record = unpack_row::<OutcomeRecord>("outcomes", self.outcomes.get(digest))?;
-        let oldest = self.progress.bucket.saturating_sub(t::BUCKETS_KEPT);
+        let oldest = self.progress.bucket.saturating_sub(BUCKETS_KEPT);
         let record = record.filter(|record| record.bucket >= oldest);
         record.map(|record| self.remembered(record)).transpose()
     }

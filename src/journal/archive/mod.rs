@@ -7,6 +7,7 @@
 
 mod claims;
 mod claims_apart;
+mod format;
 mod read;
 mod rows;
 mod tables;
@@ -27,10 +28,10 @@ use super::Committed;
 use crate::clock::entropy;
 use crate::storage::error::StoreResult;
 use crate::storage::latch::BoxedFile;
-use crate::storage::migration::FileFormat;
 use crate::storage::panic_guard::open_database;
 
 pub use claims::{ClaimState, OutcomeRecord};
+pub use format::FILE_FORMAT;
 pub use read::ArchiveRead;
 pub(crate) use read::{Referrer, Rows};
 pub(crate) use rows::Refill;
@@ -39,22 +40,6 @@ pub use tables::Retraction;
 pub(crate) use tables::{Waiting, damaged};
 pub(crate) use walk::Lengths;
 pub(crate) use write::{objections, retraction, standing};
-
-/// The format of the file.
-pub const FILE_FORMAT: FileFormat = FileFormat {
-    is_name: |name| name == FILE_NAME,
-    stated: |database| {
-        let row = database.begin_read()?.open_table(tables::META)?.get(tables::meta_row::FORMAT)?;
-        Ok(row.and_then(|row| row.value().try_into().ok().map(u32::from_le_bytes)))
-    },
-    state: |writing, format| {
-        let mut meta = writing.open_table(tables::META)?;
-        meta.insert(tables::meta_row::FORMAT, format.to_le_bytes().as_slice())?;
-        Ok(())
-    },
-    oldest: 1,
-    steps: &[claims_apart::migrate],
-};
 
 /// What does not change while the forum runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -222,7 +207,7 @@ impl Archive {
     /// of the disk.
     pub fn open(backend: Box<dyn StorageBackend>, cache_bytes: usize) -> StoreResult<Self> {
         let database = open_database(tables::FILE_NAME, cache_bytes, BoxedFile::new(backend))?;
-        if let Some(meta) = read::stored_meta(&database)? {
+        if let Some(meta) = format::stored_meta(&database)? {
             return Ok(Self { database, meta });
         }
         let meta =

@@ -7,37 +7,18 @@ use std::ops::RangeInclusive;
 use parley_protocol::entry::{Act, Entry, Published};
 use parley_protocol::ids::{ClaimId, MessageId, ThreadId};
 use parley_protocol::thread_summary::ThreadSummary;
-use redb::{
-    AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, StorageError,
-    TableError, Value,
-};
+use redb::{AccessGuard, ReadOnlyTable, ReadTransaction, StorageError, Value};
 use serde::de::DeserializeOwned;
 
+use super::ArchiveProgress;
 use super::tables::{self as t, Retraction, Waiting, damaged, meta_row, pair, second, unpack};
-use super::{ArchiveMeta, ArchiveProgress, FILE_FORMAT};
-use crate::storage::error::{StoreError, StoreResult};
+use crate::storage::error::StoreResult;
 
 /// Rows of a table, each with its number, in the requested order.
 pub(crate) type Rows<'a, T> = Box<dyn Iterator<Item = StoreResult<(u64, T)>> + 'a>;
 
 /// An artifact that refers to another: its identifier, and whether it objects to the other.
 pub(crate) type Referrer = ([u8; 32], bool);
-
-/// The archive's own rows; `None` if it was never initialized.
-pub(super) fn stored_meta(database: &Database) -> StoreResult<Option<ArchiveMeta>> {
-    let transaction = database.begin_read()?;
-    let table = match transaction.open_table(t::META) {
-        Ok(table) => table,
-        Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let format = table.get(meta_row::FORMAT)?.ok_or_else(|| damaged("meta holds no format"))?;
-    let found = format.value().try_into().map(u32::from_le_bytes);
-    let found = found.map_err(|_| damaged("the format cannot be read"))?;
-    StoreError::refuse_newer(t::FILE_NAME, found, FILE_FORMAT.current())?;
-    let meta = table.get(meta_row::META)?.ok_or_else(|| damaged("meta is empty"))?;
-    unpack("meta", meta.value()).map(Some)
-}
 
 /// One committed state of the archive. It pins the pages of that state: do not hold one while
 /// waiting for a client.

@@ -5,8 +5,9 @@ use redb::{
     Value, WriteTransaction,
 };
 
+use super::ArchiveRead;
+use super::format::FILE_FORMAT;
 use super::tables::{self as t, damaged};
-use super::{ArchiveRead, FILE_FORMAT};
 use crate::storage::error::StoreResult;
 use crate::storage::latch::BoxedFile;
 use crate::storage::panic_guard::open_database;

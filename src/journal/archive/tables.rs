@@ -15,14 +15,14 @@ use crate::storage::error::{StoreError, StoreResult};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "archive.redb";
-/// The version of the rows, the first byte of each.
-const ROW_VERSION: u8 = 1;
-
 /// Milliseconds for which one bucket takes outcomes.
 pub(super) const BUCKET_MS: u64 = 12 * 3_600_000;
 /// Buckets kept beside the current one: full ones for the shortest time that a key is remembered,
 /// and one more.
 pub(super) const BUCKETS_KEPT: u32 = (KEY_HOURS_MIN * 3_600_000 / BUCKET_MS) as u32 + 1;
+
+/// The version of the rows, the first byte of each.
+const ROW_VERSION: u8 = 1;
 
 /// The archive's own rows, by [`meta_row`].
 pub(super) const META: TableDefinition<u8, &[u8]> = TableDefinition::new("meta");

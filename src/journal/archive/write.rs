@@ -13,9 +13,12 @@ use redb::{Database, ReadableTable, WriteTransaction};
 
 use super::super::Committed;
 use super::claims::{ClaimRows, OutcomeRecord, Snapshot};
+use super::format::FILE_FORMAT;
 use super::rows::create_tables;
-use super::tables::{self as t, Retraction, Waiting, meta_row, pack, pair, unpack};
-use super::{ArchiveMeta, ArchiveProgress, FILE_FORMAT, HighestNumbers, RememberedOutcome};
+use super::tables::{
+    self as t, BUCKET_MS, BUCKETS_KEPT, Retraction, Waiting, meta_row, pack, pair, unpack,
+};
+use super::{ArchiveMeta, ArchiveProgress, HighestNumbers, RememberedOutcome};
 use crate::storage::error::StoreResult;
 
 /// Expired outcomes removed with a slice, beside twice its entries.
@@ -147,7 +150,7 @@ pub(super) fn append(
 /// prolongs the current one, and one that jumped ahead ages the buckets by one only.
 fn roll_bucket(progress: &mut ArchiveProgress, now: Millis) {
     let began = progress.bucket_began;
-    if progress.bucket == 0 || now.0 >= began.0.saturating_add(t::BUCKET_MS) {
+    if progress.bucket == 0 || now.0 >= began.0.saturating_add(BUCKET_MS) {
         progress.bucket += 1;
         progress.bucket_began = now;
     } else if now < began {
@@ -294,7 +297,7 @@ fn write_outcomes(
         ages.insert(&t::outcome_age(record.bucket, digest), ())?;
     }
     // Expired buckets are removed in pieces, one with each slice, so that no slice takes long.
-    let kept = t::outcome_age(bucket.saturating_sub(t::BUCKETS_KEPT), &[0; 16]);
+    let kept = t::outcome_age(bucket.saturating_sub(BUCKETS_KEPT), &[0; 16]);
     let mut old = Vec::new();
     for row in ages.range::<&[u8; 20]>(..&kept)?.take(2 * entries + FORGOTTEN_MIN) {
         old.push(*row?.0.value());

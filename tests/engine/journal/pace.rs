@@ -33,7 +33,7 @@ fn opening(threads: u64, acts: u64) -> Duration {
         (1..=threads).map(|thread| harness.load(ThreadId(thread))).collect();
     for act in 0..acts {
         let holder = &mut holders[usize::try_from(act % threads).unwrap()];
-        let by = if act / threads % 2 == 0 { "local:ada" } else { "local:bob" };
+        let by = if (act / threads).is_multiple_of(2) { "local:ada" } else { "local:bob" };
         drop(harness.say(holder, by, Kind::Inform, &format!("It is so, says act {act}.")));
         if act % 1_000 == 999 {
             harness.work();

@@ -60,7 +60,7 @@ fn shows_the_same(server: &Process, is_restored: bool) {
         let line = format!("POST {}", call["path"].as_str().unwrap());
         let key = call["key"].as_str().unwrap();
         let headers = format!("Content-Type: application/json\r\nIdempotency-Key: {key}\r\n");
-        let answer = ask(server.address, token, &line, &headers, &call["body"].to_string());
+        let answer = ask(server.address, token, &line, &headers, call["body"].to_string());
         assert_eq!(u64::from(answer.status), call["status"].as_u64().unwrap(), "{call}");
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(lasting(&body), lasting(&call["answer"]), "{key}, restored: {is_restored}");

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use parley::storage::disk::MemoryDisk;
+use parley::storage::disk::{Disk, MemoryDisk};
 use parley_kit::artifact::artifact;
 use parley_kit::{Answer, BlockingServer, peer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Artifacts in the closure of each decision.
 const CHAIN: usize = 150;
@@ -15,14 +15,14 @@ const PUBLISHERS: usize = 100;
 /// Writes of each of the others.
 const WRITES: usize = 60;
 
-/// Goal: one identity that publishes at its default rate takes no permit from others: none of their
-/// writes is refused. Method: decisions with a long closure over a hundred connections, more than
-/// there are permits, each again and again; two others post and publish meanwhile.
-#[test]
-fn one_identity_publishes() {
-    let disk = Arc::new(MemoryDisk::default());
-    let filling =
-        BlockingServer::start_on(Arc::clone(&disk) as _, &[("limits.writes_per_minute", "0")]);
+fn publish(server: &BlockingServer, token: &str, value: &Value) -> Answer {
+    peer::ask(server.address, token, "POST /v1/artifacts", "", value.to_string())
+}
+
+/// Fills `disk` with a chain of artifacts; gives the last one, and the tokens of the one that
+/// publishes and of the others.
+fn filled(disk: Arc<dyn Disk>) -> (String, String, [String; 2]) {
+    let filling = BlockingServer::start_on(disk, &[("limits.writes_per_minute", "0")]);
     let mut last = artifact("CLAIM", &json!({ "statement": "0" }), &[]);
     for n in 1..=CHAIN {
         assert_eq!(publish(&filling, &filling.agent, &last).status, 201);
@@ -37,7 +37,16 @@ fn one_identity_publishes() {
     };
     let (crowd, others) = (token("crowd"), [token("ada"), token("bob")]);
     filling.stop(|| {});
+    (last, crowd, others)
+}
 
+/// Goal: one identity that publishes at its default rate takes no permit from others: none of their
+/// writes is refused. Method: decisions with a long closure over a hundred connections, more than
+/// there are permits, each again and again; two others post and publish meanwhile.
+#[test]
+fn one_identity_publishes() {
+    let disk = Arc::new(MemoryDisk::default());
+    let (last, crowd, others) = filled(Arc::clone(&disk) as _);
     let server = BlockingServer::start_on(disk, &[("overload.writes_max", "64")]);
     let (ended, decided) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -62,28 +71,27 @@ fn one_identity_publishes() {
                 }
             });
         }
-        let writing: Vec<_> =
-            others.iter().map(|token| scope.spawn(|| write(&server, token))).collect();
+        let writing: Vec<_> = others
+            .iter()
+            .map(|token| {
+                let server = &server;
+                scope.spawn(move || {
+                    for n in 0..WRITES {
+                        let ask = json!({ "kind": "ask", "body": format!("Number {n}?") });
+                        let body = ask.to_string();
+                        let told = peer::ask(server.address, token, "POST /v1/messages", "", &body);
+                        assert_eq!(told.status, 201, "{n}: {}", told.text());
+                        let claim = json!({ "statement": format!("{token} {n}") });
+                        let told = publish(server, token, &artifact("CLAIM", &claim, &[]));
+                        assert_eq!(told.status, 201, "{n}: {}", told.text());
+                    }
+                })
+            })
+            .collect();
         let written: Vec<_> = writing.into_iter().map(|one| one.join().is_ok()).collect();
         ended.store(true, Ordering::Relaxed);
         assert_eq!(written, [true, true]);
     });
     println!("{} decisions beside", decided.load(Ordering::Relaxed));
     assert!(decided.load(Ordering::Relaxed) > 0);
-}
-
-/// Posts and publishes, and is never refused.
-fn write(server: &BlockingServer, token: &str) {
-    for n in 0..WRITES {
-        let body = json!({ "kind": "ask", "body": format!("Number {n}?") }).to_string();
-        let told = peer::ask(server.address, token, "POST /v1/messages", "", &body);
-        assert_eq!(told.status, 201, "{n}: {}", told.text());
-        let claim = artifact("CLAIM", &json!({ "statement": format!("{token} {n}") }), &[]);
-        let told = publish(server, token, &claim);
-        assert_eq!(told.status, 201, "{n}: {}", told.text());
-    }
-}
-
-fn publish(server: &BlockingServer, token: &str, value: &serde_json::Value) -> Answer {
-    peer::ask(server.address, token, "POST /v1/artifacts", "", value.to_string())
 }
