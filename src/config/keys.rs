@@ -119,7 +119,7 @@ keys! {
     "runtime.resident_threads_max" Integer(1, 10_000_000), "threads in memory at a time";
     "gateway.connections_max" Integer(1, 1_000_000), "connections at a time";
     "gateway.authenticated_reserve" Integer(0, 1_000_000),
-        "places kept for connections with a good token, a quarter of all at most";
+        "places kept for connections with a good token, a half of all at most";
     "gateway.per_address_max" Integer(1, 1_000_000),
         "connections of one address without a good token, a quarter of all at most";
     "gateway.header_seconds" Integer(1, SECONDS_MAX), "within which a header must have come";

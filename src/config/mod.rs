@@ -158,7 +158,7 @@ impl Default for Config {
             runtime: RuntimeConfig { idle_seconds: 60, resident_threads_max: 20_000 },
             gateway: GatewayConfig {
                 connections_max: 16_384,
-                authenticated_reserve: 2_048,
+                authenticated_reserve: 8_192,
                 per_address_max: 1_024,
                 header_seconds: 10,
                 body_seconds: 30,

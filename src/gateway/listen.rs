@@ -167,7 +167,35 @@ fn is_of_one_connection(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
+/// Waits for the first bytes, then serves the connection: one that says nothing costs no buffers.
 async fn serve_connection<S, F>(
+    socket: DeadlineStream,
+    header: Duration,
+    connection: Arc<Connection>,
+    serve: S,
+) where
+    S: Fn(Arc<Connection>, Request<Incoming>) -> F,
+    F: Future<Output = HttpResponse>,
+{
+    let (lifetime, deadline) = (&connection.lifetime, &connection.deadline);
+    let is_speaking = {
+        let mut alarm = pin!(tokio::time::sleep(header));
+        let mut stop = pin!(lifetime.stop.cancelled());
+        let mut stop_armed = false;
+        tokio::select! {
+            biased;
+            readable = socket.socket.readable() => readable.is_ok(),
+            () = poll_fn(|context| deadline.poll_expired(alarm.as_mut(), context)) => false,
+            () = poll_fn(|context| lifetime.poll_signal(stop.as_mut(), &mut stop_armed, context)) =>
+                false,
+        }
+    };
+    if is_speaking {
+        Box::pin(serve_requests(socket, header, connection, serve)).await;
+    }
+}
+
+async fn serve_requests<S, F>(
     socket: DeadlineStream,
     header: Duration,
     connection: Arc<Connection>,

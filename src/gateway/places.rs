@@ -32,11 +32,15 @@ pub struct PlaceBounds {
 }
 
 impl PlaceBounds {
-    /// Bounds of `max` places: the reserve is a quarter at most, and the part of an address too,
+    /// Bounds of `max` places: the reserve is a half at most, and the part of an address a quarter,
     /// unless that is less than sixteen.
     pub fn new(max: usize, reserve: usize, per_address_max: usize) -> Self {
         let part = max / 4;
-        Self { max, reserve: reserve.min(part), per_address_max: per_address_max.min(part.max(16)) }
+        Self {
+            max,
+            reserve: reserve.min(max / 2),
+            per_address_max: per_address_max.min(part.max(16)),
+        }
     }
 }
 
