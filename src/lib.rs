@@ -14,6 +14,7 @@
 //! up. Beside them: [`maintenance`] backs up, restores and
 //! checks a data directory, and [`cli`] is the command line.
 
+pub mod audit;
 pub mod budget;
 pub mod cli;
 pub mod clock;

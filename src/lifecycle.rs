@@ -11,6 +11,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
+use crate::audit;
 use crate::clock::SystemClock;
 use crate::config::{Config, ConfigError, ConfigSources, url_of};
 use crate::server::{self, Running, StartError, StopError};
@@ -63,6 +64,7 @@ async fn run(config: Config) -> Result<(), ServeError> {
     let refused = |source| ServeError::System { what: "to tell of signals", source };
     let mut signals = Signals::new().map_err(refused)?;
     let public = config.public_url.as_ref().map(|url| url.text.clone());
+    let folder = config.data.clone();
     let listener = server::listen(config.listen)?;
     let started = tokio::select! {
         started = start(config, listener) => started?,
@@ -71,9 +73,11 @@ async fn run(config: Config) -> Result<(), ServeError> {
             return Ok(());
         }
     };
+    audit::started(started.address, &folder);
     greet(&started, public.as_deref());
     let ended = tokio::select! {
         name = signals.next() => {
+            audit::stopping(name);
             tracing::info!(signal = name, "stopping; a second signal exits at once");
             None
         }

@@ -193,6 +193,7 @@ pub fn start_log(log: &LogConfig) -> LogGuard {
     // Of the libraries only warnings and errors are logged.
     let filter = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
+        .with_target(crate::audit::TARGET, level)
         .with_target("parley", level)
         .with_target("parley_protocol", level);
     let terminal = std::io::stderr().is_terminal();

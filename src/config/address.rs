@@ -136,7 +136,8 @@ impl PublicUrl {
         WebOrigin::parse(&format!("{}{authority}", self.text.get(..end)?))
     }
 
-    /// Parses an http or https URL without query and fragment; `None` for other texts.
+    /// Parses an http or https URL without path, query and fragment; `None` for other texts. What
+    /// the server names, as in `Location`, begins at the root of the host.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
@@ -145,7 +146,7 @@ impl PublicUrl {
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains(['?', '#', '@']) {
             return None;
         }
-        let authority = HostPort::parse(rest.split('/').next()?)?;
+        let authority = HostPort::parse(rest.strip_suffix('/').unwrap_or(rest))?;
         Some(Self { text: text.trim_end_matches('/').into(), authority })
     }
 }
@@ -220,7 +221,7 @@ text_form! {
         }
         (scheme, port) => write!(f, "{scheme}://{}:{port}", value.host),
     };
-    PublicUrl "an http or https URL" |value, f| f.write_str(&value.text);
+    PublicUrl "an http or https URL without a path" |value, f| f.write_str(&value.text);
     Network "an address, or a block such as 10.0.0.0/8" |value, f| write!(f, "{}", value.0);
 }
 

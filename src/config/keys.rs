@@ -83,7 +83,7 @@ keys! {
     "data" Text("a path", |text| !text.is_empty() && !text.contains('\0')),
         "the folder that holds everything";
     "realm" Text("a handle, not `human`", is_realm), "what the identities of models begin with";
-    "public_url" Text("an http or https URL", is::<PublicUrl>),
+    "public_url" Text("an http or https URL without a path", is::<PublicUrl>),
         "the address under which others reach the server";
     "allowed_origins" Texts("origins such as https://example.org", is::<WebOrigin>),
         "where browsers may come from, beside the server's own pages";

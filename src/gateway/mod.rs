@@ -50,6 +50,7 @@ use authentication::{Bearer, WrongTokens};
 use host::HostRules;
 use request_id::RequestIds;
 
+use crate::audit::WrongTokenSums;
 use crate::budget::{Budget, Holder};
 use crate::clock::Clock;
 use crate::config::Config;
@@ -87,6 +88,7 @@ pub struct Gateway {
     profiles: Profiles,
     hosts: HostRules,
     wrong_tokens: WrongTokens,
+    wrong_token_sums: WrongTokenSums,
     tickets: Tickets,
     requests: RequestMetrics,
     turned_away: TurnedAway,
@@ -148,6 +150,7 @@ impl Gateway {
             wrong_tokens: WrongTokens::new(parts.config.gateway.wrong_tokens_per_minute),
             tickets: Tickets::default(),
             requests: RequestMetrics::default(),
+            wrong_token_sums: WrongTokenSums::default(),
             turned_away: TurnedAway::default(),
             ids: RequestIds::default(),
             request_bytes: Budget::new(parts.config.overload.request_bytes),
@@ -223,6 +226,7 @@ impl Gateway {
     /// Logs what happened often since the last call; called once a second.
     pub fn log_sums(&self) {
         self.turned_away.log();
+        self.wrong_token_sums.log();
     }
 
     async fn write(&self, write: PendingWrite) -> Result<HttpResponse> {
@@ -298,7 +302,9 @@ impl Gateway {
 
     /// 401, or 429 after too many wrong tokens from the same address.
     fn wrong_token(&self, context: &RequestContext<'_>) -> Refusal {
-        let refusal = self.wrong_tokens.refuse(self.address(context));
+        let address = self.address(context);
+        self.wrong_token_sums.count(address);
+        let refusal = self.wrong_tokens.refuse(address);
         if refusal.reason == Reason::TokenUnknown {
             return with_mistake(refusal, context);
         }

@@ -9,6 +9,7 @@
 )]
 
 mod attack;
+mod audit;
 mod backup;
 mod commands;
 mod crash;

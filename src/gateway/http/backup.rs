@@ -8,6 +8,7 @@ use parley_protocol::refusal::Result;
 use super::super::answer::{self, HttpResponse};
 use super::super::{Gateway, RequestContext, accept};
 use super::operation::{no_parameters, query};
+use crate::audit;
 use crate::forum::BackupStream;
 
 /// The header with the cursor of a copy.
@@ -17,10 +18,11 @@ const BYTES: &str = "application/octet-stream";
 impl Gateway {
     /// Streams a copy of everything.
     pub(super) fn backup(&self, context: &RequestContext<'_>) -> Result<HttpResponse> {
-        self.principal_with(context, &[Right::Admin])?;
+        let principal = self.principal_with(context, &[Right::Admin])?;
         accept::negotiate(&context.head.headers, &[BYTES])?;
         no_parameters(&query(context)?, "A copy takes no parameters: it is of all.")?;
         let BackupStream { cursor, pieces } = self.parts.forum.backup(&self.parts.tokens)?;
+        audit::backup(&principal, &cursor);
         let mut reply = answer::stream(HeaderValue::from_static(BYTES), pieces);
         let headers = reply.headers_mut();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -13,6 +13,7 @@ use super::super::accept::MediaTypes;
 use super::super::answer::{self, HttpResponse, JSON};
 use super::super::{Gateway, RequestContext, accept};
 use super::operation::{no_idempotency_key, no_parameters, query};
+use crate::audit;
 use crate::tokens::{NewToken, TokenRecord};
 
 /// The kind of the list's cursors.
@@ -32,6 +33,8 @@ impl Gateway {
         let new = NewToken::read(&body, now)?;
         let tokens = self.parts.tokens.clone();
         let (record, secret) = blocking(move || tokens.create(&new, now)).await?;
+        let identity = record.identity.to_string();
+        audit::token_created(&principal, record.id, &identity, record.rights);
         let mut out = JsonBuffer::new();
         wire::token_created(&mut out, &record.shown(), &secret);
         Ok(answer::bytes(StatusCode::CREATED, JSON, out.into()))
@@ -70,7 +73,7 @@ impl Gateway {
         context: &RequestContext<'_>,
         id: &str,
     ) -> Result<HttpResponse> {
-        self.principal_with(context, &[Right::Admin])?;
+        let principal = self.principal_with(context, &[Right::Admin])?;
         no_idempotency_key(context)?;
         no_parameters(&query(context)?, NO_PARAMETER)?;
         let id = TokenId::parse(id).ok_or_else(Refusal::token_not_found)?;
@@ -83,6 +86,7 @@ impl Gateway {
             Ok(())
         })
         .await?;
+        audit::token_revoked(&principal, id);
         self.tickets.revoke(id);
         Ok(answer::empty(StatusCode::NO_CONTENT))
     }

@@ -130,7 +130,7 @@ fn what_stops_a_start() {
         ("listen", &["here", "127.0.0.1"]),
         ("data", &[""]),
         ("realm", &["human", "a b", ""]),
-        ("public_url", &["forum.example", "ftp://forum.example"]),
+        ("public_url", &["forum.example", "ftp://forum.example", "https://forum.example/parley"]),
         ("allowed_origins", &["null", "https://a.example/path"]),
         ("allowed_hosts", &["a.example,", "a.example,a.example"]),
         ("trusted_proxies", &["10.0.0.0/33"]),
