@@ -21,7 +21,7 @@ REFUSED = [
     ("invalid_body", "in the future", "a time lies in the future"),
     ("invalid_body", "must be an RFC 3339 time", "there is no second 60 here"),
     ("invalid_body", "is named twice", "two forms of one identifier are the same claim"),
-    ("invalid_body", "This is no identifier", "`1.0` is an integer in JSON Schema, no number here"),
+    ("invalid_body", "must be an identifier, as", "`1.0` is an integer in JSON Schema, no number here"),
     ("invalid_body", "must be a whole number", "likewise"),
     ("invalid_body", "may leave out `thread`", "what an act needs beside its kind"),
     ("invalid_body", "is nested deeper", "ignored members nest as deep as others"),
